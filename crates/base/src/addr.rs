@@ -1,0 +1,90 @@
+//! A network address as the transport sees it: sixteen opaque bytes.
+
+use core::fmt;
+
+/// Sixteen bytes in network order that name a host.
+///
+/// For IPv6 these are the address itself. The transport compares and hashes
+/// them and never looks inside; `wire` and `stack` know what they mean.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Addr(pub [u8; 16]);
+
+impl Addr {
+    /// The unspecified address, all zeros (RFC 4291 §2.5.2).
+    pub const UNSPECIFIED: Addr = Addr([0; 16]);
+
+    /// The address as bytes in network order.
+    pub const fn octets(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// Whether this is the unspecified address.
+    pub fn is_unspecified(&self) -> bool {
+        *self == Self::UNSPECIFIED
+    }
+
+    /// Whether the address names a group of hosts (RFC 4291 §2.7).
+    pub const fn is_multicast(&self) -> bool {
+        self.0[0] == 0xff
+    }
+
+    /// Whether the first `bits` bits (0 to 128; more counts as 128) of both
+    /// addresses are the same.
+    pub fn shares_prefix(&self, other: &Addr, bits: u8) -> bool {
+        let (a, b) = (u128::from_be_bytes(self.0), u128::from_be_bytes(other.0));
+        let host_bits = 128u32.saturating_sub(u32::from(bits));
+        match (a ^ b).checked_shr(host_bits) {
+            Some(difference) => difference == 0,
+            // All 128 bits are host bits: every address shares an empty prefix.
+            None => true,
+        }
+    }
+}
+
+impl From<[u8; 16]> for Addr {
+    fn from(octets: [u8; 16]) -> Self {
+        Addr(octets)
+    }
+}
+
+impl From<core::net::Ipv6Addr> for Addr {
+    fn from(addr: core::net::Ipv6Addr) -> Self {
+        Addr(addr.octets())
+    }
+}
+
+impl From<Addr> for core::net::Ipv6Addr {
+    fn from(addr: Addr) -> Self {
+        core::net::Ipv6Addr::from(addr.0)
+    }
+}
+
+impl fmt::Display for Addr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        core::net::Ipv6Addr::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Debug for Addr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_compare_bit_by_bit() {
+        let mut a = Addr([0xfd; 16]);
+        let b = a;
+        a.0[8] = 0xfc;
+        assert!(a.shares_prefix(&b, 64));
+        assert!(a.shares_prefix(&b, 71));
+        assert!(!a.shares_prefix(&b, 72));
+        assert!(!a.shares_prefix(&b, 128));
+        assert!(b.shares_prefix(&b, 128));
+        assert!(Addr::UNSPECIFIED.shares_prefix(&b, 0));
+    }
+}

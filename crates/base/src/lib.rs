@@ -1,0 +1,32 @@
+//! The vocabulary that every Redpoll crate shares: points in time, opaque
+//! network addresses, a small random number generator, the Internet checksum
+//! and the traits by which a caller hands over memory.
+//!
+//! Nothing here has a clock, a thread, a heap or a global. Time is always an
+//! argument; random numbers always come from a generator that somebody seeded.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+#![warn(missing_docs)]
+
+mod addr;
+pub mod checksum;
+mod ecn;
+mod memory;
+mod rng;
+mod time;
+
+pub use addr::Addr;
+pub use ecn::Ecn;
+pub use memory::{Bytes, Memory, StaticMemory};
+pub use rng::Rng;
+pub use time::{Duration, Instant, Wake, earliest};

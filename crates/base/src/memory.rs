@@ -1,0 +1,31 @@
+//! Memory belongs to the caller.
+//!
+//! Engines hold buffers and tables that somebody else allocated: `static`
+//! arrays on a microcontroller, boxed slices on a host. They are generic over
+//! the *kind* of memory, never over its size, so that code is not compiled
+//! once per buffer size.
+
+/// A buffer of bytes that an engine owns or borrows exclusively.
+///
+/// Its length must not change while an engine holds it.
+pub trait Bytes: AsRef<[u8]> + AsMut<[u8]> {}
+impl<T: AsRef<[u8]> + AsMut<[u8]>> Bytes for T {}
+
+/// A kind of memory: how a caller holds byte buffers and tables.
+///
+/// On a host the natural implementation uses `Box<[u8]>` and `Box<[T]>`.
+pub trait Memory {
+    /// A buffer of bytes.
+    type Buffer: Bytes;
+    /// A table of `T`, of fixed length.
+    type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
+}
+
+/// Memory in `static` storage, as on a microcontroller.
+#[derive(Debug)]
+pub enum StaticMemory {}
+
+impl Memory for StaticMemory {
+    type Buffer = &'static mut [u8];
+    type Table<T: 'static> = &'static mut [T];
+}

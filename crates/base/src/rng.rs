@@ -1,0 +1,111 @@
+//! A small, fast, seedable random number generator.
+//!
+//! PCG-XSH-RR 64/32: 64 bits of state, 32 bits a step. It is good enough for
+//! backoff, jitter and simulation; it is *not* for secrets. TCP's initial
+//! sequence numbers take their secret from the caller.
+
+/// A stream of pseudo-random numbers, fully determined by its seed.
+#[derive(Clone, Debug)]
+pub struct Rng {
+    state: u64,
+    increment: u64,
+}
+
+const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+
+impl Rng {
+    /// A stream determined by `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self::stream(seed, 0)
+    }
+
+    /// The stream number `id` of `seed`: streams of one seed are independent.
+    pub const fn stream(seed: u64, id: u64) -> Self {
+        let increment = (mix(id) << 1) | 1;
+        let state = mix(seed.wrapping_add(increment)).wrapping_add(increment);
+        Rng { state, increment }
+    }
+
+    /// The stream named `name` of `seed`, for one stream per purpose.
+    pub const fn named(seed: u64, name: &str) -> Self {
+        // FNV-1a over the name.
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        let mut rest = name.as_bytes();
+        while let [byte, tail @ ..] = rest {
+            hash = (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            rest = tail;
+        }
+        Self::stream(seed, hash)
+    }
+
+    /// The next 32 random bits.
+    pub const fn next_u32(&mut self) -> u32 {
+        let old = self.state;
+        self.state = old.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+        let xorshifted = (((old >> 18) ^ old) >> 27) as u32;
+        xorshifted.rotate_right((old >> 59) as u32)
+    }
+
+    /// The next 64 random bits.
+    pub const fn next_u64(&mut self) -> u64 {
+        ((self.next_u32() as u64) << 32) | self.next_u32() as u64
+    }
+
+    /// A number in `0..bound`, without modulo bias; 0 if `bound` is 0.
+    pub const fn below(&mut self, bound: u32) -> u32 {
+        // Lemire's multiply-and-reject.
+        let mut product = (self.next_u32() as u64).wrapping_mul(bound as u64);
+        if (product as u32) < bound {
+            let Some(threshold) = bound.wrapping_neg().checked_rem(bound) else {
+                return 0;
+            };
+            while (product as u32) < threshold {
+                product = (self.next_u32() as u64).wrapping_mul(bound as u64);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0.
+    ///
+    /// The bias is below `bound / 2^64`.
+    pub const fn below_u64(&mut self, bound: u64) -> u64 {
+        ((self.next_u64() as u128).wrapping_mul(bound as u128) >> 64) as u64
+    }
+}
+
+/// SplitMix64's finaliser: spreads nearby seeds over the whole range.
+const fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_seed_same_numbers_other_seed_others() {
+        let draw = |mut r: Rng| [r.next_u64(), r.next_u64(), r.next_u64()];
+        assert_eq!(draw(Rng::new(7)), draw(Rng::new(7)));
+        assert_ne!(draw(Rng::new(7)), draw(Rng::new(8)));
+        assert_ne!(draw(Rng::named(7, "a")), draw(Rng::named(7, "b")));
+    }
+
+    #[test]
+    fn below_is_flat_and_in_range() {
+        let mut rng = Rng::new(1);
+        let mut seen = [0u32; 8];
+        for _ in 0..80_000 {
+            seen[rng.below(8) as usize] += 1;
+        }
+        for count in seen {
+            assert!((9_500..10_500).contains(&count), "{seen:?}");
+        }
+        assert_eq!(rng.below(0), 0);
+        assert_eq!(rng.below(1), 0);
+        assert!(rng.below_u64(1 << 40) < 1 << 40);
+    }
+}

@@ -1,0 +1,227 @@
+//! Time as an argument: microseconds since an origin that the caller chose.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// A point in time, in microseconds since the caller's origin.
+///
+/// Arithmetic saturates: an instant never wraps and never panics.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+/// A span of time in microseconds, never negative. Arithmetic saturates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(u64);
+
+impl Instant {
+    /// The caller's origin of time.
+    pub const ZERO: Instant = Instant(0);
+    /// Later than every event; "never" where an instant is asked for.
+    pub const FAR_FUTURE: Instant = Instant(u64::MAX);
+
+    /// The instant `us` microseconds after the origin.
+    pub const fn from_micros(us: u64) -> Self {
+        Instant(us)
+    }
+
+    /// The instant `ms` milliseconds after the origin.
+    pub const fn from_millis(ms: u64) -> Self {
+        Instant(ms.saturating_mul(1_000))
+    }
+
+    /// Microseconds since the origin.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// Whole milliseconds since the origin, rounded down.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Time since `earlier`; zero if `earlier` is later.
+    pub const fn since(self, earlier: Instant) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Duration = Duration(0);
+    /// The longest span that can be expressed.
+    pub const MAX: Duration = Duration(u64::MAX);
+
+    /// A span of `us` microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Duration(us)
+    }
+
+    /// A span of `ms` milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Duration(ms.saturating_mul(1_000))
+    }
+
+    /// A span of `s` seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Duration(s.saturating_mul(1_000_000))
+    }
+
+    /// The span in microseconds.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// The span in whole milliseconds, rounded down.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Whether the span is empty.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The span times `factor`, saturating.
+    pub const fn times(self, factor: u64) -> Duration {
+        Duration(self.0.saturating_mul(factor))
+    }
+
+    /// The span divided by `divisor`; unchanged if the divisor is zero.
+    pub const fn divided_by(self, divisor: u64) -> Duration {
+        match self.0.checked_div(divisor) {
+            Some(us) => Duration(us),
+            None => self,
+        }
+    }
+
+    /// The sum, saturating. `const`, for constants made of others.
+    pub const fn plus(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, or zero.
+    pub const fn minus(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, d: Duration) -> Instant {
+        Instant(self.0.saturating_add(d.0))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, d: Duration) {
+        self.0 = self.0.saturating_add(d.0);
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Instant) -> Duration {
+        self.since(earlier)
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, d: Duration) -> Duration {
+        self.plus(d)
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, d: Duration) {
+        self.0 = self.0.saturating_add(d.0);
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    fn sub(self, d: Duration) -> Duration {
+        self.minus(d)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06} s", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} us", self.0)
+    }
+}
+
+/// When a component wants to be called again.
+///
+/// `at` is the earliest useful moment; a sleeping CPU may be up to `slack`
+/// late so that several wake-ups become one. A simulator always wakes at `at`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wake {
+    /// The moment at which the component's next timer is due.
+    pub at: Instant,
+    /// How late the call may come without harm.
+    pub slack: Duration,
+}
+
+impl Wake {
+    /// A wake-up at `at` that tolerates no delay.
+    pub const fn exactly(at: Instant) -> Self {
+        Wake {
+            at,
+            slack: Duration::ZERO,
+        }
+    }
+
+    /// A wake-up at `at` that may be up to `slack` late.
+    pub const fn within(at: Instant, slack: Duration) -> Self {
+        Wake { at, slack }
+    }
+}
+
+/// The one of two wake-ups that must be served first.
+///
+/// The slack is shortened so that serving it at its latest still serves both.
+pub fn earliest(a: Option<Wake>, b: Option<Wake>) -> Option<Wake> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (a, b) => return a.or(b),
+    };
+    let at = a.at.min(b.at);
+    let latest = (a.at + a.slack).min(b.at + b.slack);
+    Some(Wake::within(at, latest - at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        assert_eq!(Instant::ZERO - Instant::from_millis(1), Duration::ZERO);
+        assert_eq!(
+            Instant::FAR_FUTURE + Duration::from_secs(1),
+            Instant::FAR_FUTURE
+        );
+        assert_eq!(Duration::ZERO - Duration::from_secs(1), Duration::ZERO);
+        assert_eq!(
+            Duration::from_millis(3).divided_by(0),
+            Duration::from_millis(3)
+        );
+    }
+
+    #[test]
+    fn the_joined_wake_serves_both() {
+        let a = Wake::within(Instant::from_millis(10), Duration::from_millis(50));
+        let b = Wake::within(Instant::from_millis(20), Duration::from_millis(5));
+        let joined = earliest(Some(a), Some(b)).unwrap();
+        assert_eq!(joined.at, Instant::from_millis(10));
+        assert_eq!(joined.slack, Duration::from_millis(15));
+        assert_eq!(earliest(None, Some(b)), Some(b));
+    }
+}
