@@ -1,0 +1,291 @@
+//! What is to go wrong, and when: rules that give a verdict on every frame at
+//! a receiver, on every packet at the host's side, and on whether a node is
+//! on.
+//!
+//! A rule sees facts and answers with a [`Verdict`]; it changes nothing
+//! itself. The first rule that does not let a frame pass decides.
+
+use redpoll_base::{Instant, Rng};
+
+/// A rule and the time during which it holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    /// From here on.
+    pub from: Instant,
+    /// Up to here, exclusive; [`Instant::FAR_FUTURE`] for the rest of the run.
+    pub until: Instant,
+    /// What happens meanwhile.
+    pub rule: Rule,
+}
+
+/// What goes wrong. Nodes are indices into the scenario's list.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rule {
+    /// Frames are lost at their receiver, although the medium delivers them.
+    DropFrames {
+        /// Sender; `None` is any.
+        from: Option<usize>,
+        /// Receiver; `None` is any.
+        to: Option<usize>,
+        /// Which frames.
+        kind: FrameKind,
+        /// Share of the frames, 0 to 1.
+        probability: f64,
+    },
+    /// The MAC of the receiver gets data frames twice, as when a neighbour
+    /// repeats a frame whose acknowledgement was lost.
+    DuplicateFrames {
+        /// Sender; `None` is any.
+        from: Option<usize>,
+        /// Receiver; `None` is any.
+        to: Option<usize>,
+        /// Share of the frames, 0 to 1.
+        probability: f64,
+    },
+    /// A node's radio is off: it hears nothing and what it sends does not
+    /// leave it. Its processor keeps running.
+    NodeOff {
+        /// The node.
+        node: usize,
+    },
+    /// Packets between the host and the border router are lost, both ways.
+    DropPackets {
+        /// Share of the packets, 0 to 1.
+        probability: f64,
+    },
+    /// Packets between the host and the border router arrive twice.
+    DuplicatePackets {
+        /// Share of the packets, 0 to 1.
+        probability: f64,
+    },
+}
+
+/// Which frames a rule is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FrameKind {
+    /// All.
+    #[default]
+    Any,
+    /// All but acknowledgements.
+    Data,
+    /// Link acknowledgements only.
+    Ack,
+}
+
+/// What happens to a frame or a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Nothing special.
+    Pass,
+    /// It is lost.
+    Drop,
+    /// It arrives twice.
+    Duplicate,
+}
+
+/// The facts about a frame that a rule may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameFacts {
+    /// Index of the sending node.
+    pub from: usize,
+    /// Index of the receiving node.
+    pub to: usize,
+    /// Whether it is a link acknowledgement.
+    pub is_ack: bool,
+}
+
+/// All rules of a run, with their own stream of random numbers.
+#[derive(Debug)]
+pub struct Faults {
+    specs: Vec<Spec>,
+    rng: Rng,
+    /// Some rule is about frames: without one the hot path asks nothing.
+    about_frames: bool,
+}
+
+impl Faults {
+    /// The rules `specs`, with random numbers from `rng`.
+    pub fn new(specs: Vec<Spec>, rng: Rng) -> Self {
+        let about_frames = specs.iter().any(|spec| {
+            matches!(
+                spec.rule,
+                Rule::DropFrames { .. } | Rule::DuplicateFrames { .. }
+            )
+        });
+        Faults {
+            specs,
+            rng,
+            about_frames,
+        }
+    }
+
+    /// The moments at which a node is switched off or on, with its index.
+    pub fn switches(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
+        self.specs.iter().flat_map(|spec| {
+            let node = match spec.rule {
+                Rule::NodeOff { node } => Some(node),
+                _ => None,
+            };
+            let moments = [spec.from, spec.until];
+            node.into_iter()
+                .flat_map(move |node| moments.into_iter().map(move |at| (at, node)))
+        })
+    }
+
+    /// Whether the radio of `node` is switched off at `now`.
+    pub fn is_off(&self, now: Instant, node: usize) -> bool {
+        self.holding(now)
+            .any(|rule| *rule == Rule::NodeOff { node })
+    }
+
+    /// What happens to a frame that the medium delivered.
+    pub fn on_frame(&mut self, now: Instant, frame: FrameFacts) -> Verdict {
+        if !self.about_frames {
+            return Verdict::Pass;
+        }
+        let Faults { specs, rng, .. } = self;
+        for spec in specs.iter().filter(|spec| holds(spec, now)) {
+            let verdict = match &spec.rule {
+                Rule::DropFrames {
+                    from,
+                    to,
+                    kind,
+                    probability,
+                } if is_between(&frame, *from, *to)
+                    && is_kind(&frame, *kind)
+                    && chance(rng, *probability) =>
+                {
+                    Verdict::Drop
+                }
+                Rule::DuplicateFrames {
+                    from,
+                    to,
+                    probability,
+                } if is_between(&frame, *from, *to)
+                    && !frame.is_ack
+                    && chance(rng, *probability) =>
+                {
+                    Verdict::Duplicate
+                }
+                _ => Verdict::Pass,
+            };
+            if verdict != Verdict::Pass {
+                return verdict;
+            }
+        }
+        Verdict::Pass
+    }
+
+    /// What happens to a packet between the host and the border router.
+    pub fn on_packet(&mut self, now: Instant) -> Verdict {
+        let Faults { specs, rng, .. } = self;
+        for spec in specs.iter().filter(|spec| holds(spec, now)) {
+            match spec.rule {
+                Rule::DropPackets { probability } if chance(rng, probability) => {
+                    return Verdict::Drop;
+                }
+                Rule::DuplicatePackets { probability } if chance(rng, probability) => {
+                    return Verdict::Duplicate;
+                }
+                _ => {}
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn holding(&self, now: Instant) -> impl Iterator<Item = &Rule> {
+        self.specs
+            .iter()
+            .filter(move |spec| holds(spec, now))
+            .map(|spec| &spec.rule)
+    }
+}
+
+fn holds(spec: &Spec, now: Instant) -> bool {
+    spec.from <= now && now < spec.until
+}
+
+fn is_between(frame: &FrameFacts, from: Option<usize>, to: Option<usize>) -> bool {
+    from.is_none_or(|node| node == frame.from) && to.is_none_or(|node| node == frame.to)
+}
+
+fn is_kind(frame: &FrameFacts, kind: FrameKind) -> bool {
+    match kind {
+        FrameKind::Any => true,
+        FrameKind::Data => !frame.is_ack,
+        FrameKind::Ack => frame.is_ack,
+    }
+}
+
+/// True with the given probability.
+pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
+    if probability >= 1.0 {
+        return true;
+    }
+    probability > 0.0 && unit(rng) < probability
+}
+
+/// A number in [0, 1).
+pub(crate) fn unit(rng: &mut Rng) -> f64 {
+    f64::from(rng.next_u32()) / 4_294_967_296.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(from: usize, to: usize, is_ack: bool) -> FrameFacts {
+        FrameFacts { from, to, is_ack }
+    }
+
+    fn faults(rule: Rule) -> Faults {
+        let spec = Spec {
+            from: Instant::from_millis(10),
+            until: Instant::from_millis(20),
+            rule,
+        };
+        Faults::new(vec![spec], Rng::new(1))
+    }
+
+    #[test]
+    fn a_rule_holds_from_inclusive_until_exclusive() {
+        let faults = faults(Rule::NodeOff { node: 3 });
+        assert!(!faults.is_off(Instant::from_micros(9_999), 3));
+        assert!(faults.is_off(Instant::from_millis(10), 3));
+        assert!(!faults.is_off(Instant::from_millis(10), 2));
+        assert!(!faults.is_off(Instant::from_millis(20), 3));
+        let switches: Vec<_> = faults.switches().collect();
+        assert_eq!(
+            switches,
+            [(Instant::from_millis(10), 3), (Instant::from_millis(20), 3)]
+        );
+    }
+
+    #[test]
+    fn frames_are_matched_by_link_and_kind() {
+        let mut faults = faults(Rule::DropFrames {
+            from: Some(1),
+            to: None,
+            kind: FrameKind::Ack,
+            probability: 1.0,
+        });
+        let now = Instant::from_millis(15);
+        assert_eq!(faults.on_frame(now, frame(1, 2, true)), Verdict::Drop);
+        assert_eq!(faults.on_frame(now, frame(1, 2, false)), Verdict::Pass);
+        assert_eq!(faults.on_frame(now, frame(2, 1, true)), Verdict::Pass);
+        assert_eq!(
+            faults.on_frame(Instant::from_millis(25), frame(1, 2, true)),
+            Verdict::Pass
+        );
+    }
+
+    #[test]
+    fn a_probability_is_met_on_average() {
+        let mut faults = faults(Rule::DropPackets { probability: 0.25 });
+        let now = Instant::from_millis(15);
+        let dropped = (0..10_000)
+            .filter(|_| faults.on_packet(now) == Verdict::Drop)
+            .count();
+        assert!((2_300..2_700).contains(&dropped), "{dropped}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Memory of simulated nodes: boxed slices.
+
+use redpoll_base::Memory;
+
+/// Memory on the heap, as a host has it.
+#[derive(Debug)]
+pub enum HeapMemory {}
+
+impl Memory for HeapMemory {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+/// A buffer of `len` zero bytes.
+pub fn buffer(len: usize) -> Box<[u8]> {
+    vec![0; len].into_boxed_slice()
+}
