@@ -1,0 +1,186 @@
+//! Writing into, and reading from, bytes that somebody else owns.
+//!
+//! Everything is emitted through a [`Cursor`], so that the length of a header
+//! and its content cannot disagree; everything is parsed through a [`Reader`],
+//! which never runs past the end. Both use network byte order unless a name
+//! says `le`.
+
+use crate::{Error, NoRoom};
+
+/// A write position in a buffer.
+///
+/// ```
+/// use redpoll_wire::{Cursor, NoRoom};
+/// let mut buffer = [0; 4];
+/// let mut out = Cursor::new(&mut buffer);
+/// out.put_u16(0x6000)?;
+/// assert_eq!(out.put_u32(1), Err(NoRoom));
+/// assert_eq!(out.written(), [0x60, 0x00]);
+/// # Ok::<(), NoRoom>(())
+/// ```
+#[derive(Debug)]
+pub struct Cursor<'a> {
+    buffer: &'a mut [u8],
+    position: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `buffer`.
+    pub fn new(buffer: &'a mut [u8]) -> Self {
+        Cursor {
+            buffer,
+            position: 0,
+        }
+    }
+
+    /// The next `len` bytes to fill in place; the cursor moves past them.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when fewer bytes remain; the cursor does not move.
+    pub fn reserve(&mut self, len: usize) -> Result<&mut [u8], NoRoom> {
+        let end = self.position.checked_add(len).ok_or(NoRoom)?;
+        let room = self.buffer.get_mut(self.position..end).ok_or(NoRoom)?;
+        self.position = end;
+        Ok(room)
+    }
+
+    /// Writes `bytes`.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when they do not all fit; none is written then. The same
+    /// holds for the other `put` methods.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        self.reserve(bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Writes one byte.
+    pub fn put_u8(&mut self, value: u8) -> Result<(), NoRoom> {
+        self.put(&[value])
+    }
+
+    /// Writes 16 bits in network order.
+    pub fn put_u16(&mut self, value: u16) -> Result<(), NoRoom> {
+        self.put(&value.to_be_bytes())
+    }
+
+    /// Writes 16 bits, low byte first, as IEEE 802.15.4 does.
+    pub fn put_u16_le(&mut self, value: u16) -> Result<(), NoRoom> {
+        self.put(&value.to_le_bytes())
+    }
+
+    /// Writes 32 bits in network order.
+    pub fn put_u32(&mut self, value: u32) -> Result<(), NoRoom> {
+        self.put(&value.to_be_bytes())
+    }
+
+    /// Writes `len` zero bytes.
+    pub fn put_zeros(&mut self, len: usize) -> Result<(), NoRoom> {
+        self.reserve(len)?.fill(0);
+        Ok(())
+    }
+
+    /// Replaces 16 bits that have been written at `position`: a length or
+    /// checksum that is known only when the rest stands.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when `position` is not two bytes before the cursor or more.
+    pub fn patch_u16(&mut self, position: usize, value: u16) -> Result<(), NoRoom> {
+        let field = self
+            .written_mut()
+            .get_mut(position..)
+            .and_then(|tail| tail.first_chunk_mut::<2>())
+            .ok_or(NoRoom)?;
+        *field = value.to_be_bytes();
+        Ok(())
+    }
+
+    /// Bytes written so far.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes that can still be written.
+    pub fn remaining(&self) -> usize {
+        self.buffer.len().saturating_sub(self.position)
+    }
+
+    /// What has been written.
+    pub fn written(&self) -> &[u8] {
+        self.buffer.get(..self.position).unwrap_or_default()
+    }
+
+    /// What has been written, to be changed in place.
+    pub fn written_mut(&mut self) -> &mut [u8] {
+        self.buffer.get_mut(..self.position).unwrap_or_default()
+    }
+
+    /// The part of the buffer that is still free. Bytes put there count once
+    /// [`Cursor::reserve`] has moved past them.
+    pub fn rest_mut(&mut self) -> &mut [u8] {
+        self.buffer.get_mut(self.position..).unwrap_or_default()
+    }
+
+    /// Ends writing and gives the written bytes back for the buffer's lifetime.
+    pub fn into_written(self) -> &'a mut [u8] {
+        self.buffer.get_mut(..self.position).unwrap_or_default()
+    }
+}
+
+/// A read position in bytes that arrived. Every method fails with
+/// [`Error::Truncated`] when the bytes end too early, and then does not move.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Reader { rest: bytes }
+    }
+
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        let (head, tail) = self.rest.split_at_checked(len).ok_or(Error::Truncated)?;
+        self.rest = tail;
+        Ok(head)
+    }
+
+    /// The next `N` bytes.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (head, tail) = self.rest.split_first_chunk().ok_or(Error::Truncated)?;
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    /// The next byte.
+    pub fn u8(&mut self) -> Result<u8, Error> {
+        self.array().map(u8::from_be_bytes)
+    }
+
+    /// The next 16 bits, in network order.
+    pub fn u16(&mut self) -> Result<u16, Error> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// The next 16 bits, low byte first, as in IEEE 802.15.4.
+    pub fn u16_le(&mut self) -> Result<u16, Error> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// The next 32 bits, in network order.
+    pub fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// The next byte, without moving past it.
+    pub fn peek(&self) -> Result<u8, Error> {
+        self.rest.first().copied().ok_or(Error::Truncated)
+    }
+
+    /// All that has not been read.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}

@@ -1,0 +1,62 @@
+//! What can be wrong with bytes that arrive, and with buffers that are offered.
+
+use core::fmt;
+
+/// Why bytes are not a valid header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Error {
+    /// The bytes end before the header, or before the length it announces.
+    Truncated,
+    /// A version number that this codec does not speak.
+    Version,
+    /// A length or offset field contradicts the rest of the packet.
+    Length,
+    /// The checksum is wrong, or missing where it must not be.
+    Checksum,
+    /// A value that the standard reserves.
+    Reserved,
+    /// A valid format that Redpoll does not implement.
+    Unsupported,
+    /// A 6LoWPAN address refers to context `0` to `15`, which is not known.
+    UnknownContext(u8),
+    /// An elided address needs a link-layer address that the frame lacks.
+    NoLinkAddress,
+    /// The buffer offered for the result is too short.
+    NoRoom,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Truncated => f.write_str("truncated"),
+            Error::Version => f.write_str("unknown version"),
+            Error::Length => f.write_str("contradicting length"),
+            Error::Checksum => f.write_str("bad checksum"),
+            Error::Reserved => f.write_str("reserved value"),
+            Error::Unsupported => f.write_str("unsupported format"),
+            Error::UnknownContext(cid) => write!(f, "unknown 6LoWPAN context {cid}"),
+            Error::NoLinkAddress => f.write_str("elided address without a link-layer address"),
+            Error::NoRoom => f.write_str("buffer too short"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// The buffer is too short for what was to be written; nothing was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct NoRoom;
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("buffer too short")
+    }
+}
+
+impl core::error::Error for NoRoom {}
+
+impl From<NoRoom> for Error {
+    fn from(_: NoRoom) -> Self {
+        Error::NoRoom
+    }
+}

@@ -1,0 +1,23 @@
+//! IEEE 802.15.4 frames: the MAC header, immediate acknowledgements, the frame
+//! check sequence and the standard's timings at 2.4 GHz.
+//!
+//! Header versions 0 (2003) and 1 (2006) are read and written; version 2
+//! (2015) is read where it has neither information elements nor a suppressed
+//! sequence number. Section numbers are those of IEEE Std 802.15.4-2015.
+//!
+//! Not here: security processing (the flag is shown; the auxiliary header
+//! stays in the payload), beacon and command contents.
+
+mod address;
+mod fcs;
+mod header;
+pub mod timing;
+
+pub use address::Address;
+pub use fcs::fcs;
+pub use header::{FrameHeader, FrameType, imm_ack};
+
+/// The PAN id that every PAN accepts (§7.2.6).
+pub const BROADCAST_PAN: u16 = 0xffff;
+/// Bytes of the frame check sequence behind every frame (§7.2.10).
+pub const FCS_LEN: usize = 2;

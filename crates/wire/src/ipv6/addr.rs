@@ -1,0 +1,106 @@
+//! IPv6 addresses that 802.15.4 nodes form and use (RFC 4291, RFC 6282 §3.2.2).
+
+use crate::ieee802154;
+use redpoll_base::Addr;
+
+/// `ff02::1`, every node on the link (RFC 4291 §2.7.1).
+pub const LINK_LOCAL_ALL_NODES: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+/// `ff02::2`, every router on the link (RFC 4291 §2.7.1).
+pub const LINK_LOCAL_ALL_ROUTERS: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+/// The first half of a link-local address, `fe80::/64` (RFC 4291 §2.5.6).
+pub const LINK_LOCAL_PREFIX: Addr = Addr([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+/// The first 64 bits of `prefix` before the interface identifier `iid`.
+pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
+    // Halves as numbers: copying by index could panic.
+    let prefix = u128::from_be_bytes(prefix.0) >> 64 << 64;
+    Addr((prefix | u64::from_be_bytes(iid) as u128).to_be_bytes())
+}
+
+/// The interface identifier that belongs to a link-layer address; `None` for
+/// [`ieee802154::Address::Absent`].
+pub const fn iid_of(address: ieee802154::Address) -> Option<[u8; 8]> {
+    match address {
+        ieee802154::Address::Absent => None,
+        ieee802154::Address::Short(short) => Some(iid_from_short(short)),
+        ieee802154::Address::Extended(eui64) => Some(iid_from_eui64(eui64)),
+    }
+}
+
+/// The interface identifier of a short address, `0000:00ff:fe00:XXXX`.
+///
+/// RFC 6282 §3.2.2. (RFC 4944 §6 also put the PAN id in; that form is gone.)
+pub const fn iid_from_short(short: u16) -> [u8; 8] {
+    let [high, low] = short.to_be_bytes();
+    [0, 0, 0, 0xff, 0xfe, 0, high, low]
+}
+
+/// The interface identifier of an EUI-64: its universal/local bit inverted.
+///
+/// RFC 4291 Appendix A
+pub const fn iid_from_eui64(eui64: [u8; 8]) -> [u8; 8] {
+    let [first, b, c, d, e, f, g, h] = eui64;
+    [first ^ 0x02, b, c, d, e, f, g, h]
+}
+
+/// The low 64 bits of an address.
+pub const fn iid(addr: &Addr) -> [u8; 8] {
+    (u128::from_be_bytes(addr.0) as u64).to_be_bytes()
+}
+
+/// The link-local address of an EUI-64.
+pub const fn link_local_from_eui64(eui64: [u8; 8]) -> Addr {
+    from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid_from_eui64(eui64))
+}
+
+/// The link-local address of a short address.
+pub const fn link_local_from_short(short: u16) -> Addr {
+    from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid_from_short(short))
+}
+
+/// The link-local address of a link-layer address; `None` if that is absent.
+pub const fn link_local(address: ieee802154::Address) -> Option<Addr> {
+    match iid_of(address) {
+        Some(iid) => Some(from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid)),
+        None => None,
+    }
+}
+
+/// The address that a node with a short address forms under a /64.
+pub const fn from_prefix_and_short(prefix: &Addr, short: u16) -> Addr {
+    from_prefix_and_iid(prefix, iid_from_short(short))
+}
+
+/// The link-layer address that `addr`'s interface identifier was formed from,
+/// taking it for one formed as in this module: short if it has that shape,
+/// else an EUI-64.
+pub const fn link_address(addr: &Addr) -> ieee802154::Address {
+    match iid(addr) {
+        [0, 0, 0, 0xff, 0xfe, 0, high, low] => {
+            ieee802154::Address::Short(u16::from_be_bytes([high, low]))
+        }
+        // Inverting the bit twice restores it.
+        iid => ieee802154::Address::Extended(iid_from_eui64(iid)),
+    }
+}
+
+/// Whether the address lies in `fe80::/10` (RFC 4291 §2.4).
+pub const fn is_link_local(addr: &Addr) -> bool {
+    let [first, second, ..] = addr.0;
+    first == 0xfe && second & 0xc0 == 0x80
+}
+
+/// Whether the address is a multicast one that never leaves its link: scopes
+/// interface-local and link-local (RFC 4291 §2.7).
+pub const fn is_link_scoped_multicast(addr: &Addr) -> bool {
+    let [first, second, ..] = addr.0;
+    first == 0xff && second & 0x0f <= 2
+}
+
+/// The solicited-node group of an address, `ff02::1:ffXX:XXXX`.
+///
+/// RFC 4291 §2.7.1
+pub const fn solicited_node(addr: &Addr) -> Addr {
+    let [.., a, b, c] = addr.0;
+    Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, a, b, c])
+}

@@ -1,0 +1,103 @@
+//! Contexts: prefixes that both ends know by a number (RFC 6282 §3.1.2,
+//! RFC 6775 §4.2).
+
+use redpoll_base::Addr;
+
+/// A prefix that compressed addresses may leave out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context {
+    /// The prefix; bits after `len` are zero.
+    pub prefix: Addr,
+    /// Leading bits of `prefix` that count, 0 to 128.
+    pub len: u8,
+    /// Whether to compress with it, too. A context that is being introduced or
+    /// withdrawn is only understood (RFC 6775 §7.2).
+    pub compress: bool,
+}
+
+impl Context {
+    /// The address with this context's prefix and, where the prefix ends
+    /// early, the bits of `iid`.
+    ///
+    /// RFC 6282 §3.1.1: bits covered by context information are always used;
+    /// bits before the IID that it does not cover are zero.
+    pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
+        let iid = u128::from(u64::from_be_bytes(iid));
+        let prefix = u128::from_be_bytes(self.prefix.0);
+        Addr((prefix | iid & !mask(self.len)).to_be_bytes())
+    }
+}
+
+/// The table of contexts, numbered 0 to 15.
+#[derive(Clone, Debug, Default)]
+pub struct Contexts {
+    entries: [Option<Context>; Self::MAX],
+}
+
+impl Contexts {
+    /// How many contexts there can be.
+    pub const MAX: usize = 16;
+
+    /// A table without contexts.
+    pub const fn new() -> Self {
+        Contexts {
+            entries: [None; Self::MAX],
+        }
+    }
+
+    /// A table whose context 0 is the first 64 bits of `prefix`.
+    pub fn with_prefix(prefix: Addr) -> Self {
+        let mut contexts = Contexts::new();
+        contexts.set(0, prefix, 64);
+        contexts
+    }
+
+    /// Makes the first `len` bits of `prefix` context `cid`, for both
+    /// directions. Returns false, and changes nothing, when `cid` is over 15 or
+    /// `len` over 128.
+    pub fn set(&mut self, cid: u8, prefix: Addr, len: u8) -> bool {
+        self.insert(cid, prefix, len, true)
+    }
+
+    /// As [`Contexts::set`]; with `compress` false the context is only
+    /// understood, not used for sending.
+    pub fn insert(&mut self, cid: u8, prefix: Addr, len: u8, compress: bool) -> bool {
+        match self.entries.get_mut(usize::from(cid)) {
+            Some(entry) if len <= 128 => {
+                let prefix = u128::from_be_bytes(prefix.0) & mask(len);
+                *entry = Some(Context {
+                    prefix: Addr(prefix.to_be_bytes()),
+                    len,
+                    compress,
+                });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets context `cid`.
+    pub fn remove(&mut self, cid: u8) {
+        if let Some(entry) = self.entries.get_mut(usize::from(cid)) {
+            *entry = None;
+        }
+    }
+
+    /// Context `cid`, if it is known.
+    pub fn lookup(&self, cid: u8) -> Option<&Context> {
+        self.entries.get(usize::from(cid))?.as_ref()
+    }
+
+    /// The contexts that compression may use, lowest number first.
+    pub(super) fn for_compression(&self) -> impl Iterator<Item = (u8, &Context)> {
+        (0u8..)
+            .zip(&self.entries)
+            .filter_map(|(cid, entry)| Some((cid, entry.as_ref().filter(|c| c.compress)?)))
+    }
+}
+
+/// A mask of the first `len` bits; `len` over 128 counts as 128.
+fn mask(len: u8) -> u128 {
+    let host_bits = 128u32.saturating_sub(u32::from(len));
+    u128::MAX.checked_shl(host_bits).unwrap_or(0)
+}

@@ -1,0 +1,282 @@
+//! Compressed IPv6 headers, LOWPAN_IPHC (RFC 6282 §3).
+//!
+//! [`compress`] loses nothing: traffic class, flow label and hop limit arrive
+//! as they were sent. The payload length is always elided and comes back from
+//! the datagram's size. UDP headers are compressed, extension headers carried
+//! in-line; both are understood in compressed form.
+//!
+//! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a
+//! router can mark what it has already compressed.
+
+use super::traffic::{self, Tf};
+use super::{Contexts, address, nhc};
+use crate::cursor::Reader;
+use crate::ieee802154::Address;
+use crate::ipv6::{Ipv6Header, next_header};
+use crate::udp::UdpHeader;
+use crate::{Cursor, Error, NoRoom};
+use redpoll_base::Ecn;
+
+/// Bits of the two encoding bytes (§3.1.1).
+mod bits {
+    pub const DISPATCH: u16 = 0b011 << 13;
+    pub const DISPATCH_MASK: u16 = 0b111 << 13;
+    pub const TF_SHIFT: u32 = 11;
+    pub const NH: u16 = 1 << 10;
+    pub const HLIM_SHIFT: u32 = 8;
+    pub const CID: u16 = 1 << 7;
+    pub const SAC: u16 = 1 << 6;
+    pub const SAM_SHIFT: u32 = 4;
+    pub const M: u16 = 1 << 3;
+    pub const DAC: u16 = 1 << 2;
+}
+
+/// The longest that [`compress`] writes: encoding and context bytes, all
+/// fields and addresses in-line, and a compressed UDP header.
+pub const MAX_COMPRESSED_LEN: usize = 3 + 4 + 1 + 1 + 16 + 16;
+
+/// What follows the IPv6 header in a packet to be compressed.
+#[derive(Clone, Copy, Debug)]
+pub enum Upper<'a> {
+    /// This UDP header, which is compressed too.
+    Udp(&'a UdpHeader),
+    /// Anything else, which stays as it is.
+    Other,
+}
+
+/// What [`compress`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compressed {
+    /// Bytes of the packet that the compressed header stands for: 40, or 48
+    /// when it includes UDP. The rest of the packet follows unchanged.
+    pub uncompressed_len: usize,
+}
+
+/// What [`decompress`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decompressed {
+    /// Bytes of compressed headers. The rest of the packet follows unchanged.
+    pub consumed: usize,
+    /// Bytes of headers written: 40, or 48 with UDP, or more if there were
+    /// compressed extension headers.
+    pub written: usize,
+}
+
+/// Writes `ip`, and `upper` if it is UDP, in the shortest form.
+///
+/// `link_src` and `link_dst` are the addresses of the frame that carries the
+/// packet over this hop. A UDP header whose length field does not span the
+/// IPv6 payload stays uncompressed, since compression would change it; so does
+/// one that `ip` does not announce.
+///
+/// # Errors
+/// [`NoRoom`] when `out` is too short; it may then hold part of the header.
+/// [`MAX_COMPRESSED_LEN`] bytes always suffice.
+pub fn compress(
+    ip: &Ipv6Header,
+    upper: Upper<'_>,
+    link_src: Address,
+    link_dst: Address,
+    contexts: &Contexts,
+    out: &mut Cursor<'_>,
+) -> Result<Compressed, NoRoom> {
+    let udp = match upper {
+        Upper::Udp(udp) if ip.next_header == next_header::UDP && udp.length == ip.payload_len => {
+            Some(udp)
+        }
+        _ => None,
+    };
+    let tf = Tf::of(ip);
+    let src = address::encode_source(&ip.src, link_src, contexts);
+    let dst = if ip.dst.is_multicast() {
+        address::encode_multicast(&ip.dst, contexts)
+    } else {
+        address::encode_unicast(&ip.dst, link_dst, contexts)
+    };
+    let hlim = match ip.hop_limit {
+        1 => 0b01,
+        64 => 0b10,
+        255 => 0b11,
+        _ => 0b00,
+    };
+    let cids = src.cid << 4 | dst.cid;
+
+    let flag = |set: bool, bit: u16| if set { bit } else { 0 };
+    out.put_u16(
+        bits::DISPATCH
+            | tf.bits() << bits::TF_SHIFT
+            | flag(udp.is_some(), bits::NH)
+            | hlim << bits::HLIM_SHIFT
+            | flag(cids != 0, bits::CID)
+            | flag(src.stateful, bits::SAC)
+            | src.mode << bits::SAM_SHIFT
+            | flag(ip.dst.is_multicast(), bits::M)
+            | flag(dst.stateful, bits::DAC)
+            | dst.mode,
+    )?;
+    if cids != 0 {
+        out.put_u8(cids)?;
+    }
+    tf.emit(ip, out)?;
+    if udp.is_none() {
+        out.put_u8(ip.next_header)?;
+    }
+    if hlim == 0 {
+        out.put_u8(ip.hop_limit)?;
+    }
+    out.put(src.inline())?;
+    out.put(dst.inline())?;
+    let mut uncompressed_len = Ipv6Header::LEN;
+    if let Some(udp) = udp {
+        nhc::emit_udp(udp, out)?;
+        uncompressed_len = uncompressed_len.saturating_add(UdpHeader::LEN);
+    }
+    Ok(Compressed { uncompressed_len })
+}
+
+/// Writes the headers that `bytes` starts with into `out`, uncompressed.
+///
+/// `link_src` and `link_dst` are the addresses of the frame it came in.
+/// `datagram_len` is the size of the whole uncompressed datagram that a first
+/// fragment announces; `None` means that `bytes` holds all of it. It gives the
+/// IPv6 payload length and the UDP length.
+///
+/// # Errors
+/// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`],
+/// [`Error::NoLinkAddress`] and [`Error::Unsupported`] (no IPHC, an unknown
+/// next-header compression, IPv6 in IPv6) by what is in `bytes`;
+/// [`Error::Length`] when it exceeds `datagram_len`; [`Error::NoRoom`] when
+/// `out` is too short. [`Error::Checksum`] when the UDP checksum is elided:
+/// RFC 6282 §4.3.2 lets only a receiver that sees another integrity check
+/// accept that, and there is none here.
+pub fn decompress(
+    bytes: &[u8],
+    link_src: Address,
+    link_dst: Address,
+    contexts: &Contexts,
+    datagram_len: Option<usize>,
+    out: &mut [u8],
+) -> Result<Decompressed, Error> {
+    let mut input = Reader::new(bytes);
+    let ip = read_header(&mut input, link_src, link_dst, contexts)?;
+    let mut out = Cursor::new(out);
+    ip.header.emit(&mut out)?;
+    let udp_at = if ip.next_is_compressed {
+        nhc::expand(&mut input, &mut out)?
+    } else {
+        None
+    };
+
+    let written = out.position();
+    let available = written.saturating_add(input.rest().len());
+    let total = datagram_len.unwrap_or(available);
+    if available > total {
+        return Err(Error::Length);
+    }
+    // RFC 6282 §3.2, §4.3.3: lengths are inferred from the lower layer.
+    let length_from = |start: usize| {
+        let length = total.checked_sub(start).ok_or(Error::Length)?;
+        u16::try_from(length).map_err(|_| Error::Length)
+    };
+    out.patch_u16(4, length_from(Ipv6Header::LEN)?)?;
+    if let Some(at) = udp_at {
+        out.patch_u16(at.saturating_add(4), length_from(at)?)?;
+    }
+    Ok(Decompressed {
+        consumed: bytes.len().saturating_sub(input.rest().len()),
+        written,
+    })
+}
+
+/// An IPv6 header whose payload length is not known yet.
+struct Partial {
+    header: Ipv6Header,
+    next_is_compressed: bool,
+}
+
+fn read_header(
+    input: &mut Reader<'_>,
+    link_src: Address,
+    link_dst: Address,
+    contexts: &Contexts,
+) -> Result<Partial, Error> {
+    let encoding = input.u16()?;
+    if encoding & bits::DISPATCH_MASK != bits::DISPATCH {
+        return Err(Error::Unsupported);
+    }
+    let set = |bit: u16| encoding & bit != 0;
+    let cids = if set(bits::CID) { input.u8()? } else { 0 };
+    let mut header = Ipv6Header::default();
+    Tf::from_bits(encoding >> bits::TF_SHIFT).parse(input, &mut header)?;
+    let next_is_compressed = set(bits::NH);
+    if !next_is_compressed {
+        header.next_header = input.u8()?;
+    }
+    header.hop_limit = match encoding >> bits::HLIM_SHIFT & 0b11 {
+        0b01 => 1,
+        0b10 => 64,
+        0b11 => 255,
+        _ => input.u8()?,
+    };
+    let src = (
+        set(bits::SAC),
+        encoding >> bits::SAM_SHIFT & 0b11,
+        cids >> 4,
+    );
+    let dst = (set(bits::DAC), encoding & 0b11, cids & 0x0f);
+    header.src = address::decode_source(src, link_src, contexts, input)?;
+    header.dst = if set(bits::M) {
+        address::decode_multicast(dst, contexts, input)?
+    } else {
+        address::decode_unicast(dst, link_dst, contexts, input)?
+    };
+    if next_is_compressed {
+        header.next_header = nhc::next_header_of(input.peek()?)?;
+    }
+    Ok(Partial {
+        header,
+        next_is_compressed,
+    })
+}
+
+/// The ECN codepoint of a compressed packet, whose first byte is the IPHC
+/// dispatch; `None` when it is no such packet. An elided traffic class is
+/// [`Ecn::NotEct`].
+pub fn ecn(packet: &[u8]) -> Option<Ecn> {
+    match class_position(packet)? {
+        Some(at) => Some(Ecn::from_bits(packet.get(at)? >> traffic::ECN_SHIFT)),
+        None => Some(Ecn::NotEct),
+    }
+}
+
+/// Marks a compressed packet "congestion experienced" in place if its sender
+/// takes part in ECN; returns whether the packet carries the mark now. An
+/// elided traffic class cannot be marked, and need not be: its sender does not
+/// take part.
+///
+/// RFC 3168 §5: only packets with an ECT codepoint may be marked.
+pub fn mark_ce(packet: &mut [u8]) -> bool {
+    let capable = ecn(packet).is_some_and(Ecn::is_capable);
+    match class_position(packet).flatten() {
+        Some(at) if capable => {
+            if let Some(class) = packet.get_mut(at) {
+                *class |= Ecn::Ce.bits() << traffic::ECN_SHIFT;
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Where the byte with the ECN bits stands; `None` when this is not IPHC,
+/// `Some(None)` when the byte is elided.
+fn class_position(packet: &[u8]) -> Option<Option<usize>> {
+    let encoding = u16::from_be_bytes(*packet.first_chunk()?);
+    if encoding & bits::DISPATCH_MASK != bits::DISPATCH {
+        return None;
+    }
+    if Tf::from_bits(encoding >> bits::TF_SHIFT) == Tf::Elided {
+        return Some(None);
+    }
+    Some(Some(if encoding & bits::CID != 0 { 3 } else { 2 }))
+}
