@@ -1,0 +1,56 @@
+//! Parameters and memory, both the caller's.
+
+use redpoll_base::{Duration, Memory};
+
+use crate::Slot;
+
+/// Parameters of one [`Lowpan`](crate::Lowpan).
+#[derive(Clone, Debug)]
+pub struct LowpanConfig {
+    /// How long a reassembly waits for the next fragment that brings something
+    /// new before it is given up. Default 3 s, as RIOT; OpenThread takes 2 s.
+    pub reassembly_timeout: Duration,
+    /// How long a reassembly may take altogether, progress or not. More than
+    /// 60 s counts as 60 s, the most that RFC 4944 §5.3 allows. Default 10 s.
+    pub reassembly_limit: Duration,
+    /// When no slot is free, a reassembly without progress for this long gives
+    /// way to a new datagram. Default 250 ms: some tens of frame times.
+    pub eviction_stall: Duration,
+    /// How long the tags of finished datagrams are remembered, so that late
+    /// copies of their fragments are recognised. Default 5 s.
+    pub duplicate_memory: Duration,
+    /// Free slots that [`Lowpan::allocate`](crate::Lowpan::allocate) leaves for
+    /// packets from the radio, so that a flood from the host side cannot
+    /// silence the mesh side. Always at least one slot can be allocated.
+    /// Default 1.
+    pub receive_reserve: u8,
+    /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
+    /// a restarted node from repeating the tags it has just used. Default 0.
+    pub first_tag: u16,
+}
+
+impl Default for LowpanConfig {
+    fn default() -> Self {
+        LowpanConfig {
+            reassembly_timeout: Duration::from_secs(3),
+            reassembly_limit: Duration::from_secs(10),
+            eviction_stall: Duration::from_millis(250),
+            duplicate_memory: Duration::from_secs(5),
+            receive_reserve: 1,
+            first_tag: 0,
+        }
+    }
+}
+
+/// The memory of one [`Lowpan`](crate::Lowpan).
+///
+/// The bytes are divided evenly among the slots: `bytes.len() / slots.len()`
+/// bytes each, 1,280 (the IPv6 MTU, [`MTU`](crate::MTU)) in real use. Smaller
+/// slots work; a datagram that does not fit is dropped as
+/// [`Drop::TooLarge`](crate::Drop::TooLarge). At most 254 slots are used.
+pub struct LowpanMemory<M: Memory> {
+    /// One entry per slot, filled with [`Slot::EMPTY`].
+    pub slots: M::Table<Slot>,
+    /// The slots' contents.
+    pub bytes: M::Buffer,
+}

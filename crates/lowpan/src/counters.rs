@@ -1,0 +1,150 @@
+//! What happened, in numbers; every dropped frame and datagram has a name.
+
+use redpoll_base::Instant;
+
+use crate::{Drop, LossReason};
+
+/// Running totals. They wrap after 2³² events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LowpanCounters {
+    /// Frames given to `input`.
+    pub frames_received: u32,
+    /// Whole packets handed up.
+    pub packets_received: u32,
+    /// Frames built.
+    pub frames_sent: u32,
+    /// Pulled datagrams of which every frame was delivered.
+    pub segments_sent: u32,
+    /// Queued datagrams of which every frame was delivered.
+    pub datagrams_sent: u32,
+
+    /// Frames dropped as [`Drop::Malformed`].
+    pub malformed: u32,
+    /// Frames dropped as [`Drop::Unsupported`].
+    pub unsupported: u32,
+    /// Frames dropped as [`Drop::TooLarge`].
+    pub too_large: u32,
+    /// Frames dropped as [`Drop::NoSlot`].
+    pub no_slot: u32,
+    /// Datagrams dropped as [`Drop::Overlap`].
+    pub overlap: u32,
+    /// Frames dropped as [`Drop::Duplicate`].
+    pub duplicate: u32,
+    /// Frames dropped as [`Drop::Orphan`].
+    pub orphan: u32,
+    /// Partial datagrams given up because no fragment came in time.
+    pub reassembly_timeout: u32,
+    /// Partial datagrams given up because a newer one needed the slot.
+    pub evicted: u32,
+
+    /// Datagrams given up because the MAC gave up on a frame of theirs.
+    pub link_failure: u32,
+    /// Pulled datagrams whose payload disappeared before the last frame.
+    pub segment_gone: u32,
+    /// Queued datagrams that were no well-formed IPv6 packet.
+    pub malformed_out: u32,
+    /// Datagrams that no frame of this link can carry.
+    pub unsendable: u32,
+
+    /// The most slots that were ever taken at once, for whatever purpose.
+    pub peak_slots: u8,
+}
+
+impl LowpanCounters {
+    /// Every reason for which frames or datagrams are dropped, by name.
+    pub fn drops(&self) -> [(&'static str, u32); 13] {
+        [
+            ("malformed", self.malformed),
+            ("unsupported", self.unsupported),
+            ("too_large", self.too_large),
+            ("no_slot", self.no_slot),
+            ("overlap", self.overlap),
+            ("duplicate", self.duplicate),
+            ("orphan", self.orphan),
+            ("reassembly_timeout", self.reassembly_timeout),
+            ("evicted", self.evicted),
+            ("link_failure", self.link_failure),
+            ("segment_gone", self.segment_gone),
+            ("malformed_out", self.malformed_out),
+            ("unsendable", self.unsendable),
+        ]
+    }
+
+    pub(crate) fn dropped(&mut self, reason: Drop) {
+        count(match reason {
+            Drop::Malformed => &mut self.malformed,
+            Drop::Unsupported => &mut self.unsupported,
+            Drop::TooLarge => &mut self.too_large,
+            Drop::NoSlot => &mut self.no_slot,
+            Drop::Overlap => &mut self.overlap,
+            Drop::Duplicate => &mut self.duplicate,
+            Drop::Orphan => &mut self.orphan,
+        });
+    }
+
+    pub(crate) fn lost(&mut self, reason: LossReason) {
+        count(match reason {
+            LossReason::LinkFailure => &mut self.link_failure,
+            LossReason::Gone => &mut self.segment_gone,
+            LossReason::Malformed => &mut self.malformed_out,
+            LossReason::Unsendable => &mut self.unsendable,
+        });
+    }
+}
+
+/// One more, wrapping.
+pub(crate) fn count(counter: &mut u32) {
+    *counter = counter.wrapping_add(1);
+}
+
+/// How many datagrams have waited for the radio or been in service, over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// Datagrams now.
+    pub current: u8,
+    /// The most there ever were.
+    pub peak: u8,
+    /// The sum over time, in datagrams times microseconds, up to `since`.
+    datagram_us: u64,
+    since: Instant,
+}
+
+impl Occupancy {
+    /// The time average from the caller's origin of time to `now`, in
+    /// thousandths of a datagram.
+    pub fn mean_milli(&self, now: Instant) -> u32 {
+        let total = self.total(now).saturating_mul(1_000);
+        let mean = total.checked_div(now.as_micros()).unwrap_or(0);
+        u32::try_from(mean).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn change(&mut self, now: Instant, current: u8) {
+        self.datagram_us = self.total(now);
+        self.since = self.since.max(now);
+        self.current = current;
+        self.peak = self.peak.max(current);
+    }
+
+    fn total(&self, now: Instant) -> u64 {
+        let us = now.since(self.since).as_micros();
+        self.datagram_us
+            .saturating_add(us.saturating_mul(u64::from(self.current)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_weighs_by_time() {
+        let mut occupancy = Occupancy::default();
+        occupancy.change(Instant::from_millis(10), 2);
+        occupancy.change(Instant::from_millis(20), 3);
+        occupancy.change(Instant::from_millis(25), 0);
+        // (10·0 + 10·2 + 5·3) / 50
+        assert_eq!(occupancy.mean_milli(Instant::from_millis(50)), 700);
+        assert_eq!(occupancy.peak, 3);
+        assert_eq!(Occupancy::default().mean_milli(Instant::ZERO), 0);
+    }
+}

@@ -1,0 +1,131 @@
+//! The datagrams that need no more fragments: complete ones and given-up ones.
+//!
+//! When a link ACK is lost the sender repeats a frame that has arrived. If that
+//! was the last fragment, the datagram is complete and its slot on its way; the
+//! copy must not open a second reassembly that can never finish, nor deliver
+//! the packet twice. The fragments that follow a refused first one must not
+//! open one either.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::Address;
+
+/// What identifies a datagram among the fragments on a link
+/// (RFC 4944 §5.3: source, destination, size and tag).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    pub(crate) src: Address,
+    pub(crate) dst: Address,
+    pub(crate) size: u16,
+    pub(crate) tag: u16,
+}
+
+/// How a datagram ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It was handed up.
+    Complete,
+    /// It was dropped, timed out or refused.
+    GivenUp,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: Key,
+    fate: Fate,
+    expires: Instant,
+}
+
+/// More than a second's worth of datagrams at the full speed of the link; a
+/// sender's retries end well before that.
+const ENTRIES: usize = 16;
+
+/// A ring of finished datagrams; the oldest is forgotten first.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    entries: [Option<Entry>; ENTRIES],
+    next: usize,
+}
+
+impl Finished {
+    pub(crate) const fn new() -> Self {
+        Finished {
+            entries: [None; ENTRIES],
+            next: 0,
+        }
+    }
+
+    /// Remembers until `expires` how the datagram ended.
+    pub(crate) fn remember(&mut self, key: Key, fate: Fate, expires: Instant) {
+        let entry = Entry { key, fate, expires };
+        let known = self
+            .entries
+            .iter_mut()
+            .flatten()
+            .find(|entry| entry.key == key);
+        if let Some(known) = known {
+            *known = entry;
+            return;
+        }
+        if let Some(place) = self.entries.get_mut(self.next) {
+            *place = Some(entry);
+        }
+        self.next = self.next.wrapping_add(1) % ENTRIES;
+    }
+
+    /// How the datagram ended, if it did so recently.
+    pub(crate) fn fate(&self, key: &Key, now: Instant) -> Option<Fate> {
+        self.entries
+            .iter()
+            .flatten()
+            .find(|entry| entry.key == *key && now < entry.expires)
+            .map(|entry| entry.fate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(tag: u16) -> Key {
+        Key {
+            src: Address::Short(1),
+            dst: Address::Short(2),
+            size: 500,
+            tag,
+        }
+    }
+
+    #[test]
+    fn an_entry_lasts_until_it_expires() {
+        let mut ring = Finished::new();
+        ring.remember(key(7), Fate::Complete, Instant::from_millis(100));
+        assert_eq!(
+            ring.fate(&key(7), Instant::from_millis(99)),
+            Some(Fate::Complete)
+        );
+        assert_eq!(ring.fate(&key(7), Instant::from_millis(100)), None);
+        assert_eq!(ring.fate(&key(8), Instant::ZERO), None);
+    }
+
+    #[test]
+    fn the_oldest_gives_way() {
+        let mut ring = Finished::new();
+        let later = Instant::from_millis(100);
+        for tag in 0..=ENTRIES as u16 {
+            ring.remember(key(tag), Fate::GivenUp, later);
+        }
+        assert_eq!(ring.fate(&key(0), Instant::ZERO), None);
+        assert_eq!(ring.fate(&key(1), Instant::ZERO), Some(Fate::GivenUp));
+    }
+
+    #[test]
+    fn remembering_again_takes_no_second_place() {
+        let mut ring = Finished::new();
+        let later = Instant::from_millis(100);
+        ring.remember(key(0), Fate::GivenUp, later);
+        for _ in 0..100 {
+            ring.remember(key(1), Fate::Complete, later);
+        }
+        assert_eq!(ring.fate(&key(0), Instant::ZERO), Some(Fate::GivenUp));
+    }
+}

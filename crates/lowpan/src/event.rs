@@ -1,0 +1,110 @@
+//! What goes in and out besides bytes: pulled datagrams, frames, events,
+//! reasons.
+
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+
+/// A datagram of the node's own transport: headers now, payload on demand.
+#[derive(Clone, Debug)]
+pub struct PulledDatagram {
+    /// The IPv6 header. Its `payload_len` is not read: the lengths below count.
+    pub ip: Ipv6Header,
+    /// The transport header, checksum included; `header_len` bytes of it count.
+    pub header: [u8; 60],
+    /// Length of the transport header in bytes; more than 60 counts as 60.
+    pub header_len: u8,
+    /// Length in bytes of the payload behind the transport header.
+    pub payload_len: u16,
+    /// The caller's name for this datagram, handed back in [`PayloadSource`]
+    /// and in events.
+    pub handle: u32,
+    /// The link address of the next hop.
+    pub next_hop: Address,
+}
+
+/// The bytes asked for no longer exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gone;
+
+/// Where the payload of pulled datagrams is read from, frame by frame.
+pub trait PayloadSource {
+    /// Reads the payload of datagram `handle` from byte `offset` on into `out`
+    /// and says how many bytes it wrote. It is asked for no byte beyond
+    /// [`PulledDatagram::payload_len`].
+    ///
+    /// # Errors
+    /// [`Gone`] when the range has been acknowledged or its connection has
+    /// ended. Fewer bytes than asked for count as `Gone` too.
+    fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone>;
+}
+
+/// A frame that [`Lowpan::next_frame`](crate::Lowpan::next_frame) has built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameOut {
+    /// The link destination.
+    pub dst: Address,
+    /// Bytes written, the MAC payload's length.
+    pub len: usize,
+}
+
+/// Why a received frame was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Drop {
+    /// Not 6LoWPAN, or a header that cannot be decoded or contradicts itself.
+    Malformed,
+    /// A dispatch that this node does not handle: mesh header, HC1, broadcast
+    /// header, or something that is not 6LoWPAN at all.
+    Unsupported,
+    /// The datagram does not fit into a slot.
+    TooLarge,
+    /// Every slot is taken.
+    NoSlot,
+    /// A fragment contradicts one that was received before; the whole datagram
+    /// is dropped.
+    Overlap,
+    /// A copy of a fragment that was received before, or of a fragment of a
+    /// datagram that is complete already.
+    Duplicate,
+    /// A fragment of a datagram that has been given up.
+    Orphan,
+}
+
+/// Why a datagram did not leave, or left only in part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossReason {
+    /// The MAC gave up on one of its frames.
+    LinkFailure,
+    /// The payload of a pulled datagram disappeared before its last fragment.
+    Gone,
+    /// A slot handed to `queue` holds no well-formed IPv6 packet.
+    Malformed,
+    /// The headers do not fit into a frame of this link, or the datagram is
+    /// longer than 2,047 bytes.
+    Unsendable,
+}
+
+/// Something the layer above should know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LowpanEvent {
+    /// Every frame of a pulled datagram has been delivered to the next hop.
+    SegmentSent {
+        /// The datagram's handle.
+        handle: u32,
+    },
+    /// A pulled datagram was not delivered to the next hop.
+    SegmentLost {
+        /// The datagram's handle.
+        handle: u32,
+        /// Why.
+        reason: LossReason,
+    },
+    /// A queued datagram was not delivered to its next hop. An edge: when
+    /// several are lost before the caller polls, it sees the latest; the
+    /// counters see them all.
+    DatagramDropped {
+        /// Where it should have gone.
+        next_hop: Address,
+        /// Why.
+        reason: LossReason,
+    },
+}

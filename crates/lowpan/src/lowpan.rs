@@ -1,0 +1,417 @@
+//! The adaptation layer as one object. It sequences; the mechanisms are in the
+//! modules beside it.
+
+use redpoll_base::{Instant, Memory, Wake};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::counters::count;
+use crate::event::{FrameOut, LossReason, LowpanEvent};
+use crate::pool::{Pool, State};
+use crate::queue::Queue;
+use crate::reassembly::Reassembly;
+use crate::receive::{self, Arrival, HeaderScratch, Piece};
+use crate::transmit::{InService, Origin, Sending};
+use crate::{
+    Drop, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, PayloadSource, PulledDatagram,
+    SlotId,
+};
+
+/// 6LoWPAN on one interface; see the [crate's documentation](crate).
+pub struct Lowpan<M: Memory> {
+    contexts: Contexts,
+    pool: Pool<M>,
+    reassembly: Reassembly,
+    receive_reserve: usize,
+
+    queue: Queue,
+    /// The node's own datagram, waiting or in service.
+    pulled: Option<PulledDatagram>,
+    in_service: Option<InService>,
+    /// A frame is with the MAC.
+    frame_out: bool,
+    turn: Turn,
+    next_tag: u16,
+
+    segment_event: Option<LowpanEvent>,
+    datagram_event: Option<LowpanEvent>,
+    counters: LowpanCounters,
+    occupancy: Occupancy,
+}
+
+/// Whose datagram goes next if both sides have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Own,
+    Queued,
+}
+
+impl<M: Memory> Lowpan<M> {
+    /// An idle instance without contexts.
+    pub fn new(config: LowpanConfig, memory: LowpanMemory<M>) -> Self {
+        Lowpan {
+            contexts: Contexts::new(),
+            pool: Pool::new(memory),
+            reassembly: Reassembly::new(&config),
+            receive_reserve: usize::from(config.receive_reserve),
+            queue: Queue::default(),
+            pulled: None,
+            in_service: None,
+            frame_out: false,
+            turn: Turn::Own,
+            next_tag: config.first_tag,
+            segment_event: None,
+            datagram_event: None,
+            counters: LowpanCounters::default(),
+            occupancy: Occupancy::default(),
+        }
+    }
+
+    /// The contexts for header compression in both directions.
+    pub fn contexts(&self) -> &Contexts {
+        &self.contexts
+    }
+
+    /// The contexts, to set them. A change counts from the next datagram on.
+    pub fn contexts_mut(&mut self) -> &mut Contexts {
+        &mut self.contexts
+    }
+
+    // --- from the radio ---
+
+    /// Takes in the payload of a received frame; `src` and `dst` are the
+    /// frame's link addresses.
+    ///
+    /// `Some(slot)`: a complete, uncompressed IPv6 packet whose payload length
+    /// is right lies in the slot. The caller then [releases](Self::release) or
+    /// [queues](Self::queue) it. Checksums and addresses are not checked here.
+    ///
+    /// # Errors
+    /// Why the frame, or the datagram it belongs to, was dropped. All is
+    /// counted.
+    pub fn input(
+        &mut self,
+        now: Instant,
+        src: Address,
+        dst: Address,
+        payload: &[u8],
+    ) -> Result<Option<SlotId>, Drop> {
+        count(&mut self.counters.frames_received);
+        self.on_timeout(now);
+        let mut scratch: HeaderScratch = [0; 192];
+        let outcome =
+            receive::parse(payload, src, dst, &self.contexts, &mut scratch).and_then(|arrival| {
+                match arrival {
+                    Arrival::Whole(packet) => self.on_whole(now, src, &packet).map(Some),
+                    Arrival::Fragment(key, piece) => self.reassembly.on_fragment(
+                        now,
+                        &mut self.pool,
+                        &mut self.counters,
+                        key,
+                        &piece,
+                    ),
+                }
+            });
+        match outcome {
+            Ok(Some(_)) => count(&mut self.counters.packets_received),
+            Ok(None) => {}
+            Err(reason) => self.counters.dropped(reason),
+        }
+        self.note_slots();
+        outcome
+    }
+
+    fn on_whole(&mut self, now: Instant, src: Address, packet: &Piece<'_>) -> Result<SlotId, Drop> {
+        let id = self.reassembly.slot_for(
+            now,
+            &mut self.pool,
+            &mut self.counters,
+            src,
+            packet.len(),
+            State::Held,
+        )?;
+        let bytes = self.pool.packet_mut(id);
+        if let Some((head, body)) = bytes.split_at_mut_checked(packet.head.len()) {
+            head.copy_from_slice(packet.head);
+            body.copy_from_slice(packet.body);
+        }
+        Ok(id)
+    }
+
+    // --- slots in the caller's hands ---
+
+    /// The packet in a slot that the caller holds; empty for any other.
+    pub fn packet(&self, slot: SlotId) -> &[u8] {
+        if self.is_held(slot) {
+            self.pool.packet(slot)
+        } else {
+            &[]
+        }
+    }
+
+    /// The packet in a slot that the caller holds, to write or edit.
+    pub fn packet_mut(&mut self, slot: SlotId) -> &mut [u8] {
+        if self.is_held(slot) {
+            self.pool.packet_mut(slot)
+        } else {
+            &mut []
+        }
+    }
+
+    /// Who sent the packet over the link; `None` for one made here.
+    pub fn link_source(&self, slot: SlotId) -> Option<Address> {
+        self.pool.slot(slot).and_then(|slot| slot.link_src)
+    }
+
+    /// Takes a slot for a packet of `len` bytes that the caller is going to
+    /// write. `None` when `len` exceeds the slot size, or when only the slots
+    /// of [`LowpanConfig::receive_reserve`] are left.
+    pub fn allocate(&mut self, len: usize) -> Option<SlotId> {
+        let reserve = self
+            .receive_reserve
+            .min(self.pool.count().saturating_sub(1));
+        if self.pool.free() <= reserve {
+            return None;
+        }
+        let slot = self.pool.take(len, State::Held);
+        self.note_slots();
+        slot
+    }
+
+    /// Gives a slot back that the caller holds.
+    pub fn release(&mut self, slot: SlotId) {
+        if self.is_held(slot) {
+            self.pool.free_slot(slot);
+        }
+    }
+
+    /// Hands a held slot to transmission, behind those queued before. From then
+    /// on it is no longer the caller's; it becomes free when its last frame has
+    /// ended. `next_hop` is the link destination of its frames.
+    pub fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
+        if !self.is_held(slot) {
+            return;
+        }
+        if let Some(entry) = self.pool.slot_mut(slot) {
+            entry.state = State::Queued { next_hop };
+            self.queue.push(&mut self.pool, slot);
+        }
+        self.note_occupancy(now);
+    }
+
+    fn is_held(&self, slot: SlotId) -> bool {
+        let slot = self.pool.slot(slot);
+        slot.is_some_and(|slot| matches!(slot.state, State::Held))
+    }
+
+    // --- towards the radio ---
+
+    /// Whether a datagram of the node's own transport could start now.
+    ///
+    /// It is true only while nothing is in service, no pulled datagram waits,
+    /// its last event has been polled, and it is the transport's turn: after
+    /// each pulled datagram a queued one goes first, if there is any. So ask
+    /// whenever the MAC is idle, before [`Lowpan::next_frame`].
+    pub fn wants_segment(&self) -> bool {
+        self.takes_segment()
+            && self.in_service.is_none()
+            && (self.turn == Turn::Own || self.queue.is_empty())
+    }
+
+    /// Hands over a datagram of the node's own transport.
+    ///
+    /// Exactly one of [`LowpanEvent::SegmentSent`] and
+    /// [`LowpanEvent::SegmentLost`] follows. `false`
+    /// means that it was refused, without an event, because another one has not
+    /// ended yet; that cannot happen after [`Lowpan::wants_segment`] said yes.
+    pub fn start_segment(&mut self, now: Instant, datagram: PulledDatagram) -> bool {
+        if !self.takes_segment() {
+            return false;
+        }
+        self.pulled = Some(datagram);
+        self.note_occupancy(now);
+        true
+    }
+
+    fn takes_segment(&self) -> bool {
+        self.pulled.is_none() && self.segment_event.is_none()
+    }
+
+    /// Whether [`Lowpan::next_frame`] has something to build.
+    pub fn has_frame(&self) -> bool {
+        let something =
+            self.in_service.is_some() || self.pulled.is_some() || !self.queue.is_empty();
+        !self.frame_out && something
+    }
+
+    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes
+    /// of it. `link_src` is the source address that the frame will carry.
+    ///
+    /// `None` when there is nothing to send or a frame has not ended yet. A
+    /// datagram that cannot be sent is dropped, with its event, and the next
+    /// one tried.
+    pub fn next_frame<S: PayloadSource>(
+        &mut self,
+        now: Instant,
+        link_src: Address,
+        capacity: usize,
+        out: &mut [u8],
+        source: &mut S,
+    ) -> Option<FrameOut> {
+        if self.frame_out {
+            return None;
+        }
+        let end = capacity.min(out.len());
+        let out = out.get_mut(..end)?;
+        loop {
+            let mut datagram = self.in_service.or_else(|| self.start_next())?;
+            let sending = Sending {
+                pool: &self.pool,
+                pulled: self.pulled.as_ref(),
+                contexts: &self.contexts,
+                link_src,
+            };
+            let built = datagram.build(&sending, source, &mut self.next_tag, out);
+            self.in_service = Some(datagram);
+            match built {
+                Ok(len) => {
+                    self.frame_out = true;
+                    count(&mut self.counters.frames_sent);
+                    return Some(FrameOut {
+                        dst: datagram.next_hop,
+                        len,
+                    });
+                }
+                Err(reason) => self.end_service(now, Err(reason)),
+            }
+        }
+    }
+
+    fn start_next(&mut self) -> Option<InService> {
+        let own_first = self.turn == Turn::Own || self.queue.is_empty();
+        if let Some(pulled) = self.pulled.as_ref().filter(|_| own_first) {
+            self.turn = Turn::Queued;
+            return Some(InService::new(
+                Origin::Pulled,
+                pulled.next_hop,
+                pulled.len(),
+            ));
+        }
+        let id = self.queue.pop(&mut self.pool)?;
+        self.turn = Turn::Own;
+        let slot = self.pool.slot(id)?;
+        let State::Queued { next_hop } = slot.state else {
+            return None;
+        };
+        Some(InService::new(
+            Origin::Slot(id),
+            next_hop,
+            usize::from(slot.len),
+        ))
+    }
+
+    /// Says how the frame built last has ended. When it was not delivered, the
+    /// rest of its datagram is dropped: link retries are exhausted.
+    pub fn on_frame_done(&mut self, now: Instant, delivered: bool) {
+        if !core::mem::take(&mut self.frame_out) {
+            return;
+        }
+        match self.in_service {
+            Some(_) if !delivered => self.end_service(now, Err(LossReason::LinkFailure)),
+            Some(datagram) if datagram.is_covered() => self.end_service(now, Ok(())),
+            _ => {}
+        }
+    }
+
+    /// The datagram in service has left, or never will.
+    fn end_service(&mut self, now: Instant, outcome: Result<(), LossReason>) {
+        let Some(datagram) = self.in_service.take() else {
+            return;
+        };
+        if let Err(reason) = outcome {
+            self.counters.lost(reason);
+        }
+        match datagram.origin {
+            Origin::Slot(id) => {
+                self.pool.free_slot(id);
+                match outcome {
+                    Ok(()) => count(&mut self.counters.datagrams_sent),
+                    Err(reason) => {
+                        self.datagram_event = Some(LowpanEvent::DatagramDropped {
+                            next_hop: datagram.next_hop,
+                            reason,
+                        });
+                    }
+                }
+            }
+            Origin::Pulled => {
+                let handle = self.pulled.take().map_or(0, |pulled| pulled.handle);
+                self.segment_event = Some(match outcome {
+                    Ok(()) => {
+                        count(&mut self.counters.segments_sent);
+                        LowpanEvent::SegmentSent { handle }
+                    }
+                    Err(reason) => LowpanEvent::SegmentLost { handle, reason },
+                });
+            }
+        }
+        self.note_occupancy(now);
+    }
+
+    // --- the usual rest ---
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<LowpanEvent> {
+        self.segment_event
+            .take()
+            .or_else(|| self.datagram_event.take())
+    }
+
+    /// When [`Lowpan::on_timeout`] wants to be called.
+    pub fn poll_at(&self) -> Option<Wake> {
+        self.reassembly.poll_at(&self.pool)
+    }
+
+    /// Gives up reassemblies that have waited too long.
+    pub fn on_timeout(&mut self, now: Instant) {
+        self.reassembly
+            .on_timeout(now, &mut self.pool, &mut self.counters);
+    }
+
+    /// Totals since the start.
+    pub fn counters(&self) -> &LowpanCounters {
+        &self.counters
+    }
+
+    /// How long the queue towards the radio has been: queued datagrams, the
+    /// one in service, and a pulled one.
+    pub fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
+    }
+
+    /// Slots that are not used for anything.
+    pub fn free_slots(&self) -> usize {
+        self.pool.free()
+    }
+
+    /// Bytes of a slot: the longest packet that can be received or queued.
+    pub fn slot_size(&self) -> usize {
+        self.pool.slot_size()
+    }
+
+    fn note_slots(&mut self) {
+        let taken = self.pool.count().saturating_sub(self.pool.free());
+        let taken = u8::try_from(taken).unwrap_or(u8::MAX);
+        self.counters.peak_slots = self.counters.peak_slots.max(taken);
+    }
+
+    fn note_occupancy(&mut self, now: Instant) {
+        let slot_in_service = matches!(&self.in_service, Some(datagram) if matches!(datagram.origin, Origin::Slot(_)));
+        let current = self
+            .queue
+            .len()
+            .saturating_add(u8::from(slot_in_service))
+            .saturating_add(u8::from(self.pulled.is_some()));
+        self.occupancy.change(now, current);
+    }
+}

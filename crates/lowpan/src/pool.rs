@@ -1,0 +1,173 @@
+//! The slots in which datagrams lie, and what each of them is being used for.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::ieee802154::Address;
+
+use crate::LowpanMemory;
+use crate::coverage::Coverage;
+use crate::duplicates::Key;
+
+/// Names a slot that the caller holds. It is valid until the slot is released
+/// or queued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotId(u8);
+
+/// The book-keeping of one slot; opaque, made by the caller as [`Slot::EMPTY`].
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub(crate) state: State,
+    /// Length in bytes of the uncompressed packet, also while it is incomplete.
+    pub(crate) len: u16,
+    /// The link source of a packet that came over the radio.
+    pub(crate) link_src: Option<Address>,
+    /// The slot behind this one in the transmission queue.
+    pub(crate) next: Option<SlotId>,
+}
+
+/// What a slot is being used for. The bytes stay where they are throughout.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Free,
+    /// Fragments are coming in.
+    Reassembling(Partial),
+    /// The caller reads or writes it.
+    Held,
+    /// It waits for the radio or its frames are leaving.
+    Queued {
+        next_hop: Address,
+    },
+}
+
+/// A datagram that has not arrived in full.
+#[derive(Clone, Debug)]
+pub(crate) struct Partial {
+    pub(crate) key: Key,
+    /// When its first fragment came.
+    pub(crate) first: Instant,
+    /// When the latest fragment came that brought something new.
+    pub(crate) progress: Instant,
+    pub(crate) seen: Coverage,
+}
+
+impl Slot {
+    /// A free slot.
+    pub const EMPTY: Slot = Slot {
+        state: State::Free,
+        len: 0,
+        link_src: None,
+        next: None,
+    };
+
+    /// The reassembly in this slot, if that is what it is used for.
+    pub(crate) fn partial(&self) -> Option<&Partial> {
+        match &self.state {
+            State::Reassembling(partial) => Some(partial),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Slot::EMPTY
+    }
+}
+
+/// All slots and their bytes.
+pub(crate) struct Pool<M: Memory> {
+    slots: M::Table<Slot>,
+    bytes: M::Buffer,
+    slot_size: usize,
+}
+
+/// 254 and not 256, so that counts of slots fit into a byte with room to spare.
+const MAX_SLOTS: usize = 254;
+
+impl<M: Memory> Pool<M> {
+    pub(crate) fn new(memory: LowpanMemory<M>) -> Self {
+        let LowpanMemory { mut slots, bytes } = memory;
+        slots.as_mut().fill(Slot::EMPTY);
+        let count = slots.as_ref().len().min(MAX_SLOTS);
+        let slot_size = bytes.as_ref().len().checked_div(count).unwrap_or(0);
+        Pool {
+            slots,
+            bytes,
+            // Lengths are kept in 16 bits.
+            slot_size: slot_size.min(usize::from(u16::MAX)),
+        }
+    }
+
+    /// Bytes that fit into a slot.
+    pub(crate) fn slot_size(&self) -> usize {
+        self.slot_size
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.slots.as_ref().len().min(MAX_SLOTS)
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.iter()
+            .filter(|(_, slot)| matches!(slot.state, State::Free))
+            .count()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot)> {
+        (0..MAX_SLOTS as u8).map(SlotId).zip(self.slots.as_ref())
+    }
+
+    /// Takes a free slot for `len` bytes. `None` when there is none or `len`
+    /// is too much.
+    pub(crate) fn take(&mut self, len: usize, state: State) -> Option<SlotId> {
+        let len = u16::try_from(len)
+            .ok()
+            .filter(|len| usize::from(*len) <= self.slot_size)?;
+        let (id, _) = self
+            .iter()
+            .find(|(_, slot)| matches!(slot.state, State::Free))?;
+        *self.slot_mut(id)? = Slot {
+            state,
+            len,
+            ..Slot::EMPTY
+        };
+        Some(id)
+    }
+
+    pub(crate) fn free_slot(&mut self, id: SlotId) {
+        if let Some(slot) = self.slot_mut(id) {
+            *slot = Slot::EMPTY;
+        }
+    }
+
+    pub(crate) fn slot(&self, id: SlotId) -> Option<&Slot> {
+        self.slots.as_ref().get(usize::from(id.0))
+    }
+
+    pub(crate) fn slot_mut(&mut self, id: SlotId) -> Option<&mut Slot> {
+        self.slots.as_mut().get_mut(usize::from(id.0))
+    }
+
+    /// The packet in a slot, all of its length; empty for a free slot.
+    pub(crate) fn packet(&self, id: SlotId) -> &[u8] {
+        let (start, end) = self.range(id);
+        self.bytes.as_ref().get(start..end).unwrap_or(&[])
+    }
+
+    /// The same, to write.
+    pub(crate) fn packet_mut(&mut self, id: SlotId) -> &mut [u8] {
+        let (start, end) = self.range(id);
+        self.bytes.as_mut().get_mut(start..end).unwrap_or(&mut [])
+    }
+
+    /// The part of a packet from `offset` on, `len` bytes of it.
+    pub(crate) fn part_mut(&mut self, id: SlotId, offset: usize, len: usize) -> Option<&mut [u8]> {
+        self.packet_mut(id)
+            .get_mut(offset..offset.checked_add(len)?)
+    }
+
+    fn range(&self, id: SlotId) -> (usize, usize) {
+        let start = usize::from(id.0).saturating_mul(self.slot_size);
+        let len = self.slot(id).map_or(0, |slot| usize::from(slot.len));
+        (start, start.saturating_add(len))
+    }
+}

@@ -1,0 +1,46 @@
+//! The datagrams that wait for the radio, first in, first out.
+
+use redpoll_base::Memory;
+
+use crate::SlotId;
+use crate::pool::Pool;
+
+/// A list threaded through the slots themselves: it can hold them all and
+/// needs no memory of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    head: Option<SlotId>,
+    tail: Option<SlotId>,
+    len: u8,
+}
+
+impl Queue {
+    pub(crate) fn len(&self) -> u8 {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Appends a slot that is in no queue.
+    pub(crate) fn push<M: Memory>(&mut self, pool: &mut Pool<M>, id: SlotId) {
+        match self.tail.and_then(|tail| pool.slot_mut(tail)) {
+            Some(last) => last.next = Some(id),
+            None => self.head = Some(id),
+        }
+        self.tail = Some(id);
+        self.len = self.len.saturating_add(1);
+    }
+
+    /// Takes the slot that has waited longest.
+    pub(crate) fn pop<M: Memory>(&mut self, pool: &mut Pool<M>) -> Option<SlotId> {
+        let id = self.head?;
+        self.head = pool.slot_mut(id).and_then(|slot| slot.next.take());
+        if self.head.is_none() {
+            self.tail = None;
+        }
+        self.len = self.len.saturating_sub(1);
+        Some(id)
+    }
+}

@@ -1,0 +1,266 @@
+//! Reassembly of fragments in place (RFC 4944 §5.3).
+//!
+//! Memory is bounded by the slots; time by two limits, since the last progress
+//! and in all. A datagram that was finished, refused or given up is remembered
+//! for a while, so that its late fragments take no slot.
+//!
+//! Fragments may come in any order and more than once. A fragment all of whose
+//! units have arrived with the same bytes is a duplicate; the RFC would discard
+//! the datagram if the boundaries differ, which cannot be told apart here and
+//! does no harm, because the bytes agree. Any other overlap discards it.
+
+use redpoll_base::{Duration, Instant, Memory, Wake};
+use redpoll_wire::ieee802154::Address;
+
+use crate::counters::{LowpanCounters, count};
+use crate::coverage::{Coverage, Overlap};
+use crate::duplicates::{Fate, Finished, Key};
+use crate::pool::{Partial, Pool, State};
+use crate::receive::Piece;
+use crate::{Drop, LowpanConfig, SlotId};
+
+/// A timeout of seconds may be half a second late: nobody waits for it.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
+/// RFC 4944 §5.3: "The reassembly timeout MUST be set to a maximum of 60
+/// seconds".
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The rules of reassembly; the partial datagrams lie in the pool.
+pub(crate) struct Reassembly {
+    timeout: Duration,
+    limit: Duration,
+    stall: Duration,
+    memory: Duration,
+    finished: Finished,
+}
+
+impl Reassembly {
+    pub(crate) fn new(config: &LowpanConfig) -> Self {
+        Reassembly {
+            timeout: config.reassembly_timeout.min(LONGEST),
+            limit: config.reassembly_limit.min(LONGEST),
+            stall: config.eviction_stall,
+            memory: config.duplicate_memory,
+            finished: Finished::new(),
+        }
+    }
+
+    /// Takes in one fragment. `Some(slot)` when it completes its datagram.
+    pub(crate) fn on_fragment<M: Memory>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        counters: &mut LowpanCounters,
+        key: Key,
+        piece: &Piece<'_>,
+    ) -> Result<Option<SlotId>, Drop> {
+        match self.finished.fate(&key, now) {
+            Some(Fate::Complete) => return Err(Drop::Duplicate),
+            Some(Fate::GivenUp) => return Err(Drop::Orphan),
+            None => {}
+        }
+        check_bounds(usize::from(key.size), piece)?;
+        if usize::from(key.size) > pool.slot_size() {
+            return Err(Drop::TooLarge);
+        }
+        let id = match find(pool, &key) {
+            Some(id) => id,
+            None => self.open(now, pool, counters, key, piece)?,
+        };
+        let outcome = place(now, pool, id, piece);
+        match outcome {
+            Ok(false) => Ok(None),
+            Ok(true) => {
+                self.finished
+                    .remember(key, Fate::Complete, now + self.memory);
+                if let Some(slot) = pool.slot_mut(id) {
+                    slot.state = State::Held;
+                }
+                Ok(Some(id))
+            }
+            Err(Drop::Duplicate) => Err(Drop::Duplicate),
+            Err(reason) => {
+                self.give_up(now, pool, id);
+                Err(reason)
+            }
+        }
+    }
+
+    /// Takes a slot for a packet of `len` bytes from `src`, at the expense of
+    /// a reassembly that seems dead if need be.
+    pub(crate) fn slot_for<M: Memory>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        counters: &mut LowpanCounters,
+        src: Address,
+        len: usize,
+        state: State,
+    ) -> Result<SlotId, Drop> {
+        if len > pool.slot_size() {
+            return Err(Drop::TooLarge);
+        }
+        if pool.free() == 0 {
+            let victim = self.victim(now, pool, src).ok_or(Drop::NoSlot)?;
+            self.give_up(now, pool, victim);
+            count(&mut counters.evicted);
+        }
+        let id = pool.take(len, state).ok_or(Drop::NoSlot)?;
+        if let Some(slot) = pool.slot_mut(id) {
+            slot.link_src = Some(src);
+        }
+        Ok(id)
+    }
+
+    /// Gives up what has waited too long.
+    pub(crate) fn on_timeout<M: Memory>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        counters: &mut LowpanCounters,
+    ) {
+        while let Some((at, id)) = self.first_due(pool) {
+            if now < at {
+                break;
+            }
+            self.give_up(now, pool, id);
+            count(&mut counters.reassembly_timeout);
+        }
+    }
+
+    /// When the next reassembly times out.
+    pub(crate) fn poll_at<M: Memory>(&self, pool: &Pool<M>) -> Option<Wake> {
+        self.first_due(pool)
+            .map(|(at, _)| Wake::within(at, TIMEOUT_SLACK))
+    }
+
+    fn first_due<M: Memory>(&self, pool: &Pool<M>) -> Option<(Instant, SlotId)> {
+        pool.iter()
+            .filter_map(|(id, slot)| {
+                let partial = slot.partial()?;
+                let due = (partial.progress + self.timeout).min(partial.first + self.limit);
+                Some((due, id))
+            })
+            .min_by_key(|(due, _)| *due)
+    }
+
+    fn open<M: Memory>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        counters: &mut LowpanCounters,
+        key: Key,
+        piece: &Piece<'_>,
+    ) -> Result<SlotId, Drop> {
+        let state = State::Reassembling(Partial {
+            key,
+            first: now,
+            progress: now,
+            seen: Coverage::EMPTY,
+        });
+        let size = usize::from(key.size);
+        // A later fragment may have overtaken the first, but more often the
+        // first was lost: it takes a slot only while there are some to spare.
+        let id = if piece.offset == 0 || pool.free() > 0 {
+            self.slot_for(now, pool, counters, key.src, size, state)
+        } else {
+            Err(Drop::NoSlot)
+        };
+        if id.is_err() {
+            // Its other fragments are worthless now.
+            self.finished
+                .remember(key, Fate::GivenUp, now + self.memory);
+        }
+        id
+    }
+
+    /// The reassembly that is most likely dead, if any may be sacrificed.
+    ///
+    /// Senders finish or give up one datagram before they begin another, so a
+    /// partial datagram of the same source goes first; of the others the one
+    /// that has been without progress for longest.
+    fn victim<M: Memory>(&self, now: Instant, pool: &Pool<M>, src: Address) -> Option<SlotId> {
+        pool.iter()
+            .filter_map(|(id, slot)| {
+                let partial = slot.partial()?;
+                let same_source = partial.key.src == src;
+                let stalled = now.since(partial.progress) >= self.stall;
+                (same_source || stalled).then_some(((!same_source, partial.progress), id))
+            })
+            .min_by_key(|(order, _)| *order)
+            .map(|(_, id)| id)
+    }
+
+    fn give_up<M: Memory>(&mut self, now: Instant, pool: &mut Pool<M>, id: SlotId) {
+        if let Some(partial) = pool.slot(id).and_then(|slot| slot.partial()) {
+            let key = partial.key;
+            self.finished
+                .remember(key, Fate::GivenUp, now + self.memory);
+        }
+        pool.free_slot(id);
+    }
+}
+
+/// RFC 4944 §5.3: all fragments but the last are multiples of eight bytes, and
+/// none reaches beyond the datagram.
+fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
+    let end = piece.offset.saturating_add(piece.len());
+    let well_formed = match end.cmp(&size) {
+        core::cmp::Ordering::Less => piece.len() % 8 == 0,
+        core::cmp::Ordering::Equal => true,
+        core::cmp::Ordering::Greater => false,
+    };
+    if well_formed && piece.len() > 0 {
+        Ok(())
+    } else {
+        Err(Drop::Malformed)
+    }
+}
+
+fn find<M: Memory>(pool: &Pool<M>, key: &Key) -> Option<SlotId> {
+    pool.iter()
+        .find(|(_, slot)| slot.partial().is_some_and(|partial| partial.key == *key))
+        .map(|(id, _)| id)
+}
+
+/// Puts a fragment in its place; `true` when nothing is missing any more.
+fn place<M: Memory>(
+    now: Instant,
+    pool: &mut Pool<M>,
+    id: SlotId,
+    piece: &Piece<'_>,
+) -> Result<bool, Drop> {
+    let seen = pool
+        .slot(id)
+        .and_then(|slot| slot.partial())
+        .map(|p| p.seen);
+    let overlap = seen.map(|seen| seen.overlap(piece.offset, piece.len()));
+    let bytes = pool
+        .part_mut(id, piece.offset, piece.len())
+        .ok_or(Drop::Malformed)?;
+    let (head, body) = bytes
+        .split_at_mut_checked(piece.head.len())
+        .ok_or(Drop::Malformed)?;
+    match overlap {
+        Some(Overlap::None) => {
+            head.copy_from_slice(piece.head);
+            body.copy_from_slice(piece.body);
+        }
+        Some(Overlap::All) if head == piece.head && body == piece.body => {
+            return Err(Drop::Duplicate);
+        }
+        // RFC 4944 §5.3: "the fragment(s) already accumulated in the
+        // reassembly buffer SHALL be discarded".
+        _ => return Err(Drop::Overlap),
+    }
+    let Some(slot) = pool.slot_mut(id) else {
+        return Err(Drop::NoSlot);
+    };
+    let size = usize::from(slot.len);
+    let State::Reassembling(partial) = &mut slot.state else {
+        return Err(Drop::NoSlot);
+    };
+    partial.seen.insert(piece.offset, piece.len());
+    partial.progress = now;
+    Ok(partial.seen.is_complete(size))
+}

@@ -1,0 +1,124 @@
+//! From a frame's payload to a packet or a piece of one.
+
+use redpoll_wire::Error;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
+
+use crate::Drop;
+use crate::duplicates::Key;
+
+/// Room for the headers that one frame can hold in compressed form: 40 bytes
+/// of IPv6, and extension headers that expansion pads.
+pub(crate) type HeaderScratch = [u8; 192];
+
+/// Consecutive bytes of an uncompressed datagram. They come in two parts,
+/// because headers are expanded and the rest is taken from the frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<'a> {
+    /// Where it belongs in the datagram, in bytes; a multiple of eight.
+    pub(crate) offset: usize,
+    pub(crate) head: &'a [u8],
+    pub(crate) body: &'a [u8],
+}
+
+impl Piece<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.head.len().saturating_add(self.body.len())
+    }
+}
+
+/// What a frame brought.
+pub(crate) enum Arrival<'a> {
+    /// A packet that needed no fragmentation.
+    Whole(Piece<'a>),
+    /// Part of a packet.
+    Fragment(Key, Piece<'a>),
+}
+
+/// Takes a frame's payload apart. Headers are expanded into `scratch`.
+pub(crate) fn parse<'a>(
+    payload: &'a [u8],
+    src: Address,
+    dst: Address,
+    contexts: &Contexts,
+    scratch: &'a mut HeaderScratch,
+) -> Result<Arrival<'a>, Drop> {
+    match dispatch(payload) {
+        Dispatch::Iphc | Dispatch::Ipv6Uncompressed => {
+            beginning(payload, src, dst, contexts, None, scratch).map(Arrival::Whole)
+        }
+        Dispatch::First | Dispatch::Next => {
+            let (header, rest) = fragment::Header::parse(payload).map_err(reason)?;
+            let key = Key {
+                src,
+                dst,
+                size: header.size(),
+                tag: header.tag(),
+            };
+            let piece = match header {
+                fragment::Header::First { size, .. } => {
+                    beginning(rest, src, dst, contexts, Some(usize::from(size)), scratch)?
+                }
+                // The beginning of a datagram needs a dispatch of its own,
+                // which only FRAG1 has room for.
+                fragment::Header::Next { offset: 0, .. } => return Err(Drop::Malformed),
+                fragment::Header::Next { offset, .. } => Piece {
+                    offset: usize::from(offset),
+                    head: &[],
+                    body: rest,
+                },
+            };
+            Ok(Arrival::Fragment(key, piece))
+        }
+        Dispatch::Mesh | Dispatch::Bc0 | Dispatch::NotALowpan | Dispatch::Unknown(_) => {
+            Err(Drop::Unsupported)
+        }
+    }
+}
+
+/// The beginning of a datagram of `size` bytes, or all of it if `size` is
+/// `None`. Its payload length is right afterwards.
+fn beginning<'a>(
+    bytes: &'a [u8],
+    src: Address,
+    dst: Address,
+    contexts: &Contexts,
+    size: Option<usize>,
+    scratch: &'a mut HeaderScratch,
+) -> Result<Piece<'a>, Drop> {
+    let (head, body): (&[u8], &[u8]) = match (dispatch(bytes), bytes) {
+        (Dispatch::Iphc, _) => {
+            let done =
+                iphc::decompress(bytes, src, dst, contexts, size, scratch).map_err(reason)?;
+            let head = scratch.get(..done.written).ok_or(Drop::Malformed)?;
+            (head, bytes.get(done.consumed..).ok_or(Drop::Malformed)?)
+        }
+        (Dispatch::Ipv6Uncompressed, [_, packet @ ..]) => (&[], uncompressed(packet, size)?),
+        _ => return Err(Drop::Unsupported),
+    };
+    Ok(Piece {
+        offset: 0,
+        head,
+        body,
+    })
+}
+
+/// As much of `packet` as belongs to it, once its length has been checked.
+fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], Drop> {
+    let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
+    let announced = Ipv6Header::LEN.saturating_add(usize::from(header.payload_len));
+    match size {
+        Some(size) if size != announced => Err(Drop::Malformed),
+        Some(_) => Ok(packet),
+        None if payload.len() < usize::from(header.payload_len) => Err(Drop::Malformed),
+        None => packet.get(..announced).ok_or(Drop::Malformed),
+    }
+}
+
+fn reason(error: Error) -> Drop {
+    match error {
+        Error::Unsupported => Drop::Unsupported,
+        _ => Drop::Malformed,
+    }
+}

@@ -1,0 +1,91 @@
+//! Sizes in frames: how much fits, and the MSS that follows from it.
+
+/// The largest IPv6 packet on this link, in bytes (RFC 4944 §4).
+pub const MTU: usize = 1280;
+
+/// The longest compressed IPv6 header in bytes (RFC 6282 §3.1): two bytes of
+/// encoding, four of traffic class and flow label, next header, hop limit and
+/// two addresses in full. With a context the extra byte saves at least eight.
+pub const COMPRESSED_HEADER_MAX: usize = 40;
+
+/// The TCP header that an MSS leaves room for, in bytes: 20 and the timestamp
+/// option with its padding (RFC 7323 §3.2).
+pub const TCP_HEADER_LEN: usize = 32;
+
+/// Bytes of a FRAG1 and of a FRAGN header (RFC 4944 §5.3).
+pub(crate) const FRAG1_LEN: usize = 4;
+pub(crate) const FRAGN_LEN: usize = 5;
+/// Length of the IPv6 header that compression replaces, in bytes.
+const IPV6_LEN: usize = 40;
+
+/// `n` rounded down to the unit of fragment offsets.
+pub(crate) const fn whole_units(n: usize) -> usize {
+    n & !7
+}
+
+/// The largest TCP payload, in bytes, whose packet fits into `frames` frames.
+///
+/// `header_len` is the length of the compressed IPv6 header in bytes
+/// ([`COMPRESSED_HEADER_MAX`] is always safe), `capacity` the bytes a frame
+/// carries for this layer (116 with short addresses: 127 − 9 − 2). Room is left
+/// for a TCP header of [`TCP_HEADER_LEN`] bytes, so a segment without options
+/// may be longer by those twelve bytes and still need no further frame.
+/// The packet never exceeds the link's MTU of 1,280 bytes.
+///
+/// Returns 0 when not even the headers fit.
+///
+/// ```
+/// use redpoll_lowpan::{COMPRESSED_HEADER_MAX, mss_for_frames};
+/// assert_eq!(mss_for_frames(5, COMPRESSED_HEADER_MAX, 116), 463);
+/// ```
+pub fn mss_for_frames(frames: u8, header_len: usize, capacity: usize) -> u16 {
+    let transport = match frames {
+        0 => 0,
+        1 => capacity.saturating_sub(header_len),
+        // RFC 4944 §5.3: all fragments but the last are multiples of eight
+        // bytes of the uncompressed datagram; the IPv6 header is five units.
+        _ if header_len.saturating_add(FRAG1_LEN) > capacity => 0,
+        _ => {
+            let last = capacity.saturating_sub(FRAGN_LEN);
+            let middle = usize::from(frames)
+                .saturating_sub(2)
+                .saturating_mul(whole_units(last));
+            first_coverage(header_len, capacity)
+                .saturating_add(middle)
+                .saturating_add(last)
+        }
+    };
+    let mss = transport
+        .min(MTU.saturating_sub(IPV6_LEN))
+        .saturating_sub(TCP_HEADER_LEN);
+    u16::try_from(mss).unwrap_or(u16::MAX)
+}
+
+/// How many frames a packet with `transport_len` bytes behind its IPv6 header
+/// takes; see [`mss_for_frames`] for the other arguments. `None` when it cannot
+/// be sent at all.
+pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -> Option<usize> {
+    if header_len.saturating_add(transport_len) <= capacity {
+        return Some(1);
+    }
+    if header_len.saturating_add(FRAG1_LEN) > capacity {
+        return None;
+    }
+    let last = capacity.saturating_sub(FRAGN_LEN);
+    let rest = transport_len.saturating_sub(first_coverage(header_len, capacity));
+    // The last fragment may be longer than the others by what they round off.
+    let middle = rest
+        .saturating_sub(last)
+        .checked_next_multiple_of(whole_units(last))?
+        .checked_div(whole_units(last))?;
+    middle.checked_add(2)
+}
+
+/// Transport bytes in a FRAG1 behind a compressed header of `header_len` bytes.
+fn first_coverage(header_len: usize, capacity: usize) -> usize {
+    whole_units(
+        capacity
+            .saturating_sub(FRAG1_LEN)
+            .saturating_sub(header_len),
+    )
+}
