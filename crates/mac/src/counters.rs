@@ -1,0 +1,60 @@
+//! What a MAC counts. Every frame that comes in, and every attempt to send
+//! one, is found in exactly one reason.
+
+/// Counters since the [`Mac`](crate::Mac) was made. They saturate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MacCounters {
+    /// Frames accepted from the layer above.
+    pub submitted: u32,
+    /// Data frames put on the air, each attempt counted.
+    pub frames_sent: u32,
+    /// Attempts after the first, on the air or not.
+    pub frame_retries: u32,
+    /// Channel assessments that found the channel busy.
+    pub channel_busy: u32,
+    /// Attempts that CSMA-CA gave up without sending.
+    pub channel_access_failures: u32,
+    /// Attempts that were sent and not acknowledged.
+    pub no_ack: u32,
+    /// Frames delivered: acknowledged, or sent without asking for it.
+    pub delivered: u32,
+    /// Frames given up, the last attempt not acknowledged.
+    pub dropped_no_ack: u32,
+    /// Frames given up, the last attempt without channel access.
+    pub dropped_channel_access: u32,
+    /// Results of the radio that do not belong to the work it had.
+    pub radio_faults: u32,
+
+    /// Acknowledgements received for frames of ours.
+    pub acks_received: u32,
+    /// Imm-ACKs sent by the MAC itself (a radio with `auto_ack` counts its own).
+    pub acks_sent: u32,
+    /// Imm-ACKs not sent because the radio was not free in time.
+    pub acks_late: u32,
+
+    /// Data frames handed to the layer above.
+    pub rx_frames: u32,
+    /// Dropped: a repetition of a frame already handed up.
+    pub rx_duplicates: u32,
+    /// Dropped: not a frame of IEEE 802.15.4, or cut short.
+    pub rx_malformed: u32,
+    /// Dropped: another PAN's.
+    pub rx_other_pan: u32,
+    /// Dropped: for another node.
+    pub rx_not_for_us: u32,
+    /// Dropped: a frame version that this MAC does not speak.
+    pub rx_version: u32,
+    /// Dropped: secured.
+    pub rx_secured: u32,
+    /// Dropped: a beacon or a MAC command.
+    pub rx_unsupported_type: u32,
+    /// Dropped: no source address, so nobody to answer or to reassemble for.
+    pub rx_no_source: u32,
+    /// Dropped: an acknowledgement that nobody waited for.
+    pub rx_stray_acks: u32,
+}
+
+/// Adds one, saturating.
+pub(crate) fn count(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}

@@ -1,0 +1,121 @@
+//! Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1): when to look at the
+//! channel, and when to give up.
+//!
+//! NB counts the busy assessments of this attempt, BE is the backoff exponent.
+//! Looking at the channel is the radio's work.
+
+use redpoll_base::{Duration, Rng};
+use redpoll_wire::ieee802154::timing;
+
+use crate::MacConfig;
+
+/// BE may not exceed 8 (IEEE 802.15.4-2015 table 8-94, macMaxBE).
+const BE_LIMIT: u8 = 8;
+
+/// The state of one CSMA-CA procedure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Csma {
+    nb: u8,
+    be: u8,
+}
+
+/// The channel was busy once too often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AccessFailure;
+
+impl Csma {
+    /// NB = 0, BE = macMinBE.
+    pub(crate) fn start(config: &MacConfig) -> Self {
+        Csma {
+            nb: 0,
+            be: config.min_be.min(max_be(config)),
+        }
+    }
+
+    /// A backoff: uniform in {0 .. 2^BE - 1} unit backoff periods of 320 µs.
+    pub(crate) fn backoff(&self, rng: &mut Rng) -> Duration {
+        let slots = 1u32.checked_shl(u32::from(self.be)).unwrap_or(u32::MAX);
+        Duration::from_micros(timing::UNIT_BACKOFF_US).times(u64::from(rng.below(slots)))
+    }
+
+    /// The channel was busy: NB + 1, BE + 1 up to macMaxBE, and another
+    /// backoff follows unless NB exceeds macMaxCSMABackoffs.
+    pub(crate) fn on_busy(&mut self, config: &MacConfig) -> Result<(), AccessFailure> {
+        self.nb = self.nb.saturating_add(1);
+        self.be = self.be.saturating_add(1).min(max_be(config));
+        if self.nb > config.max_csma_backoffs {
+            return Err(AccessFailure);
+        }
+        Ok(())
+    }
+}
+
+fn max_be(config: &MacConfig) -> u8 {
+    config.max_be.min(BE_LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws from every BE that a procedure goes through, with each slot's
+    /// share within five standard deviations of the uniform one.
+    #[test]
+    fn backoffs_are_uniform_over_the_slots_of_each_exponent() {
+        let config = MacConfig::default();
+        let mut rng = Rng::new(42);
+        let mut csma = Csma::start(&config);
+        for be in [3u32, 4, 5, 5, 5] {
+            let slots = 1usize << be;
+            let mut seen = std::vec![0u32; slots];
+            let draws_per_slot = 4_000u32;
+            for _ in 0..draws_per_slot * slots as u32 {
+                let us = csma.backoff(&mut rng).as_micros();
+                assert_eq!(us % 320, 0, "backoffs are whole periods");
+                seen[(us / 320) as usize] += 1;
+            }
+            let tolerance = (5.0 * f64::from(draws_per_slot).sqrt()) as u32;
+            for count in &seen {
+                assert!(count.abs_diff(draws_per_slot) < tolerance, "{seen:?}");
+            }
+            let _ = csma.on_busy(&config);
+        }
+    }
+
+    #[test]
+    fn the_fifth_busy_assessment_is_a_failure() {
+        let config = MacConfig::default();
+        let mut csma = Csma::start(&config);
+        assert_eq!((csma.nb, csma.be), (0, 3));
+        for (nb, be) in [(1, 4), (2, 5), (3, 5), (4, 5)] {
+            assert_eq!(csma.on_busy(&config), Ok(()));
+            assert_eq!((csma.nb, csma.be), (nb, be));
+        }
+        assert_eq!(csma.on_busy(&config), Err(AccessFailure));
+    }
+
+    #[test]
+    fn odd_parameters_are_tamed() {
+        let config = MacConfig {
+            min_be: 200,
+            max_be: 200,
+            max_csma_backoffs: 255,
+            ..MacConfig::default()
+        };
+        let mut csma = Csma::start(&config);
+        let mut rng = Rng::new(1);
+        for _ in 0..255 {
+            assert!(csma.backoff(&mut rng) < Duration::from_micros(320 * 256));
+            assert_eq!(csma.on_busy(&config), Ok(()));
+        }
+        let none = MacConfig {
+            min_be: 0,
+            max_be: 0,
+            max_csma_backoffs: 0,
+            ..MacConfig::default()
+        };
+        let mut csma = Csma::start(&none);
+        assert_eq!(csma.backoff(&mut rng), Duration::ZERO);
+        assert_eq!(csma.on_busy(&none), Err(AccessFailure));
+    }
+}

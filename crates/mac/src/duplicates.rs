@@ -1,0 +1,146 @@
+//! Duplicate suppression: a frame whose Imm-ACK was lost comes again.
+//!
+//! A sender repeats a frame before it goes on to the next one, so the last
+//! frame of each source is all there is to remember. The sequence number alone
+//! would not do: a neighbour that sends to others wraps its eight bits in under
+//! a second, and one that restarts may start at any number. So a repetition
+//! must also carry the same payload, by its checksum, and come soon.
+
+use redpoll_base::{Duration, Instant, checksum::Checksum};
+use redpoll_wire::ieee802154::Address;
+
+/// Sources remembered; with more active neighbours the one heard longest ago
+/// is forgotten, and a repetition of its frame would pass.
+const SOURCES: usize = 16;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    heard_at: Instant,
+    src: Address,
+    dsn: u8,
+    checksum: u16,
+}
+
+/// The last frame of each source that can still repeat it.
+#[derive(Clone, Debug)]
+pub(crate) struct Duplicates {
+    entries: [Option<Entry>; SOURCES],
+}
+
+impl Duplicates {
+    pub(crate) const fn new() -> Self {
+        Duplicates {
+            entries: [None; SOURCES],
+        }
+    }
+
+    /// Notes a frame that asked for an acknowledgement; whether it repeats the
+    /// one before it, heard less than `timeout` ago.
+    ///
+    /// A repetition does not renew the time: a neighbour that says the same
+    /// for ever is heard again after each `timeout`.
+    pub(crate) fn on_frame(
+        &mut self,
+        now: Instant,
+        timeout: Duration,
+        src: Address,
+        dsn: u8,
+        payload: &[u8],
+    ) -> bool {
+        let mut sum = Checksum::new();
+        sum.add(payload);
+        let new = Entry {
+            heard_at: now,
+            src,
+            dsn,
+            checksum: sum.finish(),
+        };
+        let Some(slot) = self.slot_of(src) else {
+            return false;
+        };
+        let repeats = slot.is_some_and(|old| {
+            old.src == new.src
+                && old.dsn == new.dsn
+                && old.checksum == new.checksum
+                && now.since(old.heard_at) < timeout
+        });
+        if !repeats {
+            *slot = Some(new);
+        }
+        repeats
+    }
+
+    /// The entry of `src`, else the one to give up: a free one, else the oldest.
+    fn slot_of(&mut self, src: Address) -> Option<&mut Option<Entry>> {
+        self.entries.iter_mut().min_by_key(|slot| match slot {
+            Some(entry) if entry.src == src => (0, Instant::ZERO),
+            None => (1, Instant::ZERO),
+            Some(entry) => (2, entry.heard_at),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(3);
+    const A: Address = Address::Short(1);
+    const B: Address = Address::Short(2);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn a_repetition_is_told_from_the_next_frame() {
+        let mut d = Duplicates::new();
+        assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
+        assert!(d.on_frame(at(10), TIMEOUT, A, 7, b"one"));
+        assert!(d.on_frame(at(500), TIMEOUT, A, 7, b"one"));
+        assert!(!d.on_frame(at(510), TIMEOUT, A, 8, b"one"));
+        assert!(d.on_frame(at(520), TIMEOUT, A, 8, b"one"));
+    }
+
+    #[test]
+    fn sources_do_not_disturb_each_other() {
+        let mut d = Duplicates::new();
+        assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
+        assert!(!d.on_frame(at(1), TIMEOUT, B, 7, b"one"));
+        assert!(!d.on_frame(at(2), TIMEOUT, Address::Extended([1; 8]), 7, b"one"));
+        assert!(d.on_frame(at(3), TIMEOUT, A, 7, b"one"));
+        assert!(d.on_frame(at(4), TIMEOUT, B, 7, b"one"));
+    }
+
+    #[test]
+    fn the_same_number_after_a_wrap_or_a_restart_is_a_new_frame() {
+        let mut d = Duplicates::new();
+        // 255 frames to others in between, within the timeout.
+        assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
+        assert!(!d.on_frame(at(800), TIMEOUT, A, 7, b"two"));
+        // Restarted, and the first frame is by chance the last one's twin.
+        assert!(!d.on_frame(at(4_000), TIMEOUT, A, 7, b"two"));
+    }
+
+    #[test]
+    fn repetitions_do_not_renew_the_time() {
+        let mut d = Duplicates::new();
+        let passed = (0..100)
+            .filter(|i| !d.on_frame(at(i * 100), TIMEOUT, A, 7, b"hello"))
+            .count();
+        assert_eq!(passed, 4, "at 0, 3, 6 and 9 s");
+    }
+
+    #[test]
+    fn a_full_table_forgets_the_oldest() {
+        let mut d = Duplicates::new();
+        let sources = SOURCES as u16;
+        for i in 0..=sources {
+            assert!(!d.on_frame(at(i.into()), TIMEOUT, Address::Short(i), 1, b"x"));
+        }
+        for i in 1..=sources {
+            assert!(d.on_frame(at(50), TIMEOUT, Address::Short(i), 1, b"x"));
+        }
+        assert!(!d.on_frame(at(51), TIMEOUT, Address::Short(0), 1, b"x"));
+    }
+}

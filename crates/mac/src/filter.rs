@@ -1,0 +1,90 @@
+//! Which frames are for this node (IEEE 802.15.4-2015 §6.7.2).
+
+use redpoll_wire::ieee802154::{Address, BROADCAST_PAN, FrameHeader, FrameType};
+
+use crate::MacConfig;
+
+/// The highest frame version spoken: 0 and 1 are the standards of 2003 and
+/// 2006, whose data frames look the same.
+const MAX_VERSION: u8 = 1;
+
+/// What to do with a frame, and whether it must be acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// A data frame for this node; `acknowledge` it if no radio has.
+    Accept {
+        acknowledge: bool,
+    },
+    /// An acknowledgement; for whom, only the sequence number can tell.
+    Ack,
+    OtherPan,
+    NotForUs,
+    Version,
+    /// For this node, and no use to it. `acknowledge` it all the same: the
+    /// acknowledgement says that the frame arrived, and keeps its sender from
+    /// repeating it.
+    Useless {
+        why: Useless,
+        acknowledge: bool,
+    },
+}
+
+/// Why a frame that arrived is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Useless {
+    Secured,
+    UnsupportedType,
+    NoSource,
+    ForeignSource,
+}
+
+/// Judges a frame by its header.
+pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
+    if header.version > MAX_VERSION {
+        return Verdict::Version;
+    }
+    let broadcast = match header.frame_type {
+        FrameType::Ack => return Verdict::Ack,
+        // A beacon has no destination, and nobody acknowledges it.
+        FrameType::Beacon => true,
+        FrameType::Data | FrameType::Command => {
+            if header
+                .dst_pan
+                .is_none_or(|pan| pan != config.pan_id && pan != BROADCAST_PAN)
+            {
+                return Verdict::OtherPan;
+            }
+            if !is_ours(config, header.dst) {
+                return Verdict::NotForUs;
+            }
+            header.dst == Address::BROADCAST
+        }
+    };
+    // A broadcast is never acknowledged, whatever it asks for.
+    let acknowledge = header.ack_request && !broadcast;
+    let why = if header.security {
+        Useless::Secured
+    } else if header.frame_type != FrameType::Data {
+        Useless::UnsupportedType
+    } else if header.src == Address::Absent {
+        Useless::NoSource
+    } else if header.src_pan.is_some_and(|pan| pan != config.pan_id) {
+        // Its short address means somebody else in this PAN.
+        Useless::ForeignSource
+    } else {
+        return Verdict::Accept { acknowledge };
+    };
+    Verdict::Useless { why, acknowledge }
+}
+
+fn is_ours(config: &MacConfig, dst: Address) -> bool {
+    match dst {
+        Address::BROADCAST => true,
+        Address::Short(short) => config.has_short() && short == config.short,
+        Address::Extended(eui64) => eui64 == config.extended,
+        Address::Absent => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

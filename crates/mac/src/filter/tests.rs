@@ -1,0 +1,183 @@
+use super::*;
+
+const EUI64: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 9];
+
+fn config() -> MacConfig {
+    MacConfig {
+        short: 9,
+        extended: EUI64,
+        ..MacConfig::default()
+    }
+}
+
+fn header() -> FrameHeader {
+    FrameHeader {
+        frame_type: FrameType::Data,
+        security: false,
+        frame_pending: false,
+        ack_request: true,
+        version: 1,
+        dsn: 0,
+        dst_pan: Some(0x7270),
+        dst: Address::Short(9),
+        src_pan: Some(0x7270),
+        src: Address::Short(1),
+    }
+}
+
+fn verdict(header: FrameHeader) -> Verdict {
+    judge(&config(), &header)
+}
+
+const ACCEPT: Verdict = Verdict::Accept { acknowledge: true };
+const ACCEPT_SILENTLY: Verdict = Verdict::Accept { acknowledge: false };
+
+#[test]
+fn addresses_of_this_node() {
+    assert_eq!(verdict(header()), ACCEPT);
+    let dst = Address::Extended(EUI64);
+    assert_eq!(verdict(FrameHeader { dst, ..header() }), ACCEPT);
+    let dst = Address::BROADCAST;
+    assert_eq!(verdict(FrameHeader { dst, ..header() }), ACCEPT_SILENTLY);
+    let ack_request = false;
+    assert_eq!(
+        verdict(FrameHeader {
+            ack_request,
+            ..header()
+        }),
+        ACCEPT_SILENTLY
+    );
+    let dst_pan = Some(BROADCAST_PAN);
+    assert_eq!(
+        verdict(FrameHeader {
+            dst_pan,
+            ..header()
+        }),
+        ACCEPT
+    );
+}
+
+#[test]
+fn addresses_of_others() {
+    for dst in [
+        Address::Short(8),
+        Address::Short(0xfffe),
+        Address::Extended([2, 0, 0, 0, 0, 0, 0, 8]),
+        Address::Absent,
+    ] {
+        assert_eq!(
+            verdict(FrameHeader { dst, ..header() }),
+            Verdict::NotForUs,
+            "{dst:?}"
+        );
+    }
+    for dst_pan in [Some(0x7271), None] {
+        assert_eq!(
+            verdict(FrameHeader {
+                dst_pan,
+                ..header()
+            }),
+            Verdict::OtherPan
+        );
+    }
+}
+
+#[test]
+fn a_node_without_a_short_address_still_hears_broadcasts() {
+    let config = MacConfig {
+        short: 0xffff,
+        extended: EUI64,
+        ..MacConfig::default()
+    };
+    let dst = Address::Short(0xfffe);
+    let none = MacConfig {
+        short: 0xfffe,
+        ..config.clone()
+    };
+    assert_eq!(
+        judge(&none, &FrameHeader { dst, ..header() }),
+        Verdict::NotForUs
+    );
+    let dst = Address::BROADCAST;
+    assert_eq!(
+        judge(&config, &FrameHeader { dst, ..header() }),
+        ACCEPT_SILENTLY
+    );
+}
+
+#[test]
+fn what_arrives_and_is_no_use() {
+    let useless = |why| Verdict::Useless {
+        why,
+        acknowledge: true,
+    };
+    let security = true;
+    assert_eq!(
+        verdict(FrameHeader {
+            security,
+            ..header()
+        }),
+        useless(Useless::Secured)
+    );
+    let frame_type = FrameType::Command;
+    assert_eq!(
+        verdict(FrameHeader {
+            frame_type,
+            ..header()
+        }),
+        useless(Useless::UnsupportedType)
+    );
+    let src = Address::Absent;
+    assert_eq!(
+        verdict(FrameHeader { src, ..header() }),
+        useless(Useless::NoSource)
+    );
+    let src_pan = Some(0x7271);
+    assert_eq!(
+        verdict(FrameHeader {
+            src_pan,
+            ..header()
+        }),
+        useless(Useless::ForeignSource)
+    );
+    let beacon = FrameHeader {
+        frame_type: FrameType::Beacon,
+        dst: Address::Absent,
+        dst_pan: None,
+        ..header()
+    };
+    let why = Useless::UnsupportedType;
+    assert_eq!(
+        verdict(beacon),
+        Verdict::Useless {
+            why,
+            acknowledge: false
+        }
+    );
+}
+
+#[test]
+fn versions_and_acknowledgements() {
+    for (version, expected) in [
+        (0, ACCEPT),
+        (1, ACCEPT),
+        (2, Verdict::Version),
+        (3, Verdict::Version),
+    ] {
+        assert_eq!(
+            verdict(FrameHeader {
+                version,
+                ..header()
+            }),
+            expected
+        );
+    }
+    let ack = FrameHeader {
+        frame_type: FrameType::Ack,
+        dst_pan: None,
+        dst: Address::Absent,
+        src: Address::Absent,
+        ..header()
+    };
+    assert_eq!(verdict(ack), Verdict::Ack);
+}

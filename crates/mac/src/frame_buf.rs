@@ -1,0 +1,104 @@
+//! Room for one frame.
+
+/// Bytes offered that are more than a [`FrameBuf`] holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong;
+
+/// One frame: an MPDU without its frame check sequence.
+#[derive(Clone)]
+pub struct FrameBuf {
+    bytes: [u8; FrameBuf::CAPACITY],
+    len: u8,
+}
+
+impl FrameBuf {
+    /// The longest frame in bytes: aMaxPHYPacketSize (127) less the FCS.
+    pub const CAPACITY: usize = 125;
+
+    /// An empty buffer.
+    pub const fn new() -> Self {
+        FrameBuf {
+            bytes: [0; Self::CAPACITY],
+            len: 0,
+        }
+    }
+
+    /// The frame.
+    pub fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.len()).unwrap_or_default()
+    }
+
+    /// The frame's length in bytes, 0 to [`FrameBuf::CAPACITY`].
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is no frame.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Forgets the frame.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Replaces the frame by `frame`.
+    ///
+    /// # Errors
+    /// [`TooLong`], and nothing has changed, if `frame` has more than
+    /// [`FrameBuf::CAPACITY`] bytes.
+    pub fn copy_from(&mut self, frame: &[u8]) -> Result<(), TooLong> {
+        let room = self.bytes.get_mut(..frame.len()).ok_or(TooLong)?;
+        room.copy_from_slice(frame);
+        self.len = u8::try_from(frame.len()).map_err(|_| TooLong)?;
+        Ok(())
+    }
+
+    /// The whole room, for writing a frame in place before [`Self::set_len`].
+    pub(crate) fn room_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Declares that the first `len` bytes of the room are the frame; at most
+    /// the capacity.
+    pub(crate) fn set_len(&mut self, len: usize) {
+        self.len = u8::try_from(len.min(Self::CAPACITY)).unwrap_or_default();
+    }
+}
+
+impl Default for FrameBuf {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for FrameBuf {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("FrameBuf").field(&self.as_slice()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_exactly_what_fits() {
+        let mut buffer = FrameBuf::new();
+        assert!(buffer.is_empty());
+        let bytes: [u8; 126] = core::array::from_fn(|i| i as u8);
+        assert_eq!(buffer.copy_from(&bytes[..125]), Ok(()));
+        assert_eq!(buffer.as_slice(), &bytes[..125]);
+        assert_eq!(buffer.copy_from(&bytes), Err(TooLong));
+        assert_eq!(
+            buffer.as_slice(),
+            &bytes[..125],
+            "a refused frame changes nothing"
+        );
+        assert_eq!(buffer.copy_from(&bytes[..3]), Ok(()));
+        assert_eq!(buffer.as_slice(), &bytes[..3]);
+        buffer.clear();
+        assert_eq!(buffer.as_slice(), b"");
+    }
+}

@@ -1,0 +1,54 @@
+//! Acknowledgements on a radio that leaves them to the MAC.
+//!
+//! An Imm-ACK is due 192 µs after the frame (AIFS). Whoever waits for it gives
+//! up macAckWaitDuration after the frame's end, so one that cannot be complete
+//! by then only disturbs others and is not sent.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_wire::ieee802154::timing;
+
+/// An Imm-ACK is five bytes of PSDU: header 2, sequence number 1, FCS 2.
+const IMM_ACK_PSDU: usize = 5;
+
+/// macAckWaitDuration, 54 symbols (IEEE 802.15.4-2015 §8.4.3).
+pub(crate) const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
+
+/// The latest start of an Imm-ACK after the end of its frame.
+const LATEST_START: Duration =
+    Duration::from_micros(timing::ACK_WAIT_US.saturating_sub(timing::air_time_us(IMM_ACK_PSDU)));
+
+/// An Imm-ACK that the MAC owes a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ImmAck {
+    pub(crate) dsn: u8,
+    latest: Instant,
+}
+
+impl ImmAck {
+    /// Owed for the frame `dsn` whose last bit arrived at `now`.
+    pub(crate) fn owed(now: Instant, dsn: u8) -> Self {
+        ImmAck {
+            dsn,
+            latest: now + LATEST_START,
+        }
+    }
+
+    /// Whether its time is over.
+    pub(crate) fn is_late(&self, now: Instant) -> bool {
+        now > self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_when_it_could_not_be_complete_within_the_wait() {
+        assert_eq!(ACK_WAIT, Duration::from_micros(864));
+        let ack = ImmAck::owed(Instant::from_micros(1_000), 3);
+        assert!(!ack.is_late(Instant::from_micros(1_192)));
+        assert!(!ack.is_late(Instant::from_micros(1_512)));
+        assert!(ack.is_late(Instant::from_micros(1_513)));
+    }
+}

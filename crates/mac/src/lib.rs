@@ -1,0 +1,83 @@
+//! The IEEE 802.15.4 MAC of an always-on node in a network without beacons:
+//! unslotted CSMA-CA, link acknowledgements, retries with a random delay,
+//! frame filtering and duplicate suppression.
+//!
+//! Sans-I/O: [`Mac`] owns no radio and no clock. A driver asks
+//! [`Mac::poll_radio`] for work, carries it out, reports with
+//! [`Mac::on_radio_done`], hands over what the radio heard with
+//! [`Mac::input_frame`], and calls [`Mac::on_timeout`] at [`Mac::poll_at`].
+//! What the radio does by itself is said by [`RadioCaps`]; the MAC does the
+//! rest.
+//!
+//! Between two works, and so during every backoff and every retry delay, the
+//! radio listens: there is no deaf listening (Kumar et al. 2020 §4).
+//!
+//! One frame is in service at a time; queues belong to the layer above. Not
+//! here: beacons, association, security, indirect transmission.
+//!
+//! ```
+//! use redpoll_base::{Instant, Rng};
+//! use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, TxStatus};
+//! use redpoll_wire::ieee802154::Address;
+//!
+//! let config = MacConfig { short: 1, ..MacConfig::default() };
+//! let mut mac = Mac::new(config, Rng::new(7));
+//! let mut now = Instant::ZERO;
+//!
+//! let payload = mac.frame_mut(Address::Short(2)).expect("idle");
+//! payload[..5].copy_from_slice(b"hello");
+//! mac.submit(now, 5);
+//!
+//! let mut buffer = FrameBuf::new();
+//! loop {
+//!     match mac.poll_radio(now, &mut buffer) {
+//!         Some(RadioWork::Load) => mac.on_radio_done(now, RadioResult::Loaded),
+//!         Some(RadioWork::Transmit { .. }) => {
+//!             mac.on_radio_done(now, RadioResult::Acked { frame_pending: false })
+//!         }
+//!         Some(RadioWork::Listen | RadioWork::Sleep) => {}
+//!         None => match mac.poll_at() {
+//!             Some(wake) => {
+//!                 now = wake.at;
+//!                 mac.on_timeout(now);
+//!             }
+//!             None => break,
+//!         },
+//!     }
+//! }
+//! let done = MacEvent::Done { dst: Address::Short(2), status: TxStatus::Delivered, attempts: 1 };
+//! assert_eq!(mac.poll_event(), Some(done));
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+#![warn(missing_docs)]
+
+#[cfg(test)]
+extern crate std;
+
+mod config;
+mod counters;
+mod csma;
+mod duplicates;
+mod filter;
+mod frame_buf;
+mod imm_ack;
+mod mac;
+mod radio;
+mod retry;
+
+pub use config::MacConfig;
+pub use counters::MacCounters;
+pub use frame_buf::{FrameBuf, TooLong};
+pub use mac::{Indication, Mac, MacEvent, TxStatus};
+pub use radio::{RadioCaps, RadioResult, RadioWork, RxInfo};

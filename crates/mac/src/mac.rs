@@ -1,0 +1,532 @@
+//! The conductor: takes a frame through its attempts, and sorts what comes in.
+//!
+//! The mechanisms live in files of their own; here is their order. For one
+//! frame: load, then for each attempt backoff, assessment and transmission,
+//! acknowledgement, and if that failed a random delay.
+
+use redpoll_base::{Instant, Rng, Wake};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{self, Address, FrameHeader, FrameType};
+
+use crate::counters::count;
+use crate::csma::{AccessFailure, Csma};
+use crate::duplicates::Duplicates;
+use crate::filter::{self, Useless, Verdict};
+use crate::imm_ack::{ACK_WAIT, ImmAck};
+use crate::retry::{Next, Retry};
+use crate::{FrameBuf, MacConfig, MacCounters, RadioResult, RadioWork, RxInfo};
+
+/// IEEE 802.15.4-2006: the first with data frames of more than 102 bytes of
+/// payload, and understood by every stack in use.
+const FRAME_VERSION: u8 = 1;
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TxStatus {
+    /// Acknowledged by the neighbour, or a broadcast that was sent.
+    Delivered,
+    /// Given up: the last attempt was not acknowledged. The neighbour may
+    /// still have received the frame.
+    NoAck,
+    /// Given up: the channel was never free during the last attempt.
+    ChannelAccessFailure,
+}
+
+/// Something the layer above should know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MacEvent {
+    /// The service of a frame has ended.
+    Done {
+        /// Its addressee.
+        dst: Address,
+        /// How it ended.
+        status: TxStatus,
+        /// Attempts made, 1 or more. With a radio that retries by itself
+        /// always 1.
+        attempts: u8,
+    },
+}
+
+/// A data frame for this node, seen once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Indication<'f> {
+    /// The neighbour that sent it; never [`Address::Absent`].
+    pub src: Address,
+    /// To which of this node's addresses, or the broadcast address.
+    pub dst: Address,
+    /// What it carries.
+    pub payload: &'f [u8],
+    /// Its signal strength in dBm.
+    pub rssi_dbm: i8,
+}
+
+/// Where the frame in service stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is none.
+    Idle,
+    /// It must be loaded before the first attempt.
+    Load,
+    /// In a backoff; the radio listens.
+    Backoff { until: Instant },
+    /// It may be sent as soon as the radio is free.
+    Ready,
+    /// The radio has its transmission.
+    OnAir,
+    /// Sent; the MAC itself waits for the acknowledgement.
+    AckWait { until: Instant },
+    /// In the random delay before another attempt; the radio listens.
+    RetryDelay { until: Instant },
+}
+
+/// The work that the radio has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Work {
+    Load(Content),
+    Transmit(Content),
+}
+
+/// What a radio's buffer can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Content {
+    Frame,
+    ImmAck { dsn: u8 },
+}
+
+/// The MAC of one node. See the crate's documentation for its use.
+#[derive(Clone, Debug)]
+pub struct Mac {
+    config: MacConfig,
+    rng: Rng,
+    counters: MacCounters,
+    duplicates: Duplicates,
+    /// The frame in service or, when idle, the one being written.
+    frame: FrameBuf,
+    dst: Address,
+    header_len: usize,
+    /// macDSN: the sequence number of the next frame.
+    dsn: u8,
+    phase: Phase,
+    csma: Csma,
+    retry: Retry,
+    work: Option<Work>,
+    loaded: Option<Content>,
+    imm_ack: Option<ImmAck>,
+    event: Option<MacEvent>,
+}
+
+/// What the layer above does.
+impl Mac {
+    /// A MAC whose radio listens. `rng` is its own: it feeds backoffs, retry
+    /// delays and the first sequence number.
+    pub fn new(config: MacConfig, mut rng: Rng) -> Mac {
+        Mac {
+            // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
+            dsn: rng.next_u32() as u8,
+            csma: Csma::start(&config),
+            config,
+            rng,
+            counters: MacCounters::default(),
+            duplicates: Duplicates::new(),
+            frame: FrameBuf::new(),
+            dst: Address::Absent,
+            header_len: 0,
+            phase: Phase::Idle,
+            retry: Retry::start(),
+            work: None,
+            loaded: None,
+            imm_ack: None,
+            event: None,
+        }
+    }
+
+    /// Whether a frame can be submitted: none is in service, and the event
+    /// that ended the last one has been polled.
+    pub fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle && self.event.is_none()
+    }
+
+    /// The parameters given to [`Mac::new`].
+    pub fn config(&self) -> &MacConfig {
+        &self.config
+    }
+
+    /// The address that this node's frames carry: the short one if it has one.
+    pub fn address(&self) -> Address {
+        if self.config.has_short() {
+            Address::Short(self.config.short)
+        } else {
+            Address::Extended(self.config.extended)
+        }
+    }
+
+    /// Bytes of payload that a frame to `dst` can carry: 116 between short
+    /// addresses. 0 for [`Address::Absent`], to which nothing can be sent.
+    pub fn payload_capacity(&self, dst: Address) -> usize {
+        match dst {
+            Address::Absent => 0,
+            _ => FrameBuf::CAPACITY.saturating_sub(self.header(dst).len()),
+        }
+    }
+
+    /// The payload of a fresh frame to `dst`, [`Self::payload_capacity`] bytes
+    /// to write to before [`Self::submit`]. What it contains is not defined.
+    ///
+    /// `None` while the MAC is not idle, or if `dst` is [`Address::Absent`].
+    pub fn frame_mut(&mut self, dst: Address) -> Option<&mut [u8]> {
+        self.header_len = 0;
+        if !self.is_idle() || dst == Address::Absent {
+            return None;
+        }
+        let header = self.header(dst);
+        let mut cursor = Cursor::new(self.frame.room_mut());
+        header.emit(&mut cursor).ok()?;
+        self.header_len = cursor.position();
+        self.dst = dst;
+        self.frame.room_mut().get_mut(self.header_len..)
+    }
+
+    /// Starts the service of the frame last written by [`Self::frame_mut`],
+    /// with the first `payload_len` bytes of its payload (more than the
+    /// capacity counts as the capacity). It ends in a [`MacEvent::Done`].
+    ///
+    /// Every frame but a broadcast asks for an acknowledgement. Does nothing
+    /// without a [`Self::frame_mut`] before it.
+    pub fn submit(&mut self, _now: Instant, payload_len: usize) {
+        if !self.is_idle() || self.header_len == 0 {
+            return;
+        }
+        self.frame
+            .set_len(self.header_len.saturating_add(payload_len));
+        self.header_len = 0;
+        self.dsn = self.dsn.wrapping_add(1);
+        self.loaded = None;
+        self.retry = Retry::start();
+        self.phase = Phase::Load;
+        count(&mut self.counters.submitted);
+    }
+
+    /// The next event, once.
+    pub fn poll_event(&mut self) -> Option<MacEvent> {
+        self.event.take()
+    }
+
+    /// What has been counted so far.
+    pub fn counters(&self) -> &MacCounters {
+        &self.counters
+    }
+
+    fn header(&self, dst: Address) -> FrameHeader {
+        FrameHeader {
+            frame_type: FrameType::Data,
+            security: false,
+            frame_pending: false,
+            ack_request: asks_for_ack(dst),
+            version: FRAME_VERSION,
+            dsn: self.dsn,
+            dst_pan: Some(self.config.pan_id),
+            dst,
+            src_pan: Some(self.config.pan_id),
+            src: self.address(),
+        }
+    }
+}
+
+/// What the driver does.
+impl Mac {
+    /// A frame that the radio heard, intact and without its FCS, its last bit
+    /// at `now`. Gives back what is for the layer above; everything else is
+    /// dropped and counted.
+    pub fn input_frame<'f>(
+        &mut self,
+        now: Instant,
+        frame: &'f [u8],
+        info: &RxInfo,
+    ) -> Option<Indication<'f>> {
+        let Ok((header, payload)) = FrameHeader::parse(frame) else {
+            count(&mut self.counters.rx_malformed);
+            return None;
+        };
+        let counters = &mut self.counters;
+        match filter::judge(&self.config, &header) {
+            Verdict::Accept { acknowledge } => {
+                self.acknowledge(now, header.dsn, acknowledge);
+                return self.accept(now, &header, payload, info);
+            }
+            Verdict::Useless { why, acknowledge } => {
+                count(match why {
+                    Useless::Secured => &mut counters.rx_secured,
+                    Useless::UnsupportedType => &mut counters.rx_unsupported_type,
+                    Useless::NoSource => &mut counters.rx_no_source,
+                    Useless::ForeignSource => &mut counters.rx_other_pan,
+                });
+                self.acknowledge(now, header.dsn, acknowledge);
+            }
+            Verdict::Ack => self.on_ack_frame(header.dsn),
+            Verdict::OtherPan => count(&mut counters.rx_other_pan),
+            Verdict::NotForUs => count(&mut counters.rx_not_for_us),
+            Verdict::Version => count(&mut counters.rx_version),
+        }
+        None
+    }
+
+    /// What the radio shall do now; for [`RadioWork::Load`] the frame is in
+    /// `buffer`, which is else left alone. `None` if there is nothing to do,
+    /// or while the last work has not been reported by
+    /// [`Self::on_radio_done`]; the radio listens then.
+    ///
+    /// This MAC asks for `Load` and `Transmit` only: it never sleeps.
+    pub fn poll_radio(&mut self, now: Instant, buffer: &mut FrameBuf) -> Option<RadioWork> {
+        if self.work.is_some() {
+            return None;
+        }
+        if self.imm_ack.is_some_and(|ack| ack.is_late(now)) {
+            self.imm_ack = None;
+            count(&mut self.counters.acks_late);
+        }
+        // An Imm-ACK is due at once; the frame in service can wait.
+        if let Some(ImmAck { dsn, .. }) = self.imm_ack {
+            let content = Content::ImmAck { dsn };
+            if self.loaded != Some(content) {
+                return Some(self.load(content, buffer));
+            }
+            self.imm_ack = None;
+            self.work = Some(Work::Transmit(content));
+            return Some(RadioWork::Transmit { cca: false });
+        }
+        match self.phase {
+            Phase::Load => Some(self.load(Content::Frame, buffer)),
+            // An Imm-ACK of the MAC's own has displaced it.
+            Phase::Ready if self.loaded != Some(Content::Frame) => {
+                Some(self.load(Content::Frame, buffer))
+            }
+            Phase::Ready => {
+                self.phase = Phase::OnAir;
+                self.work = Some(Work::Transmit(Content::Frame));
+                Some(RadioWork::Transmit { cca: true })
+            }
+            _ => None,
+        }
+    }
+
+    /// The work that [`Self::poll_radio`] gave last ended at `now`.
+    ///
+    /// A result that does not fit the work counts as its failure, and as a
+    /// fault of the radio; one without a work is ignored but for the count.
+    pub fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+        match self.work.take() {
+            None => count(&mut self.counters.radio_faults),
+            Some(Work::Load(content)) => self.on_loaded(now, content, result),
+            Some(Work::Transmit(Content::ImmAck { .. })) => match result {
+                RadioResult::Sent => count(&mut self.counters.acks_sent),
+                _ => count(&mut self.counters.radio_faults),
+            },
+            Some(Work::Transmit(Content::Frame)) => self.on_transmitted(now, result),
+        }
+    }
+
+    /// When [`Self::on_timeout`] must be called, if at all.
+    pub fn poll_at(&self) -> Option<Wake> {
+        match self.phase {
+            Phase::Backoff { until } | Phase::AckWait { until } | Phase::RetryDelay { until } => {
+                Some(Wake::exactly(until))
+            }
+            Phase::Idle | Phase::Load | Phase::Ready | Phase::OnAir => None,
+        }
+    }
+
+    /// Time has passed; too early a call does nothing.
+    pub fn on_timeout(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Backoff { until } if until <= now => self.phase = Phase::Ready,
+            Phase::AckWait { until } if until <= now => self.on_no_ack(now),
+            Phase::RetryDelay { until } if until <= now => self.start_attempt(now),
+            _ => {}
+        }
+    }
+}
+
+/// Sending, step by step.
+impl Mac {
+    fn load(&mut self, content: Content, buffer: &mut FrameBuf) -> RadioWork {
+        match content {
+            Content::Frame => buffer.clone_from(&self.frame),
+            Content::ImmAck { dsn } => {
+                // Three bytes always fit.
+                let _ = buffer.copy_from(&ieee802154::imm_ack(dsn, false));
+            }
+        }
+        self.loaded = None;
+        self.work = Some(Work::Load(content));
+        RadioWork::Load
+    }
+
+    fn on_loaded(&mut self, now: Instant, content: Content, result: RadioResult) {
+        if result != RadioResult::Loaded {
+            count(&mut self.counters.radio_faults);
+        }
+        // Whatever the radio said, it is done with it: trying the same again
+        // at once could go on for ever.
+        self.loaded = Some(content);
+        if content == Content::Frame && self.phase == Phase::Load {
+            self.start_attempt(now);
+        }
+    }
+
+    fn start_attempt(&mut self, now: Instant) {
+        self.csma = Csma::start(&self.config);
+        self.back_off(now);
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        if self.config.caps.csma {
+            self.phase = Phase::Ready;
+            return;
+        }
+        let delay = self.csma.backoff(&mut self.rng);
+        self.phase = if delay.is_zero() {
+            Phase::Ready
+        } else {
+            Phase::Backoff { until: now + delay }
+        };
+    }
+
+    fn on_transmitted(&mut self, now: Instant, result: RadioResult) {
+        let (wants_ack, auto_ack) = (asks_for_ack(self.dst), self.config.caps.auto_ack);
+        match result {
+            RadioResult::ChannelBusy => return self.on_channel_busy(now),
+            RadioResult::Loaded => {
+                // Nothing was sent, as far as one can tell.
+                count(&mut self.counters.radio_faults);
+                return self.on_access_failure(now);
+            }
+            RadioResult::Sent | RadioResult::Acked { .. } | RadioResult::NoAck => {}
+        }
+        count(&mut self.counters.frames_sent);
+        match (result, wants_ack) {
+            (RadioResult::Sent, false) => self.finish(TxStatus::Delivered),
+            (RadioResult::Sent, true) if !auto_ack => {
+                let until = now + ACK_WAIT;
+                self.phase = Phase::AckWait { until };
+            }
+            (RadioResult::Acked { .. }, true) if auto_ack => self.on_ack(),
+            (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
+            // A radio that speaks of acknowledgements where none was asked
+            // for, or that was to wait for one and did not.
+            (_, wants_ack) => {
+                count(&mut self.counters.radio_faults);
+                match (result, wants_ack) {
+                    (RadioResult::Acked { .. }, true) => self.on_ack(),
+                    (_, true) => self.on_no_ack(now),
+                    (_, false) => self.finish(TxStatus::Delivered),
+                }
+            }
+        }
+    }
+
+    fn on_channel_busy(&mut self, now: Instant) {
+        count(&mut self.counters.channel_busy);
+        if self.config.caps.csma {
+            return self.on_access_failure(now);
+        }
+        match self.csma.on_busy(&self.config) {
+            Ok(()) => self.back_off(now),
+            Err(AccessFailure) => self.on_access_failure(now),
+        }
+    }
+
+    fn on_access_failure(&mut self, now: Instant) {
+        count(&mut self.counters.channel_access_failures);
+        self.on_attempt_failed(now, TxStatus::ChannelAccessFailure);
+    }
+
+    fn on_no_ack(&mut self, now: Instant) {
+        count(&mut self.counters.no_ack);
+        self.on_attempt_failed(now, TxStatus::NoAck);
+    }
+
+    fn on_ack(&mut self) {
+        count(&mut self.counters.acks_received);
+        self.finish(TxStatus::Delivered);
+    }
+
+    fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
+        match self.retry.on_failure(&self.config, &mut self.rng) {
+            Next::GiveUp => self.finish(status),
+            Next::After(delay) => {
+                count(&mut self.counters.frame_retries);
+                if delay.is_zero() {
+                    self.start_attempt(now);
+                } else {
+                    let until = now + delay;
+                    self.phase = Phase::RetryDelay { until };
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, status: TxStatus) {
+        count(match status {
+            TxStatus::Delivered => &mut self.counters.delivered,
+            TxStatus::NoAck => &mut self.counters.dropped_no_ack,
+            TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
+        });
+        self.phase = Phase::Idle;
+        self.event = Some(MacEvent::Done {
+            dst: self.dst,
+            status,
+            attempts: self.retry.attempts(),
+        });
+    }
+}
+
+/// Receiving, step by step.
+impl Mac {
+    fn accept<'f>(
+        &mut self,
+        now: Instant,
+        header: &FrameHeader,
+        payload: &'f [u8],
+        info: &RxInfo,
+    ) -> Option<Indication<'f>> {
+        // Without an acknowledgement to lose there is nothing to repeat.
+        if header.ack_request && asks_for_ack(header.dst) {
+            let timeout = self.config.duplicate_timeout;
+            let (src, dsn) = (header.src, header.dsn);
+            if self.duplicates.on_frame(now, timeout, src, dsn, payload) {
+                count(&mut self.counters.rx_duplicates);
+                return None;
+            }
+        }
+        count(&mut self.counters.rx_frames);
+        Some(Indication {
+            src: header.src,
+            dst: header.dst,
+            payload,
+            rssi_dbm: info.rssi_dbm,
+        })
+    }
+
+    fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool) {
+        if !acknowledge || self.config.caps.auto_ack {
+            return;
+        }
+        if self.imm_ack.replace(ImmAck::owed(now, dsn)).is_some() {
+            count(&mut self.counters.acks_late);
+        }
+    }
+
+    fn on_ack_frame(&mut self, dsn: u8) {
+        // The number was taken before macDSN moved on.
+        let ours = self.dsn.wrapping_sub(1);
+        match self.phase {
+            Phase::AckWait { .. } if dsn == ours => self.on_ack(),
+            _ => count(&mut self.counters.rx_stray_acks),
+        }
+    }
+}
+
+/// Nobody acknowledges a broadcast.
+fn asks_for_ack(dst: Address) -> bool {
+    dst != Address::BROADCAST
+}

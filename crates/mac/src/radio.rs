@@ -1,0 +1,86 @@
+//! The seam to a radio: what it can do, what it is asked to do, what came of
+//! it.
+//!
+//! A frame crosses the seam as an MPDU without its frame check sequence, so at
+//! most [`FrameBuf::CAPACITY`](crate::FrameBuf::CAPACITY) = 125 bytes. The
+//! radio appends the two bytes of the FCS to what it sends, checks them on what
+//! it hears, and hands over intact frames only, without them.
+
+/// What a radio does by itself. What it does not do, the MAC does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RadioCaps {
+    /// Answers a frame that asks for it with an Imm-ACK after 192 µs, and
+    /// waits for the Imm-ACK of a frame it sent: `Transmit` ends in
+    /// [`RadioResult::Acked`] or [`RadioResult::NoAck`]. Without this,
+    /// `Transmit` always ends in [`RadioResult::Sent`] when the last bit has
+    /// left, Imm-ACKs heard come in as frames, and the MAC does the rest.
+    pub auto_ack: bool,
+    /// Does the whole of CSMA-CA within a `Transmit` with `cca`, so that
+    /// [`RadioResult::ChannelBusy`] means channel access failure. Such radios
+    /// mostly do not listen during their backoff.
+    pub csma: bool,
+    /// Repeats a frame that was not acknowledged within one `Transmit`, so
+    /// that [`RadioResult::NoAck`] is final. Such a radio also has `auto_ack`.
+    pub retries: bool,
+    /// Knows for which neighbours the frame-pending bit of an Imm-ACK must be
+    /// set. Without this the bit is always clear.
+    pub source_match: bool,
+}
+
+/// Something that the radio must do now.
+///
+/// `Load` and `Transmit` end in a [`RadioResult`], and the next work comes
+/// only after it. `Listen` and `Sleep` have none; they set what the radio does
+/// between works. A radio starts out listening.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RadioWork {
+    /// Move the frame in the [`FrameBuf`](crate::FrameBuf) into the radio. It
+    /// stays there until the next `Load`; a radio with a single buffer, in
+    /// which something heard has overwritten it, restores it by itself, and
+    /// that takes its time. Ends in [`RadioResult::Loaded`].
+    Load,
+    /// Send the loaded frame: if `cca`, first sample the channel for 128 µs
+    /// and end in [`RadioResult::ChannelBusy`] if it is occupied or a frame is
+    /// being received; then turn around, send, and, with `auto_ack`, wait for
+    /// the Imm-ACK if the frame asks for one.
+    Transmit {
+        /// Whether to look first whether the channel is free.
+        cca: bool,
+    },
+    /// Keep the receiver on between works.
+    Listen,
+    /// Keep the radio off between works.
+    Sleep,
+}
+
+/// How a radio work ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RadioResult {
+    /// The frame is in the radio.
+    Loaded,
+    /// The channel was occupied, nothing has been sent.
+    ChannelBusy,
+    /// The frame has been sent; it asked for no acknowledgement, or the radio
+    /// has no `auto_ack`.
+    Sent,
+    /// The frame has been sent and acknowledged.
+    Acked {
+        /// The Imm-ACK's frame-pending bit: the neighbour has more for us.
+        frame_pending: bool,
+    },
+    /// The frame has been sent, and within macAckWaitDuration (864 µs) no
+    /// Imm-ACK came.
+    NoAck,
+}
+
+/// What the radio knows about a frame it heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RxInfo {
+    /// Signal strength in dBm.
+    pub rssi_dbm: i8,
+    /// Link quality indication, 0 (worst) to 255 (best).
+    pub lqi: u8,
+    /// With `auto_ack`: the Imm-ACK that the radio sent for this frame had the
+    /// frame-pending bit set.
+    pub ack_sent_pending: bool,
+}

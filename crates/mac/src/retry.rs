@@ -1,0 +1,107 @@
+//! Link retries with the random delay of Kumar et al. 2020 §7.1.
+//!
+//! Two senders that cannot hear each other make their frames collide at a
+//! common neighbour; CSMA-CA's few milliseconds would make the repetitions
+//! collide again. A delay uniform in [0, d] before each retry keeps them apart.
+
+use redpoll_base::{Duration, Rng};
+
+use crate::MacConfig;
+
+/// The attempts made for one frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Retry {
+    attempts: u8,
+}
+
+/// What follows a failed attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Another attempt after this time.
+    After(Duration),
+    /// Nothing: the attempts are used up.
+    GiveUp,
+}
+
+impl Retry {
+    /// The first attempt begins.
+    pub(crate) const fn start() -> Self {
+        Retry { attempts: 1 }
+    }
+
+    /// Attempts begun so far, 1 or more; 255 may mean more.
+    pub(crate) const fn attempts(&self) -> u8 {
+        self.attempts
+    }
+
+    /// The attempt failed: no acknowledgement, or no channel access.
+    pub(crate) fn on_failure(&mut self, config: &MacConfig, rng: &mut Rng) -> Next {
+        // A radio that repeats by itself has done so by now.
+        if config.caps.retries || self.attempts > config.max_frame_retries {
+            return Next::GiveUp;
+        }
+        let Some(attempts) = self.attempts.checked_add(1) else {
+            return Next::GiveUp;
+        };
+        self.attempts = attempts;
+        let d = config.link_retry_delay.as_micros();
+        Next::After(Duration::from_micros(rng.below_u64(d.saturating_add(1))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RadioCaps;
+
+    #[test]
+    fn delays_are_uniform_up_to_d() {
+        let config = MacConfig::default();
+        let mut rng = Rng::new(3);
+        let mut quarters = [0u32; 4];
+        for _ in 0..40_000 {
+            let Next::After(delay) = Retry::start().on_failure(&config, &mut rng) else {
+                panic!("retries are left");
+            };
+            let us = delay.as_micros();
+            assert!(us <= 40_000);
+            quarters[(us / 10_001) as usize] += 1;
+        }
+        for count in quarters {
+            assert!((9_500..10_500).contains(&count), "{quarters:?}");
+        }
+    }
+
+    #[test]
+    fn as_many_attempts_as_configured() {
+        for max_frame_retries in [0, 1, 9, 254, 255] {
+            let config = MacConfig {
+                max_frame_retries,
+                link_retry_delay: Duration::ZERO,
+                ..MacConfig::default()
+            };
+            let mut rng = Rng::new(3);
+            let mut retry = Retry::start();
+            let mut failures = 1u32;
+            while retry.on_failure(&config, &mut rng) == Next::After(Duration::ZERO) {
+                failures += 1;
+            }
+            // The count of attempts ends at 255, and so do the attempts.
+            assert_eq!(failures, (u32::from(max_frame_retries) + 1).min(255));
+            assert_eq!(u32::from(retry.attempts()), failures);
+        }
+    }
+
+    #[test]
+    fn a_radio_that_retries_is_believed() {
+        let config = MacConfig {
+            caps: RadioCaps {
+                retries: true,
+                ..RadioCaps::default()
+            },
+            ..MacConfig::default()
+        };
+        let mut rng = Rng::new(3);
+        assert_eq!(Retry::start().on_failure(&config, &mut rng), Next::GiveUp);
+    }
+}
