@@ -29,9 +29,7 @@ impl Config {
 
     /// The SPI time of one byte in nanoseconds.
     pub fn spi_ns_per_byte(&self) -> u64 {
-        let us = self
-            .spi_us_per_byte
-            .unwrap_or(self.model.spi_us_per_byte());
+        let us = self.spi_us_per_byte.unwrap_or(self.model.spi_us_per_byte());
         libm::round(us * 1_000.0).max(0.0) as u64
     }
 }

@@ -1,0 +1,276 @@
+//! What reaches the antenna of one receiver, and the frame it follows.
+
+use redpoll_base::{Instant, Rng};
+
+use super::Link;
+use super::oqpsk::{BitSuccess, US_PER_BIT, from_db};
+
+/// The number of a transmission under way.
+pub type TxId = u32;
+
+/// How a reception ended, or why there was none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reception {
+    /// Every bit is right.
+    Intact,
+    /// Other transmissions disturbed it.
+    Collision,
+    /// Noise or the link's success ratio.
+    RandomLoss,
+    /// Too far away, or too weak.
+    OutOfRange,
+}
+
+/// What the start of a transmission does at a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// The receiver follows the frame.
+    Followed,
+    /// The receiver follows the frame and gives up the one named.
+    Captured(TxId),
+    /// The receiver was not ready to follow anything.
+    NotReady,
+    /// The frame is lost here, for this reason.
+    Lost(Reception),
+}
+
+/// A frame that a receiver follows.
+#[derive(Clone, Copy, Debug)]
+struct Followed {
+    tx: TxId,
+    /// The frame has certainly been disturbed (unit disk).
+    spoilt: bool,
+    /// Something else was on the air meanwhile.
+    disturbed: bool,
+    power_mw: f64,
+    since: Instant,
+    /// SINR: bits up to here are accounted for in `ln_success`.
+    settled: Instant,
+    ln_success: f64,
+}
+
+/// What reaches one receiver.
+#[derive(Clone, Debug, Default)]
+pub struct Ear {
+    /// Transmissions that disturb.
+    audible: u16,
+    /// Transmissions that make the channel busy; unit disk only.
+    sensed: u16,
+    /// Energy has been over the threshold since [`Ear::watch`].
+    seen_busy: bool,
+    /// Sum of the power of all that is audible; SINR only.
+    power_mw: f64,
+    followed: Option<Followed>,
+}
+
+/// What a SINR medium needs to know to judge.
+#[derive(Clone, Debug)]
+pub struct SinrRules {
+    noise_mw: f64,
+    capture_ratio: f64,
+    cca_mw: f64,
+    bits: BitSuccess,
+}
+
+impl SinrRules {
+    /// The rules of a configuration.
+    pub fn new(config: &super::Sinr) -> Self {
+        SinrRules {
+            noise_mw: from_db(config.noise_floor_dbm),
+            capture_ratio: from_db(config.capture_db),
+            cca_mw: from_db(config.cca_threshold_dbm),
+            bits: BitSuccess::default(),
+        }
+    }
+}
+
+/// Preamble and start-of-frame delimiter: 160 µs.
+const SYNCHRONISATION_US: u64 = 160;
+/// Bits of the synchronisation header.
+const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
+
+impl Ear {
+    /// The transmission that the receiver follows.
+    pub fn followed(&self) -> Option<TxId> {
+        self.followed.map(|followed| followed.tx)
+    }
+
+    /// The receiver stops following; it is going to transmit, or off.
+    pub fn abandon(&mut self) -> Option<TxId> {
+        self.followed.take().map(|followed| followed.tx)
+    }
+
+    /// A clear channel assessment begins.
+    pub fn watch(&mut self, sinr: Option<&SinrRules>) {
+        self.seen_busy = self.is_busy(sinr);
+    }
+
+    /// Whether the channel was busy at any time since [`Ear::watch`].
+    pub fn was_busy(&self) -> bool {
+        self.seen_busy
+    }
+
+    fn is_busy(&self, sinr: Option<&SinrRules>) -> bool {
+        match sinr {
+            None => self.sensed > 0,
+            Some(rules) => self.power_mw + rules.noise_mw >= rules.cca_mw,
+        }
+    }
+
+    /// A transmission begins, on a unit disk or over a listed link.
+    pub fn start_disk(
+        &mut self,
+        now: Instant,
+        tx: TxId,
+        link: &Link,
+        ready: bool,
+        rng: &mut Rng,
+    ) -> Start {
+        if link.senses {
+            self.sensed += 1;
+            self.seen_busy = true;
+        }
+        if !link.disturbs {
+            return Start::Lost(Reception::OutOfRange);
+        }
+        self.audible += 1;
+        if let Some(followed) = &mut self.followed {
+            followed.spoilt = true;
+        }
+        if !link.receives {
+            return Start::Lost(Reception::OutOfRange);
+        }
+        if !ready {
+            return Start::NotReady;
+        }
+        if self.audible > 1 {
+            return Start::Lost(Reception::Collision);
+        }
+        if link.success != u32::MAX && rng.next_u32() >= link.success {
+            return Start::Lost(Reception::RandomLoss);
+        }
+        self.followed = Some(Followed {
+            tx,
+            spoilt: false,
+            disturbed: false,
+            power_mw: 0.0,
+            since: now,
+            settled: now,
+            ln_success: 0.0,
+        });
+        Start::Followed
+    }
+
+    /// A transmission ends, on a unit disk or over a listed link.
+    ///
+    /// Says how the reception went if the receiver followed it.
+    pub fn end_disk(&mut self, tx: TxId, link: &Link) -> Option<Reception> {
+        self.sensed -= u16::from(link.senses);
+        self.audible -= u16::from(link.disturbs);
+        let followed = self.followed.take_if(|followed| followed.tx == tx)?;
+        Some(if followed.spoilt {
+            Reception::Collision
+        } else {
+            Reception::Intact
+        })
+    }
+
+    /// A transmission begins, in a SINR medium.
+    pub fn start_sinr(
+        &mut self,
+        now: Instant,
+        tx: TxId,
+        link: &Link,
+        ready: bool,
+        rules: &SinrRules,
+    ) -> Start {
+        self.settle(now, rules);
+        let others_mw = self.power_mw;
+        self.audible += 1;
+        self.power_mw += link.power_mw;
+        self.seen_busy |= self.is_busy(Some(rules));
+        if let Some(followed) = &mut self.followed {
+            followed.disturbed = true;
+        }
+        if !link.receives {
+            return Start::Lost(Reception::OutOfRange);
+        }
+        if !ready {
+            return Start::NotReady;
+        }
+        let ratio = link.power_mw / (rules.noise_mw + others_mw);
+        let follow = Followed {
+            tx,
+            spoilt: false,
+            disturbed: others_mw > 0.0,
+            power_mw: link.power_mw,
+            since: now,
+            settled: now,
+            ln_success: 0.0,
+        };
+        if let Some(earlier) = self.followed {
+            let synchronising = now.since(earlier.since).as_micros() < SYNCHRONISATION_US;
+            if synchronising && ratio >= rules.capture_ratio {
+                self.followed = Some(follow);
+                return Start::Captured(earlier.tx);
+            }
+            return Start::Lost(Reception::Collision);
+        }
+        // A preamble is found if it is more likely right than not.
+        let ln_found = rules.bits.ln_of(ratio) * SYNCHRONISATION_BITS;
+        if ln_found < -std::f64::consts::LN_2 {
+            return Start::Lost(if others_mw > 0.0 {
+                Reception::Collision
+            } else {
+                Reception::RandomLoss
+            });
+        }
+        self.followed = Some(follow);
+        Start::Followed
+    }
+
+    /// A transmission ends, in a SINR medium.
+    ///
+    /// Says how the reception went if the receiver followed it.
+    pub fn end_sinr(
+        &mut self,
+        now: Instant,
+        tx: TxId,
+        link: &Link,
+        rules: &SinrRules,
+        rng: &mut Rng,
+    ) -> Option<Reception> {
+        self.settle(now, rules);
+        self.audible -= 1;
+        // Silence is exactly zero: no rounding error outlives it.
+        self.power_mw = if self.audible == 0 {
+            0.0
+        } else {
+            (self.power_mw - link.power_mw).max(0.0)
+        };
+        let followed = self.followed.take_if(|followed| followed.tx == tx)?;
+        let chance = libm::exp(followed.ln_success);
+        Some(if chance >= 1.0 || crate::fault::unit(rng) < chance {
+            Reception::Intact
+        } else if followed.disturbed {
+            Reception::Collision
+        } else {
+            Reception::RandomLoss
+        })
+    }
+
+    /// Accounts for the bits received since the last change of interference.
+    fn settle(&mut self, now: Instant, rules: &SinrRules) {
+        let Some(followed) = &mut self.followed else {
+            return;
+        };
+        let elapsed_us = now.since(followed.settled).as_micros();
+        if elapsed_us == 0 {
+            return;
+        }
+        followed.settled = now;
+        let others_mw = (self.power_mw - followed.power_mw).max(0.0);
+        let ratio = followed.power_mw / (rules.noise_mw + others_mw);
+        followed.ln_success += rules.bits.ln_of(ratio) * (elapsed_us as f64 / US_PER_BIT);
+    }
+}

@@ -1,0 +1,185 @@
+//! Who reaches whom, worked out once when a run begins.
+
+use redpoll_base::Rng;
+
+use super::grid::for_each_pair_within;
+use super::oqpsk::from_db;
+use super::{Config, ListedLink, Sinr, UnitDisk};
+
+/// What a transmission of one node is at one other node.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Link {
+    /// Index of the node that is reached.
+    pub to: u32,
+    /// Chance of reception without interference, in units of 2^-32; the
+    /// greatest value is certainty. Unit disk and listed links only.
+    pub success: u32,
+    /// Power at the antenna in milliwatts; SINR medium only.
+    pub power_mw: f64,
+    /// Power at the antenna in whole dBm, as the radio tells it.
+    pub rssi_dbm: i8,
+    /// A frame can be received.
+    pub receives: bool,
+    /// The channel is found busy.
+    pub senses: bool,
+    /// The reception of other frames is disturbed.
+    pub disturbs: bool,
+}
+
+/// All links of a network, those of a node side by side.
+#[derive(Clone, Debug)]
+pub struct Links {
+    links: Vec<Link>,
+    /// Where the links of each node begin; one entry more than nodes.
+    first: Vec<u32>,
+}
+
+/// Power so far under the noise floor that it is left out, in dB.
+const NEGLIGIBLE_DB: f64 = 10.0;
+/// Shadowing is cut off at so many standard deviations.
+const SHADOWING_LIMIT: f64 = 4.0;
+
+impl Links {
+    /// The links that follow from positions, or those listed.
+    ///
+    /// `shadowing` seeds the shadowing of the SINR medium.
+    pub fn new(
+        config: &Config,
+        positions_m: &[(f64, f64)],
+        listed: Option<&[ListedLink]>,
+        shadowing: u64,
+    ) -> Links {
+        let pairs = match (listed, config) {
+            (Some(listed), _) => of_list(listed, positions_m.len()),
+            (None, Config::UnitDisk(disk)) => of_disk(disk, positions_m),
+            (None, Config::Sinr(sinr)) => of_sinr(sinr, positions_m, shadowing),
+        };
+        let mut first = vec![0; positions_m.len() + 1];
+        for (from, _) in &pairs {
+            first[from + 1] += 1;
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        Links {
+            links: pairs.into_iter().map(|(_, link)| link).collect(),
+            first,
+        }
+    }
+
+    /// Where the links of node `from` are.
+    pub fn range(&self, from: usize) -> std::ops::Range<usize> {
+        self.first[from] as usize..self.first[from + 1] as usize
+    }
+
+    /// The link at a place within [`range`](Self::range).
+    pub fn at(&self, index: usize) -> Link {
+        self.links[index]
+    }
+
+    /// The links of node `from`, in order of the reached node's index.
+    pub fn of(&self, from: usize) -> &[Link] {
+        &self.links[self.range(from)]
+    }
+}
+
+fn of_disk(disk: &UnitDisk, positions: &[(f64, f64)]) -> Vec<(usize, Link)> {
+    let range = disk.transmission_range_m;
+    let reach = range
+        .max(disk.interference_range_m)
+        .max(disk.carrier_sense_range_m);
+    let mut links = Vec::new();
+    for_each_pair_within(positions, reach, |from, to, distance| {
+        let relative = if range > 0.0 { distance / range } else { 2.0 };
+        let receives = relative <= 1.0;
+        let chance = 1.0 - relative * relative * (1.0 - disk.success_ratio_rx);
+        // Cooja: −10 dBm next to the sender, −95 dBm at the edge and beyond.
+        let rssi = (-10.0 - 85.0 * relative).max(-95.0);
+        let link = Link {
+            to: to as u32,
+            success: if receives { probability(chance) } else { 0 },
+            power_mw: 0.0,
+            rssi_dbm: libm::round(rssi) as i8,
+            receives,
+            senses: distance <= disk.carrier_sense_range_m,
+            disturbs: receives || distance <= disk.interference_range_m,
+        };
+        links.push((from, link));
+    });
+    links
+}
+
+fn of_list(listed: &[ListedLink], nodes: usize) -> Vec<(usize, Link)> {
+    let mut links: Vec<(usize, Link)> = listed
+        .iter()
+        .filter(|link| link.a != link.b && link.a < nodes && link.b < nodes)
+        .flat_map(|link| [(link.a, link.b, link), (link.b, link.a, link)])
+        .map(|(from, to, link)| {
+            let link = Link {
+                to: to as u32,
+                success: probability(link.success_ratio),
+                power_mw: 0.0,
+                rssi_dbm: -60,
+                receives: true,
+                senses: true,
+                disturbs: true,
+            };
+            (from, link)
+        })
+        .collect();
+    links.sort_by_key(|(from, link)| (*from, link.to));
+    links.dedup_by_key(|(from, link)| (*from, link.to));
+    links
+}
+
+fn of_sinr(sinr: &Sinr, positions: &[(f64, f64)], seed: u64) -> Vec<(usize, Link)> {
+    let floor_dbm = sinr.noise_floor_dbm - NEGLIGIBLE_DB;
+    let margin = SHADOWING_LIMIT * sinr.shadowing_sigma_db.max(0.0);
+    let budget = sinr.tx_power_dbm - sinr.reference_loss_db - floor_dbm + margin;
+    let reach = libm::pow(10.0, budget / (10.0 * sinr.path_loss_exponent)).max(1.0);
+    let mut links = Vec::new();
+    for_each_pair_within(positions, reach, |from, to, distance| {
+        // Nearer than the reference distance the model says nothing.
+        let loss = sinr.reference_loss_db
+            + 10.0 * sinr.path_loss_exponent * libm::log10(distance.max(1.0));
+        let shadowing = if sinr.shadowing_sigma_db > 0.0 {
+            sinr.shadowing_sigma_db * normal_of_pair(seed, from, to)
+        } else {
+            0.0
+        };
+        let power_dbm = sinr.tx_power_dbm - loss + shadowing;
+        if power_dbm < floor_dbm {
+            return;
+        }
+        let power_mw = from_db(power_dbm);
+        let link = Link {
+            to: to as u32,
+            success: 0,
+            power_mw,
+            rssi_dbm: libm::round(power_dbm).clamp(-127.0, 20.0) as i8,
+            receives: power_dbm >= sinr.sensitivity_dbm,
+            senses: power_mw + from_db(sinr.noise_floor_dbm) >= from_db(sinr.cca_threshold_dbm),
+            disturbs: true,
+        };
+        links.push((from, link));
+    });
+    links
+}
+
+/// A standard normal value that belongs to a pair of nodes, in either order,
+/// within ±[`SHADOWING_LIMIT`].
+fn normal_of_pair(seed: u64, a: usize, b: usize) -> f64 {
+    let pair = ((a.min(b) as u64) << 32) | a.max(b) as u64;
+    let mut rng = Rng::stream(seed, pair);
+    // Box and Muller's transform; the first number must not be zero.
+    let radius = (f64::from(rng.next_u32()) + 1.0) / 4_294_967_297.0;
+    let angle = f64::from(rng.next_u32()) / 4_294_967_296.0;
+    let value =
+        libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle);
+    value.clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
+}
+
+/// A probability in units of 2^-32.
+fn probability(p: f64) -> u32 {
+    libm::round(p.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32
+}

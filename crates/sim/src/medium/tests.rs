@@ -1,0 +1,252 @@
+use super::*;
+
+const DISK: UnitDisk = UnitDisk {
+    transmission_range_m: 50.0,
+    interference_range_m: 80.0,
+    carrier_sense_range_m: 60.0,
+    success_ratio_tx: 1.0,
+    success_ratio_rx: 1.0,
+};
+
+fn line(config: &Config, xs: &[f64]) -> Medium {
+    let positions: Vec<_> = xs.iter().map(|x| (*x, 0.0)).collect();
+    Medium::new(config, &positions, None, Seed(1))
+}
+
+fn link(medium: &Medium, from: usize, to: usize) -> Link {
+    let found = medium.links.of(from).iter().find(|l| l.to as usize == to);
+    *found.unwrap()
+}
+
+fn at(us: u64) -> Instant {
+    Instant::from_micros(us)
+}
+
+/// algorithms: Cooja's UDGM; distances that equal a range are within it.
+#[test]
+fn disk_ranges() {
+    let medium = line(&Config::UnitDisk(DISK), &[0.0, 50.0, 60.0, 80.0, 80.1]);
+    let seen: Vec<_> = medium
+        .links
+        .of(0)
+        .iter()
+        .map(|l| (l.to, l.receives, l.senses, l.disturbs, l.rssi_dbm))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (1, true, true, true, -95),
+            (2, false, true, true, -95),
+            (3, false, false, true, -95),
+        ]
+    );
+    let near = line(&Config::UnitDisk(DISK), &[0.0, 25.0]);
+    assert_eq!(link(&near, 0, 1).rssi_dbm, -53, "-10 - 85 * 25/50, rounded");
+}
+
+#[test]
+fn disk_reception_falls_with_the_square_of_the_distance() {
+    let config = Config::UnitDisk(UnitDisk {
+        success_ratio_rx: 0.2,
+        ..DISK
+    });
+    let mut medium = line(&config, &[0.0, 25.0]);
+    let l = link(&medium, 0, 1);
+    let mut received = 0;
+    for i in 0..10_000 {
+        if medium.start(at(i), 0, &l, true) == Start::Followed {
+            received += 1;
+        }
+        medium.end(at(i), 0, &l);
+    }
+    // 1 - (1/2)^2 * 0.8 = 0.8
+    assert!((7_850..8_150).contains(&received), "{received}");
+}
+
+#[test]
+fn disk_collisions_destroy_both() {
+    let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0, 80.0]);
+    let (a, c) = (link(&medium, 0, 1), link(&medium, 2, 1));
+    assert_eq!(medium.start(at(0), 1, &a, true), Start::Followed);
+    assert_eq!(
+        medium.start(at(100), 2, &c, true),
+        Start::Lost(Reception::Collision)
+    );
+    assert_eq!(medium.end(at(200), 2, &c), None);
+    assert_eq!(medium.end(at(300), 1, &a), Some(Reception::Collision));
+}
+
+#[test]
+fn disk_interference_reaches_further_than_frames() {
+    let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0, 110.0]);
+    let (a, c) = (link(&medium, 0, 1), link(&medium, 2, 1));
+    assert_eq!(medium.start(at(0), 1, &a, true), Start::Followed);
+    medium.watch(1);
+    assert_eq!(
+        medium.start(at(100), 2, &c, true),
+        Start::Lost(Reception::OutOfRange)
+    );
+    assert_eq!(medium.end(at(300), 1, &a), Some(Reception::Collision));
+}
+
+#[test]
+fn cca_sees_a_transmission_that_begins_or_ends_meanwhile() {
+    let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);
+    let l = link(&medium, 0, 1);
+    medium.watch(1);
+    assert!(!medium.was_busy(1));
+    medium.start(at(0), 1, &l, false);
+    assert!(medium.was_busy(1));
+    medium.watch(1);
+    medium.end(at(10), 1, &l);
+    assert!(medium.was_busy(1));
+    medium.watch(1);
+    assert!(!medium.was_busy(1));
+}
+
+fn sinr_config() -> Sinr {
+    Sinr::default()
+}
+
+/// The stronger frame survives when it came first, and takes the receiver
+/// over when it comes within the synchronisation header of the weaker one.
+#[test]
+fn capture() {
+    // 5 m and 30 m from the receiver: 23 dB apart.
+    let config = Config::Sinr(sinr_config());
+    let mut medium = line(&config, &[0.0, 5.0, 35.0]);
+    let (strong, weak) = (link(&medium, 0, 1), link(&medium, 2, 1));
+
+    assert_eq!(medium.start(at(0), 1, &strong, true), Start::Followed);
+    assert_eq!(
+        medium.start(at(50), 2, &weak, true),
+        Start::Lost(Reception::Collision)
+    );
+    assert_eq!(medium.end(at(4_256), 1, &strong), Some(Reception::Intact));
+    assert_eq!(medium.end(at(4_306), 2, &weak), None);
+
+    assert_eq!(medium.start(at(10_000), 3, &weak, true), Start::Followed);
+    assert_eq!(
+        medium.start(at(10_100), 4, &strong, true),
+        Start::Captured(3)
+    );
+    assert_eq!(medium.end(at(14_256), 3, &weak), None);
+    assert_eq!(medium.end(at(14_356), 4, &strong), Some(Reception::Intact));
+
+    // After the start of frame the receiver stays, and both are lost.
+    assert_eq!(medium.start(at(20_000), 5, &weak, true), Start::Followed);
+    assert_eq!(
+        medium.start(at(20_160), 6, &strong, true),
+        Start::Lost(Reception::Collision)
+    );
+    assert_eq!(medium.end(at(24_256), 5, &weak), Some(Reception::Collision));
+    assert_eq!(medium.end(at(24_416), 6, &strong), None);
+}
+
+/// Interference adds up: two of three equal interferers leave a ratio at which
+/// frames survive, many do not.
+#[test]
+fn interference_is_cumulative() {
+    let config = Config::Sinr(sinr_config());
+    let interferers = 8;
+    let mut positions = vec![(0.0, 0.0), (10.0, 0.0)];
+    // All at 17 m from the receiver: 6.9 dB below the signal each.
+    positions.extend((0..interferers).map(|i| {
+        let angle = f64::from(i) * 0.7;
+        (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
+    }));
+    let mut medium = Medium::new(&config, &positions, None, Seed(1));
+    let signal = link(&medium, 0, 1);
+    for (count, expected) in [(1, Reception::Intact), (8, Reception::Collision)] {
+        assert_eq!(medium.start(at(0), 1, &signal, true), Start::Followed);
+        for i in 0..count {
+            let l = link(&medium, 2 + i, 1);
+            medium.start(at(200), 10 + i as u32, &l, true);
+        }
+        assert_eq!(medium.end(at(4_256), 1, &signal), Some(expected), "{count}");
+        for i in 0..count {
+            let l = link(&medium, 2 + i, 1);
+            medium.end(at(4_456), 10 + i as u32, &l);
+        }
+    }
+}
+
+/// Frames get lost by noise alone where the formula says so.
+#[test]
+fn packet_reception_follows_the_bit_error_rate() {
+    let sinr = Sinr {
+        sensitivity_dbm: -120.0,
+        ..sinr_config()
+    };
+    // Power that is 0 dB over the noise: 10^(59.8/30) m away.
+    let distance = libm::pow(10.0, (100.0 - 40.2) / 30.0);
+    let mut medium = line(&Config::Sinr(sinr), &[0.0, distance]);
+    let l = link(&medium, 0, 1);
+    let mut intact = 0;
+    for i in 0..4_000u64 {
+        let start = at(i * 10_000);
+        assert_eq!(medium.start(start, 0, &l, true), Start::Followed);
+        let end = start + redpoll_base::Duration::from_micros(4_256);
+        if medium.end(end, 0, &l) == Some(Reception::Intact) {
+            intact += 1;
+        }
+    }
+    let expected = 4_000.0 * libm::pow(1.0 - oqpsk::bit_error_rate(1.0), 1_064.0);
+    assert!(
+        (f64::from(intact) - expected).abs() < 100.0,
+        "{intact} {expected}"
+    );
+}
+
+#[test]
+fn shadowing_is_symmetric_and_comes_from_the_seed() {
+    let config = Config::Sinr(Sinr {
+        shadowing_sigma_db: 6.0,
+        ..sinr_config()
+    });
+    let positions = [(0.0, 0.0), (20.0, 0.0), (0.0, 20.0)];
+    let of_seed = |seed| Medium::new(&config, &positions, None, Seed(seed));
+    let medium = of_seed(4);
+    assert_eq!(link(&medium, 0, 1).power_mw, link(&medium, 1, 0).power_mw);
+    assert_ne!(link(&medium, 0, 1).power_mw, link(&medium, 0, 2).power_mw);
+    assert_eq!(
+        link(&medium, 0, 1).power_mw,
+        link(&of_seed(4), 0, 1).power_mw
+    );
+    assert_ne!(
+        link(&medium, 0, 1).power_mw,
+        link(&of_seed(5), 0, 1).power_mw
+    );
+}
+
+#[test]
+fn listed_links_replace_positions() {
+    let listed = [ListedLink {
+        a: 2,
+        b: 0,
+        success_ratio: 0.5,
+    }];
+    let positions = [(0.0, 0.0); 3];
+    let mut medium = Medium::new(&Config::default(), &positions, Some(&listed), Seed(1));
+    assert!(medium.links.of(1).is_empty());
+    let l = link(&medium, 0, 2);
+    let followed = (0..2_000)
+        .filter(|_| {
+            let start = medium.start(at(0), 0, &l, true);
+            medium.end(at(1), 0, &l);
+            start == Start::Followed
+        })
+        .count();
+    assert!((900..1_100).contains(&followed), "{followed}");
+}
+
+#[test]
+fn a_transmission_may_be_heard_by_nobody() {
+    let config = Config::UnitDisk(UnitDisk {
+        success_ratio_tx: 0.25,
+        ..DISK
+    });
+    let mut medium = line(&config, &[0.0, 25.0]);
+    let heard = (0..4_000).filter(|_| medium.is_heard()).count();
+    assert!((900..1_100).contains(&heard), "{heard}");
+}
