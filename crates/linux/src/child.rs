@@ -1,0 +1,114 @@
+//! A program run beside the mesh, such as a shell inside its namespace, and
+//! the promise that neither it nor anything it started outlives us.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, gettid};
+
+/// A child process and all that descends from it.
+///
+/// The process that spawns one becomes the one to which orphans fall
+/// (`PR_SET_CHILD_SUBREAPER`), so there must be one at a time, and no other
+/// children beside it. Dropping it ends whatever still runs.
+#[derive(Debug)]
+pub struct Companion {
+    pid: Pid,
+    exit_code: Option<u8>,
+}
+
+impl Companion {
+    /// How long a process may take to end after SIGTERM and SIGHUP, before SIGKILL.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Starts the program; it gets a SIGHUP should this process die.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be found or started.
+    pub fn spawn(command: &mut Command) -> io::Result<Companion> {
+        prctl::set_child_subreaper(true)?;
+        // SAFETY: between fork and exec only async-signal-safe calls are
+        // allowed; prctl(2) is a bare system call and allocates nothing.
+        unsafe {
+            command.pre_exec(|| prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from));
+        }
+        let child = command.spawn()?;
+        Ok(Companion {
+            pid: Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?),
+            exit_code: None,
+        })
+    }
+
+    /// Collects processes that have ended; after SIGCHLD. The exit code of the
+    /// program itself, once it has one: 128 + the signal's number if it was killed.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn reap(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) if pid == self.pid => {
+                    self.exit_code = Some(u8::try_from(code & 0xff).unwrap_or(1));
+                }
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.pid => {
+                    self.exit_code = Some(u8::try_from(128 + signal as i32).unwrap_or(u8::MAX));
+                }
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(self.exit_code),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Ends the program and all its descendants: politely, then by SIGKILL.
+    fn end(&mut self) {
+        let deadline = Instant::now() + Self::PATIENCE;
+        let mut asked = Vec::new();
+        loop {
+            let _ = self.reap();
+            let children = children();
+            if children.is_empty() {
+                return;
+            }
+            let patient = Instant::now() < deadline;
+            // Ending a process makes its children ours: look again each time.
+            for child in children {
+                if !patient {
+                    let _ = kill(child, Signal::SIGKILL);
+                } else if !asked.contains(&child) {
+                    asked.push(child);
+                    let _ = kill(child, Signal::SIGTERM);
+                    // An interactive shell ignores SIGTERM.
+                    let _ = kill(child, Signal::SIGHUP);
+                }
+            }
+            sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// This thread's direct children (proc(5); empty where the kernel has no
+/// `CONFIG_PROC_CHILDREN`).
+fn children() -> Vec<Pid> {
+    fs::read_to_string(format!("/proc/self/task/{}/children", gettid()))
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok().map(Pid::from_raw))
+        .collect()
+}

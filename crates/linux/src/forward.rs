@@ -1,0 +1,236 @@
+//! Port forwards: TCP connections of this host's loopback, carried into the
+//! mesh by the border router's own TCP. No privilege is needed for that.
+//!
+//! A byte waits in one small buffer a direction, beside those of the two TCPs.
+//! While it is full its source is not read, so that each side's window pushes
+//! back on the other. The end of a stream and a reset pass through as such.
+
+mod pair;
+mod spec;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener};
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags};
+
+use pair::Pair;
+pub use spec::{ForwardSpec, ForwardSpecError};
+
+/// The border router's own TCP, as far as a forward needs it.
+pub trait MeshTcp {
+    /// Names a connection.
+    type Conn: Copy;
+
+    /// Opens a connection to a node; it may still be under way when this
+    /// returns. `None` if the border router has no room for another one.
+    fn connect(&mut self, remote: SocketAddrV6) -> Option<Self::Conn>;
+
+    /// Queues bytes, as many as there is room for: maybe none, also while the
+    /// connection is being opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] once nothing can be sent any more.
+    fn send(&mut self, conn: Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
+
+    /// Takes bytes that have arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] once nothing more can arrive although the peer did not end
+    /// its stream.
+    fn recv(&mut self, conn: Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
+
+    /// Ends our stream after what is queued; the peer may go on sending.
+    fn close(&mut self, conn: Self::Conn);
+
+    /// Whether all that was sent, the end included, has been acknowledged or
+    /// can no longer be.
+    fn is_flushed(&self, conn: Self::Conn) -> bool;
+
+    /// Gives the connection back: in order if both streams have ended, else by
+    /// a reset. The name is not used after that.
+    fn release(&mut self, conn: Self::Conn);
+}
+
+/// What [`MeshTcp::recv`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// This many bytes, at least one.
+    Data(usize),
+    /// Nothing now.
+    Nothing,
+    /// The peer has ended its stream.
+    End,
+}
+
+/// The connection was reset, timed out, or could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the connection broke")]
+pub struct Broken;
+
+/// Why a forward cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on port {port} of this host: {}", reason(.source))]
+pub struct ListenError {
+    /// The port asked for.
+    pub port: u16,
+    /// What the kernel said.
+    pub source: io::Error,
+}
+
+fn reason(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => {
+            "it is in use; choose another first number in --forward".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "only root may use ports below 1024; choose another first number in --forward"
+                .to_owned()
+        }
+        _ => source.to_string(),
+    }
+}
+
+/// What has happened to forwarded connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForwardCounters {
+    /// Connections taken from the host.
+    pub accepted: u32,
+    /// Of those, refused at once because the border router had no room.
+    pub no_room: u32,
+    /// Of those, broken by the mesh: refused, reset or timed out there.
+    pub broken_by_mesh: u32,
+    /// Of those, reset by the host's side.
+    pub broken_by_host: u32,
+    /// Bytes carried into the mesh.
+    pub bytes_in: u64,
+    /// Bytes carried out of the mesh.
+    pub bytes_out: u64,
+}
+
+/// One `--forward`: its listening sockets and where it leads.
+#[derive(Debug)]
+struct Forward {
+    listeners: Vec<TcpListener>,
+    target: SocketAddrV6,
+}
+
+/// All forwards and the connections they carry.
+#[derive(Debug)]
+pub struct Forwarder<C> {
+    forwards: Vec<Forward>,
+    pairs: Vec<Pair<C>>,
+    counters: ForwardCounters,
+}
+
+impl<C: Copy> Forwarder<C> {
+    /// Connections carried at the same time; further ones wait in the kernel's backlog.
+    pub const MAX_PAIRS: usize = 64;
+
+    /// Forwards nothing yet.
+    pub fn new() -> Self {
+        Forwarder {
+            forwards: Vec::new(),
+            pairs: Vec::new(),
+            counters: ForwardCounters::default(),
+        }
+    }
+
+    /// Listens on `port` of 127.0.0.1 and, where the host has IPv6, of ::1, and
+    /// leads what connects there to `target`. Port 0 lets the kernel choose;
+    /// the port in use is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`ListenError`], most often a port that is in use.
+    pub fn listen(&mut self, port: u16, target: SocketAddrV6) -> Result<u16, ListenError> {
+        let failed = |source| ListenError { port, source };
+        let first = listen((Ipv4Addr::LOCALHOST, port).into()).map_err(failed)?;
+        let chosen = first.local_addr().map_err(failed)?.port();
+        let mut listeners = vec![first];
+        match listen((Ipv6Addr::LOCALHOST, chosen).into()) {
+            Ok(second) => listeners.push(second),
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(failed(e)),
+            // A host without IPv6 has only one loopback address.
+            Err(_) => {}
+        }
+        self.forwards.push(Forward { listeners, target });
+        Ok(chosen)
+    }
+
+    /// Whether nothing is forwarded.
+    pub fn is_empty(&self) -> bool {
+        self.forwards.is_empty()
+    }
+
+    /// Connections being carried now.
+    pub fn connections(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &ForwardCounters {
+        &self.counters
+    }
+
+    /// Adds the descriptors to poll, each for what it is waited for now.
+    pub fn interests<'a>(&'a self, out: &mut Vec<PollFd<'a>>) {
+        if self.pairs.len() < Self::MAX_PAIRS {
+            let listeners = self.forwards.iter().flat_map(|f| &f.listeners);
+            out.extend(listeners.map(|l| PollFd::new(l.as_fd(), PollFlags::POLLIN)));
+        }
+        out.extend(self.pairs.iter().filter_map(Pair::interest));
+    }
+
+    /// Moves what can be moved, both ways; to be called when a descriptor is
+    /// ready and whenever the mesh has advanced. Whether anything moved.
+    pub fn pump(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
+        let mut moved = self.accept(mesh);
+        let counters = &mut self.counters;
+        self.pairs.retain_mut(|pair| {
+            moved |= pair.pump(mesh, counters);
+            !pair.is_over()
+        });
+        moved
+    }
+
+    fn accept(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
+        let mut moved = false;
+        for forward in &self.forwards {
+            for listener in &forward.listeners {
+                while self.pairs.len() < Self::MAX_PAIRS {
+                    let Ok((stream, _)) = listener.accept() else {
+                        break;
+                    };
+                    moved = true;
+                    self.counters.accepted += 1;
+                    match mesh.connect(forward.target) {
+                        Some(conn) => self.pairs.extend(Pair::new(stream, conn)),
+                        None => {
+                            self.counters.no_room += 1;
+                            pair::reset(&stream);
+                        }
+                    }
+                }
+            }
+        }
+        moved
+    }
+}
+
+impl<C: Copy> Default for Forwarder<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests;

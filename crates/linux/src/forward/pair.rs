@@ -1,0 +1,265 @@
+//! One forwarded connection: a socket of the host, a connection of the mesh,
+//! and a small buffer for each direction.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::socket::{setsockopt, sockopt};
+
+use super::{Broken, ForwardCounters, MeshTcp, Received};
+
+/// Bytes under way in one direction: what was read and not yet written.
+#[derive(Debug)]
+struct Buffer {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    /// Enough to keep a mesh busy while the other side wakes up.
+    const SIZE: usize = 4096;
+
+    fn new() -> Self {
+        Buffer {
+            bytes: vec![0; Self::SIZE].into_boxed_slice(),
+            start: 0,
+            end: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    fn waiting(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.start = (self.start + len).min(self.end);
+    }
+
+    /// The whole buffer, empty, to be filled.
+    fn refill(&mut self) -> &mut [u8] {
+        (self.start, self.end) = (0, 0);
+        &mut self.bytes
+    }
+
+    fn filled(&mut self, len: usize) {
+        self.end = len.min(self.bytes.len());
+    }
+}
+
+/// How far one direction has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    /// More may come.
+    Open,
+    /// The source has ended; the buffer may still hold bytes.
+    Ended,
+    /// The end has been passed on.
+    Closed,
+}
+
+/// A direction that can move no further now, or never again.
+enum Stop {
+    Later,
+    HostBroke,
+    MeshBroke,
+}
+
+impl From<Broken> for Stop {
+    fn from(Broken: Broken) -> Self {
+        Stop::MeshBroke
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => Stop::Later,
+            _ => Stop::HostBroke,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Pair<C> {
+    host: TcpStream,
+    mesh: C,
+    /// Host to mesh.
+    inward: Buffer,
+    inward_stream: Stream,
+    /// Mesh to host.
+    outward: Buffer,
+    outward_stream: Stream,
+    over: bool,
+}
+
+impl<C: Copy> Pair<C> {
+    /// A pair of an accepted socket and a connection being opened; an error
+    /// only if the socket is no good.
+    pub(super) fn new(host: TcpStream, mesh: C) -> io::Result<Self> {
+        host.set_nonblocking(true)?;
+        host.set_nodelay(true)?;
+        Ok(Pair {
+            host,
+            mesh,
+            inward: Buffer::new(),
+            inward_stream: Stream::Open,
+            outward: Buffer::new(),
+            outward_stream: Stream::Open,
+            over: false,
+        })
+    }
+
+    /// What the host's socket is waited for: bytes only while there is room
+    /// for them, room only while there are bytes.
+    pub(super) fn interest(&self) -> Option<PollFd<'_>> {
+        let mut flags = PollFlags::empty();
+        if self.inward.is_empty() && self.inward_stream == Stream::Open {
+            flags |= PollFlags::POLLIN;
+        }
+        if !self.outward.is_empty() {
+            flags |= PollFlags::POLLOUT;
+        }
+        // With both streams of the host at their end there is nothing to hear
+        // but a hang-up that would be reported for ever.
+        (!flags.is_empty()).then(|| PollFd::new(self.host.as_fd(), flags))
+    }
+
+    /// Whether the pair can be forgotten.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Moves bytes both ways as far as they go. Whether anything moved.
+    pub(super) fn pump(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        counters: &mut ForwardCounters,
+    ) -> bool {
+        let before = (self.inward_stream, self.outward_stream, *counters);
+        let inward = self.pump_inward(mesh, counters);
+        let outward = self.pump_outward(mesh, counters);
+        match (inward, outward) {
+            (Stop::MeshBroke, _) | (_, Stop::MeshBroke) => {
+                counters.broken_by_mesh += 1;
+                reset(&self.host);
+                self.finish(mesh);
+            }
+            (Stop::HostBroke, _) | (_, Stop::HostBroke) => {
+                counters.broken_by_host += 1;
+                self.finish(mesh);
+            }
+            (Stop::Later, Stop::Later) if self.is_complete(mesh) => self.finish(mesh),
+            (Stop::Later, Stop::Later) => {}
+        }
+        self.over || before != (self.inward_stream, self.outward_stream, *counters)
+    }
+
+    fn pump_inward(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        counters: &mut ForwardCounters,
+    ) -> Stop {
+        match self.try_inward(mesh, counters) {
+            Ok(never) => match never {},
+            Err(stop) => stop,
+        }
+    }
+
+    fn pump_outward(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        counters: &mut ForwardCounters,
+    ) -> Stop {
+        match self.try_outward(mesh, counters) {
+            Ok(never) => match never {},
+            Err(stop) => stop,
+        }
+    }
+
+    fn try_inward(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        counters: &mut ForwardCounters,
+    ) -> Result<std::convert::Infallible, Stop> {
+        loop {
+            if !self.inward.is_empty() {
+                let len = mesh.send(self.mesh, self.inward.waiting())?;
+                self.inward.consume(len);
+                counters.bytes_in += len as u64;
+                if len == 0 {
+                    return Err(Stop::Later);
+                }
+            } else {
+                match self.inward_stream {
+                    Stream::Open => match self.host.read(self.inward.refill())? {
+                        0 => self.inward_stream = Stream::Ended,
+                        len => self.inward.filled(len),
+                    },
+                    Stream::Ended => {
+                        mesh.close(self.mesh);
+                        self.inward_stream = Stream::Closed;
+                    }
+                    Stream::Closed => return Err(Stop::Later),
+                }
+            }
+        }
+    }
+
+    fn try_outward(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        counters: &mut ForwardCounters,
+    ) -> Result<std::convert::Infallible, Stop> {
+        loop {
+            if !self.outward.is_empty() {
+                let len = self.host.write(self.outward.waiting())?;
+                self.outward.consume(len);
+                counters.bytes_out += len as u64;
+            } else {
+                match self.outward_stream {
+                    Stream::Open => match mesh.recv(self.mesh, self.outward.refill())? {
+                        Received::Data(len) => self.outward.filled(len),
+                        Received::End => self.outward_stream = Stream::Ended,
+                        Received::Nothing => return Err(Stop::Later),
+                    },
+                    Stream::Ended => {
+                        self.host.shutdown(Shutdown::Write)?;
+                        self.outward_stream = Stream::Closed;
+                    }
+                    Stream::Closed => return Err(Stop::Later),
+                }
+            }
+        }
+    }
+
+    /// Whether both streams have been carried to their end and the mesh has
+    /// acknowledged ours.
+    fn is_complete(&self, mesh: &impl MeshTcp<Conn = C>) -> bool {
+        self.inward_stream == Stream::Closed
+            && self.outward_stream == Stream::Closed
+            && mesh.is_flushed(self.mesh)
+    }
+
+    fn finish(&mut self, mesh: &mut impl MeshTcp<Conn = C>) {
+        mesh.release(self.mesh);
+        self.over = true;
+    }
+}
+
+/// Makes the socket's close a reset, so that the host's program learns that
+/// bytes are missing.
+pub(super) fn reset(host: &TcpStream) {
+    let now = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    // If it fails the program sees an early end of stream instead.
+    let _ = setsockopt(host, sockopt::Linger, &now);
+}

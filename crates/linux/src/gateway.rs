@@ -1,0 +1,207 @@
+//! The loop that joins a mesh to this host in real time: packets through a TUN
+//! interface, connections through port forwards, the end through signals.
+//!
+//! The mesh runs on this loop's clock and is advanced to "now" before it is
+//! given anything, so what it does on the air is exact; only packets from and
+//! to the host are as late as the loop is.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{self, Duration as StdDuration};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use redpoll_base::{Duration, Instant};
+
+use crate::forward::{Forwarder, MeshTcp};
+use crate::signals::Signals;
+use crate::tun::Tun;
+
+/// A mesh that ends in a border router, as its host sees it.
+pub trait Mesh: MeshTcp {
+    /// Brings the mesh up to `now`, which never goes back.
+    fn advance(&mut self, now: Instant);
+
+    /// When it next has something to do by itself.
+    fn next_at(&self) -> Option<Instant>;
+
+    /// Takes a packet from the host: any bytes at all.
+    fn input_packet(&mut self, packet: &[u8]);
+
+    /// Writes the next packet for the host to `out` and tells its length.
+    fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
+}
+
+/// The passing of real time, as the mesh counts it: from zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: time::Instant,
+}
+
+impl Clock {
+    /// A clock that shows zero now.
+    pub fn start() -> Self {
+        Clock {
+            origin: time::Instant::now(),
+        }
+    }
+
+    /// What the clock shows.
+    pub fn now(&self) -> Instant {
+        Instant::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+}
+
+/// What has gone between the host and the mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayCounters {
+    /// Packets from the host given to the mesh.
+    pub packets_in: u64,
+    /// Packets from the mesh given to the host.
+    pub packets_out: u64,
+    /// Packets from the mesh that the host's kernel would not take.
+    pub refused_by_host: u64,
+}
+
+/// The joints between one mesh and this host.
+#[derive(Debug)]
+pub struct Gateway<C> {
+    clock: Clock,
+    tun: Option<Tun>,
+    forwarder: Forwarder<C>,
+    counters: GatewayCounters,
+    /// How late the mesh's most belated event was since somebody asked.
+    lateness: Duration,
+    packet: Box<[u8]>,
+}
+
+impl<C: Copy> Gateway<C> {
+    /// Advancing a mesh that has fallen behind is done in steps of this length,
+    /// so that the host's side and the user's Ctrl-C are heard in between.
+    const STEP: Duration = Duration::from_millis(50);
+    /// Packets taken from the host in a row before the mesh gets its turn.
+    const BURST: usize = 16;
+    /// The longest wait; nothing hangs on it.
+    const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
+
+    /// Joins nothing but the given ends; the clock starts at zero now.
+    pub fn new(tun: Option<Tun>, forwarder: Forwarder<C>) -> Self {
+        Gateway {
+            clock: Clock::start(),
+            tun,
+            forwarder,
+            counters: GatewayCounters::default(),
+            lateness: Duration::ZERO,
+            packet: vec![0; 65536].into_boxed_slice(),
+        }
+    }
+
+    /// The clock that the mesh runs on.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The forwards.
+    pub fn forwarder(&self) -> &Forwarder<C> {
+        &self.forwarder
+    }
+
+    /// The interface, if there is one.
+    pub fn tun(&self) -> Option<&Tun> {
+        self.tun.as_ref()
+    }
+
+    /// What has passed so far.
+    pub fn counters(&self) -> &GatewayCounters {
+        &self.counters
+    }
+
+    /// How late the most belated event of the mesh was since the last call:
+    /// some hundred microseconds normally, ever more if the machine is too slow.
+    pub fn take_lateness(&mut self) -> Duration {
+        std::mem::take(&mut self.lateness)
+    }
+
+    /// Advances the mesh to now and moves what waits between it and the host.
+    ///
+    /// # Errors
+    ///
+    /// The interface's, for instance when somebody took it down.
+    pub fn turn(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+        self.catch_up(mesh);
+        self.take_from_host(mesh)?;
+        while self.forwarder.pump(mesh) {}
+        self.catch_up(mesh);
+        self.give_to_host(mesh)
+    }
+
+    /// Sleeps until the mesh, the host or a signal has something to say, or
+    /// until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn wait(
+        &self,
+        mesh: &impl Mesh<Conn = C>,
+        signals: Option<&Signals>,
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
+        let now = self.clock.now();
+        let timeout = [mesh.next_at(), deadline]
+            .into_iter()
+            .flatten()
+            .map(|at| StdDuration::from_micros(at.since(now).as_micros()))
+            .fold(Self::MAX_WAIT, StdDuration::min);
+
+        let mut fds = Vec::new();
+        fds.extend(
+            self.tun
+                .as_ref()
+                .map(|t| PollFd::new(t.as_fd(), PollFlags::POLLIN)),
+        );
+        fds.extend(signals.map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)));
+        self.forwarder.interests(&mut fds);
+        match ppoll(&mut fds, Some(TimeSpec::from_duration(timeout)), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn catch_up(&mut self, mesh: &mut impl Mesh<Conn = C>) {
+        let now = self.clock.now();
+        let Some(due) = mesh.next_at().filter(|&at| at <= now) else {
+            mesh.advance(now);
+            return;
+        };
+        self.lateness = self.lateness.max(now.since(due));
+        mesh.advance(now.min(due + Self::STEP));
+    }
+
+    fn take_from_host(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+        let Some(tun) = &self.tun else { return Ok(()) };
+        for _ in 0..Self::BURST {
+            let Some(len) = tun.recv(&mut self.packet)? else {
+                break;
+            };
+            self.counters.packets_in += 1;
+            mesh.input_packet(&self.packet[..len]);
+        }
+        Ok(())
+    }
+
+    fn give_to_host(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+        while let Some(len) = mesh.poll_packet(&mut self.packet) {
+            let taken = match &self.tun {
+                Some(tun) => tun.send(&self.packet[..len.min(self.packet.len())])?,
+                None => false,
+            };
+            match taken {
+                true => self.counters.packets_out += 1,
+                false => self.counters.refused_by_host += 1,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! The few ioctl requests that a TUN interface needs, each bound to the type
+//! of its argument: the only place where this crate talks to the kernel
+//! without a safe wrapper around it.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A request number together with the type that the kernel reads and writes.
+pub(crate) struct Request<T> {
+    number: libc::c_ulong,
+    argument: PhantomData<T>,
+}
+
+impl<T> Request<T> {
+    /// # Safety
+    ///
+    /// For `number` the kernel must expect a pointer to a `T`, must stay
+    /// within it and must leave a valid `T` behind.
+    const unsafe fn new(number: libc::c_ulong) -> Self {
+        Request {
+            number,
+            argument: PhantomData,
+        }
+    }
+}
+
+/// Address, prefix length and interface of `SIOCSIFADDR` on an IPv6 socket
+/// (`struct in6_ifreq` of linux/ipv6.h).
+#[repr(C)]
+pub(crate) struct In6Ifreq {
+    pub addr: [u8; 16],
+    pub prefix_len: u32,
+    pub ifindex: libc::c_int,
+}
+
+/// A name or an interface's attributes (`struct ifreq` of linux/if.h).
+pub(crate) type Ifreq = libc::ifreq;
+
+// SAFETY: linux/if_tun.h and drivers/net/tun.c: TUNSETIFF takes a `struct ifreq`.
+pub(crate) const TUNSETIFF: Request<Ifreq> = unsafe { Request::new(0x4004_54ca) };
+// SAFETY: netdevice(7): SIOCGIFFLAGS takes a `struct ifreq`.
+pub(crate) const SIOCGIFFLAGS: Request<Ifreq> = unsafe { Request::new(0x8913) };
+// SAFETY: netdevice(7): SIOCSIFFLAGS takes a `struct ifreq`.
+pub(crate) const SIOCSIFFLAGS: Request<Ifreq> = unsafe { Request::new(0x8914) };
+// SAFETY: netdevice(7): SIOCSIFMTU takes a `struct ifreq`.
+pub(crate) const SIOCSIFMTU: Request<Ifreq> = unsafe { Request::new(0x8922) };
+// SAFETY: netdevice(7): SIOCGIFINDEX takes a `struct ifreq`.
+pub(crate) const SIOCGIFINDEX: Request<Ifreq> = unsafe { Request::new(0x8933) };
+// SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCSIFADDR takes a `struct in6_ifreq`.
+pub(crate) const SIOCSIFADDR_IN6: Request<In6Ifreq> = unsafe { Request::new(0x8916) };
+
+/// Makes the request.
+///
+/// # Errors
+///
+/// Whatever the kernel answers.
+pub(crate) fn call<T>(
+    fd: BorrowedFd<'_>,
+    request: &Request<T>,
+    argument: &mut T,
+) -> io::Result<()> {
+    // The type of `request` differs between C libraries; the number fits both.
+    let number = request.number as _;
+    // SAFETY: `argument` is a live, exclusively borrowed `T`, and `Request::new`
+    // was told that this is what the kernel expects for this number.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), number, std::ptr::from_mut(argument)) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// An empty `ifreq` that names an interface.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::InvalidInput`] if the name is empty, longer than 15 bytes
+/// or holds a character that the kernel refuses.
+pub(crate) fn ifreq(name: &str) -> io::Result<Ifreq> {
+    let plain = name
+        .bytes()
+        .all(|b| b.is_ascii_graphic() && b != b'/' && b != b':');
+    if name.is_empty() || name.len() >= libc::IFNAMSIZ || !plain {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "an interface name has 1 to 15 printable characters, neither '/' nor ':'",
+        ));
+    }
+    let mut request = Ifreq {
+        ifr_name: [0; libc::IFNAMSIZ],
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_ifindex: 0 },
+    };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
+}
+
+/// The interface name that the kernel left in an `ifreq`.
+pub(crate) fn name_of(request: &Ifreq) -> String {
+    request
+        .ifr_name
+        .iter()
+        .take_while(|&&c| c != 0)
+        .map(|&c| char::from(c as u8))
+        .collect()
+}
+
+/// The interface flags that the kernel left in an `ifreq` after [`SIOCGIFFLAGS`].
+pub(crate) fn flags_of(request: &Ifreq) -> libc::c_short {
+    // SAFETY: every field of the union is plain old data that any bytes are valid for.
+    unsafe { request.ifr_ifru.ifru_flags }
+}
+
+/// The interface index that the kernel left in an `ifreq` after [`SIOCGIFINDEX`].
+pub(crate) fn index_of(request: &Ifreq) -> libc::c_int {
+    // SAFETY: every field of the union is plain old data that any bytes are valid for.
+    unsafe { request.ifr_ifru.ifru_ifindex }
+}

@@ -1,0 +1,24 @@
+//! The outside world of a border router on Linux.
+//!
+//! - [`tun`]: a TUN interface with its address, whose life ends with the process;
+//! - [`namespace`]: an unprivileged user and network namespace to put it in;
+//! - [`forward`]: loopback connections carried into the mesh by the border
+//!   router's own TCP, which needs no privilege at all;
+//! - [`gateway`]: the poll loop that joins these to a mesh in real time;
+//! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
+//!
+//! What the mesh is, simulated or behind a radio, this crate does not know: it
+//! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
+//!
+//! Unsafe code is confined to [`ioctl`](mod@ioctl), `child` and `namespace`,
+//! each block with its reason.
+#![warn(missing_docs)]
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
+pub mod child;
+pub mod forward;
+pub mod gateway;
+mod ioctl;
+pub mod namespace;
+pub mod signals;
+pub mod tun;

@@ -1,0 +1,110 @@
+//! A network of one's own, without being root: an unprivileged user and
+//! network namespace, in which this process may make interfaces.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork, getgid, getuid};
+
+use crate::tun::{self, Tun, TunConfig};
+
+/// Why there is no namespace.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// The kernel or its policy allows none to this user.
+    #[error("this kernel allows no user namespaces here: {step}: {source}")]
+    Refused {
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// There is a namespace, but no TUN interface can be made in it.
+    #[error("a user namespace is allowed, but no TUN interface in it")]
+    NoTun,
+}
+
+fn refused<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> NamespaceError {
+    move |source| NamespaceError::Refused {
+        step,
+        source: source.into(),
+    }
+}
+
+/// Moves this process into a user and a network namespace of its own, as root
+/// of it, with its loopback interface up. Sockets opened before stay where they
+/// are. There is no way back, so [`probe`] first.
+///
+/// # Errors
+///
+/// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads.
+pub fn enter() -> Result<(), NamespaceError> {
+    let (uid, gid) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
+    // user_namespaces(7): without setgroups denied, an unprivileged process
+    // may not write its group map.
+    fs::write("/proc/self/setgroups", "deny").map_err(refused("deny setgroups"))?;
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1")).map_err(refused("map the user"))?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group"))?;
+    loopback_up().map_err(refused("set the loopback interface up"))
+}
+
+/// Moves this thread, and what it starts from now on, into a network namespace
+/// of its own, with its loopback interface up. Needs `CAP_SYS_ADMIN`.
+///
+/// # Errors
+///
+/// [`NamespaceError::Refused`].
+pub fn enter_network() -> Result<(), NamespaceError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
+    loopback_up().map_err(refused("set the loopback interface up"))
+}
+
+/// Finds out in a short-lived child whether [`enter`] and then
+/// [`Tun::create`] would work, since trying it here could not be undone.
+///
+/// # Errors
+///
+/// What [`enter`] said, or [`NamespaceError::NoTun`].
+pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
+    const NO_TUN: i32 = 255;
+    // SAFETY: callers are single-threaded (`enter` would be refused otherwise),
+    // so no lock can be held by a thread that does not exist in the child; the
+    // child ends in `_exit` and so runs no destructor of the parent's.
+    match unsafe { fork() }.map_err(refused("fork"))? {
+        ForkResult::Child => {
+            let code = match enter() {
+                Err(NamespaceError::Refused { source, .. }) => {
+                    source.raw_os_error().unwrap_or(libc::EPERM)
+                }
+                Err(NamespaceError::NoTun) => NO_TUN,
+                Ok(()) if Tun::create(config).is_err() => NO_TUN,
+                Ok(()) => 0,
+            };
+            // SAFETY: `_exit` takes any number and does not return.
+            unsafe { libc::_exit(code.min(NO_TUN)) }
+        }
+        ForkResult::Parent { child } => match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, 0)) => Ok(()),
+            Ok(WaitStatus::Exited(_, NO_TUN)) => Err(NamespaceError::NoTun),
+            Ok(WaitStatus::Exited(_, errno)) => {
+                Err(refused("unshare")(io::Error::from_raw_os_error(errno)))
+            }
+            _ => Err(NamespaceError::NoTun),
+        },
+    }
+}
+
+fn loopback_up() -> io::Result<()> {
+    let socket = socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )?;
+    tun::set_up(socket.as_fd(), "lo")
+}

@@ -1,0 +1,68 @@
+//! Signals as something to poll for: SIGINT, SIGTERM and SIGHUP ask for the
+//! end, SIGCHLD tells that a program run beside the mesh has ended.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// What a signal means to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The user or the system wants the process to end.
+    End(Signal),
+    /// A child has changed its state.
+    Child,
+}
+
+/// The signals of this process, kept from interrupting it.
+///
+/// To be made before the first thread, which inherits what is blocked.
+#[derive(Debug)]
+pub struct Signals {
+    fd: SignalFd,
+}
+
+impl Signals {
+    /// Blocks the signals and opens a descriptor that they arrive at instead.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; only a full descriptor table comes to mind.
+    pub fn watch() -> io::Result<Signals> {
+        let set: SigSet = [
+            Signal::SIGINT,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGCHLD,
+        ]
+        .into_iter()
+        .collect();
+        set.thread_block()?;
+        let fd = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        Ok(Signals { fd })
+    }
+
+    /// The next signal that has arrived, if any.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn next(&self) -> io::Result<Option<Notice>> {
+        let Some(info) = self.fd.read_signal()? else {
+            return Ok(None);
+        };
+        Ok(Some(match Signal::try_from(info.ssi_signo as i32) {
+            Ok(Signal::SIGCHLD) => Notice::Child,
+            Ok(signal) => Notice::End(signal),
+            Err(_) => Notice::End(Signal::SIGTERM),
+        }))
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,227 @@
+//! A TUN interface: whole IPv6 packets between the host's kernel and us.
+//!
+//! The interface is not persistent. It, its address and its route live as long
+//! as the descriptor, so however the process ends, even by SIGKILL, nothing of
+//! it stays behind.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use crate::ioctl;
+
+/// Where the kernel keeps TUN devices.
+pub const DEVICE: &str = "/dev/net/tun";
+
+/// What the interface is to look like.
+#[derive(Clone, Debug)]
+pub struct TunConfig {
+    /// Name of up to 15 characters; one `%d` in it lets the kernel number it.
+    pub name: String,
+    /// The host's own address on the link.
+    pub address: Ipv6Addr,
+    /// Length of the prefix that is reached through the interface, 0 to 128.
+    pub prefix_len: u8,
+    /// Largest packet in bytes; IPv6 asks for at least 1280 (RFC 8200 §5).
+    pub mtu: u16,
+}
+
+/// Why there is no TUN interface.
+#[derive(Debug, thiserror::Error)]
+pub enum TunError {
+    /// The device node is missing: no `tun` module, or a container without it.
+    #[error(
+        "{DEVICE} does not exist (load it with `modprobe tun`, or give the container the device)"
+    )]
+    NoDevice,
+    /// The device node or the interface may not be used by this user.
+    #[error("no permission to {0} (needs root or CAP_NET_ADMIN)")]
+    NoPermission(&'static str),
+    /// There is an interface of that name already.
+    #[error("interface {0} exists already: choose another with --name")]
+    NameInUse(String),
+    /// The address is already one of this host's.
+    #[error(
+        "{0} is already an address of this host, perhaps of another mesh that is up: choose another prefix with --prefix"
+    )]
+    AddressInUse(Ipv6Addr),
+    /// The host has IPv6 switched off.
+    #[error("this host has IPv6 switched off (sysctl net.ipv6.conf.all.disable_ipv6)")]
+    NoIpv6,
+    /// Anything else, with the step that failed.
+    #[error("cannot {step}: {source}")]
+    Io {
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl TunError {
+    /// Whether somebody with more rights could have had the interface.
+    pub fn is_permission(&self) -> bool {
+        matches!(self, TunError::NoDevice | TunError::NoPermission(_))
+    }
+
+    fn at(step: &'static str) -> impl Fn(io::Error) -> TunError {
+        move |source| match source.kind() {
+            io::ErrorKind::PermissionDenied => TunError::NoPermission(step),
+            _ => TunError::Io { step, source },
+        }
+    }
+}
+
+/// An interface that is up, with its address; gone when dropped.
+#[derive(Debug)]
+pub struct Tun {
+    device: File,
+    name: String,
+}
+
+impl Tun {
+    /// Makes the interface, gives it its address, which brings the route to the
+    /// prefix with it, and sets it up.
+    ///
+    /// # Errors
+    ///
+    /// [`TunError`]; nothing is left behind then.
+    pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
+        if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
+            return Err(TunError::AddressInUse(config.address));
+        }
+        let device = open()?;
+        let name = attach(&device, &config.name)?;
+        let tun = Tun { device, name };
+        tun.configure(config)?;
+        Ok(tun)
+    }
+
+    /// The interface's name, as the kernel chose it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes the next packet that the host sends into the mesh; `None` if there
+    /// is none now. A packet longer than `packet` is cut.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, for instance when somebody took the interface down.
+    pub fn recv(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match (&self.device).read(packet) {
+                Ok(len) => return Ok(Some(len)),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Hands a packet to the host's kernel. `false` if the kernel would not
+    /// have it: what is no IP packet it refuses, as a wire would lose it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, for instance when somebody took the interface down.
+    pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
+        loop {
+            match (&self.device).write(packet) {
+                Ok(_) => return Ok(true),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if refused(&e) => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn configure(&self, config: &TunConfig) -> Result<(), TunError> {
+        self.prepare_ipv6();
+        let socket = nix::sys::socket::socket(
+            nix::sys::socket::AddressFamily::Inet6,
+            nix::sys::socket::SockType::Datagram,
+            nix::sys::socket::SockFlag::SOCK_CLOEXEC,
+            None,
+        )
+        .map_err(|_| TunError::NoIpv6)?;
+        let socket = socket.as_fd();
+        let request = || ioctl::ifreq(&self.name).map_err(TunError::at("name the interface"));
+
+        let mut mtu = request()?;
+        mtu.ifr_ifru.ifru_mtu = config.mtu.into();
+        ioctl::call(socket, &ioctl::SIOCSIFMTU, &mut mtu)
+            .map_err(TunError::at("set the interface's MTU"))?;
+        set_up(socket, &self.name).map_err(TunError::at("set the interface up"))?;
+
+        let mut index = request()?;
+        ioctl::call(socket, &ioctl::SIOCGIFINDEX, &mut index)
+            .map_err(TunError::at("find the interface's index"))?;
+        let mut address = ioctl::In6Ifreq {
+            addr: config.address.octets(),
+            prefix_len: config.prefix_len.into(),
+            ifindex: ioctl::index_of(&index),
+        };
+        ioctl::call(socket, &ioctl::SIOCSIFADDR_IN6, &mut address)
+            .map_err(TunError::at("give the interface its address"))
+    }
+
+    /// Switches IPv6 on for the interface, where the system's default is off,
+    /// and the kernel's own link-local address off: it would only bring router
+    /// solicitations and multicast reports into a mesh that has no use for them.
+    /// Where /proc/sys is read-only both stay as they are, which is no harm.
+    fn prepare_ipv6(&self) {
+        let conf = format!("/proc/sys/net/ipv6/conf/{}", self.name);
+        let _ = fs::write(format!("{conf}/disable_ipv6"), "0");
+        let _ = fs::write(format!("{conf}/addr_gen_mode"), "1");
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// Sets an interface up, as `ip link set … up` does.
+pub(crate) fn set_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = ioctl::ifreq(name)?;
+    ioctl::call(socket, &ioctl::SIOCGIFFLAGS, &mut request)?;
+    request.ifr_ifru.ifru_flags = ioctl::flags_of(&request) | libc::IFF_UP as libc::c_short;
+    ioctl::call(socket, &ioctl::SIOCSIFFLAGS, &mut request)
+}
+
+fn open() -> Result<File, TunError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(DEVICE)
+        .map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => TunError::NoDevice,
+            _ => TunError::at("open /dev/net/tun")(e),
+        })
+}
+
+/// Makes `device` an interface; the answer is the name the kernel gave it.
+fn attach(device: &File, name: &str) -> Result<String, TunError> {
+    let mut request = ioctl::ifreq(name).map_err(TunError::at("name the interface"))?;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    ioctl::call(device.as_fd(), &ioctl::TUNSETIFF, &mut request).map_err(|e| {
+        match e.raw_os_error() {
+            Some(libc::EBUSY | libc::EEXIST) => TunError::NameInUse(name.to_owned()),
+            _ => TunError::at("make a TUN interface")(e),
+        }
+    })?;
+    Ok(ioctl::name_of(&request))
+}
+
+/// Whether the kernel refused this one packet rather than the interface.
+fn refused(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINVAL | libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EMSGSIZE)
+    )
+}

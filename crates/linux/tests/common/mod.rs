@@ -1,0 +1,83 @@
+//! A harness whose tests run in a network namespace of the test's own, so that
+//! they never touch the host's interfaces, routes or ports.
+//!
+//! As root the namespace is simply made; otherwise as an unprivileged user
+//! namespace. Where neither can be had, every test is skipped: counted as
+//! ignored and named at the end. Where it can, no test has a way to skip.
+
+use std::net::Ipv6Addr;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial, run};
+use redpoll_linux::namespace;
+use redpoll_linux::tun::{Tun, TunConfig};
+
+/// A test, with the name it is listed under.
+pub struct Case {
+    pub name: String,
+    pub run: Box<dyn FnOnce() + Send>,
+}
+
+impl Case {
+    pub fn new(name: impl Into<String>, run: impl FnOnce() + Send + 'static) -> Self {
+        Case {
+            name: name.into(),
+            run: Box::new(run),
+        }
+    }
+}
+
+/// Runs the cases; to be called as the first thing in `main`.
+pub fn main(cases: Vec<Case>) -> ExitCode {
+    let missing = isolate().err();
+    let names: Vec<String> = cases.iter().map(|c| c.name.clone()).collect();
+    let trials = cases
+        .into_iter()
+        .map(|case| {
+            Trial::test(case.name, move || {
+                (case.run)();
+                Ok(())
+            })
+            .with_ignored_flag(missing.is_some())
+        })
+        .collect();
+    let conclusion = run(&Arguments::from_args(), trials);
+    if let Some(reason) = missing {
+        println!("SKIPPED {} tests: {}", names.len(), names.join(", "));
+        println!("SKIPPED because {reason}");
+    }
+    conclusion.exit_code()
+}
+
+/// Moves this process into its own network, or says why that cannot be.
+fn isolate() -> Result<(), String> {
+    if namespace::enter_network().is_err() {
+        namespace::probe(&config(0)).map_err(|e| e.to_string())?;
+        namespace::enter().map_err(|e| e.to_string())?;
+    }
+    Tun::create(&config(0)).map(drop).map_err(|e| e.to_string())
+}
+
+/// A TUN interface for test number `n`, with a prefix that no other test uses.
+pub fn config(n: u16) -> TunConfig {
+    TunConfig {
+        name: "rptest%d".to_owned(),
+        address: host_address(n),
+        prefix_len: 64,
+        mtu: 1280,
+    }
+}
+
+/// The host's address in test number `n`.
+pub fn host_address(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0, 0, 1)
+}
+
+/// Another address behind the interface of test number `n`.
+#[allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
+pub fn node_address(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0xff, 0xfe00, 2)
+}
