@@ -158,6 +158,18 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
+    /// Changes the length of the packet in a held slot, at most to the slot
+    /// size; bytes that come in are whatever lay there before. So an answer
+    /// can be written over the packet that it answers.
+    pub fn resize(&mut self, slot: SlotId, len: usize) {
+        if self.is_held(slot) {
+            let len = len.min(self.pool.slot_size());
+            if let Some(slot) = self.pool.slot_mut(slot) {
+                slot.len = len as u16;
+            }
+        }
+    }
+
     /// Who sent the packet over the link; `None` for one made here.
     pub fn link_source(&self, slot: SlotId) -> Option<Address> {
         self.pool.slot(slot).and_then(|slot| slot.link_src)
