@@ -4,6 +4,7 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::net::Ipv6Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A request number together with the type that the kernel reads and writes.
@@ -34,6 +35,41 @@ pub(crate) struct In6Ifreq {
     pub ifindex: libc::c_int,
 }
 
+/// A route, for `SIOCADDRT` on an IPv6 socket (`struct in6_rtmsg` of
+/// linux/ipv6_route.h).
+#[repr(C)]
+pub(crate) struct In6Rtmsg {
+    dst: [u8; 16],
+    src: [u8; 16],
+    gateway: [u8; 16],
+    kind: u32,
+    dst_len: u16,
+    src_len: u16,
+    metric: u32,
+    info: libc::c_ulong,
+    flags: u32,
+    ifindex: libc::c_int,
+}
+
+impl In6Rtmsg {
+    /// A route to `prefix/len` that leads out of the interface, with the
+    /// kernel's usual metric.
+    pub(crate) fn new((prefix, len): (Ipv6Addr, u8), ifindex: libc::c_int) -> Self {
+        In6Rtmsg {
+            dst: prefix.octets(),
+            src: [0; 16],
+            gateway: [0; 16],
+            kind: 0,
+            dst_len: len.into(),
+            src_len: 0,
+            metric: 0,
+            info: 0,
+            flags: libc::RTF_UP.into(),
+            ifindex,
+        }
+    }
+}
+
 /// A name or an interface's attributes (`struct ifreq` of linux/if.h).
 pub(crate) type Ifreq = libc::ifreq;
 
@@ -49,6 +85,8 @@ pub(crate) const SIOCSIFMTU: Request<Ifreq> = unsafe { Request::new(0x8922) };
 pub(crate) const SIOCGIFINDEX: Request<Ifreq> = unsafe { Request::new(0x8933) };
 // SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCSIFADDR takes a `struct in6_ifreq`.
 pub(crate) const SIOCSIFADDR_IN6: Request<In6Ifreq> = unsafe { Request::new(0x8916) };
+// SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCADDRT takes a `struct in6_rtmsg`.
+pub(crate) const SIOCADDRT_IN6: Request<In6Rtmsg> = unsafe { Request::new(0x890b) };
 
 /// Makes the request.
 ///

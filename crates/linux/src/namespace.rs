@@ -16,7 +16,7 @@ use crate::tun::{self, Tun, TunConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The kernel or its policy allows none to this user.
-    #[error("this kernel allows no user namespaces here: {step}: {source}")]
+    #[error("no user namespace is allowed here: {step}: {source}")]
     Refused {
         /// What was being done.
         step: &'static str,
@@ -92,7 +92,7 @@ pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
             Ok(WaitStatus::Exited(_, NO_TUN)) => Err(NamespaceError::NoTun),
             Ok(WaitStatus::Exited(_, errno)) => {
-                Err(refused("unshare")(io::Error::from_raw_os_error(errno)))
+                Err(refused("make one")(io::Error::from_raw_os_error(errno)))
             }
             _ => Err(NamespaceError::NoTun),
         },

@@ -9,6 +9,8 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::ioctl;
 
@@ -22,8 +24,8 @@ pub struct TunConfig {
     pub name: String,
     /// The host's own address on the link.
     pub address: Ipv6Addr,
-    /// Length of the prefix that is reached through the interface, 0 to 128.
-    pub prefix_len: u8,
+    /// The prefix that is reached through the interface, and its length, 0 to 128.
+    pub route: (Ipv6Addr, u8),
     /// Largest packet in bytes; IPv6 asks for at least 1280 (RFC 8200 §5).
     pub mtu: u16,
 }
@@ -82,8 +84,8 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface, gives it its address, which brings the route to the
-    /// prefix with it, and sets it up.
+    /// Makes the interface, sets it up with its address and its route, and
+    /// returns once the address can be used.
     ///
     /// # Errors
     ///
@@ -159,13 +161,21 @@ impl Tun {
         let mut index = request()?;
         ioctl::call(socket, &ioctl::SIOCGIFINDEX, &mut index)
             .map_err(TunError::at("find the interface's index"))?;
+        let index = ioctl::index_of(&index);
         let mut address = ioctl::In6Ifreq {
             addr: config.address.octets(),
-            prefix_len: config.prefix_len.into(),
-            ifindex: ioctl::index_of(&index),
+            prefix_len: 128,
+            ifindex: index,
         };
         ioctl::call(socket, &ioctl::SIOCSIFADDR_IN6, &mut address)
-            .map_err(TunError::at("give the interface its address"))
+            .map_err(TunError::at("give the interface its address"))?;
+        ioctl::call(
+            socket,
+            &ioctl::SIOCADDRT_IN6,
+            &mut ioctl::In6Rtmsg::new(config.route, index),
+        )
+        .map_err(TunError::at("add the route to the mesh"))?;
+        wait_for(config.address)
     }
 
     /// Switches IPv6 on for the interface, where the system's default is off,
@@ -191,6 +201,20 @@ pub(crate) fn set_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     ioctl::call(socket, &ioctl::SIOCGIFFLAGS, &mut request)?;
     request.ifr_ifru.ifru_flags = ioctl::flags_of(&request) | libc::IFF_UP as libc::c_short;
     ioctl::call(socket, &ioctl::SIOCSIFFLAGS, &mut request)
+}
+
+/// Waits until the address is the host's: the kernel first looks for a
+/// duplicate, which on an interface of this kind finds none at once but in a
+/// worker thread of its own.
+fn wait_for(address: Ipv6Addr) -> Result<(), TunError> {
+    let deadline = Instant::now() + Duration::from_secs(3);
+    loop {
+        match UdpSocket::bind(SocketAddrV6::new(address, 0, 0, 0)) {
+            Ok(_) => return Ok(()),
+            Err(_) if Instant::now() < deadline => sleep(Duration::from_millis(1)),
+            Err(e) => return Err(TunError::at("use the interface's address")(e)),
+        }
+    }
 }
 
 fn open() -> Result<File, TunError> {

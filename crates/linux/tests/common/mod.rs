@@ -63,14 +63,14 @@ pub fn config(n: u16) -> TunConfig {
     TunConfig {
         name: "rptest%d".to_owned(),
         address: host_address(n),
-        prefix_len: 64,
+        route: (Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0, 0, 0), 64),
         mtu: 1280,
     }
 }
 
 /// The host's address in test number `n`.
 pub fn host_address(n: u16) -> Ipv6Addr {
-    Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0, 0, 1)
+    Ipv6Addr::new(0xfd72, 0x6564, 0, n, 0, 0, 0, 1)
 }
 
 /// Another address behind the interface of test number `n`.
