@@ -1,0 +1,43 @@
+# Redpoll's targets for people. `make` alone lists them; whatever a target
+# needs it gets by itself, through scripts/setup.sh.
+
+SHELL := /bin/sh
+CARGO := . scripts/env.sh && cargo
+SCENARIO ?= scenarios/office.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test interop fuzz figures clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
+
+setup: ## Get what building, the demo and the tests need
+	@scripts/setup.sh build && scripts/setup.sh demo && scripts/setup.sh test
+
+build: ## Build the program: target/release/redpoll
+	@scripts/setup.sh build
+	@$(CARGO) build --release --package redpoll
+
+demo: ## Watch curl fetch a file from a node four radio hops away (about 2 minutes)
+	@scripts/setup.sh demo
+	@$(CARGO) build --release --package redpoll
+	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- demo $(SCENARIO)
+
+test: ## Run every check, as the continuous integration does (at most 25 minutes)
+	@scripts/setup.sh test
+	@$(CARGO) xtask ci
+
+interop: ## Linux's TCP against ours over a bad link, 20 seeds
+	@scripts/setup.sh build
+	@REDPOLL_INTEROP_SEEDS=20 $(CARGO) test --release --package redpoll-linux --test interop
+
+fuzz: ## Feed random bytes to every codec for a while
+	@scripts/setup.sh build
+	@$(CARGO) xtask fuzz
+
+figures: ## Measure the figures that the project promises
+	@scripts/setup.sh build
+	@$(CARGO) xtask figures
+
+clean: ## Remove everything that was built
+	@$(CARGO) clean

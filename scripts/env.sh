@@ -1,0 +1,23 @@
+# Sourced by the Makefile and by setup.sh: makes `cargo` and `rustc` ones that
+# are recent enough, wherever they were installed. Changes nothing but this
+# shell's environment.
+
+# The oldest Rust that the workspace builds with (rust-version in Cargo.toml).
+RUST_MINOR=85
+
+rust_is_recent() {
+    version=$(rustc --version 2>/dev/null) && cargo --version >/dev/null 2>&1 || return 1
+    minor=${version#rustc 1.}
+    minor=${minor%%.*}
+    [ "$minor" -ge "$RUST_MINOR" ] 2>/dev/null
+}
+
+if ! rust_is_recent; then
+    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+    export PATH
+    # An older default stays the user's default; only this build takes stable.
+    if ! rust_is_recent && RUSTUP_TOOLCHAIN=stable rustc --version >/dev/null 2>&1; then
+        RUSTUP_TOOLCHAIN=stable
+        export RUSTUP_TOOLCHAIN
+    fi
+fi

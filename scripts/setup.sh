@@ -1,0 +1,129 @@
+#!/bin/sh
+# Gets what a make target needs and the machine lacks, saying each step before
+# it is taken. Run again it finds everything there and says nothing but that.
+#
+#   scripts/setup.sh build|demo|test
+#
+# Rust comes from rustup, else from the distribution; packages come from apt,
+# as root or by sudo. Without that right the script goes on: what cannot run
+# then is left out by those who need it, and named here with how to get it.
+# It ends with an error only if the project could not even be built.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. scripts/env.sh
+
+purpose=${1:-build}
+missing_for_good=""
+
+say() { printf 'setup: %s\n' "$*"; }
+have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
+
+# Runs a command as root; fails at once where that cannot be.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif ! have sudo; then
+        return 1
+    elif [ -t 0 ] && [ -t 2 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@" 2>/dev/null
+    fi
+}
+
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] || { have sudo && { { [ -t 0 ] && [ -t 2 ]; } || sudo -n true 2>/dev/null; }; }
+}
+
+updated=""
+# Installs packages by apt. Fails where there is no apt, no right, or no such package.
+apt_install() {
+    have apt-get && can_be_root || return 1
+    [ "$(id -u)" -eq 0 ] || say "this needs root: sudo may ask for your password"
+    if [ -z "$updated" ]; then
+        say "apt-get update"
+        as_root apt-get update -qq || say "apt-get update failed; trying with the lists as they are"
+        updated=yes
+    fi
+    say "apt-get install $*"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# need COMMAND PACKAGE WHAT_FOR: a command that some part cannot do without.
+need() {
+    have "$1" && return 0
+    say "$1 is missing ($3): installing the package $2"
+    if ! apt_install "$2" || ! have "$1"; then
+        say "no $1: left out: $3. To get it: sudo apt-get install $2"
+        missing_for_good="$missing_for_good $1"
+        return 1
+    fi
+}
+
+get_rust() {
+    say "Rust 1.$RUST_MINOR or later is missing"
+    if have rustup; then
+        say "rustup toolchain install stable"
+        rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
+    else
+        have curl || have wget || apt_install curl ca-certificates
+        say "installing it for this user with https://sh.rustup.rs (into ${CARGO_HOME:-$HOME/.cargo}, no shell profile is changed)"
+        installer=$(mktemp)
+        if { curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$installer" || wget -qO "$installer" https://sh.rustup.rs; } 2>/dev/null &&
+            sh "$installer" -y -q --no-modify-path --profile minimal --component rustfmt,clippy >/dev/null; then :; else
+            say "rustup could not be installed"
+        fi
+        rm -f "$installer"
+    fi
+    . scripts/env.sh
+    rust_is_recent && return 0
+
+    say "trying the distribution's Rust"
+    # Debian's stable release keeps a recent one for its browsers; elsewhere
+    # the plain packages may be recent enough.
+    apt_install rustc-web cargo-web rustfmt-web rust-web-clippy rust-web-src ||
+        apt_install rustc cargo rustfmt rust-clippy rust-src
+    . scripts/env.sh
+    rust_is_recent
+}
+
+# A C linker is all that Rust needs from the system.
+have cc || need cc build-essential "linking programs"
+rust_is_recent || get_rust || {
+    say "there is no Rust 1.$RUST_MINOR or later and it could not be installed: see https://rustup.rs"
+    exit 1
+}
+case " $missing_for_good " in *" cc "*) exit 1 ;; esac
+
+if [ "$purpose" = test ]; then
+    if have rustup && [ "$(command -v cargo)" = "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
+        for component in rustfmt clippy; do
+            rustup component list --installed 2>/dev/null | grep -q "^$component" && continue
+            say "rustup component add $component"
+            rustup component add "$component" || say "no $component: its check will fail"
+        done
+        if ! rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi; then
+            say "rustup target add thumbv6m-none-eabi"
+            rustup target add thumbv6m-none-eabi || say "no thumbv6m-none-eabi: left out: the microcontroller build"
+        fi
+    else
+        have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
+        have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
+    fi
+    need tshark tshark "reading our captures with an independent decoder"
+fi
+
+if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
+    need curl curl "fetching pages from a node"
+    need ping iputils-ping "pinging a node"
+    if ! have mosquitto; then
+        # Debian starts a broker of its own after installing the package. Ours
+        # is started by the demo, on an address of the mesh; so stop that one.
+        if need mosquitto mosquitto "readings at a real MQTT broker" && have systemctl && [ -d /run/systemd/system ]; then
+            say "systemctl disable --now mosquitto (the demo starts a broker of its own)"
+            as_root systemctl disable --quiet --now mosquitto || true
+        fi
+    fi
+fi
+
+say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"
