@@ -18,6 +18,50 @@ use crate::{
 };
 
 /// 6LoWPAN on one interface; see the [crate's documentation](crate).
+///
+/// A packet of 300 bytes from one node to its neighbour:
+///
+/// ```
+/// use redpoll_base::{Addr, Instant, Memory};
+/// use redpoll_lowpan::{Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, Slot};
+/// use redpoll_wire::{ieee802154::Address, ipv6::Ipv6Header};
+///
+/// enum Heap {}
+/// impl Memory for Heap {
+///     type Buffer = Box<[u8]>;
+///     type Table<T: 'static> = Box<[T]>;
+/// }
+/// struct NoTransport;
+/// impl PayloadSource for NoTransport {
+///     fn read(&mut self, _: u32, _: usize, _: &mut [u8]) -> Result<usize, Gone> {
+///         Err(Gone)
+///     }
+/// }
+/// let node = || {
+///     let (slots, bytes) = (vec![Slot::EMPTY; 4], vec![0; 4 * 1280]);
+///     let memory = LowpanMemory { slots: slots.into(), bytes: bytes.into() };
+///     Lowpan::<Heap>::new(LowpanConfig::default(), memory)
+/// };
+/// let (mut a, mut b) = (node(), node());
+/// let (a_addr, b_addr) = (Address::Short(1), Address::Short(2));
+/// let now = Instant::ZERO;
+///
+/// let slot = a.allocate(300).expect("a free slot");
+/// let header = Ipv6Header { payload_len: 260, next_header: 59, ..Default::default() };
+/// a.packet_mut(slot)[..40].copy_from_slice(&header.to_bytes());
+/// a.queue(now, slot, b_addr);
+///
+/// let mut frame = [0; 116];
+/// let mut arrived = None;
+/// while let Some(out) = a.next_frame(now, a_addr, 116, &mut frame, &mut NoTransport) {
+///     // Here the radio sends `frame[..out.len]` to `out.dst`.
+///     arrived = b.input(now, a_addr, b_addr, &frame[..out.len]).unwrap();
+///     a.on_frame_done(now, true);
+/// }
+/// let slot = arrived.expect("a whole packet");
+/// assert_eq!(b.packet(slot).len(), 300);
+/// b.release(slot);
+/// ```
 pub struct Lowpan<M: Memory> {
     contexts: Contexts,
     pool: Pool<M>,

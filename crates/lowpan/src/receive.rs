@@ -95,6 +95,7 @@ fn beginning<'a>(
             (head, bytes.get(done.consumed..).ok_or(Drop::Malformed)?)
         }
         (Dispatch::Ipv6Uncompressed, [_, packet @ ..]) => (&[], uncompressed(packet, size)?),
+        (_, []) => return Err(Drop::Malformed),
         _ => return Err(Drop::Unsupported),
     };
     Ok(Piece {

@@ -1,0 +1,262 @@
+//! Who sends next, and what becomes of a datagram whose bytes or link vanish
+//! between any two of its frames.
+
+mod common;
+
+use common::*;
+use redpoll_base::Instant;
+use redpoll_lowpan::{LossReason, LowpanEvent};
+
+const T0: Instant = Instant::ZERO;
+
+/// An ACK, RST or abort between any two fragments.
+#[test]
+fn gone_between_any_two_fragments_drops_the_rest() {
+    for frames_before in 0..5 {
+        let mut node = node(1);
+        let (pulled, _) = segment(7, ip(6), 462);
+        assert!(node.start_segment(T0, pulled));
+        let waiting = hold_for_queue(&mut node);
+        let mut source = Source {
+            reads_left: Some(frames_before),
+            ..Source::default()
+        };
+        for _ in 0..frames_before {
+            next_frame(&mut node, T0, &mut source).expect("a frame");
+            node.on_frame_done(T0, true);
+            assert_eq!(node.poll_event(), None);
+        }
+        // The queued datagram takes over in the same call.
+        let (dst, _) = next_frame(&mut node, T0, &mut source).expect("the next datagram");
+        assert_eq!(dst, C);
+        let reason = LossReason::Gone;
+        assert_eq!(
+            node.poll_event(),
+            Some(LowpanEvent::SegmentLost { handle: 7, reason })
+        );
+        assert_eq!(node.poll_event(), None);
+        node.on_frame_done(T0, true);
+        assert_eq!(node.counters().segment_gone, 1);
+        assert_eq!(node.counters().datagrams_sent, 1);
+        assert!(!node.has_frame());
+        assert!(node.packet(waiting).is_empty());
+        assert_eq!(node.free_slots(), 1);
+    }
+}
+
+fn hold_for_queue(node: &mut Node) -> redpoll_lowpan::SlotId {
+    let slot = hold(node, &packet(ip(6), 1, 20));
+    node.queue(T0, slot, C);
+    slot
+}
+
+/// Fewer bytes than asked for is not a shorter segment.
+#[test]
+fn a_short_read_counts_as_gone() {
+    struct Short;
+    impl redpoll_lowpan::PayloadSource for Short {
+        fn read(
+            &mut self,
+            _: u32,
+            _: usize,
+            out: &mut [u8],
+        ) -> Result<usize, redpoll_lowpan::Gone> {
+            Ok(out.len() - 1)
+        }
+    }
+    let mut node = node(1);
+    assert!(node.start_segment(T0, segment(1, ip(6), 100).0));
+    let mut out = [0; CAPACITY];
+    assert_eq!(node.next_frame(T0, A, CAPACITY, &mut out, &mut Short), None);
+    let reason = LossReason::Gone;
+    assert_eq!(
+        node.poll_event(),
+        Some(LowpanEvent::SegmentLost { handle: 1, reason })
+    );
+}
+
+#[test]
+fn a_link_failure_at_any_frame_drops_the_rest() {
+    for failing in 0..5 {
+        for own in [true, false] {
+            let mut node = node(1);
+            let (pulled, bytes) = segment(7, ip(6), 462);
+            if own {
+                assert!(node.start_segment(T0, pulled));
+            } else {
+                let slot = hold(&mut node, &bytes);
+                node.queue(T0, slot, B);
+            }
+            for i in 0..=failing {
+                next_frame(&mut node, T0, &mut Source::default()).expect("a frame");
+                node.on_frame_done(T0, i != failing);
+            }
+            assert!(!node.has_frame());
+            let reason = LossReason::LinkFailure;
+            let expected = if own {
+                LowpanEvent::SegmentLost { handle: 7, reason }
+            } else {
+                LowpanEvent::DatagramDropped {
+                    next_hop: B,
+                    reason,
+                }
+            };
+            assert_eq!(node.poll_event(), Some(expected));
+            assert_eq!(node.poll_event(), None);
+            assert_eq!(node.counters().link_failure, 1);
+            assert_eq!(node.free_slots(), 1);
+        }
+    }
+}
+
+/// The header is a snapshot: bytes are read once per frame, never ahead.
+#[test]
+fn payload_is_read_when_the_frame_is_built() {
+    let mut node = node(1);
+    let mut source = Source::default();
+    assert!(node.start_segment(T0, segment(1, ip(6), 462).0));
+    assert_eq!(source.reads, 0);
+    for n in 1..=5 {
+        assert!(next_frame(&mut node, T0, &mut source).is_some());
+        assert_eq!(source.reads, n);
+        // While the frame is with the MAC there is no other.
+        assert!(!node.has_frame());
+        assert_eq!(next_frame(&mut node, T0, &mut source), None);
+        assert_eq!(source.reads, n);
+        node.on_frame_done(T0, true);
+    }
+    // A segment without payload reads nothing.
+    node.poll_event();
+    assert!(node.start_segment(T0, segment(2, ip(6), 0).0));
+    assert!(next_frame(&mut node, T0, &mut source).is_some());
+    assert_eq!(source.reads, 5);
+}
+
+#[test]
+fn a_segment_is_wanted_only_when_it_could_start() {
+    let mut node = node(2);
+    assert!(node.wants_segment());
+    assert!(node.start_segment(T0, segment(1, ip(6), 200).0));
+    assert!(!node.wants_segment());
+    assert!(!node.start_segment(T0, segment(2, ip(6), 200).0));
+    while next_frame(&mut node, T0, &mut Source::default()).is_some() {
+        assert!(!node.wants_segment());
+        node.on_frame_done(T0, true);
+    }
+    // Its event first.
+    assert!(!node.wants_segment());
+    assert!(!node.start_segment(T0, segment(2, ip(6), 200).0));
+    assert_eq!(
+        node.poll_event(),
+        Some(LowpanEvent::SegmentSent { handle: 1 })
+    );
+    assert!(node.wants_segment());
+    // Something is queued now, and it is the queue's turn.
+    hold_for_queue(&mut node);
+    assert!(!node.wants_segment());
+    assert!(next_frame(&mut node, T0, &mut Source::default()).is_some());
+    assert!(!node.wants_segment());
+    node.on_frame_done(T0, true);
+    assert!(node.wants_segment());
+}
+
+/// "Own connections … take turns with forwarded datagrams."
+#[test]
+fn own_and_queued_datagrams_alternate() {
+    let mut node = node(6);
+    for seed in 0..4 {
+        let slot = hold(&mut node, &packet(ip(6), seed, 300));
+        node.queue(T0, slot, C);
+    }
+    let mut order = Vec::new();
+    let mut handle = 0;
+    loop {
+        if node.wants_segment() && handle < 6 {
+            handle += 1;
+            assert!(node.start_segment(T0, segment(handle, ip(6), 300).0));
+        }
+        let Some((dst, frame)) = next_frame(&mut node, T0, &mut Source::default()) else {
+            break;
+        };
+        // Never in the middle of a datagram.
+        if frame[0] & 0xf8 == 0xc0 {
+            order.push(dst);
+        }
+        node.on_frame_done(T0, true);
+        while node.poll_event().is_some() {}
+    }
+    assert_eq!(order, [B, C, B, C, B, C, B, C, B, B]);
+    assert_eq!(node.counters().segments_sent, 6);
+    assert_eq!(node.counters().datagrams_sent, 4);
+}
+
+#[test]
+fn the_queue_is_first_in_first_out() {
+    let mut node = node(5);
+    let mut sent = Vec::new();
+    let mut queued = 0;
+    for round in 0..20 {
+        while node.free_slots() > 1 {
+            let slot = hold(&mut node, &packet(ip(6), queued, 10));
+            node.queue(T0, slot, C);
+            queued += 1;
+        }
+        for _ in 0..=round % 3 {
+            let (_, frame) = next_frame(&mut node, T0, &mut Source::default()).unwrap();
+            sent.push(frame[frame.len() - 10..].to_vec());
+            node.on_frame_done(T0, true);
+        }
+    }
+    let expected: Vec<_> = (0..sent.len()).map(|seed| pattern(seed, 10)).collect();
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn occupancy_is_averaged_over_time() {
+    let mut node = node(4);
+    for at in [0, 100] {
+        let slot = hold(&mut node, &packet(ip(6), 1, 20));
+        node.queue(ms(at), slot, C);
+    }
+    // One from 0, two from 100, one from 300, none from 400.
+    for at in [300, 400] {
+        next_frame(&mut node, ms(at - 5), &mut Source::default()).unwrap();
+        node.on_frame_done(ms(at), true);
+    }
+    let occupancy = node.occupancy();
+    assert_eq!((occupancy.current, occupancy.peak), (0, 2));
+    assert_eq!(occupancy.mean_milli(ms(1_000)), 600);
+}
+
+#[test]
+fn a_reserve_is_kept_for_the_radio() {
+    let mut node = node(3);
+    let first = node.allocate(100).unwrap();
+    assert!(node.allocate(100).is_some());
+    assert_eq!(node.allocate(100), None);
+    let frame = &frames_of(&packet(ip(6), 1, 20), 0)[0];
+    assert!(node.input(T0, A, B, frame).unwrap().is_some());
+    node.release(first);
+    assert_eq!(node.allocate(100), None);
+    // A single slot is not reserved away.
+    assert!(common::node(1).allocate(100).is_some());
+}
+
+/// Calls out of turn change nothing.
+#[test]
+fn stray_calls_are_harmless() {
+    let mut node = node(2);
+    node.on_frame_done(T0, true);
+    node.on_frame_done(T0, false);
+    let slot = hold(&mut node, &packet(ip(6), 1, 20));
+    node.queue(T0, slot, C);
+    node.queue(T0, slot, B);
+    node.release(slot);
+    assert!(node.packet_mut(slot).is_empty());
+    assert_eq!(drain(&mut node, T0).len(), 1);
+    node.release(slot);
+    node.queue(T0, slot, B);
+    assert!(!node.has_frame());
+    assert_eq!(node.free_slots(), 2);
+    assert_eq!(node.poll_event(), None);
+}
