@@ -1,0 +1,132 @@
+//! A port forward: bytes between a stream on the host and a connection into
+//! the mesh.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_stack::transport::Endpoint;
+use redpoll_stack::{ConnId, Error, Node};
+
+/// What a splice has for the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToHost {
+    /// So many bytes were written to the buffer.
+    Data(usize),
+    /// Nothing at the moment.
+    Nothing,
+    /// The mesh side has ended its direction: shut the host's stream down for
+    /// writing.
+    End,
+    /// The connection into the mesh failed or could not be opened: reset the
+    /// host's stream.
+    Failed,
+}
+
+/// One forwarded connection.
+///
+/// It buffers nothing: bytes that the connection does not take stay with the
+/// host (which stops reading its socket), and bytes that the host does not
+/// take stay in the connection (whose window closes).
+#[derive(Clone, Copy, Debug)]
+pub struct Splice {
+    conn: ConnId,
+    host_ended: bool,
+    mesh_ended: bool,
+    failed: bool,
+}
+
+impl Splice {
+    /// Opens a connection from the border router to `target` in the mesh.
+    ///
+    /// # Errors
+    /// As [`Node::tcp_connect`].
+    pub fn open<M: Memory + 'static>(
+        now: Instant,
+        node: &mut Node<M>,
+        target: Endpoint,
+    ) -> Result<Self, Error> {
+        Ok(Splice {
+            conn: node.tcp_connect(now, target)?,
+            host_ended: false,
+            mesh_ended: false,
+            failed: false,
+        })
+    }
+
+    /// The connection into the mesh, to match events with.
+    pub fn conn(&self) -> ConnId {
+        self.conn
+    }
+
+    /// Bytes that the connection would take now.
+    pub fn room<M: Memory + 'static>(&self, node: &Node<M>) -> usize {
+        if self.failed || self.host_ended {
+            return 0;
+        }
+        node.tcp_connection(self.conn).map_or(0, |c| c.send_room())
+    }
+
+    /// Bytes that the host's stream brought. Returns how many were taken; the
+    /// rest must be offered again.
+    pub fn from_host<M: Memory + 'static>(
+        &mut self,
+        now: Instant,
+        node: &mut Node<M>,
+        bytes: &[u8],
+    ) -> usize {
+        match node.tcp_send(now, self.conn, bytes) {
+            Ok(taken) => taken,
+            Err(Error::WouldBlock) => 0,
+            Err(_) => {
+                self.failed = true;
+                0
+            }
+        }
+    }
+
+    /// The host's stream has ended its direction.
+    pub fn on_host_end<M: Memory + 'static>(&mut self, now: Instant, node: &mut Node<M>) {
+        if !self.host_ended {
+            self.host_ended = true;
+            node.tcp_close(now, self.conn);
+        }
+    }
+
+    /// What the mesh has for the host.
+    pub fn to_host<M: Memory + 'static>(
+        &mut self,
+        now: Instant,
+        node: &mut Node<M>,
+        out: &mut [u8],
+    ) -> ToHost {
+        if self.failed {
+            return ToHost::Failed;
+        }
+        if self.mesh_ended {
+            return ToHost::End;
+        }
+        match node.tcp_recv(now, self.conn, out) {
+            Ok(0) => {
+                self.mesh_ended = true;
+                ToHost::End
+            }
+            Ok(len) => ToHost::Data(len),
+            Err(Error::WouldBlock) => ToHost::Nothing,
+            Err(_) => {
+                self.failed = true;
+                ToHost::Failed
+            }
+        }
+    }
+
+    /// Whether both directions have ended, or the connection failed.
+    pub fn is_done(&self) -> bool {
+        self.failed || (self.host_ended && self.mesh_ended)
+    }
+
+    /// Lets go of the connection; resets it unless both directions had ended.
+    pub fn release<M: Memory + 'static>(self, now: Instant, node: &mut Node<M>) {
+        if !(self.host_ended && self.mesh_ended) {
+            node.tcp_abort(now, self.conn);
+        }
+        node.tcp_release(self.conn);
+    }
+}

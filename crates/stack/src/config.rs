@@ -1,0 +1,54 @@
+//! What a node is told at its birth, and the memory it gets.
+
+use redpoll_base::{Addr, Memory};
+use redpoll_lowpan::{LowpanConfig, LowpanMemory};
+use redpoll_mac::MacConfig;
+use redpoll_tcp as tcp;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::routes::Route;
+use crate::tcp::{ConnectionSlot, ListenerSlot};
+use crate::udp::UdpSlot;
+
+/// Everything that distinguishes one node from another.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// The MAC: addresses, PAN, radio abilities, retries.
+    pub mac: MacConfig,
+    /// 6LoWPAN: timeouts and limits.
+    pub lowpan: LowpanConfig,
+    /// The header-compression contexts that this network shares (RFC 6282 §3.1.2).
+    pub contexts: Contexts,
+    /// TCP: segment size, timers.
+    pub tcp: tcp::Config,
+    /// The node's global address.
+    pub address: Addr,
+    /// The hop limit of packets that start here (RFC 4861 calls it CurHopLimit).
+    pub hop_limit: u8,
+    /// Whether packets for others are forwarded.
+    pub forwards: bool,
+    /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
+    pub isn_secret: [u8; 16],
+}
+
+impl NodeConfig {
+    /// The link-layer address that this node's frames carry.
+    pub fn link_address(&self) -> Address {
+        Address::Short(self.mac.short)
+    }
+}
+
+/// The memory of a node's tables and buffers. The lengths are the limits.
+pub struct NodeMemory<M: Memory + 'static> {
+    /// One slot a TCP connection, with its buffers; at most 255.
+    pub connections: M::Table<ConnectionSlot<M::Buffer>>,
+    /// One slot a listening port; at most 255.
+    pub listeners: M::Table<ListenerSlot>,
+    /// One slot a UDP socket; at most 255.
+    pub udp: M::Table<UdpSlot<M::Buffer>>,
+    /// The forwarding table.
+    pub routes: M::Table<Option<Route>>,
+    /// Datagram slots, for reassembly and queues.
+    pub lowpan: LowpanMemory<M>,
+}

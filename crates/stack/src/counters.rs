@@ -1,0 +1,132 @@
+//! What a node counts: nothing is dropped without a name.
+
+/// Why the IP layer of a node dropped a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The packet is not a well-formed IPv6 packet, or its upper layer is not.
+    Malformed,
+    /// A checksum did not match.
+    BadChecksum,
+    /// The source address cannot be one (multicast, unspecified where it may not be).
+    BadSource,
+    /// No route leads to the destination.
+    NoRoute,
+    /// The hop limit was used up (RFC 8200 §3).
+    HopLimit,
+    /// A link-local packet that would have to leave its link (RFC 4291 §2.5.6).
+    Scope,
+    /// Larger than the link's MTU (RFC 8200 §5).
+    TooBig,
+    /// No datagram slot was free.
+    NoSlot,
+    /// The queue towards the host side was full.
+    HostQueueFull,
+    /// An upper-layer protocol or extension header that this node does not have.
+    UnknownProtocol,
+    /// No UDP socket is bound to the port.
+    NoUdpSocket,
+    /// The UDP socket's buffer was full.
+    UdpFull,
+    /// A connection request found no free connection slot.
+    NoConnectionSlot,
+    /// A TCP segment that belongs to no connection; answered by a reset where
+    /// the RFC asks for one (RFC 9293 §3.10.7.1).
+    NoConnection,
+    /// An ICMPv6 message that asks for nothing.
+    IcmpIgnored,
+}
+
+impl DropReason {
+    /// Every reason, in the order of [`NodeCounters::drops`].
+    pub const ALL: [DropReason; 15] = [
+        DropReason::Malformed,
+        DropReason::BadChecksum,
+        DropReason::BadSource,
+        DropReason::NoRoute,
+        DropReason::HopLimit,
+        DropReason::Scope,
+        DropReason::TooBig,
+        DropReason::NoSlot,
+        DropReason::HostQueueFull,
+        DropReason::UnknownProtocol,
+        DropReason::NoUdpSocket,
+        DropReason::UdpFull,
+        DropReason::NoConnectionSlot,
+        DropReason::NoConnection,
+        DropReason::IcmpIgnored,
+    ];
+
+    /// The reason's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::Malformed => "ip_malformed",
+            DropReason::BadChecksum => "bad_checksum",
+            DropReason::BadSource => "bad_source",
+            DropReason::NoRoute => "no_route",
+            DropReason::HopLimit => "hop_limit",
+            DropReason::Scope => "scope",
+            DropReason::TooBig => "too_big",
+            DropReason::NoSlot => "no_packet_slot",
+            DropReason::HostQueueFull => "host_queue_full",
+            DropReason::UnknownProtocol => "unknown_protocol",
+            DropReason::NoUdpSocket => "no_udp_socket",
+            DropReason::UdpFull => "udp_full",
+            DropReason::NoConnectionSlot => "no_connection_slot",
+            DropReason::NoConnection => "no_connection",
+            DropReason::IcmpIgnored => "icmp_ignored",
+        }
+    }
+}
+
+/// Counters of a node's IP layer. They wrap after 2^32 events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// Packets that another node sent to another node through this one.
+    pub forwarded: u32,
+    /// Packets delivered to an upper layer of this node.
+    pub delivered: u32,
+    /// Packets that this node made itself.
+    pub originated: u32,
+    /// ICMPv6 errors sent.
+    pub icmp_errors_sent: u32,
+    /// Connections in TIME-WAIT that had to make room for new ones.
+    pub time_wait_recycled: u32,
+    drops: [u32; DropReason::ALL.len()],
+}
+
+impl NodeCounters {
+    pub(crate) fn drop(&mut self, reason: DropReason) {
+        if let Some(count) = self.drops.get_mut(reason as usize) {
+            *count = count.wrapping_add(1);
+        }
+    }
+
+    /// How many packets were dropped for `reason`.
+    pub fn dropped(&self, reason: DropReason) -> u32 {
+        self.drops.get(reason as usize).copied().unwrap_or(0)
+    }
+
+    /// Every reason with its count, zeros included.
+    pub fn drops(&self) -> impl Iterator<Item = (DropReason, u32)> + '_ {
+        DropReason::ALL.into_iter().zip(self.drops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_counter_and_name() {
+        for (i, reason) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, i);
+            let mut counters = NodeCounters::default();
+            counters.drop(reason);
+            assert_eq!(counters.dropped(reason), 1);
+            assert_eq!(counters.drops().map(|(_, n)| n).sum::<u32>(), 1);
+            let same_name = DropReason::ALL.into_iter().filter(|r| r.name() == reason.name());
+            assert_eq!(same_name.count(), 1);
+        }
+    }
+}

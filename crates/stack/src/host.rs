@@ -1,0 +1,37 @@
+//! The queue of packets that leave on the host side (TUN, a direct link).
+
+use redpoll_lowpan::SlotId;
+
+/// How many packets may wait; the slots themselves are the node's datagram pool.
+const CAPACITY: usize = 32;
+
+/// A queue of datagram slots, first in, first out.
+#[derive(Default)]
+pub(crate) struct HostQueue {
+    slots: [Option<SlotId>; CAPACITY],
+    len: usize,
+}
+
+impl HostQueue {
+    /// Appends a slot; `Err` gives it back if the queue is full.
+    pub(crate) fn push(&mut self, slot: SlotId) -> Result<(), SlotId> {
+        match self.slots.get_mut(self.len) {
+            Some(cell) => {
+                *cell = Some(slot);
+                self.len = self.len.saturating_add(1);
+                Ok(())
+            }
+            None => Err(slot),
+        }
+    }
+
+    /// Takes the slot that waited longest.
+    pub(crate) fn pop(&mut self) -> Option<SlotId> {
+        let first = self.slots.first_mut()?.take()?;
+        if let Some(used) = self.slots.get_mut(..self.len) {
+            used.rotate_left(1);
+        }
+        self.len = self.len.saturating_sub(1);
+        Some(first)
+    }
+}

@@ -1,0 +1,223 @@
+//! ICMPv6 replies and errors, written in place over the packet that caused
+//! them (RFC 4443). Nothing here allocates: an error is built in the datagram
+//! slot of the packet it speaks of.
+
+use redpoll_base::checksum::Checksum;
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+/// An IPv6 packet of this size passes every link (RFC 8200 §5); errors quote
+/// no more than fits it (RFC 4443 §2.4(c)).
+const MIN_MTU: usize = 1280;
+/// ICMPv6 type, code, checksum and the four bytes that each error has.
+const ERROR_HEADER: usize = 8;
+const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
+
+/// What an ICMPv6 error says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IcmpError {
+    /// RFC 4443 §3.1, code 0.
+    NoRoute,
+    /// RFC 4443 §3.1, code 2: the packet would leave the scope of its source.
+    BeyondScope,
+    /// RFC 4443 §3.1, code 4.
+    PortUnreachable,
+    /// RFC 4443 §3.2.
+    PacketTooBig { mtu: u32 },
+    /// RFC 4443 §3.3, code 0.
+    HopLimitExceeded,
+    /// RFC 4443 §3.4, code 1.
+    UnknownNextHeader { pointer: u32 },
+}
+
+impl IcmpError {
+    /// Type, code and the four bytes behind the checksum.
+    fn fields(self) -> (u8, u8, u32) {
+        match self {
+            IcmpError::NoRoute => (1, 0, 0),
+            IcmpError::BeyondScope => (1, 2, 0),
+            IcmpError::PortUnreachable => (1, 4, 0),
+            IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
+            IcmpError::HopLimitExceeded => (3, 0, 0),
+            IcmpError::UnknownNextHeader { pointer } => (4, 1, pointer),
+        }
+    }
+}
+
+/// Whether an error may be sent about this packet at all (RFC 4443 §2.4(e)).
+pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8]) -> bool {
+    let is_error = header.next_header == next_header::ICMPV6
+        && payload.first().is_none_or(|&kind| kind < 128 || kind == 137);
+    !is_error
+        && !header.src.is_unspecified()
+        && !header.src.is_multicast()
+        && !header.dst.is_multicast()
+}
+
+/// Turns the `len` bytes of packet at the start of `buffer` into an ICMPv6
+/// error about it, from `from` to its source. Returns the error's length, or
+/// `None` if the buffer is too small for any.
+pub(crate) fn write_error(
+    buffer: &mut [u8],
+    len: usize,
+    from: Addr,
+    hop_limit: u8,
+    error: IcmpError,
+) -> Option<usize> {
+    let (invoking, _) = Ipv6Header::parse_partial(buffer.get(..len)?).ok()?;
+    let room = buffer.len().min(MIN_MTU).checked_sub(BEFORE_QUOTE)?;
+    let quoted = len.min(room);
+    buffer.copy_within(..quoted, BEFORE_QUOTE);
+    let (kind, code, word) = error.fields();
+    let [a, b, c, d] = word.to_be_bytes();
+    buffer
+        .get_mut(Ipv6Header::LEN..BEFORE_QUOTE)?
+        .copy_from_slice(&[kind, code, 0, 0, a, b, c, d]);
+    let total = BEFORE_QUOTE.checked_add(quoted)?;
+    finish(buffer.get_mut(..total)?, from, invoking.src, hop_limit)?;
+    Some(total)
+}
+
+/// Turns an echo request into its reply (RFC 4443 §4.2). `from` is the address
+/// that answers: the request's destination unless that was a group.
+pub(crate) fn write_echo_reply(packet: &mut [u8], from: Addr, hop_limit: u8) -> Option<()> {
+    let (request, _) = Ipv6Header::parse(packet).ok()?;
+    *packet.get_mut(Ipv6Header::LEN)? = 129;
+    packet
+        .get_mut(Ipv6Header::LEN..)?
+        .get_mut(2..4)?
+        .copy_from_slice(&[0, 0]);
+    finish(packet, from, request.src, hop_limit)
+}
+
+/// Writes the IPv6 header in front of the ICMPv6 message behind it, and the
+/// message's checksum, whose field must be zero.
+pub(crate) fn finish(packet: &mut [u8], src: Addr, dst: Addr, hop_limit: u8) -> Option<()> {
+    let (head, message) = packet.split_at_mut_checked(Ipv6Header::LEN)?;
+    let len = u16::try_from(message.len()).ok()?;
+    let header = Ipv6Header {
+        dscp: 0,
+        ecn: redpoll_base::Ecn::NotEct,
+        flow_label: 0,
+        payload_len: len,
+        next_header: next_header::ICMPV6,
+        hop_limit,
+        src,
+        dst,
+    };
+    head.copy_from_slice(&header.to_bytes());
+    let mut sum = Checksum::pseudo_header(&src, &dst, next_header::ICMPV6, u32::from(len));
+    sum.add(message);
+    message
+        .get_mut(2..4)?
+        .copy_from_slice(&sum.finish().to_be_bytes());
+    Some(())
+}
+
+/// Limits the rate of ICMPv6 errors by a token bucket (RFC 4443 §2.4(f)).
+#[derive(Debug)]
+pub(crate) struct ErrorLimiter {
+    tokens: u8,
+    refilled: Instant,
+}
+
+impl ErrorLimiter {
+    const BURST: u8 = 10;
+    const INTERVAL: Duration = Duration::from_millis(100);
+
+    pub(crate) const fn new() -> Self {
+        ErrorLimiter {
+            tokens: Self::BURST,
+            refilled: Instant::ZERO,
+        }
+    }
+
+    /// Whether one more error may go out now; takes a token if so.
+    pub(crate) fn admit(&mut self, now: Instant) -> bool {
+        while self.tokens < Self::BURST && now >= self.refilled + Self::INTERVAL {
+            self.tokens = self.tokens.saturating_add(1);
+            self.refilled += Self::INTERVAL;
+        }
+        if self.tokens == Self::BURST {
+            self.refilled = now;
+        }
+        match self.tokens.checked_sub(1) {
+            Some(rest) => {
+                self.tokens = rest;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redpoll_base::Ecn;
+
+    fn packet(next_header: u8, payload: &[u8]) -> [u8; 1280] {
+        let header = Ipv6Header {
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            flow_label: 0,
+            payload_len: payload.len() as u16,
+            next_header,
+            hop_limit: 1,
+            src: Addr([0xfd; 16]),
+            dst: Addr([0xfe; 16]),
+        };
+        let mut bytes = [0; 1280];
+        bytes[..40].copy_from_slice(&header.to_bytes());
+        bytes[40..40 + payload.len()].copy_from_slice(payload);
+        bytes
+    }
+
+    #[test]
+    fn an_error_quotes_the_packet_and_has_a_valid_checksum() {
+        let original = packet(17, &[7; 30]);
+        let mut buffer = original;
+        let me = Addr([0xaa; 16]);
+        let len = write_error(&mut buffer, 70, me, 64, IcmpError::HopLimitExceeded).unwrap();
+        assert_eq!(len, 48 + 70);
+        let (header, message) = Ipv6Header::parse(&buffer[..len]).unwrap();
+        assert_eq!((header.src, header.dst), (me, Addr([0xfd; 16])));
+        assert_eq!(message[..2], [3, 0]);
+        assert_eq!(message[8..], original[..70]);
+        let mut sum = Checksum::pseudo_header(&me, &header.dst, 58, message.len() as u32);
+        sum.add(message);
+        assert!(sum.is_valid());
+    }
+
+    #[test]
+    fn a_long_packet_is_quoted_up_to_the_minimum_mtu() {
+        let mut buffer = packet(17, &[7; 1240]);
+        let error = IcmpError::PacketTooBig { mtu: 1280 };
+        let len = write_error(&mut buffer, 1280, Addr([1; 16]), 64, error).unwrap();
+        assert_eq!(len, 1280);
+        assert_eq!(buffer[40..48][4..], 1280u32.to_be_bytes());
+    }
+
+    #[test]
+    fn errors_are_never_answered_by_errors() {
+        let quiet = |nh, payload: &[u8]| {
+            let bytes = packet(nh, payload);
+            let (header, _) = Ipv6Header::parse(&bytes).unwrap();
+            !may_answer(&header, payload)
+        };
+        assert!(quiet(58, &[1, 0, 0, 0]));
+        assert!(quiet(58, &[]));
+        assert!(!quiet(58, &[128, 0, 0, 0]));
+        assert!(!quiet(17, &[]));
+    }
+
+    #[test]
+    fn the_limiter_allows_a_burst_then_ten_a_second() {
+        let mut limiter = ErrorLimiter::new();
+        let mut sent = 0;
+        for ms in 0..10_000 {
+            sent += u32::from(limiter.admit(Instant::from_millis(ms)));
+        }
+        assert!((108..=111).contains(&sent), "{sent}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Handles of sockets, and the events that name them.
+
+use redpoll_tcp as tcp;
+
+/// A TCP connection of one node.
+///
+/// A handle stays invalid after its connection was released, even when the
+/// memory serves another connection: it carries a generation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ConnId {
+    pub(crate) index: u8,
+    pub(crate) generation: u8,
+}
+
+/// A TCP listener of one node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ListenerId(pub(crate) u8);
+
+/// A UDP socket of one node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct UdpId(pub(crate) u8);
+
+/// Something that an application may want to act on. Events are edges: an
+/// event says that something has changed, not how often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeEvent {
+    /// An event of a connection.
+    Tcp(ConnId, tcp::Event),
+    /// A connection of this listener is established and waits for
+    /// [`Node::tcp_accept`](crate::Node::tcp_accept).
+    Accepted(ListenerId),
+    /// A UDP socket holds a datagram.
+    UdpReadable(UdpId),
+    /// An echo reply came back (RFC 4443 §4.2).
+    EchoReply {
+        /// The identifier of the request.
+        ident: u16,
+        /// The sequence number of the request.
+        seq: u16,
+    },
+}

@@ -1,0 +1,57 @@
+//! A Redpoll node: everything between a radio and an application.
+//!
+//! [`Node`] joins the MAC, 6LoWPAN, IPv6 with ICMPv6 and UDP, and the TCP
+//! engine. It is sans-I/O: frames, packets, radio results and the time come in
+//! as arguments; radio work, packets for the host side and events go out by
+//! `poll_*`. The memory of every table and buffer is the caller's
+//! ([`NodeMemory`]).
+//!
+//! After any call into a node its driver drains, in any order, until each
+//! yields nothing: [`Node::poll_event`], [`Node::poll_radio`] and
+//! [`Node::poll_packet`]; and then sleeps until [`Node::poll_at`].
+//!
+//! # The send path
+//!
+//! A TCP segment is made when the link has room for a datagram: data waits in
+//! the connection's buffer, and the acknowledgement that goes out is the
+//! freshest. From then on 6LoWPAN holds the segment's header and reads each
+//! fragment's bytes from the connection at the moment its frame is built.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+#![warn(missing_docs)]
+
+mod config;
+mod counters;
+mod error;
+mod host;
+mod icmp;
+mod ids;
+mod node;
+mod routes;
+mod tcp;
+mod udp;
+
+pub use config::{NodeConfig, NodeMemory};
+pub use counters::{DropReason, NodeCounters};
+pub use error::Error;
+pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
+pub use node::Node;
+pub use routes::{Route, Via};
+pub use tcp::{ConnectionSlot, ListenerSlot};
+pub use udp::UdpSlot;
+
+pub use redpoll_base as base;
+pub use redpoll_lowpan as lowpan;
+pub use redpoll_mac as mac;
+pub use redpoll_tcp as transport;
+pub use redpoll_wire as wire;

@@ -1,0 +1,234 @@
+//! What applications call: TCP connections and listeners, UDP, echo.
+
+use redpoll_base::checksum::Checksum;
+use redpoll_base::{Addr, Ecn, Instant, Memory};
+use redpoll_tcp::{Connection, Endpoint, RecvError, SendError};
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::udp::UdpHeader;
+
+use super::Node;
+use super::link::Origin;
+use crate::{ConnId, Error, ListenerId, UdpId};
+
+impl<M: Memory + 'static> Node<M> {
+    /// Listens for TCP connections to `port`.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NoSlot`].
+    pub fn tcp_listen(&mut self, port: u16) -> Result<ListenerId, Error> {
+        self.tcp.listen(port)
+    }
+
+    /// The next established connection of a listener.
+    ///
+    /// It may already hold data or its end: read it before waiting for events.
+    pub fn tcp_accept(&mut self, listener: ListenerId) -> Option<ConnId> {
+        self.tcp.accept(listener)
+    }
+
+    /// Opens a connection to `remote` from a port that the node chooses.
+    ///
+    /// The result comes as an event: connected, or failed.
+    ///
+    /// # Errors
+    /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
+    pub fn tcp_connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error> {
+        let local = self.source_for(&remote.addr);
+        if self.routes.lookup(&remote.addr).is_none() && !ipv6::addr::is_link_local(&remote.addr) {
+            return Err(Error::NoRoute);
+        }
+        self.tcp
+            .connect(now, local, remote, &mut self.rng, &mut self.counters)
+    }
+
+    /// Queues `data` for sending; returns how many bytes were taken.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] if the buffer is full, [`Error::NotConnected`]
+    /// after a close, [`Error::Failed`], [`Error::UnknownHandle`].
+    pub fn tcp_send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error> {
+        let connection = self.tcp.connection_mut(id).ok_or(Error::UnknownHandle)?;
+        connection.send(now, data).map_err(|error| match error {
+            SendError::WouldBlock => Error::WouldBlock,
+            _ => failure(connection),
+        })
+    }
+
+    /// Takes received bytes; `Ok(0)` says that the peer has closed.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] if nothing is there yet, [`Error::Failed`],
+    /// [`Error::NotConnected`], [`Error::UnknownHandle`].
+    pub fn tcp_recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error> {
+        let connection = self.tcp.connection_mut(id).ok_or(Error::UnknownHandle)?;
+        connection.recv(now, out).map_err(|error| match error {
+            RecvError::WouldBlock => Error::WouldBlock,
+            _ => failure(connection),
+        })
+    }
+
+    /// Ends the node's direction of the connection once everything queued is out.
+    pub fn tcp_close(&mut self, now: Instant, id: ConnId) {
+        if let Some(connection) = self.tcp.connection_mut(id) {
+            connection.close(now);
+        }
+    }
+
+    /// Resets the connection.
+    pub fn tcp_abort(&mut self, now: Instant, id: ConnId) {
+        if let Some(connection) = self.tcp.connection_mut(id) {
+            connection.abort(now);
+        }
+    }
+
+    /// Lets go of a connection. TCP finishes on its own (an open one should be
+    /// closed or aborted first); after that its memory serves another.
+    pub fn tcp_release(&mut self, id: ConnId) {
+        self.tcp.release(id);
+    }
+
+    /// The connection behind a handle, to look at its state and statistics.
+    pub fn tcp_connection(&self, id: ConnId) -> Option<&Connection<M::Buffer>> {
+        self.tcp.connection(id)
+    }
+
+    /// Every open connection.
+    pub fn tcp_connections(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
+        self.tcp.iter()
+    }
+
+    /// Binds a UDP socket to `port`.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NoSlot`].
+    pub fn udp_bind(&mut self, port: u16) -> Result<UdpId, Error> {
+        self.udp.bind(port)
+    }
+
+    /// Unbinds a UDP socket; what it had received is forgotten.
+    pub fn udp_close(&mut self, id: UdpId) {
+        self.udp.close(id);
+    }
+
+    /// Takes the next received datagram, cut to `out`: its length and sender.
+    pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
+        self.udp.recv(id, out)
+    }
+
+    /// Sends a UDP datagram.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`], [`Error::NoRoute`], [`Error::UnknownHandle`],
+    /// [`Error::WouldBlock`] when no datagram slot is free.
+    pub fn udp_send(
+        &mut self,
+        now: Instant,
+        id: UdpId,
+        dst: Endpoint,
+        data: &[u8],
+    ) -> Result<(), Error> {
+        let src_port = self.udp.port(id).ok_or(Error::UnknownHandle)?;
+        let src = self.source_for(&dst.addr);
+        let header = UdpHeader::for_payload((&src, src_port), (&dst.addr, dst.port), data)
+            .ok_or(Error::TooLong)?;
+        let length = usize::from(header.length);
+        self.originate(now, src, dst.addr, next_header::UDP, length, |upper| {
+            let (head, body) = upper.split_at_mut_checked(UdpHeader::LEN)?;
+            head.copy_from_slice(&header.to_bytes());
+            body.copy_from_slice(data);
+            Some(())
+        })
+    }
+
+    /// Sends an echo request with `len` bytes of data (RFC 4443 §4.1). The
+    /// answer comes as [`NodeEvent::EchoReply`](crate::NodeEvent::EchoReply).
+    ///
+    /// # Errors
+    /// As [`Node::udp_send`].
+    pub fn ping(
+        &mut self,
+        now: Instant,
+        dst: Addr,
+        ident: u16,
+        seq: u16,
+        len: usize,
+    ) -> Result<(), Error> {
+        let src = self.source_for(&dst);
+        let total = len.saturating_add(8);
+        self.originate(now, src, dst, next_header::ICMPV6, total, |message| {
+            message.fill(0x70);
+            let [i, j] = ident.to_be_bytes();
+            let [s, t] = seq.to_be_bytes();
+            message
+                .first_chunk_mut()
+                .map(|head: &mut [u8; 8]| *head = [128, 0, 0, 0, i, j, s, t])?;
+            let len = message.len() as u32;
+            let mut sum = Checksum::pseudo_header(&src, &dst, next_header::ICMPV6, len);
+            sum.add(message);
+            let field = message.get_mut(2..4)?;
+            field.copy_from_slice(&sum.finish().to_be_bytes());
+            Some(())
+        })
+    }
+
+    /// The source address for packets to `dst` (RFC 6724 rule 2: same scope).
+    fn source_for(&self, dst: &Addr) -> Addr {
+        if ipv6::addr::is_link_local(dst) {
+            self.link_local
+        } else {
+            self.config.address
+        }
+    }
+
+    /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
+    fn originate(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        dst: Addr,
+        next_header: u8,
+        upper_len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Option<()>,
+    ) -> Result<(), Error> {
+        let total = upper_len.saturating_add(Ipv6Header::LEN);
+        if total > super::link::LINK_MTU {
+            return Err(Error::TooLong);
+        }
+        let ip = Ipv6Header {
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            flow_label: 0,
+            payload_len: upper_len as u16,
+            next_header,
+            hop_limit: self.config.hop_limit,
+            src,
+            dst,
+        };
+        let slot = self.lowpan.allocate(total).ok_or(Error::WouldBlock)?;
+        let packet = self.lowpan.packet_mut(slot);
+        let filled = packet
+            .split_at_mut_checked(Ipv6Header::LEN)
+            .and_then(|(head, upper)| {
+                head.copy_from_slice(&ip.to_bytes());
+                fill(upper)
+            });
+        if filled.is_none() {
+            self.lowpan.release(slot);
+            return Err(Error::TooLong);
+        }
+        self.counters.originated = self.counters.originated.wrapping_add(1);
+        if self.send_slot(now, slot, Origin::Own).is_err() {
+            self.lowpan.release(slot);
+            return Err(Error::NoRoute);
+        }
+        Ok(())
+    }
+}
+
+/// Why a connection takes or gives no more data.
+fn failure<B: redpoll_base::Bytes>(connection: &Connection<B>) -> Error {
+    match connection.error() {
+        Some(error) => Error::Failed(error),
+        None => Error::NotConnected,
+    }
+}

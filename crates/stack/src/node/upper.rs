@@ -1,0 +1,213 @@
+//! What a node does with packets for itself: TCP, UDP and ICMPv6, and the
+//! answers, which are written over the packet that they answer.
+
+use redpoll_base::{Addr, Ecn, Instant, Memory};
+use redpoll_lowpan::SlotId;
+use redpoll_tcp::{Endpoint, Header, IcmpKind, IpMeta, Segment, SeqNum};
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::udp::UdpHeader;
+
+use super::Node;
+use super::ip::{Outcome, Refusal};
+use super::link::Origin;
+use crate::counters::DropReason;
+use crate::icmp::{self, IcmpError};
+use crate::tcp::Verdict;
+use crate::udp::Delivery;
+
+impl<M: Memory + 'static> Node<M> {
+    /// Hands the packet in `slot` to the upper layer that it is for.
+    pub(super) fn deliver(
+        &mut self,
+        now: Instant,
+        slot: SlotId,
+        header: &Ipv6Header,
+    ) -> Result<Outcome, Refusal> {
+        let packet = self.lowpan.packet(slot);
+        let (_, payload) = Ipv6Header::parse(packet).map_err(|_| DropReason::Malformed)?;
+        let (protocol, offset) = ipv6::skip_extension_headers(header.next_header, payload)
+            .map_err(|_| DropReason::Malformed)?;
+        let upper = payload.get(offset..).unwrap_or_default();
+        match protocol {
+            next_header::TCP => {
+                let meta = IpMeta {
+                    src: header.src,
+                    dst: header.dst,
+                    ecn: header.ecn,
+                    hop_limit: header.hop_limit,
+                };
+                let seg = Segment::parse(&meta, upper).map_err(|_| DropReason::Malformed)?;
+                match self.tcp.input(now, &meta, &seg, &mut self.counters) {
+                    Verdict::Taken => Ok(Outcome::Done),
+                    Verdict::Drop(reason) => Err(reason.into()),
+                    Verdict::Reply(reply) => self.write_tcp_reply(slot, header, &reply),
+                    Verdict::Reset(reply) => {
+                        self.counters.drop(DropReason::NoConnection);
+                        self.write_tcp_reply(slot, header, &reply)
+                    }
+                }
+            }
+            next_header::UDP => {
+                let (udp, data) = UdpHeader::parse(upper).map_err(|_| DropReason::Malformed)?;
+                if !udp.verify(&header.src, &header.dst, data) {
+                    return Err(DropReason::BadChecksum.into());
+                }
+                let src = Endpoint {
+                    addr: header.src,
+                    port: udp.src_port,
+                };
+                match self.udp.deliver(udp.dst_port, &src, data) {
+                    Delivery::Taken => Ok(Outcome::Done),
+                    Delivery::Full => Err(DropReason::UdpFull.into()),
+                    Delivery::NoSocket => {
+                        let error = Some(IcmpError::PortUnreachable);
+                        Err(Refusal(DropReason::NoUdpSocket, error))
+                    }
+                }
+            }
+            next_header::ICMPV6 => self.deliver_icmp(now, slot, header, offset),
+            next_header::NONE => Ok(Outcome::Done),
+            _ => {
+                let pointer = 6;
+                let error = Some(IcmpError::UnknownNextHeader { pointer });
+                Err(Refusal(DropReason::UnknownProtocol, error))
+            }
+        }
+    }
+    /// Writes a TCP reply without payload over the packet that it answers.
+    fn write_tcp_reply(
+        &mut self,
+        slot: SlotId,
+        answered: &Ipv6Header,
+        reply: &Header,
+    ) -> Result<Outcome, Refusal> {
+        let bytes = reply.as_bytes();
+        let ip = Ipv6Header {
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            flow_label: 0,
+            payload_len: bytes.len() as u16,
+            next_header: next_header::TCP,
+            hop_limit: self.config.hop_limit,
+            src: answered.dst,
+            dst: answered.src,
+        };
+        let total = Ipv6Header::LEN.saturating_add(bytes.len());
+        self.lowpan.resize(slot, total);
+        let packet = self.lowpan.packet_mut(slot);
+        let (head, body) = packet
+            .split_at_mut_checked(Ipv6Header::LEN)
+            .ok_or(DropReason::TooBig)?;
+        head.copy_from_slice(&ip.to_bytes());
+        let body = body.get_mut(..bytes.len()).ok_or(DropReason::TooBig)?;
+        body.copy_from_slice(bytes);
+        Ok(Outcome::Reply(total))
+    }
+
+    fn deliver_icmp(
+        &mut self,
+        now: Instant,
+        slot: SlotId,
+        header: &Ipv6Header,
+        offset: usize,
+    ) -> Result<Outcome, Refusal> {
+        let packet = self.lowpan.packet(slot);
+        let message = packet
+            .get(Ipv6Header::LEN..)
+            .and_then(|payload| payload.get(offset..))
+            .unwrap_or_default();
+        let message = Message::parse(header, message).map_err(|error| match error {
+            redpoll_wire::Error::Checksum => DropReason::BadChecksum,
+            _ => DropReason::Malformed,
+        })?;
+        match message {
+            Message::EchoRequest { .. } if offset == 0 => {
+                let from = if header.dst.is_multicast() {
+                    self.config.address
+                } else {
+                    header.dst
+                };
+                let len = packet.len();
+                let packet = self.lowpan.packet_mut(slot);
+                icmp::write_echo_reply(packet, from, self.config.hop_limit)
+                    .ok_or(DropReason::Malformed)?;
+                Ok(Outcome::Reply(len))
+            }
+            Message::EchoReply { ident, seq, .. } => {
+                self.echo_reply = Some((ident, seq));
+                Ok(Outcome::Done)
+            }
+            Message::DestinationUnreachable { code, quoted } => {
+                report_to_tcp(&mut self.tcp, now, IcmpKind::Unreachable { code }, quoted);
+                Ok(Outcome::Done)
+            }
+            Message::TimeExceeded { code, quoted } => {
+                report_to_tcp(&mut self.tcp, now, IcmpKind::TimeExceeded { code }, quoted);
+                Ok(Outcome::Done)
+            }
+            Message::PacketTooBig { mtu, quoted } => {
+                let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+                report_to_tcp(&mut self.tcp, now, IcmpKind::PacketTooBig { mtu }, quoted);
+                Ok(Outcome::Done)
+            }
+            _ => Err(DropReason::IcmpIgnored.into()),
+        }
+    }
+
+    /// Sends an ICMPv6 error about the packet in `slot`, in the same slot.
+    /// `false` if no error may or can be sent; the slot is then untouched.
+    pub(super) fn answer_with(&mut self, now: Instant, slot: SlotId, error: IcmpError) -> bool {
+        let packet = self.lowpan.packet(slot);
+        let len = packet.len();
+        let Ok((header, payload)) = Ipv6Header::parse_partial(packet) else {
+            return false;
+        };
+        if !icmp::may_answer(&header, payload) || !self.errors.admit(now) {
+            return false;
+        }
+        let from = if ipv6::addr::is_link_local(&header.src) {
+            self.link_local
+        } else {
+            self.config.address
+        };
+        let hop_limit = self.config.hop_limit;
+        self.lowpan.resize(slot, usize::MAX);
+        let buffer = self.lowpan.packet_mut(slot);
+        let Some(total) = icmp::write_error(buffer, len, from, hop_limit, error) else {
+            return false;
+        };
+        self.lowpan.resize(slot, total);
+        self.counters.icmp_errors_sent = self.counters.icmp_errors_sent.wrapping_add(1);
+        self.counters.originated = self.counters.originated.wrapping_add(1);
+        self.send_slot(now, slot, Origin::Own).is_ok()
+    }
+}
+
+/// Tells the connection that an ICMP error quotes about it (RFC 5927 §4:
+/// only if the quoted addresses, ports and sequence number are its own).
+fn report_to_tcp<M: Memory + 'static>(
+    tcp: &mut crate::tcp::TcpSockets<M>,
+    now: Instant,
+    kind: IcmpKind,
+    quoted: &[u8],
+) {
+    let Ok((ip, payload)) = Ipv6Header::parse_partial(quoted) else {
+        return;
+    };
+    let &[s0, s1, d0, d1, q0, q1, q2, q3, ..] = payload else {
+        return;
+    };
+    if ip.next_header != next_header::TCP {
+        return;
+    }
+    let end = |addr: Addr, port| Endpoint {
+        addr,
+        port: u16::from_be_bytes(port),
+    };
+    let (local, remote) = (end(ip.src, [s0, s1]), end(ip.dst, [d0, d1]));
+    let seq = SeqNum::from(u32::from_be_bytes([q0, q1, q2, q3]));
+    if let Some(connection) = tcp.find_mut(&local, &remote) {
+        connection.on_icmp(now, kind, seq);
+    }
+}

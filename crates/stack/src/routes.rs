@@ -1,0 +1,162 @@
+//! The forwarding table: longest prefix first (RFC 8200 leaves the rest to us).
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+
+use crate::Error;
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Via {
+    /// Over the radio to this neighbour.
+    Neighbour(Address),
+    /// Over the radio to the node itself: its link-layer address is derived
+    /// from the interface identifier (RFC 4944 §6, RFC 6282 §3.2.2).
+    OnLink,
+    /// To the host side: TUN, a direct link.
+    Host,
+}
+
+/// One entry of the forwarding table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// Destinations whose first `len` bits equal these take the route.
+    pub prefix: Addr,
+    /// Bits of `prefix` that count, 0 (the default route) to 128.
+    pub len: u8,
+    /// Where they go.
+    pub via: Via,
+}
+
+/// A table of routes in the caller's memory, sorted by falling prefix length
+/// and, within a length, by prefix.
+pub(crate) struct Routes<T> {
+    table: T,
+    used: usize,
+    /// How many of the first entries are host routes, found by binary search.
+    hosts: usize,
+}
+
+impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
+    pub(crate) fn new(mut table: T) -> Self {
+        table.as_mut().fill(None);
+        Routes {
+            table,
+            used: 0,
+            hosts: 0,
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Route> {
+        self.table.as_ref().iter().take(self.used).flatten()
+    }
+
+    /// Adds a route or, if prefix and length are known, replaces it.
+    pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
+        let len = route.len.min(128);
+        let route = Route { len, ..route };
+        let key = |r: &Route| (core::cmp::Reverse(r.len), r.prefix);
+        let at = self.entries().take_while(|r| key(r) < key(&route)).count();
+        let used = self.used;
+        let slots = self.table.as_mut();
+        if let Some(Some(present)) = slots.get_mut(at)
+            && key(present) == key(&route)
+        {
+            *present = route;
+            return Ok(());
+        }
+        let Some(tail) = slots.get_mut(at..=used) else {
+            return Err(Error::NoSlot);
+        };
+        tail.rotate_right(1);
+        if let Some(first) = tail.first_mut() {
+            *first = Some(route);
+        }
+        self.used = used.saturating_add(1);
+        self.hosts = self.entries().take_while(|r| r.len == 128).count();
+        Ok(())
+    }
+
+    /// Forgets every route.
+    pub(crate) fn clear(&mut self) {
+        self.table.as_mut().fill(None);
+        self.used = 0;
+        self.hosts = 0;
+    }
+
+    /// Where packets to `dst` go, by the longest matching prefix.
+    pub(crate) fn lookup(&self, dst: &Addr) -> Option<Via> {
+        let hosts = self.table.as_ref().get(..self.hosts)?;
+        let found = hosts.binary_search_by(|r| match r {
+            Some(route) => route.prefix.cmp(dst),
+            None => core::cmp::Ordering::Greater,
+        });
+        if let Ok(at) = found {
+            return hosts.get(at).copied().flatten().map(|r| r.via);
+        }
+        self.entries()
+            .skip(self.hosts)
+            .find(|r| r.prefix.shares_prefix(dst, r.len))
+            .map(|r| r.via)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addr(last: u8) -> Addr {
+        let mut a = [0; 16];
+        a[0] = 0xfd;
+        a[15] = last;
+        Addr(a)
+    }
+
+    fn route(prefix: Addr, len: u8, hop: u16) -> Route {
+        Route {
+            prefix,
+            len,
+            via: Via::Neighbour(Address::Short(hop)),
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_wins_whatever_the_order() {
+        let entries = [
+            route(addr(0), 0, 1),
+            route(addr(7), 128, 2),
+            route(addr(0), 64, 3),
+            route(addr(9), 128, 4),
+        ];
+        for rotation in 0..entries.len() {
+            let mut routes = Routes::new([None; 4]);
+            for i in 0..entries.len() {
+                routes.add(entries[(i + rotation) % 4]).unwrap();
+            }
+            let hop = |dst| match routes.lookup(&dst) {
+                Some(Via::Neighbour(Address::Short(hop))) => hop,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(hop(addr(7)), 2);
+            assert_eq!(hop(addr(9)), 4);
+            assert_eq!(hop(addr(8)), 3);
+            assert_eq!(hop(Addr([0x20; 16])), 1);
+        }
+    }
+
+    #[test]
+    fn a_known_prefix_is_replaced_and_a_full_table_says_so() {
+        let mut routes = Routes::new([None; 2]);
+        routes.add(route(addr(1), 128, 1)).unwrap();
+        routes.add(route(addr(1), 128, 5)).unwrap();
+        routes.add(route(addr(2), 128, 2)).unwrap();
+        assert_eq!(routes.add(route(addr(3), 128, 3)), Err(Error::NoSlot));
+        assert_eq!(
+            routes.lookup(&addr(1)),
+            Some(Via::Neighbour(Address::Short(5)))
+        );
+        assert_eq!(routes.lookup(&addr(3)), None);
+        routes.clear();
+        assert_eq!(routes.lookup(&addr(1)), None);
+    }
+}

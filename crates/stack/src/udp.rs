@@ -1,0 +1,200 @@
+//! UDP sockets (RFC 768 over RFC 8200): a port and a ring of received datagrams.
+
+use redpoll_base::{Addr, Bytes, Memory};
+use redpoll_tcp::Endpoint;
+
+use crate::{Error, UdpId};
+
+/// Bytes that a stored datagram takes besides its data: length, address, port.
+const HEADER: usize = 2 + 16 + 2;
+
+/// Memory for one UDP socket: a ring for datagrams not yet read.
+pub struct UdpSlot<B: Bytes> {
+    port: Option<u16>,
+    ring: B,
+    head: usize,
+    used: usize,
+    /// Set when a datagram arrives, cleared when the event was told.
+    readable: bool,
+}
+
+impl<B: Bytes> UdpSlot<B> {
+    /// A free slot. `ring` holds received datagrams, each with 20 bytes of
+    /// bookkeeping; what does not fit is dropped and counted.
+    pub fn new(ring: B) -> Self {
+        UdpSlot {
+            port: None,
+            ring,
+            head: 0,
+            used: 0,
+            readable: false,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let ring = self.ring.as_mut();
+        let start = self.head.wrapping_add(self.used);
+        for (i, byte) in bytes.iter().enumerate() {
+            if let Some(at) = start.wrapping_add(i).checked_rem(ring.len())
+                && let Some(cell) = ring.get_mut(at)
+            {
+                *cell = *byte;
+            }
+        }
+        self.used = self.used.saturating_add(bytes.len());
+    }
+
+    /// Takes bytes from the front: fills `out`, then skips `skip` more.
+    fn take(&mut self, out: &mut [u8], skip: usize) {
+        let ring = self.ring.as_ref();
+        for (i, cell) in out.iter_mut().enumerate() {
+            if let Some(at) = self.head.wrapping_add(i).checked_rem(ring.len())
+                && let Some(byte) = ring.get(at)
+            {
+                *cell = *byte;
+            }
+        }
+        let gone = out.len().saturating_add(skip);
+        let head = self.head.wrapping_add(gone).checked_rem(ring.len());
+        self.head = head.unwrap_or(0);
+        self.used = self.used.saturating_sub(gone);
+    }
+
+    fn push(&mut self, src: &Endpoint, data: &[u8]) -> bool {
+        let room = self.ring.as_ref().len().saturating_sub(self.used);
+        let Ok(len) = u16::try_from(data.len()) else {
+            return false;
+        };
+        if data.len().saturating_add(HEADER) > room {
+            return false;
+        }
+        self.write(&len.to_be_bytes());
+        self.write(&src.addr.0);
+        self.write(&src.port.to_be_bytes());
+        self.write(data);
+        self.readable = true;
+        true
+    }
+
+    fn pop(&mut self, out: &mut [u8]) -> Option<(usize, Endpoint)> {
+        if self.used < HEADER {
+            return None;
+        }
+        let (mut len, mut addr, mut port) = ([0; 2], [0; 16], [0; 2]);
+        self.take(&mut len, 0);
+        self.take(&mut addr, 0);
+        self.take(&mut port, 0);
+        let len = usize::from(u16::from_be_bytes(len));
+        let copied = len.min(out.len());
+        if let Some(out) = out.get_mut(..copied) {
+            self.take(out, len.saturating_sub(copied));
+        }
+        let src = Endpoint {
+            addr: Addr(addr),
+            port: u16::from_be_bytes(port),
+        };
+        Some((copied, src))
+    }
+}
+
+pub(crate) enum Delivery {
+    Taken,
+    Full,
+    NoSocket,
+}
+
+pub(crate) struct UdpSockets<M: Memory + 'static> {
+    slots: M::Table<UdpSlot<M::Buffer>>,
+}
+
+impl<M: Memory + 'static> UdpSockets<M> {
+    pub(crate) fn new(slots: M::Table<UdpSlot<M::Buffer>>) -> Self {
+        UdpSockets { slots }
+    }
+
+    pub(crate) fn bind(&mut self, port: u16) -> Result<UdpId, Error> {
+        let slots = self.slots.as_mut();
+        if slots.iter().any(|s| s.port == Some(port)) {
+            return Err(Error::PortInUse);
+        }
+        let free = (0u8..).zip(slots).find(|(_, s)| s.port.is_none());
+        let (index, slot) = free.ok_or(Error::NoSlot)?;
+        slot.port = Some(port);
+        (slot.head, slot.used, slot.readable) = (0, 0, false);
+        Ok(UdpId(index))
+    }
+
+    pub(crate) fn close(&mut self, id: UdpId) {
+        if let Some(slot) = self.slots.as_mut().get_mut(usize::from(id.0)) {
+            slot.port = None;
+        }
+    }
+
+    pub(crate) fn port(&self, id: UdpId) -> Option<u16> {
+        self.slots.as_ref().get(usize::from(id.0))?.port
+    }
+
+    pub(crate) fn deliver(&mut self, port: u16, src: &Endpoint, data: &[u8]) -> Delivery {
+        let mut slots = self.slots.as_mut().iter_mut();
+        let Some(slot) = slots.find(|s| s.port == Some(port)) else {
+            return Delivery::NoSocket;
+        };
+        if slot.push(src, data) {
+            Delivery::Taken
+        } else {
+            Delivery::Full
+        }
+    }
+
+    pub(crate) fn recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
+        let slot = self.slots.as_mut().get_mut(usize::from(id.0))?;
+        slot.port?;
+        slot.pop(out)
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<UdpId> {
+        let mut slots = (0u8..).zip(self.slots.as_mut());
+        let (index, slot) = slots.find(|(_, s)| s.readable)?;
+        slot.readable = false;
+        Some(UdpId(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(port: u16) -> Endpoint {
+        Endpoint {
+            addr: Addr([port as u8; 16]),
+            port,
+        }
+    }
+
+    #[test]
+    fn datagrams_come_out_as_they_went_in_around_the_ring() {
+        let mut slot = UdpSlot::new([0u8; 100]);
+        for round in 0..50u16 {
+            let data: [u8; 37] = core::array::from_fn(|i| i as u8 ^ round as u8);
+            assert!(slot.push(&endpoint(round), &data));
+            assert!(!slot.push(&endpoint(round), &data), "must not fit twice");
+            assert!(slot.push(&endpoint(7), &[]));
+            let mut out = [0; 64];
+            assert_eq!(slot.pop(&mut out), Some((37, endpoint(round))));
+            assert_eq!(out[..37], data);
+            assert_eq!(slot.pop(&mut out), Some((0, endpoint(7))));
+            assert_eq!(slot.pop(&mut out), None);
+        }
+    }
+
+    #[test]
+    fn a_short_buffer_truncates_one_datagram_only() {
+        let mut slot = UdpSlot::new([0u8; 100]);
+        assert!(slot.push(&endpoint(1), &[1; 30]));
+        assert!(slot.push(&endpoint(2), &[2; 10]));
+        let mut out = [0; 8];
+        assert_eq!(slot.pop(&mut out), Some((8, endpoint(1))));
+        assert_eq!(slot.pop(&mut out), Some((8, endpoint(2))));
+        assert_eq!(out, [2; 8]);
+    }
+}

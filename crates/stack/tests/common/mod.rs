@@ -1,0 +1,214 @@
+//! Nodes on heap memory, and a line of them over a radio without time: a
+//! frame is at its neighbour (or lost, as the test says) as soon as it is sent.
+
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::{
+    ConnectionSlot, ListenerSlot, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpSlot, Via,
+};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6;
+use redpoll_wire::sixlowpan::Contexts;
+
+pub enum HeapMemory {}
+
+impl Memory for HeapMemory {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+pub type TestNode = Node<HeapMemory>;
+
+pub fn prefix() -> Addr {
+    let mut prefix = [0; 16];
+    prefix[..8].copy_from_slice(&[0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c]);
+    Addr(prefix)
+}
+
+pub fn address(short: u16) -> Addr {
+    ipv6::addr::from_prefix_and_short(&prefix(), short)
+}
+
+pub fn endpoint(short: u16, port: u16) -> Endpoint {
+    Endpoint {
+        addr: address(short),
+        port,
+    }
+}
+
+fn buffer(len: usize) -> Box<[u8]> {
+    vec![0; len].into()
+}
+
+pub fn node(short: u16, buffers: usize) -> TestNode {
+    let mut contexts = Contexts::default();
+    assert!(contexts.set(0, prefix(), 64));
+    let config = NodeConfig {
+        mac: MacConfig {
+            short,
+            caps: RadioCaps {
+                auto_ack: true,
+                ..RadioCaps::default()
+            },
+            ..MacConfig::default()
+        },
+        lowpan: LowpanConfig::default(),
+        contexts,
+        tcp: redpoll_tcp::Config {
+            mss: 462,
+            ..redpoll_tcp::Config::default()
+        },
+        address: address(short),
+        hop_limit: 64,
+        forwards: true,
+        isn_secret: [short as u8; 16],
+    };
+    let memory = NodeMemory {
+        connections: (0..4)
+            .map(|_| ConnectionSlot::new(buffer(buffers), buffer(buffers)))
+            .collect(),
+        listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
+        udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
+        routes: vec![None; 8].into(),
+        lowpan: LowpanMemory {
+            slots: vec![Slot::EMPTY; 6].into(),
+            bytes: buffer(6 * 1280),
+        },
+    };
+    Node::new(config, memory, Rng::stream(42, short.into()))
+}
+
+/// Nodes 1, 2, … n; each hears only its neighbours in the line.
+pub struct Line {
+    pub now: Instant,
+    pub nodes: Vec<TestNode>,
+    pub events: Vec<(usize, NodeEvent)>,
+    /// Asked once a unicast frame: how the frame fares.
+    pub fate: Box<dyn FnMut(&[u8]) -> Fate>,
+    pub frames: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Arrives,
+    Lost,
+    /// The frame arrives but its acknowledgement does not.
+    AckLost,
+}
+
+impl Line {
+    pub fn new(count: u16, buffers: usize) -> Self {
+        let mut nodes: Vec<_> = (1..=count).map(|short| node(short, buffers)).collect();
+        for here in 1..=count {
+            for there in (1..=count).filter(|&there| there != here) {
+                let hop = if there > here { here + 1 } else { here - 1 };
+                nodes[usize::from(here) - 1]
+                    .add_route(Route {
+                        prefix: address(there),
+                        len: 128,
+                        via: Via::Neighbour(Address::Short(hop)),
+                    })
+                    .unwrap();
+            }
+        }
+        Line {
+            now: Instant::from_millis(1_000),
+            nodes,
+            events: Vec::new(),
+            fate: Box::new(|_| Fate::Arrives),
+            frames: 0,
+        }
+    }
+
+    /// Lets every node do what it can at this moment.
+    pub fn settle(&mut self) {
+        let mut frame = FrameBuf::new();
+        let mut loaded: Vec<Vec<u8>> = vec![Vec::new(); self.nodes.len()];
+        loop {
+            let mut busy = false;
+            for i in 0..self.nodes.len() {
+                while let Some(event) = self.nodes[i].poll_event() {
+                    self.events.push((i, event));
+                    busy = true;
+                }
+                let Some(work) = self.nodes[i].poll_radio(self.now, &mut frame) else {
+                    continue;
+                };
+                busy = true;
+                match work {
+                    RadioWork::Load => {
+                        loaded[i] = frame.as_slice().to_vec();
+                        self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
+                    }
+                    RadioWork::Transmit { .. } => self.transmit(i, &loaded[i].clone()),
+                    RadioWork::Listen | RadioWork::Sleep => {}
+                }
+            }
+            if !busy {
+                return;
+            }
+        }
+    }
+
+    fn transmit(&mut self, from: usize, frame: &[u8]) {
+        self.frames += 1;
+        // A whole frame takes about this long; it keeps time moving.
+        self.now += Duration::from_millis(4);
+        let to = u16::from_le_bytes([frame[5], frame[6]]);
+        let ack_request = frame[0] & 0x20 != 0;
+        let info = RxInfo::default();
+        if !ack_request {
+            for i in [from.wrapping_sub(1), from + 1] {
+                if let Some(node) = self.nodes.get_mut(i) {
+                    node.input_frame(self.now, frame, info);
+                }
+            }
+            self.nodes[from].on_radio_done(self.now, RadioResult::Sent);
+            return;
+        }
+        let to = usize::from(to) - 1;
+        assert_eq!(to.abs_diff(from), 1, "only neighbours hear each other");
+        let fate = (self.fate)(frame);
+        if fate != Fate::Lost {
+            self.nodes[to].input_frame(self.now, frame, info);
+        }
+        let result = match fate {
+            Fate::Arrives => RadioResult::Acked {
+                frame_pending: false,
+            },
+            _ => RadioResult::NoAck,
+        };
+        self.nodes[from].on_radio_done(self.now, result);
+    }
+
+    /// Runs until nothing is left to do or `until` is reached.
+    pub fn run_until(&mut self, until: Instant) {
+        loop {
+            self.settle();
+            let next = self.nodes.iter().filter_map(|n| n.poll_at()).map(|w| w.at);
+            match next.min() {
+                Some(at) if at <= until => {
+                    self.now = self.now.max(at);
+                    for node in &mut self.nodes {
+                        node.on_timeout(self.now);
+                    }
+                }
+                _ => break,
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    pub fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    pub fn take_events(&mut self, node: usize) -> Vec<NodeEvent> {
+        let (mine, others) = self.events.drain(..).partition(|(i, _)| *i == node);
+        self.events = others;
+        let mine: Vec<(usize, NodeEvent)> = mine;
+        mine.into_iter().map(|(_, event)| event).collect()
+    }
+}
