@@ -24,6 +24,7 @@ extern crate std;
 
 pub mod cursor;
 mod error;
+pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;
 pub mod sixlowpan;

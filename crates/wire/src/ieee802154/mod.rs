@@ -11,6 +11,8 @@
 mod address;
 mod fcs;
 mod header;
+#[cfg(test)]
+mod tests;
 pub mod timing;
 
 pub use address::Address;

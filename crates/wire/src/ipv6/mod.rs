@@ -4,6 +4,8 @@
 //! Not here: jumbograms, fragmentation by IPv6 itself, options.
 
 pub mod addr;
+#[cfg(test)]
+mod tests;
 
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};

@@ -7,29 +7,43 @@ use crate::ieee802154::Address;
 use crate::ipv6::addr::{self, iid, iid_from_short, iid_of};
 use redpoll_base::Addr;
 
-/// A compressed address: what goes into the encoding, and what goes in-line.
+/// How an address is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Encoded {
-    /// SAC or DAC.
+pub struct Mode {
+    /// SAC or DAC: a context is used.
     pub stateful: bool,
     /// SAM or DAM.
-    pub mode: u16,
+    pub bits: u16,
     /// The context, 0 if none is used.
     pub cid: u8,
+}
+
+/// A compressed address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Encoded {
+    /// What goes into the encoding bytes.
+    pub mode: Mode,
     bytes: [u8; 16],
     len: u8,
 }
 
 impl Encoded {
-    fn new(stateful: bool, mode: u16, cid: u8, inline: &[u8]) -> Encoded {
+    fn stateless(bits: u16, inline: &[u8]) -> Encoded {
+        Self::new(None, bits, inline)
+    }
+
+    /// With the context `cid`, or without.
+    fn new(cid: Option<u8>, bits: u16, inline: &[u8]) -> Encoded {
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(inline) {
             *to = *from;
         }
         Encoded {
-            stateful,
-            mode,
-            cid,
+            mode: Mode {
+                stateful: cid.is_some(),
+                bits,
+                cid: cid.unwrap_or(0),
+            },
             bytes,
             len: inline.len().min(16) as u8,
         }
@@ -44,77 +58,8 @@ impl Encoded {
     fn cost(&self) -> usize {
         self.inline()
             .len()
-            .saturating_add(usize::from(self.cid != 0))
+            .saturating_add(usize::from(self.mode.cid != 0))
     }
-}
-
-/// The shortest encoding of a source address.
-pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
-    if addr.is_unspecified() {
-        // RFC 6282 §3.1.1: SAC = 1, SAM = 00.
-        return Encoded::new(true, 0b00, 0, &[]);
-    }
-    encode_unicast(addr, link, contexts)
-}
-
-/// The shortest encoding of a unicast destination, or of a source that is not
-/// the unspecified address.
-pub fn encode_unicast(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
-    let stateless = encode_iid(addr, link, |iid| {
-        addr::from_prefix_and_iid(&addr::LINK_LOCAL_PREFIX, iid)
-    })
-    .map(|(mode, inline)| (false, mode, 0, inline));
-    let stateful = contexts.for_compression().filter_map(|(cid, context)| {
-        let (mode, inline) = encode_iid(addr, link, |iid| context.join(iid))?;
-        Some((true, mode, cid, inline))
-    });
-    stateless
-        .into_iter()
-        .chain(stateful)
-        .map(|(stateful, mode, cid, inline)| Encoded::new(stateful, mode, cid, inline))
-        .min_by_key(Encoded::cost)
-        .unwrap_or_else(|| Encoded::new(false, 0b00, 0, &addr.0))
-}
-
-/// The shortest mode by which `join` rebuilds `addr` from an interface
-/// identifier, and its in-line bytes.
-fn encode_iid(addr: &Addr, link: Address, join: impl Fn([u8; 8]) -> Addr) -> Option<(u16, &[u8])> {
-    let (_, low64) = addr.0.split_at(8);
-    let (_, low16) = addr.0.split_at(14);
-    let [.., high, low] = addr.0;
-    let short = u16::from_be_bytes([high, low]);
-    // RFC 6282 §3.2.2: bits that do not match the mapping are never elided.
-    if iid_of(link).is_some_and(|iid| join(iid) == *addr) {
-        Some((0b11, &[]))
-    } else if join(iid_from_short(short)) == *addr {
-        Some((0b10, low16))
-    } else if join(iid(addr)) == *addr {
-        Some((0b01, low64))
-    } else {
-        None
-    }
-}
-
-/// Reads a unicast destination, or any source but the unspecified one.
-pub fn decode_unicast(
-    (stateful, mode, cid): (bool, u16, u8),
-    link: Address,
-    contexts: &Contexts,
-    input: &mut Reader<'_>,
-) -> Result<Addr, Error> {
-    let context = match (stateful, mode) {
-        (false, 0b00) => return Ok(Addr(input.array()?)),
-        // Reserved for destinations; a source never comes here with it.
-        (true, 0b00) => return Err(Error::Reserved),
-        (false, _) => LINK_LOCAL,
-        (true, _) => *contexts.lookup(cid).ok_or(Error::UnknownContext(cid))?,
-    };
-    let iid = match mode {
-        0b01 => input.array()?,
-        0b10 => iid_from_short(input.u16()?),
-        _ => iid_of(link).ok_or(Error::NoLinkAddress)?,
-    };
-    Ok(context.join(iid))
 }
 
 /// Stateless compression, seen as a context.
@@ -124,70 +69,132 @@ const LINK_LOCAL: Context = Context {
     compress: true,
 };
 
+/// The shortest encoding of a source address.
+pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
+    if addr.is_unspecified() {
+        // RFC 6282 §3.1.1: SAC = 1, SAM = 00.
+        return Encoded::new(Some(0), 0b00, &[]);
+    }
+    encode_unicast(addr, link, contexts)
+}
+
 /// Reads a source address.
 pub fn decode_source(
-    (stateful, mode, cid): (bool, u16, u8),
+    mode: Mode,
     link: Address,
     contexts: &Contexts,
     input: &mut Reader<'_>,
 ) -> Result<Addr, Error> {
-    match (stateful, mode) {
-        (true, 0b00) => Ok(Addr::UNSPECIFIED),
-        encoding => {
-            let (stateful, mode) = encoding;
-            decode_unicast((stateful, mode, cid), link, contexts, input)
-        }
+    if mode.stateful && mode.bits == 0b00 {
+        return Ok(Addr::UNSPECIFIED);
     }
+    decode_unicast(mode, link, contexts, input)
+}
+
+/// The shortest encoding of a unicast destination, or of a source that is not
+/// the unspecified address.
+pub fn encode_unicast(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
+    let stateful = contexts
+        .for_compression()
+        .map(|(cid, context)| (Some(cid), context));
+    core::iter::once((None, &LINK_LOCAL))
+        .chain(stateful)
+        .filter_map(|(cid, context)| {
+            let (bits, inline) = encode_iid(addr, link, context)?;
+            Some(Encoded::new(cid, bits, inline))
+        })
+        .min_by_key(Encoded::cost)
+        .unwrap_or_else(|| Encoded::stateless(0b00, &addr.0))
+}
+
+/// The shortest mode by which `context` restores `addr`, and its in-line bytes.
+fn encode_iid<'a>(addr: &'a Addr, link: Address, context: &Context) -> Option<(u16, &'a [u8])> {
+    let (_, low64) = addr.0.split_at(8);
+    let (_, low16) = addr.0.split_at(14);
+    let [.., high, low] = addr.0;
+    let short = u16::from_be_bytes([high, low]);
+    // RFC 6282 §3.2.2: bits that do not match the mapping are never elided.
+    if iid_of(link).is_some_and(|iid| context.join(iid) == *addr) {
+        Some((0b11, &[]))
+    } else if context.join(iid_from_short(short)) == *addr {
+        Some((0b10, low16))
+    } else if context.join(iid(addr)) == *addr {
+        Some((0b01, low64))
+    } else {
+        None
+    }
+}
+
+/// Reads a unicast destination, or any source but the unspecified one.
+pub fn decode_unicast(
+    mode: Mode,
+    link: Address,
+    contexts: &Contexts,
+    input: &mut Reader<'_>,
+) -> Result<Addr, Error> {
+    let context = match (mode.stateful, mode.bits) {
+        (false, 0b00) => return Ok(Addr(input.array()?)),
+        (true, 0b00) => return Err(Error::Reserved),
+        (false, _) => &LINK_LOCAL,
+        (true, _) => known(mode.cid, contexts)?,
+    };
+    let iid = match mode.bits {
+        0b01 => input.array()?,
+        0b10 => iid_from_short(input.u16()?),
+        _ => iid_of(link).ok_or(Error::NoLinkAddress)?,
+    };
+    Ok(context.join(iid))
 }
 
 /// The shortest encoding of a multicast destination.
 pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
     match addr.0 {
         // RFC 6282 §3.2.3
-        [0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, group] => {
-            Encoded::new(false, 0b11, 0, &[group])
+        [_, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, group] => Encoded::stateless(0b11, &[group]),
+        [_, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c] => {
+            Encoded::stateless(0b10, &[scope, a, b, c])
         }
-        [0xff, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c] => {
-            Encoded::new(false, 0b10, 0, &[scope, a, b, c])
-        }
-        [0xff, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e] => {
-            Encoded::new(false, 0b01, 0, &[scope, a, b, c, d, e])
+        [_, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e] => {
+            Encoded::stateless(0b01, &[scope, a, b, c, d, e])
         }
         // RFC 6282 §3.2.4
-        [_, scope, riid, .., a, b, c, d] => contexts
-            .for_compression()
-            .find(|(_, context)| prefix_based(context, [scope, riid, a, b, c, d]) == *addr)
-            .map_or_else(
-                || Encoded::new(false, 0b00, 0, &addr.0),
-                |(cid, _)| Encoded::new(true, 0b00, cid, &[scope, riid, a, b, c, d]),
-            ),
+        [_, scope, riid, .., a, b, c, d] => {
+            let inline = [scope, riid, a, b, c, d];
+            contexts
+                .for_compression()
+                .find(|(_, context)| prefix_based(context, inline) == *addr)
+                .map_or_else(
+                    || Encoded::stateless(0b00, &addr.0),
+                    |(cid, _)| Encoded::new(Some(cid), 0b00, &inline),
+                )
+        }
     }
 }
 
 /// Reads a multicast destination.
 pub fn decode_multicast(
-    (stateful, mode, cid): (bool, u16, u8),
+    mode: Mode,
     contexts: &Contexts,
     input: &mut Reader<'_>,
 ) -> Result<Addr, Error> {
-    match (stateful, mode) {
-        (false, 0b00) => Ok(Addr(input.array()?)),
+    Ok(match (mode.stateful, mode.bits) {
+        (false, 0b00) => Addr(input.array()?),
         (false, 0b01) => {
             let [scope, a, b, c, d, e] = input.array()?;
-            Ok(multicast(scope, [a, b, c, d, e]))
+            multicast(scope, [a, b, c, d, e])
         }
         (false, 0b10) => {
             let [scope, a, b, c] = input.array()?;
-            Ok(multicast(scope, [0, 0, a, b, c]))
+            multicast(scope, [0, 0, a, b, c])
         }
-        (false, _) => Ok(multicast(2, [0, 0, 0, 0, input.u8()?])),
-        (true, 0b00) => {
-            let inline = input.array()?;
-            let context = contexts.lookup(cid).ok_or(Error::UnknownContext(cid))?;
-            Ok(prefix_based(context, inline))
-        }
-        (true, _) => Err(Error::Reserved),
-    }
+        (false, _) => multicast(2, [0, 0, 0, 0, input.u8()?]),
+        (true, 0b00) => prefix_based(known(mode.cid, contexts)?, input.array()?),
+        (true, _) => return Err(Error::Reserved),
+    })
+}
+
+fn known(cid: u8, contexts: &Contexts) -> Result<&Context, Error> {
+    contexts.lookup(cid).ok_or(Error::UnknownContext(cid))
 }
 
 /// `ffXX::00` with the last five bytes of the group identifier.

@@ -8,8 +8,12 @@
 //! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a
 //! router can mark what it has already compressed.
 
+#[cfg(test)]
+mod tests;
+
+use super::address::{self, Mode};
 use super::traffic::{self, Tf};
-use super::{Contexts, address, nhc};
+use super::{Contexts, nhc};
 use crate::cursor::Reader;
 use crate::ieee802154::Address;
 use crate::ipv6::{Ipv6Header, next_header};
@@ -99,7 +103,7 @@ pub fn compress(
         255 => 0b11,
         _ => 0b00,
     };
-    let cids = src.cid << 4 | dst.cid;
+    let cids = src.mode.cid << 4 | dst.mode.cid;
 
     let flag = |set: bool, bit: u16| if set { bit } else { 0 };
     out.put_u16(
@@ -108,11 +112,11 @@ pub fn compress(
             | flag(udp.is_some(), bits::NH)
             | hlim << bits::HLIM_SHIFT
             | flag(cids != 0, bits::CID)
-            | flag(src.stateful, bits::SAC)
-            | src.mode << bits::SAM_SHIFT
+            | flag(src.mode.stateful, bits::SAC)
+            | src.mode.bits << bits::SAM_SHIFT
             | flag(ip.dst.is_multicast(), bits::M)
-            | flag(dst.stateful, bits::DAC)
-            | dst.mode,
+            | flag(dst.mode.stateful, bits::DAC)
+            | dst.mode.bits,
     )?;
     if cids != 0 {
         out.put_u8(cids)?;
@@ -218,12 +222,16 @@ fn read_header(
         0b11 => 255,
         _ => input.u8()?,
     };
-    let src = (
-        set(bits::SAC),
-        encoding >> bits::SAM_SHIFT & 0b11,
-        cids >> 4,
-    );
-    let dst = (set(bits::DAC), encoding & 0b11, cids & 0x0f);
+    let src = Mode {
+        stateful: set(bits::SAC),
+        bits: encoding >> bits::SAM_SHIFT & 0b11,
+        cid: cids >> 4,
+    };
+    let dst = Mode {
+        stateful: set(bits::DAC),
+        bits: encoding & 0b11,
+        cid: cids & 0x0f,
+    };
     header.src = address::decode_source(src, link_src, contexts, input)?;
     header.dst = if set(bits::M) {
         address::decode_multicast(dst, contexts, input)?

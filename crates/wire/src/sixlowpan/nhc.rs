@@ -4,6 +4,9 @@
 //! Not here: a whole IPv6 header behind the first (EID 7), and sending
 //! compressed extension headers; those travel in-line.
 
+#[cfg(test)]
+mod tests;
+
 use crate::cursor::Reader;
 use crate::ipv6::next_header;
 use crate::udp::UdpHeader;

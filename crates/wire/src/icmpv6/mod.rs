@@ -1,0 +1,369 @@
+//! ICMPv6 (RFC 4443): errors, echo, and the messages of neighbour discovery
+//! ([`nd`]).
+//!
+//! Not here: redirects (RFC 4861 §4.5; of no use where routes go above the
+//! link), multihop duplicate detection (RFC 6775 §4.4), multicast listener
+//! discovery. They come out as [`Message::Unknown`]. When an error may be
+//! sent, and how often, is for the stack to decide.
+
+pub mod nd;
+#[cfg(test)]
+mod tests;
+
+use crate::cursor::Reader;
+use crate::ipv6::{self, Ipv6Header, next_header};
+use crate::{Cursor, Error, NoRoom};
+use nd::{NeighborAdvertisement, NeighborSolicitation, Options, RouterAdvertisement};
+use redpoll_base::{Addr, checksum::Checksum};
+
+/// Message types (RFC 4443 §2.1, RFC 4861 §4).
+pub mod message_type {
+    /// RFC 4443 §3.1
+    pub const DESTINATION_UNREACHABLE: u8 = 1;
+    /// RFC 4443 §3.2
+    pub const PACKET_TOO_BIG: u8 = 2;
+    /// RFC 4443 §3.3
+    pub const TIME_EXCEEDED: u8 = 3;
+    /// RFC 4443 §3.4
+    pub const PARAMETER_PROBLEM: u8 = 4;
+    /// RFC 4443 §4.1
+    pub const ECHO_REQUEST: u8 = 128;
+    /// RFC 4443 §4.2
+    pub const ECHO_REPLY: u8 = 129;
+    /// RFC 4861 §4.1
+    pub const ROUTER_SOLICITATION: u8 = 133;
+    /// RFC 4861 §4.2
+    pub const ROUTER_ADVERTISEMENT: u8 = 134;
+    /// RFC 4861 §4.3
+    pub const NEIGHBOR_SOLICITATION: u8 = 135;
+    /// RFC 4861 §4.4
+    pub const NEIGHBOR_ADVERTISEMENT: u8 = 136;
+}
+
+/// Codes of [`Message::DestinationUnreachable`] (RFC 4443 §3.1).
+pub mod unreachable {
+    /// No route to the destination.
+    pub const NO_ROUTE: u8 = 0;
+    /// Forbidden by an administrator.
+    pub const PROHIBITED: u8 = 1;
+    /// Beyond the scope of the source address.
+    pub const BEYOND_SCOPE: u8 = 2;
+    /// The address does not answer.
+    pub const ADDRESS: u8 = 3;
+    /// Nobody listens on the port.
+    pub const PORT: u8 = 4;
+}
+
+/// Codes of [`Message::TimeExceeded`] (RFC 4443 §3.3).
+pub mod time_exceeded {
+    /// The hop limit ran out on the way.
+    pub const HOP_LIMIT: u8 = 0;
+    /// Not all fragments arrived in time.
+    pub const REASSEMBLY: u8 = 1;
+}
+
+/// Codes of [`Message::ParameterProblem`] (RFC 4443 §3.4).
+pub mod parameter_problem {
+    /// A header field that is wrong.
+    pub const HEADER_FIELD: u8 = 0;
+    /// A next-header number that is not known.
+    pub const NEXT_HEADER: u8 = 1;
+    /// An IPv6 option that is not known.
+    pub const OPTION: u8 = 2;
+}
+
+/// How much of the invoking packet an error quotes at most: what fits the
+/// minimum MTU together with both headers (RFC 4443 §2.4 c).
+pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
+
+/// Type, code, checksum, and four bytes that every message here has.
+const HEADER_LEN: usize = 8;
+/// Where the checksum stands in a message.
+const CHECKSUM_AT: usize = 2;
+
+/// An ICMPv6 message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Message<'a> {
+    /// The packet could not be delivered.
+    DestinationUnreachable {
+        /// Why; see [`unreachable`].
+        code: u8,
+        /// The beginning of the packet.
+        quoted: &'a [u8],
+    },
+    /// The packet does not fit the next link.
+    PacketTooBig {
+        /// That link's MTU in bytes.
+        mtu: u32,
+        /// The beginning of the packet.
+        quoted: &'a [u8],
+    },
+    /// The packet lived too long.
+    TimeExceeded {
+        /// Why; see [`time_exceeded`].
+        code: u8,
+        /// The beginning of the packet.
+        quoted: &'a [u8],
+    },
+    /// The packet could not be understood.
+    ParameterProblem {
+        /// Why; see [`parameter_problem`].
+        code: u8,
+        /// Where in the packet, in bytes.
+        pointer: u32,
+        /// The beginning of the packet.
+        quoted: &'a [u8],
+    },
+    /// "Are you there?"
+    EchoRequest {
+        /// Names the asker among others on its host.
+        ident: u16,
+        /// Counts its questions.
+        seq: u16,
+        /// Any bytes.
+        data: &'a [u8],
+    },
+    /// The answer, with all that was in the question.
+    EchoReply {
+        /// From the request.
+        ident: u16,
+        /// From the request.
+        seq: u16,
+        /// From the request.
+        data: &'a [u8],
+    },
+    /// A host asks for routers (RFC 4861 §4.1).
+    RouterSolicitation {
+        /// Its link-layer address, perhaps.
+        options: Options<'a>,
+    },
+    /// A router announces itself (RFC 4861 §4.2).
+    RouterAdvertisement(RouterAdvertisement<'a>),
+    /// A node asks for, or registers with, a neighbour (RFC 4861 §4.3).
+    NeighborSolicitation(NeighborSolicitation<'a>),
+    /// The answer (RFC 4861 §4.4).
+    NeighborAdvertisement(NeighborAdvertisement<'a>),
+    /// Any other message. Unknown errors go to the upper layer, others are
+    /// dropped (RFC 4443 §2.4 a, b).
+    Unknown {
+        /// Its type; below 128 it is an error.
+        message_type: u8,
+        /// Its code.
+        code: u8,
+        /// All after the checksum, at least four bytes.
+        body: &'a [u8],
+    },
+}
+
+impl<'a> Message<'a> {
+    /// The message in `payload`, the payload of a packet with header `ip`.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Checksum`]; for neighbour discovery also
+    /// what makes a receiver drop the message (RFC 4861 §6.1, §7.1):
+    /// [`Error::Reserved`] for a hop limit that shows a router on the way, a
+    /// code other than 0 or a multicast target, and [`Error::Length`] or
+    /// [`Error::Truncated`] for broken options.
+    pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
+        if !checksum(&ip.src, &ip.dst, payload).is_valid() {
+            return Err(Error::Checksum);
+        }
+        let message = Self::parse_unverified(payload)?;
+        // RFC 4861 §6.1.1, §6.1.2, §7.1.1, §7.1.2
+        if message.is_neighbor_discovery() && ip.hop_limit != nd::HOP_LIMIT {
+            return Err(Error::Reserved);
+        }
+        Ok(message)
+    }
+
+    /// As [`Message::parse`], without looking at checksum and hop limit: for a
+    /// dissector, which shows what came.
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse_unverified(payload: &'a [u8]) -> Result<Message<'a>, Error> {
+        let mut input = Reader::new(payload);
+        let message_type = input.u8()?;
+        let code = input.u8()?;
+        input.u16()?;
+        let body = input.rest();
+        let word = input.u32()?;
+        let ([ident, seq], rest) = (halves(word), input.rest());
+        Ok(match message_type {
+            message_type::DESTINATION_UNREACHABLE => {
+                Message::DestinationUnreachable { code, quoted: rest }
+            }
+            message_type::PACKET_TOO_BIG => Message::PacketTooBig {
+                mtu: word,
+                quoted: rest,
+            },
+            message_type::TIME_EXCEEDED => Message::TimeExceeded { code, quoted: rest },
+            message_type::PARAMETER_PROBLEM => Message::ParameterProblem {
+                code,
+                pointer: word,
+                quoted: rest,
+            },
+            message_type::ECHO_REQUEST => Message::EchoRequest {
+                ident,
+                seq,
+                data: rest,
+            },
+            message_type::ECHO_REPLY => Message::EchoReply {
+                ident,
+                seq,
+                data: rest,
+            },
+            message_type::ROUTER_SOLICITATION..=message_type::NEIGHBOR_ADVERTISEMENT
+                if code != 0 =>
+            {
+                return Err(Error::Reserved);
+            }
+            message_type::ROUTER_SOLICITATION => Message::RouterSolicitation {
+                options: Options::parse(rest)?,
+            },
+            message_type::ROUTER_ADVERTISEMENT => {
+                Message::RouterAdvertisement(RouterAdvertisement::read(word, &mut input)?)
+            }
+            message_type::NEIGHBOR_SOLICITATION => {
+                Message::NeighborSolicitation(NeighborSolicitation::read(&mut input)?)
+            }
+            message_type::NEIGHBOR_ADVERTISEMENT => {
+                Message::NeighborAdvertisement(NeighborAdvertisement::read(word, &mut input)?)
+            }
+            _ => Message::Unknown {
+                message_type,
+                code,
+                body,
+            },
+        })
+    }
+
+    /// Writes the message as it goes from `src` to `dst`, checksum included.
+    /// Of a quoted packet, at most [`MAX_QUOTED`] bytes are written.
+    pub fn emit(&self, src: &Addr, dst: &Addr, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let start = out.position();
+        out.put(&[self.message_type(), self.code(), 0, 0])?;
+        match self {
+            Message::DestinationUnreachable { quoted, .. }
+            | Message::TimeExceeded { quoted, .. } => {
+                out.put_u32(0)?;
+                out.put(quotable(quoted))?;
+            }
+            Message::PacketTooBig { mtu: word, quoted }
+            | Message::ParameterProblem {
+                pointer: word,
+                quoted,
+                ..
+            } => {
+                out.put_u32(*word)?;
+                out.put(quotable(quoted))?;
+            }
+            Message::EchoRequest { ident, seq, data } | Message::EchoReply { ident, seq, data } => {
+                out.put_u16(*ident)?;
+                out.put_u16(*seq)?;
+                out.put(data)?;
+            }
+            Message::RouterSolicitation { options } => {
+                out.put_u32(0)?;
+                out.put(options.as_bytes())?;
+            }
+            Message::RouterAdvertisement(advertisement) => advertisement.emit(out)?,
+            Message::NeighborSolicitation(solicitation) => solicitation.emit(out)?,
+            Message::NeighborAdvertisement(advertisement) => advertisement.emit(out)?,
+            Message::Unknown { body, .. } => out.put(body)?,
+        }
+        let message = out.written().get(start..).unwrap_or_default();
+        let sum = checksum(src, dst, message).finish();
+        out.patch_u16(start.saturating_add(CHECKSUM_AT), sum)
+    }
+
+    /// Bytes that [`Message::emit`] writes.
+    pub fn len(&self) -> usize {
+        let rest = match self {
+            Message::DestinationUnreachable { quoted, .. }
+            | Message::PacketTooBig { quoted, .. }
+            | Message::TimeExceeded { quoted, .. }
+            | Message::ParameterProblem { quoted, .. } => quotable(quoted).len(),
+            Message::EchoRequest { data, .. } | Message::EchoReply { data, .. } => data.len(),
+            Message::RouterSolicitation { options } => options.as_bytes().len(),
+            Message::RouterAdvertisement(message) => {
+                message.options.as_bytes().len().saturating_add(8)
+            }
+            Message::NeighborSolicitation(message) => {
+                message.options.as_bytes().len().saturating_add(16)
+            }
+            Message::NeighborAdvertisement(message) => {
+                message.options.as_bytes().len().saturating_add(16)
+            }
+            Message::Unknown { body, .. } => return body.len().saturating_add(4),
+        };
+        rest.saturating_add(HEADER_LEN)
+    }
+
+    /// A message is never empty.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether this is an error message, to which no error may be returned.
+    ///
+    /// RFC 4443 §2.1: types 0 to 127.
+    pub const fn is_error(&self) -> bool {
+        self.message_type() < 128
+    }
+
+    /// Whether this belongs to neighbour discovery.
+    pub const fn is_neighbor_discovery(&self) -> bool {
+        matches!(
+            self,
+            Message::RouterSolicitation { .. }
+                | Message::RouterAdvertisement(_)
+                | Message::NeighborSolicitation(_)
+                | Message::NeighborAdvertisement(_)
+        )
+    }
+
+    /// The type; see [`message_type`].
+    pub const fn message_type(&self) -> u8 {
+        match self {
+            Message::DestinationUnreachable { .. } => message_type::DESTINATION_UNREACHABLE,
+            Message::PacketTooBig { .. } => message_type::PACKET_TOO_BIG,
+            Message::TimeExceeded { .. } => message_type::TIME_EXCEEDED,
+            Message::ParameterProblem { .. } => message_type::PARAMETER_PROBLEM,
+            Message::EchoRequest { .. } => message_type::ECHO_REQUEST,
+            Message::EchoReply { .. } => message_type::ECHO_REPLY,
+            Message::RouterSolicitation { .. } => message_type::ROUTER_SOLICITATION,
+            Message::RouterAdvertisement(_) => message_type::ROUTER_ADVERTISEMENT,
+            Message::NeighborSolicitation(_) => message_type::NEIGHBOR_SOLICITATION,
+            Message::NeighborAdvertisement(_) => message_type::NEIGHBOR_ADVERTISEMENT,
+            Message::Unknown { message_type, .. } => *message_type,
+        }
+    }
+
+    /// The code; zero in messages that have none.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Message::DestinationUnreachable { code, .. }
+            | Message::TimeExceeded { code, .. }
+            | Message::ParameterProblem { code, .. }
+            | Message::Unknown { code, .. } => *code,
+            _ => 0,
+        }
+    }
+}
+
+/// RFC 4443 §2.3
+fn checksum(src: &Addr, dst: &Addr, message: &[u8]) -> Checksum {
+    let mut sum = Checksum::pseudo_header(src, dst, next_header::ICMPV6, message.len() as u32);
+    sum.add(message);
+    sum
+}
+
+/// As much of `packet` as an error may quote.
+fn quotable(packet: &[u8]) -> &[u8] {
+    packet.get(..MAX_QUOTED).unwrap_or(packet)
+}
+
+fn halves(word: u32) -> [u16; 2] {
+    [(word >> 16) as u16, word as u16]
+}

@@ -1,0 +1,142 @@
+//! Neighbour discovery (RFC 4861) as 6LoWPAN uses it (RFC 6775).
+
+mod option;
+
+use crate::cursor::Reader;
+use crate::{Cursor, Error, NoRoom};
+pub use option::{
+    AddressRegistration, BorderRouter, ContextInformation, NdOption, Options, PrefixInformation,
+};
+use redpoll_base::Addr;
+
+/// The hop limit of every neighbour-discovery packet: it cannot have come
+/// through a router (RFC 4861 §3.1).
+pub const HOP_LIMIT: u8 = 255;
+
+/// A router announces itself (RFC 4861 §4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RouterAdvertisement<'a> {
+    /// The hop limit that hosts should use; 0 for "not said".
+    pub cur_hop_limit: u8,
+    /// Addresses come by DHCPv6.
+    pub managed: bool,
+    /// Other settings come by DHCPv6.
+    pub other: bool,
+    /// How long this is a default router, in seconds; 0 if it is none.
+    pub router_lifetime_s: u16,
+    /// How long a confirmed neighbour counts as reachable, in milliseconds; 0
+    /// for "not said".
+    pub reachable_time_ms: u32,
+    /// Time between solicitations, in milliseconds; 0 for "not said".
+    pub retrans_timer_ms: u32,
+    /// Prefixes, contexts, MTU, the border router.
+    pub options: Options<'a>,
+}
+
+const MANAGED: u8 = 0x80;
+const OTHER: u8 = 0x40;
+
+impl<'a> RouterAdvertisement<'a> {
+    /// `word` is the four bytes after the checksum; `input` follows them.
+    pub(super) fn read(word: u32, input: &mut Reader<'a>) -> Result<Self, Error> {
+        let [cur_hop_limit, flags, high, low] = word.to_be_bytes();
+        Ok(RouterAdvertisement {
+            cur_hop_limit,
+            managed: flags & MANAGED != 0,
+            other: flags & OTHER != 0,
+            router_lifetime_s: u16::from_be_bytes([high, low]),
+            reachable_time_ms: input.u32()?,
+            retrans_timer_ms: input.u32()?,
+            options: Options::parse(input.rest())?,
+        })
+    }
+
+    /// Writes all after the checksum.
+    pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let managed = if self.managed { MANAGED } else { 0 };
+        let other = if self.other { OTHER } else { 0 };
+        out.put(&[self.cur_hop_limit, managed | other])?;
+        out.put_u16(self.router_lifetime_s)?;
+        out.put_u32(self.reachable_time_ms)?;
+        out.put_u32(self.retrans_timer_ms)?;
+        out.put(self.options.as_bytes())
+    }
+}
+
+/// Who has `target`, and is it still there? (RFC 4861 §4.3.) With an
+/// address-registration option: keep me in your cache (RFC 6775 §5.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NeighborSolicitation<'a> {
+    /// The address asked for; not a multicast one.
+    pub target: Addr,
+    /// The asker's link-layer address, a registration.
+    pub options: Options<'a>,
+}
+
+impl<'a> NeighborSolicitation<'a> {
+    /// `input` follows the four reserved bytes.
+    pub(super) fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(NeighborSolicitation {
+            target: read_target(input)?,
+            options: Options::parse(input.rest())?,
+        })
+    }
+
+    /// Writes all after the checksum.
+    pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        out.put_u32(0)?;
+        out.put(&self.target.0)?;
+        out.put(self.options.as_bytes())
+    }
+}
+
+/// I have `target` (RFC 4861 §4.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NeighborAdvertisement<'a> {
+    /// The sender is a router.
+    pub router: bool,
+    /// It was asked.
+    pub solicited: bool,
+    /// The link-layer address here replaces a cached one.
+    pub override_cached: bool,
+    /// The address in question; not a multicast one.
+    pub target: Addr,
+    /// Its link-layer address, the result of a registration.
+    pub options: Options<'a>,
+}
+
+const ROUTER: u32 = 1 << 31;
+const SOLICITED: u32 = 1 << 30;
+const OVERRIDE: u32 = 1 << 29;
+
+impl<'a> NeighborAdvertisement<'a> {
+    /// `word` is the four bytes after the checksum; `input` follows them.
+    pub(super) fn read(word: u32, input: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(NeighborAdvertisement {
+            router: word & ROUTER != 0,
+            solicited: word & SOLICITED != 0,
+            override_cached: word & OVERRIDE != 0,
+            target: read_target(input)?,
+            options: Options::parse(input.rest())?,
+        })
+    }
+
+    /// Writes all after the checksum.
+    pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let router = if self.router { ROUTER } else { 0 };
+        let solicited = if self.solicited { SOLICITED } else { 0 };
+        let override_cached = if self.override_cached { OVERRIDE } else { 0 };
+        out.put_u32(router | solicited | override_cached)?;
+        out.put(&self.target.0)?;
+        out.put(self.options.as_bytes())
+    }
+}
+
+/// RFC 4861 §7.1.1, §7.1.2: the target is not a multicast address.
+fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
+    let target = Addr(input.array()?);
+    if target.is_multicast() {
+        return Err(Error::Reserved);
+    }
+    Ok(target)
+}

@@ -1,0 +1,381 @@
+//! Options of neighbour discovery (RFC 4861 §4.6, RFC 4944 §8, RFC 6775 §4).
+
+use crate::cursor::Reader;
+use crate::ieee802154::Address;
+use crate::{Cursor, Error, NoRoom};
+use redpoll_base::Addr;
+
+/// Option types.
+mod option_type {
+    pub const SOURCE_LINK_LAYER: u8 = 1;
+    pub const TARGET_LINK_LAYER: u8 = 2;
+    pub const PREFIX_INFORMATION: u8 = 3;
+    pub const MTU: u8 = 5;
+    pub const ADDRESS_REGISTRATION: u8 = 33;
+    pub const CONTEXT: u8 = 34;
+    pub const BORDER_ROUTER: u8 = 35;
+}
+
+/// Options are counted in units of so many bytes (RFC 4861 §4.6).
+const UNIT: usize = 8;
+/// Bytes of an option's type and length.
+const HEAD: usize = 2;
+
+/// One option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NdOption<'a> {
+    /// SLLAO: the sender's link-layer address (RFC 4861 §4.6.1, RFC 4944 §8).
+    SourceLinkLayer(Address),
+    /// TLLAO: the target's link-layer address.
+    TargetLinkLayer(Address),
+    /// PIO: a prefix (RFC 4861 §4.6.2).
+    PrefixInformation(PrefixInformation),
+    /// The link's MTU in bytes (RFC 4861 §4.6.4).
+    Mtu(u32),
+    /// ARO: a registration or its result (RFC 6775 §4.1).
+    AddressRegistration(AddressRegistration),
+    /// 6CO: a compression context (RFC 6775 §4.2).
+    Context(ContextInformation),
+    /// ABRO: the border router that an advertisement stems from
+    /// (RFC 6775 §4.3).
+    BorderRouter(BorderRouter),
+    /// Any other, or one of these with contents that they cannot have; to be
+    /// ignored (RFC 4861 §4.6).
+    Unknown {
+        /// Its type.
+        option_type: u8,
+        /// All after type and length: 6 bytes and a multiple of 8 more.
+        body: &'a [u8],
+    },
+}
+
+/// A prefix for on-link decisions and addresses (RFC 4861 §4.6.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PrefixInformation {
+    /// The prefix; bits after `prefix_len` mean nothing.
+    pub prefix: Addr,
+    /// Bits of the prefix, 0 to 128.
+    pub prefix_len: u8,
+    /// L: addresses with this prefix are on the link.
+    pub on_link: bool,
+    /// A: hosts form addresses with it.
+    pub autonomous: bool,
+    /// How long it is valid, in seconds; all ones for ever.
+    pub valid_lifetime_s: u32,
+    /// How long addresses from it are preferred, in seconds; all ones for ever.
+    pub preferred_lifetime_s: u32,
+}
+
+/// A registration of the packet's source address (RFC 6775 §4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AddressRegistration {
+    /// 0 success, 1 duplicate address, 2 neighbour cache full; 0 when asking.
+    pub status: u8,
+    /// How long to keep it, in units of 60 seconds.
+    pub lifetime_min: u16,
+    /// The registering interface's EUI-64.
+    pub eui64: [u8; 8],
+}
+
+/// A context for header compression (RFC 6775 §4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ContextInformation {
+    /// The context's number, 0 to 15.
+    pub cid: u8,
+    /// C: use it for compressing, too.
+    pub compress: bool,
+    /// Bits of the prefix, 0 to 128.
+    pub prefix_len: u8,
+    /// The prefix; bits after `prefix_len` mean nothing.
+    pub prefix: Addr,
+    /// How long it is valid, in units of 60 seconds; 0 removes it at once.
+    pub valid_lifetime_min: u16,
+}
+
+/// Where an advertisement's information comes from (RFC 6775 §4.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BorderRouter {
+    /// Grows with each change.
+    pub version: u32,
+    /// How long it is valid, in units of 60 seconds; 0 for the default, a week.
+    pub valid_lifetime_min: u16,
+    /// The border router.
+    pub address: Addr,
+}
+
+const ON_LINK: u8 = 0x80;
+const AUTONOMOUS: u8 = 0x40;
+const COMPRESS: u8 = 0x10;
+
+impl<'a> NdOption<'a> {
+    /// `body` is all after type and length.
+    fn parse(option_type: u8, body: &'a [u8]) -> NdOption<'a> {
+        Self::parse_known(option_type, body).unwrap_or(NdOption::Unknown { option_type, body })
+    }
+
+    fn parse_known(option_type: u8, body: &[u8]) -> Option<NdOption<'static>> {
+        let units = body.len().saturating_add(HEAD) / UNIT;
+        let input = &mut Reader::new(body);
+        Some(match (option_type, units) {
+            (option_type::SOURCE_LINK_LAYER, _) => {
+                NdOption::SourceLinkLayer(read_address(units, input)?)
+            }
+            (option_type::TARGET_LINK_LAYER, _) => {
+                NdOption::TargetLinkLayer(read_address(units, input)?)
+            }
+            (option_type::PREFIX_INFORMATION, 4) => {
+                NdOption::PrefixInformation(PrefixInformation::read(input)?)
+            }
+            (option_type::MTU, 1) => {
+                input.u16().ok()?;
+                NdOption::Mtu(input.u32().ok()?)
+            }
+            (option_type::ADDRESS_REGISTRATION, 2) => {
+                NdOption::AddressRegistration(AddressRegistration::read(input)?)
+            }
+            (option_type::CONTEXT, 2 | 3) => NdOption::Context(ContextInformation::read(input)?),
+            (option_type::BORDER_ROUTER, 3) => NdOption::BorderRouter(BorderRouter::read(input)?),
+            _ => return None,
+        })
+    }
+
+    /// Writes the option. An absent link-layer address writes nothing; an
+    /// unknown option's body is filled up with zeros.
+    ///
+    /// # Errors
+    /// [`NoRoom`] also for an unknown option of more than 2038 bytes.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        match self {
+            NdOption::SourceLinkLayer(address) => {
+                emit_address(option_type::SOURCE_LINK_LAYER, address, out)
+            }
+            NdOption::TargetLinkLayer(address) => {
+                emit_address(option_type::TARGET_LINK_LAYER, address, out)
+            }
+            NdOption::PrefixInformation(prefix) => prefix.emit(out),
+            NdOption::Mtu(mtu) => {
+                out.put(&[option_type::MTU, 1, 0, 0])?;
+                out.put_u32(*mtu)
+            }
+            NdOption::AddressRegistration(registration) => registration.emit(out),
+            NdOption::Context(context) => context.emit(out),
+            NdOption::BorderRouter(router) => router.emit(out),
+            NdOption::Unknown { option_type, body } => {
+                let units = body.len().saturating_add(HEAD).div_ceil(UNIT);
+                let padded = units.saturating_mul(UNIT).saturating_sub(HEAD);
+                out.put(&[*option_type, u8::try_from(units).map_err(|_| NoRoom)?])?;
+                out.put(body)?;
+                out.put_zeros(padded.saturating_sub(body.len()))
+            }
+        }
+    }
+}
+
+/// RFC 4944 §8: an EUI-64 in two units, a short address in one.
+fn read_address(units: usize, input: &mut Reader<'_>) -> Option<Address> {
+    match units {
+        1 => Some(Address::Short(input.u16().ok()?)),
+        2 => Some(Address::Extended(input.array().ok()?)),
+        _ => None,
+    }
+}
+
+fn emit_address(option_type: u8, address: &Address, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+    match address {
+        Address::Absent => Ok(()),
+        Address::Short(short) => {
+            out.put(&[option_type, 1])?;
+            out.put_u16(*short)?;
+            out.put_zeros(4)
+        }
+        Address::Extended(eui64) => {
+            out.put(&[option_type, 2])?;
+            out.put(eui64)?;
+            out.put_zeros(6)
+        }
+    }
+}
+
+impl PrefixInformation {
+    fn read(input: &mut Reader<'_>) -> Option<Self> {
+        let [prefix_len, flags] = input.array().ok()?;
+        let valid_lifetime_s = input.u32().ok()?;
+        let preferred_lifetime_s = input.u32().ok()?;
+        input.u32().ok()?;
+        let information = PrefixInformation {
+            prefix: Addr(input.array().ok()?),
+            prefix_len,
+            on_link: flags & ON_LINK != 0,
+            autonomous: flags & AUTONOMOUS != 0,
+            valid_lifetime_s,
+            preferred_lifetime_s,
+        };
+        (prefix_len <= 128).then_some(information)
+    }
+
+    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let on_link = if self.on_link { ON_LINK } else { 0 };
+        let autonomous = if self.autonomous { AUTONOMOUS } else { 0 };
+        out.put(&[option_type::PREFIX_INFORMATION, 4])?;
+        out.put(&[self.prefix_len, on_link | autonomous])?;
+        out.put_u32(self.valid_lifetime_s)?;
+        out.put_u32(self.preferred_lifetime_s)?;
+        out.put_u32(0)?;
+        out.put(&self.prefix.0)
+    }
+}
+
+impl AddressRegistration {
+    fn read(input: &mut Reader<'_>) -> Option<Self> {
+        let [status, _, _, _] = input.array().ok()?;
+        Some(AddressRegistration {
+            status,
+            lifetime_min: input.u16().ok()?,
+            eui64: input.array().ok()?,
+        })
+    }
+
+    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        out.put(&[option_type::ADDRESS_REGISTRATION, 2, self.status, 0, 0, 0])?;
+        out.put_u16(self.lifetime_min)?;
+        out.put(&self.eui64)
+    }
+}
+
+impl ContextInformation {
+    fn read(input: &mut Reader<'_>) -> Option<Self> {
+        let [prefix_len, flags] = input.array().ok()?;
+        input.u16().ok()?;
+        let valid_lifetime_min = input.u16().ok()?;
+        let prefix = match input.array::<16>() {
+            Ok(prefix) => Addr(prefix),
+            // RFC 6775 §4.2: eight bytes hold a prefix of up to 64 bits.
+            Err(_) if prefix_len <= 64 => {
+                let [a, b, c, d, e, f, g, h] = input.array().ok()?;
+                Addr([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
+            }
+            Err(_) => return None,
+        };
+        let information = ContextInformation {
+            cid: flags & 0x0f,
+            compress: flags & COMPRESS != 0,
+            prefix_len,
+            prefix,
+            valid_lifetime_min,
+        };
+        (prefix_len <= 128).then_some(information)
+    }
+
+    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let compress = if self.compress { COMPRESS } else { 0 };
+        let (short, _) = self.prefix.0.split_at(8);
+        let (units, prefix) = if self.prefix_len <= 64 {
+            (2, short)
+        } else {
+            (3, self.prefix.0.as_slice())
+        };
+        out.put(&[option_type::CONTEXT, units])?;
+        out.put(&[self.prefix_len, compress | self.cid & 0x0f, 0, 0])?;
+        out.put_u16(self.valid_lifetime_min)?;
+        out.put(prefix)
+    }
+}
+
+impl BorderRouter {
+    fn read(input: &mut Reader<'_>) -> Option<Self> {
+        // RFC 6775 §4.3: the version's low half comes first.
+        let low = input.u16().ok()?;
+        let high = input.u16().ok()?;
+        Some(BorderRouter {
+            version: u32::from(high) << 16 | u32::from(low),
+            valid_lifetime_min: input.u16().ok()?,
+            address: Addr(input.array().ok()?),
+        })
+    }
+
+    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        out.put(&[option_type::BORDER_ROUTER, 3])?;
+        out.put_u16(self.version as u16)?;
+        out.put_u16((self.version >> 16) as u16)?;
+        out.put_u16(self.valid_lifetime_min)?;
+        out.put(&self.address.0)
+    }
+}
+
+/// The options of a message: bytes that are known to be a chain of options.
+///
+/// To send some, emit them one after the other into a buffer:
+///
+/// ```
+/// use redpoll_wire::Cursor;
+/// use redpoll_wire::icmpv6::nd::{NdOption, Options};
+/// use redpoll_wire::ieee802154::Address;
+///
+/// let mut buffer = [0; 16];
+/// let mut out = Cursor::new(&mut buffer);
+/// NdOption::SourceLinkLayer(Address::Short(7)).emit(&mut out)?;
+/// NdOption::Mtu(1280).emit(&mut out)?;
+/// let options = Options::parse(out.into_written())?;
+/// assert_eq!(options.iter().nth(1), Some(NdOption::Mtu(1280)));
+/// # Ok::<(), redpoll_wire::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Options<'a> {
+    /// No options.
+    pub const NONE: Options<'static> = Options { bytes: &[] };
+
+    /// The options in `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::Length`] when one has length zero (RFC 4861 §4.6: the packet
+    /// must be discarded), [`Error::Truncated`] when one runs past the end.
+    pub fn parse(bytes: &'a [u8]) -> Result<Options<'a>, Error> {
+        let mut input = Reader::new(bytes);
+        while !input.rest().is_empty() {
+            next(&mut input)?;
+        }
+        Ok(Options { bytes })
+    }
+
+    /// The options as they go over the wire.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// One option after the other.
+    pub fn iter(&self) -> impl Iterator<Item = NdOption<'a>> + use<'a> {
+        let mut input = Reader::new(self.bytes);
+        core::iter::from_fn(move || {
+            let (option_type, body) = next(&mut input).ok()?;
+            Some(NdOption::parse(option_type, body))
+        })
+    }
+
+    /// The address in the first source-link-layer option.
+    pub fn source_link_layer(&self) -> Option<Address> {
+        self.iter().find_map(|option| match option {
+            NdOption::SourceLinkLayer(address) => Some(address),
+            _ => None,
+        })
+    }
+
+    /// The address in the first target-link-layer option.
+    pub fn target_link_layer(&self) -> Option<Address> {
+        self.iter().find_map(|option| match option {
+            NdOption::TargetLinkLayer(address) => Some(address),
+            _ => None,
+        })
+    }
+}
+
+/// Type and body of the next option.
+fn next<'a>(input: &mut Reader<'a>) -> Result<(u8, &'a [u8]), Error> {
+    let [option_type, units] = input.array()?;
+    let len = usize::from(units).saturating_mul(UNIT);
+    let body = len.checked_sub(HEAD).ok_or(Error::Length)?;
+    Ok((option_type, input.take(body)?))
+}

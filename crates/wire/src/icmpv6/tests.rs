@@ -1,0 +1,150 @@
+use super::nd::NdOption;
+use super::*;
+use crate::ipv6::addr;
+
+const SRC: Addr = addr::link_local_from_short(1);
+const DST: Addr = addr::link_local_from_short(2);
+
+fn header(hop_limit: u8, payload_len: usize) -> Ipv6Header {
+    Ipv6Header {
+        payload_len: payload_len as u16,
+        next_header: next_header::ICMPV6,
+        hop_limit,
+        src: SRC,
+        dst: DST,
+        ..Ipv6Header::default()
+    }
+}
+
+/// Emits `message` and gives it to `look`, as bytes and with its header.
+fn emitted<R>(message: &Message<'_>, look: impl FnOnce(&Ipv6Header, &mut [u8]) -> R) -> R {
+    let mut buffer = [0; 1400];
+    let mut out = Cursor::new(&mut buffer);
+    message.emit(&SRC, &DST, &mut out).unwrap();
+    let bytes = out.into_written();
+    assert_eq!(bytes.len(), message.len());
+    look(&header(255, bytes.len()), bytes)
+}
+
+#[test]
+fn an_echo_request_byte_by_byte() {
+    let message = Message::EchoRequest {
+        ident: 0x1234,
+        seq: 1,
+        data: b"ping",
+    };
+    emitted(&message, |ip, bytes| {
+        // fe80::ff:fe00:1 + fe80::ff:fe00:2 + 12 + 58 = 3fb47 -> fb4a;
+        // 8000 + 1234 + 1 + 7069 + 6e67 + fb4a = 26c4f -> 6c51; ~6c51 = 93ae.
+        assert_eq!(
+            bytes,
+            [
+                0x80, 0, 0x93, 0xae, 0x12, 0x34, 0, 1, b'p', b'i', b'n', b'g'
+            ]
+        );
+        assert_eq!(Message::parse(ip, bytes), Ok(message));
+    });
+}
+
+#[test]
+fn a_wrong_checksum_is_refused_but_can_be_shown() {
+    let message = Message::EchoReply {
+        ident: 1,
+        seq: 2,
+        data: &[7; 9],
+    };
+    emitted(&message, |ip, bytes| {
+        bytes[10] ^= 1;
+        assert_eq!(Message::parse(ip, bytes), Err(Error::Checksum));
+        assert!(Message::parse_unverified(bytes).is_ok());
+    });
+}
+
+#[test]
+fn an_error_quotes_no_more_than_the_minimum_mtu_takes() {
+    let packet = [0x60; 1300];
+    let message = Message::TimeExceeded {
+        code: time_exceeded::HOP_LIMIT,
+        quoted: &packet,
+    };
+    emitted(&message, |_, bytes| {
+        assert_eq!(bytes.len() + Ipv6Header::LEN, ipv6::MIN_MTU);
+    });
+    assert!(message.is_error());
+}
+
+#[test]
+fn neighbour_discovery_must_not_have_passed_a_router() {
+    let message = Message::RouterSolicitation {
+        options: Options::NONE,
+    };
+    emitted(&message, |ip, bytes| {
+        assert_eq!(Message::parse(ip, bytes), Ok(message));
+        let routed = Ipv6Header {
+            hop_limit: 254,
+            ..*ip
+        };
+        assert_eq!(Message::parse(&routed, bytes), Err(Error::Reserved));
+    });
+}
+
+#[test]
+fn neighbour_discovery_with_a_code_or_a_group_as_target_is_refused() {
+    let mut solicitation = [0; 24];
+    solicitation[0] = message_type::NEIGHBOR_SOLICITATION;
+    assert!(Message::parse_unverified(&solicitation).is_ok());
+    solicitation[8] = 0xff;
+    assert_eq!(
+        Message::parse_unverified(&solicitation),
+        Err(Error::Reserved)
+    );
+    solicitation[8] = 0;
+    solicitation[1] = 1;
+    assert_eq!(
+        Message::parse_unverified(&solicitation),
+        Err(Error::Reserved)
+    );
+}
+
+#[test]
+fn an_option_of_length_zero_or_past_the_end_spoils_the_message() {
+    assert_eq!(
+        Options::parse(&[1, 0, 0, 0, 0, 0, 0, 0]),
+        Err(Error::Length)
+    );
+    assert_eq!(
+        Options::parse(&[1, 2, 0, 0, 0, 0, 0, 0]),
+        Err(Error::Truncated)
+    );
+    assert_eq!(Options::parse(&[1]), Err(Error::Truncated));
+}
+
+#[test]
+fn a_known_option_with_an_impossible_length_is_unknown() {
+    let bytes = [5, 2, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let options = Options::parse(&bytes).unwrap();
+    assert_eq!(
+        options.iter().next(),
+        Some(NdOption::Unknown {
+            option_type: 5,
+            body: &bytes[2..],
+        })
+    );
+}
+
+#[test]
+fn a_context_longer_than_64_bits_needs_the_long_option() {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&[34, 2, 64, 0x1f]);
+    let options = Options::parse(&bytes).unwrap();
+    let Some(NdOption::Context(context)) = options.iter().next() else {
+        panic!("not a context");
+    };
+    assert_eq!((context.cid, context.compress), (15, true));
+    bytes[2] = 65;
+    let options = Options::parse(&bytes).unwrap();
+    assert!(matches!(
+        options.iter().next(),
+        Some(NdOption::Unknown { .. })
+    ));
+}
