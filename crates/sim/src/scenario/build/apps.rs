@@ -1,0 +1,310 @@
+//! The apps of a scenario, put on their nodes.
+
+use std::net::Ipv6Addr;
+
+use crate::scenario::check::{Values, unknown};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::model::{
+    AppKind, AppSpec, Role, Scenario, SensorTransport, Target, TargetHost, When,
+};
+
+/// Puts the apps that `values` describe on the nodes of `scenario`.
+pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), ScenarioError> {
+    for name in values.names("apps") {
+        let app = App {
+            values,
+            scenario,
+            path: format!("apps.{name}"),
+        };
+        let spec = AppSpec {
+            name: name.clone(),
+            start: values.duration(&app.key("start")),
+            when: app.when(),
+            kind: app.kind()?,
+        };
+        let nodes = app.nodes(spec.kind.target())?;
+        let several = nodes.len() > 1;
+        for index in nodes {
+            let node = &mut scenario.nodes[index];
+            let mut spec = spec.clone();
+            if several {
+                spec.name = format!("{name}/{}", node.name);
+            }
+            if let AppKind::MqttSensor { topic, .. } = &mut spec.kind {
+                *topic = topic.replace("{node}", &node.name);
+            }
+            node.apps.push(spec);
+        }
+    }
+    check_ports(values, scenario)?;
+    check_ends(values, scenario)
+}
+
+/// One `[apps.NAME]` table.
+struct App<'a, 'f> {
+    values: &'a Values<'f>,
+    scenario: &'a Scenario,
+    path: String,
+}
+
+impl App<'_, '_> {
+    fn key(&self, last: &str) -> String {
+        format!("{}.{last}", self.path)
+    }
+
+    fn when(&self) -> When {
+        match self.values.text(&self.key("when")).as_str() {
+            "run" => When::Run,
+            "up" => When::Up,
+            "never" => When::Never,
+            _ => When::Always,
+        }
+    }
+
+    fn kind(&self) -> Result<AppKind, ScenarioError> {
+        let values = self.values;
+        let kind = values.text(&self.key("type"));
+        Ok(match kind.as_str() {
+            "http-server" => AppKind::HttpServer {
+                port: values
+                    .count(&self.key("port"))
+                    .map_or(80, |port| port as u16),
+                file_bytes: values.bytes(&self.key("file")).unwrap_or_default(),
+            },
+            "bulk-sink" => match values.count(&self.key("port")) {
+                Some(port) => AppKind::BulkSink { port: port as u16 },
+                None => {
+                    let problem = "is missing; allowed: a whole number from 1 to 65535";
+                    return Err(values.error(&self.key("port"), problem));
+                }
+            },
+            "bulk-sender" => AppKind::BulkSender {
+                to: self.target()?,
+                bytes: values.bytes(&self.key("total")),
+                retry: values.duration(&self.key("retry")),
+            },
+            "sensor" => AppKind::Sensor {
+                to: self.target()?,
+                transport: match values.text(&self.key("transport")).as_str() {
+                    "tcp" => SensorTransport::Tcp,
+                    _ => SensorTransport::Udp,
+                },
+                bytes: values.real(&self.key("reading")) as u16,
+                interval: values.duration(&self.key("interval")),
+            },
+            _ => self.mqtt_sensor()?,
+        })
+    }
+
+    fn mqtt_sensor(&self) -> Result<AppKind, ScenarioError> {
+        let values = self.values;
+        let batch: u16 = values.small(&self.key("batch"));
+        let queue: u16 = values.small(&self.key("queue"));
+        if queue < batch {
+            let problem = format!("got {queue}; allowed: at least batch, {batch}");
+            let key = if values.has(&self.key("queue")) {
+                "queue"
+            } else {
+                "batch"
+            };
+            return Err(values.error(&self.key(key), problem));
+        }
+        let topic = values.text(&self.key("topic"));
+        if topic.contains(['#', '+', '\0']) || topic.len() > 64 {
+            let problem =
+                format!("got \"{topic}\"; allowed: up to 64 bytes without the wildcards # and +");
+            return Err(values.error(&self.key("topic"), problem));
+        }
+        Ok(AppKind::MqttSensor {
+            to: self.target()?,
+            topic,
+            qos: values.small(&self.key("qos")),
+            bytes: values.real(&self.key("reading")) as u16,
+            interval: values.duration(&self.key("interval")),
+            batch,
+            queue,
+            keep_alive: values.duration(&self.key("keep_alive")),
+            reconnect: values.duration(&self.key("reconnect")),
+        })
+    }
+
+    /// What `to` says.
+    fn target(&self) -> Result<Target, ScenarioError> {
+        let key = self.key("to");
+        let text = self.values.text(&key);
+        let wrong = || {
+            let allowed =
+                "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535";
+            self.values
+                .error(&key, format!("got \"{text}\"; allowed: {allowed}"))
+        };
+        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or_else(wrong)?;
+        if host == "host" {
+            let addr = self.scenario.border.host;
+            return Ok(Target {
+                host: TargetHost::Outside,
+                addr,
+                port,
+            });
+        }
+        if let Some(addr) = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            let addr: Ipv6Addr = addr.parse().map_err(|_| wrong())?;
+            let addr = addr.into();
+            // An address of the mesh is the node that has it.
+            let node = (0..self.scenario.nodes.len())
+                .find(|index| self.scenario.address(*index) == Some(addr));
+            let host = node.map_or(TargetHost::Outside, TargetHost::Node);
+            return Ok(Target { host, addr, port });
+        }
+        match self.scenario.node(host) {
+            Some(index) => {
+                let addr = self.scenario.address(index).unwrap_or_default();
+                Ok(Target {
+                    host: TargetHost::Node(index),
+                    addr,
+                    port,
+                })
+            }
+            None => {
+                let names = std::iter::once("host");
+                let names = names.chain(self.scenario.nodes.iter().map(|node| node.name.as_str()));
+                let names: Vec<&str> = names.collect();
+                Err(self.values.error(&key, unknown("node", host, &names)))
+            }
+        }
+    }
+
+    /// The nodes that `on` names, in the order of their indices.
+    fn nodes(&self, target: Option<&Target>) -> Result<Vec<usize>, ScenarioError> {
+        let key = self.key("on");
+        let all = || 0..self.scenario.nodes.len();
+        let of_role = |role| all().filter(move |index| self.scenario.nodes[*index].role == role);
+        let texts = self.values.texts(&key);
+        let mut nodes: Vec<usize> = Vec::new();
+        for text in &texts {
+            match text.as_str() {
+                "every node" => nodes.extend(all()),
+                "every router" => nodes.extend(of_role(Role::Router)),
+                "every leaf" => nodes.extend(of_role(Role::Leaf)),
+                "every other node" => {
+                    let far_end = target.map(|target| target.host);
+                    nodes.extend(all().filter(|index| far_end != Some(TargetHost::Node(*index))));
+                }
+                name => match self.scenario.node(name) {
+                    Some(index) => nodes.push(index),
+                    None => {
+                        let names: Vec<&str> = self
+                            .scenario
+                            .nodes
+                            .iter()
+                            .map(|node| node.name.as_str())
+                            .collect();
+                        return Err(self.values.error(&key, unknown("node", name, &names)));
+                    }
+                },
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        if nodes.is_empty() {
+            let problem = format!(
+                "got \"{}\", of which there are none; allowed: at least one node",
+                texts.join("\", \"")
+            );
+            return Err(self.values.error(&key, problem));
+        }
+        if let Some(Target {
+            host: TargetHost::Node(far_end),
+            ..
+        }) = target
+            && nodes.contains(far_end)
+        {
+            let problem = format!(
+                "got {}, which the app sends to; allowed: other nodes, such as \"every other node\"",
+                self.scenario.nodes[*far_end].name
+            );
+            return Err(self.values.error(&key, problem));
+        }
+        Ok(nodes)
+    }
+}
+
+/// The app's table in the file, from its flow's name.
+fn table_of(spec: &AppSpec) -> String {
+    let name = spec.name.split('/').next().unwrap_or(&spec.name);
+    format!("apps.{name}")
+}
+
+fn listens_on(kind: &AppKind) -> Option<u16> {
+    match kind {
+        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } => Some(*port),
+        _ => None,
+    }
+}
+
+/// Refuses two apps that listen on the same port of a node.
+fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for node in &scenario.nodes {
+        let mut taken: Vec<(u16, &AppSpec)> = Vec::new();
+        for app in &node.apps {
+            let Some(port) = listens_on(&app.kind) else {
+                continue;
+            };
+            if let Some((_, other)) = taken.iter().find(|(other, _)| *other == port) {
+                let problem = format!(
+                    "got {port}, on which {} listens on {}; allowed: another port",
+                    other.name, node.name
+                );
+                return Err(values.error(&format!("{}.port", table_of(app)), problem));
+            }
+            taken.push((port, app));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses senders whose data nobody at the far node would take.
+///
+/// TCP needs a listener there. For datagrams the far node counts what
+/// arrives without an app of its own.
+fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for app in scenario.nodes.iter().flat_map(|node| &node.apps) {
+        let over_tcp = matches!(
+            app.kind,
+            AppKind::BulkSender { .. }
+                | AppKind::MqttSensor { .. }
+                | AppKind::Sensor {
+                    transport: SensorTransport::Tcp,
+                    ..
+                }
+        );
+        let Some(Target {
+            host: TargetHost::Node(far),
+            port,
+            ..
+        }) = app.kind.target()
+        else {
+            continue;
+        };
+        let far = &scenario.nodes[*far];
+        let sink =
+            |other: &AppSpec| matches!(other.kind, AppKind::BulkSink { port: p } if p == *port);
+        if over_tcp && !far.apps.iter().any(sink) {
+            let problem = format!(
+                "got port {port} of {}, where no bulk-sink listens; allowed: the port of a \
+                 bulk-sink, or host:port",
+                far.name
+            );
+            return Err(values.error(&format!("{}.to", table_of(app)), problem));
+        }
+    }
+    Ok(())
+}

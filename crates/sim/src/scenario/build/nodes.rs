@@ -1,0 +1,197 @@
+//! The nodes of a scenario and the links between them.
+
+use crate::medium::ListedLink;
+use crate::scenario::check::{Values, unknown};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::model::{NodeSpec, Role};
+use crate::scenario::units::Measure;
+use crate::topology;
+use crate::topology::tree_size;
+
+/// More nodes than this cannot be given short addresses in order, nor be
+/// simulated with joy.
+const MOST_NODES: usize = 10_000;
+
+type Nodes = (Vec<NodeSpec>, Option<Vec<ListedLink>>);
+
+/// The nodes, without their apps, and the listed links.
+pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
+    let kind = values.text("topology.kind");
+    let spacing = values.real("topology.spacing");
+    let mut links = None;
+    let positions = match kind.as_str() {
+        "line" => topology::line(values.small("topology.nodes"), spacing),
+        "grid" => {
+            let columns: usize = values.small("topology.columns");
+            let rows: usize = values.small("topology.rows");
+            check_number(values, "topology.rows", Some(columns * rows))?;
+            topology::grid(columns, rows, spacing)
+        }
+        "tree" => {
+            let depth = values.small("topology.depth");
+            let children = values.small("topology.children");
+            check_number(values, "topology.depth", tree_size(depth, children))?;
+            let tree = topology::tree(depth, children, spacing);
+            let link = |(a, b)| ListedLink {
+                a,
+                b,
+                success_ratio: 1.0,
+            };
+            links = Some(tree.links.into_iter().map(link).collect());
+            tree.positions
+        }
+        _ => return listed_nodes(values, &kind),
+    };
+    let names: Vec<String> = (1..=positions.len())
+        .map(|number| format!("node-{number}"))
+        .collect();
+    for name in values.names("nodes") {
+        if !names.contains(name) {
+            let path = format!("nodes.{name}");
+            return Err(values.error(&path, unknown("node", name, &names)));
+        }
+    }
+    let nodes = names.into_iter().zip(positions);
+    let nodes = nodes
+        .enumerate()
+        .map(|(index, (name, at))| node(values, index, name, at));
+    Ok((checked(values, nodes.collect())?, links))
+}
+
+fn check_number(
+    values: &Values<'_>,
+    key: &str,
+    number: Option<usize>,
+) -> Result<(), ScenarioError> {
+    match number {
+        Some(number) if number <= MOST_NODES => Ok(()),
+        _ => Err(values.error(
+            key,
+            format!("makes too many nodes; allowed: up to {MOST_NODES}"),
+        )),
+    }
+}
+
+/// The nodes of the `[nodes.NAME]` tables.
+fn listed_nodes(values: &Values<'_>, kind: &str) -> Result<Nodes, ScenarioError> {
+    let names = values.names("nodes");
+    if names.is_empty() || names.len() > MOST_NODES {
+        let problem = format!(
+            "got {} [nodes.NAME] tables; allowed with topology.kind = \"{kind}\": from 1 to \
+             {MOST_NODES}",
+            names.len()
+        );
+        return Err(values.error("topology.kind", problem));
+    }
+    let mut nodes = Vec::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        let key = format!("nodes.{name}.position");
+        if kind == "positions" && !values.has(&key) {
+            let problem = "is missing; allowed: two lengths such as [\"10 m\", \"25.5 m\"]";
+            return Err(values.error(&key, problem));
+        }
+        nodes.push(node(values, index, name.clone(), (0.0, 0.0)));
+    }
+    let links = match kind {
+        "links" => Some(listed_links(values, names)?),
+        _ => None,
+    };
+    Ok((checked(values, nodes)?, links))
+}
+
+fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) -> NodeSpec {
+    let key = |last| format!("nodes.{name}.{last}");
+    let short = match values.count(&key("short_address")) {
+        Some(short) => short as u16,
+        None => (index + 1) as u16,
+    };
+    NodeSpec {
+        short,
+        eui64: eui64(short),
+        position_m: values.position(&key("position")).unwrap_or(generated),
+        role: match values.text(&key("role")).as_str() {
+            "border" => Role::Border,
+            "leaf" => Role::Leaf,
+            _ => Role::Router,
+        },
+        connections: 0,
+        apps: Vec::new(),
+        name,
+    }
+}
+
+/// A locally administered EUI-64 that shows the short address.
+fn eui64(short: u16) -> [u8; 8] {
+    let [high, low] = short.to_be_bytes();
+    [0x02, 0x72, 0x70, 0, 0, 0, high, low]
+}
+
+/// Refuses short addresses that occur twice, a second border router and, in
+/// `positions`, nodes in the same place.
+fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, ScenarioError> {
+    let mut by_address: Vec<&NodeSpec> = nodes.iter().collect();
+    by_address.sort_by_key(|node| node.short);
+    for pair in by_address.windows(2) {
+        if let [one, other] = pair
+            && one.short == other.short
+        {
+            let path = format!("nodes.{}.short_address", other.name);
+            let problem = format!(
+                "got {}, which {} has already; allowed: an address of its own",
+                other.short, one.name
+            );
+            return Err(values.error(&path, problem));
+        }
+    }
+    let mut borders = nodes.iter().filter(|node| node.role == Role::Border);
+    if let (Some(first), Some(second)) = (borders.next(), borders.next()) {
+        let path = format!("nodes.{}.role", second.name);
+        let problem = format!(
+            "got a second border router beside {}; allowed: one at most",
+            first.name
+        );
+        return Err(values.error(&path, problem));
+    }
+    Ok(nodes)
+}
+
+fn listed_links(values: &Values<'_>, names: &[String]) -> Result<Vec<ListedLink>, ScenarioError> {
+    const KEY: &str = "topology.links";
+    let mut links: Vec<ListedLink> = Vec::new();
+    for text in values.texts(KEY) {
+        let wrong = || {
+            let allowed = "\"a <-> b\" or \"a <-> b, 90 %\"";
+            values.error(KEY, format!("got \"{text}\"; allowed: {allowed}"))
+        };
+        let (ends, ratio) = match text.split_once(',') {
+            Some((ends, ratio)) => {
+                let ratio = Measure::Share.parse(ratio).ok();
+                let ratio = ratio.filter(|ratio| (0.0..=1.0).contains(ratio));
+                (ends, ratio.ok_or_else(wrong)?)
+            }
+            None => (text.as_str(), 1.0),
+        };
+        let (a, b) = ends.split_once("<->").ok_or_else(wrong)?;
+        let find = |name: &str| {
+            names
+                .iter()
+                .position(|known| known == name)
+                .ok_or_else(|| values.error(KEY, unknown("node", name, names)))
+        };
+        let (a, b) = (find(a.trim())?, find(b.trim())?);
+        if a == b
+            || links
+                .iter()
+                .any(|link| (link.a, link.b) == (a.min(b), a.max(b)))
+        {
+            let allowed = "each pair of different nodes once";
+            return Err(values.error(KEY, format!("got \"{text}\"; allowed: {allowed}")));
+        }
+        links.push(ListedLink {
+            a: a.min(b),
+            b: a.max(b),
+            success_ratio: ratio,
+        });
+    }
+    Ok(links)
+}

@@ -1,0 +1,32 @@
+//! The scenarios of the repository's `scenarios/` folder, built into the
+//! program so that it finds them from wherever it is started.
+
+/// A scenario that is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name: the file's without `.toml`.
+    pub name: &'static str,
+    /// The file's content.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// All of them, in the order in which one would try them.
+pub const BUILT_IN: &[BuiltIn] = built_in![
+    "pair",
+    "line-1",
+    "line-2",
+    "line-3",
+    "line-4",
+    "office",
+    "grid-30",
+    "grid-1000",
+];

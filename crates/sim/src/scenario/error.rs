@@ -1,0 +1,64 @@
+//! What is wrong with a scenario, and where.
+
+use std::fmt;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// This line of the file, from 1.
+    Line(usize),
+    /// An override, as the user wrote it: `a.b.c=value`.
+    Set(String),
+}
+
+/// A scenario that cannot be used, with what is wrong and what is allowed.
+///
+/// Its text is one line: `file:line: key: what is wrong; what is allowed`, or
+/// `--set key=value: …` if an override is to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    place: String,
+    key: String,
+    problem: String,
+}
+
+impl ScenarioError {
+    /// The file as such: it cannot be read, or it is not TOML.
+    pub(crate) fn file(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        ScenarioError {
+            place: place.into(),
+            key: String::new(),
+            problem: problem.into(),
+        }
+    }
+
+    /// The value of `key`, which came from `origin`.
+    pub(crate) fn at(file: &str, origin: &Origin, key: &str, problem: impl Into<String>) -> Self {
+        let place = match origin {
+            Origin::Line(line) => format!("{file}:{line}"),
+            Origin::Set(text) => format!("--set {text}"),
+        };
+        ScenarioError {
+            place,
+            key: key.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    /// The dotted path of the key that is to blame; empty if there is none.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() {
+            write!(f, "{}: {}", self.place, self.problem)
+        } else {
+            write!(f, "{}: {}: {}", self.place, self.key, self.problem)
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}

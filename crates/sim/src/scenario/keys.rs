@@ -1,0 +1,318 @@
+//! Every key that a scenario may hold: the one list behind the parser, its
+//! messages and the reference in `docs/scenario.md`.
+
+use super::schema::Kind::{self, *};
+use super::schema::Presence::{self, *};
+use super::schema::{Key, Value};
+use super::units::Measure;
+
+const US_PER_S: f64 = 1e6;
+const DAY_US: f64 = 86_400.0 * US_PER_S;
+
+const fn time(min_us: f64, max_us: f64) -> Kind {
+    Quantity {
+        measure: Measure::Time,
+        min: min_us,
+        max: max_us,
+    }
+}
+
+const fn length(min_m: f64, max_m: f64) -> Kind {
+    Quantity {
+        measure: Measure::Length,
+        min: min_m,
+        max: max_m,
+    }
+}
+
+const fn size(min: f64, max: f64) -> Kind {
+    Quantity {
+        measure: Measure::Size,
+        min,
+        max,
+    }
+}
+
+const fn dbm(min: f64, max: f64) -> Kind {
+    Quantity {
+        measure: Measure::Power,
+        min,
+        max,
+    }
+}
+
+const fn db(min: f64, max: f64) -> Kind {
+    Quantity {
+        measure: Measure::Gain,
+        min,
+        max,
+    }
+}
+
+const SHARE: Kind = Quantity {
+    measure: Measure::Share,
+    min: 0.0,
+    max: 1.0,
+};
+const PORT: Kind = Count {
+    min: 1,
+    max: 65_535,
+};
+
+type Only = Option<(&'static str, &'static [&'static str])>;
+
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    presence: Presence,
+    only: Only,
+    doc: &'static str,
+) -> Key {
+    Key {
+        path,
+        kind,
+        presence,
+        only,
+        doc,
+    }
+}
+
+const GENERATED: Only = Some(("kind", &["grid", "line", "tree"]));
+const GRID: Only = Some(("kind", &["grid"]));
+const TREE: Only = Some(("kind", &["tree"]));
+const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
+const SINR: Only = Some(("model", &["sinr"]));
+const SENDERS: Only = Some(("type", &["bulk-sender", "sensor", "mqtt-sensor"]));
+const SERVERS: Only = Some(("type", &["http-server", "bulk-sink"]));
+const BULK: Only = Some(("type", &["bulk-sender"]));
+const HTTP: Only = Some(("type", &["http-server"]));
+const SENSOR: Only = Some(("type", &["sensor"]));
+const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
+const MQTT: Only = Some(("type", &["mqtt-sensor"]));
+const FRAMES: Only = Some(("type", &["drop-frames", "duplicate-frames"]));
+const LOSSES: Only = Some((
+    "type",
+    &[
+        "drop-frames",
+        "duplicate-frames",
+        "drop-packets",
+        "duplicate-packets",
+    ],
+));
+
+/// All keys, table by table.
+#[rustfmt::skip]
+pub(crate) const KEYS: &[Key] = &[
+    key("name", Name, Optional("the file's name without `.toml`"), None,
+        "Name of the scenario in results."),
+    key("duration", time(1_000.0, 1000.0 * DAY_US), Default("60 s"), None,
+        "Virtual time that `redpoll run` simulates; `redpoll up` runs until it is stopped."),
+    key("seed", Count { min: 0, max: 1 << 53 }, Default("1"), None,
+        "Seed of every random number; the same seed gives the same run, byte for byte."),
+
+    key("topology.kind", Choice(&["grid", "line", "tree", "positions", "links"]), Required, None,
+        "How the nodes stand. `grid`, `line` and `tree` make nodes called `node-1`, `node-2`, …; with `positions` and `links` the nodes are the `[nodes.NAME]` tables, in their order."),
+    key("topology.nodes", Count { min: 1, max: 10_000 }, Required, Some(("kind", &["line"])),
+        "Number of nodes in the line."),
+    key("topology.columns", Count { min: 1, max: 1_000 }, Required, GRID,
+        "Nodes along the first axis; numbering runs along it."),
+    key("topology.rows", Count { min: 1, max: 1_000 }, Required, GRID,
+        "Nodes along the second axis."),
+    key("topology.depth", Count { min: 1, max: 12 }, Required, TREE,
+        "Hops from the root, `node-1`, to the farthest nodes."),
+    key("topology.children", Count { min: 1, max: 8 }, Required, TREE,
+        "Children of every node that has any. The links of a tree are those between parents and children, whatever the medium's ranges."),
+    key("topology.spacing", length(0.01, 1e5), Required, GENERATED,
+        "Distance between neighbours; in a tree, between generations."),
+    key("topology.links", Links, Required, Some(("kind", &["links"])),
+        "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other."),
+
+    key("medium.model", Choice(&["unit-disk", "sinr"]), Default("unit-disk"), None,
+        "How radio waves travel: sharp ranges as in Cooja's UDGM, or log-distance path loss with signal to interference and noise ratio and capture."),
+    key("medium.transmission_range", length(0.01, 1e5), Default("50 m"), UNIT_DISK,
+        "How far a frame can be received."),
+    key("medium.interference_range", length(0.01, 1e5), Default("100 m"), UNIT_DISK,
+        "How far a transmission destroys other receptions; at least the transmission range."),
+    key("medium.carrier_sense_range", length(0.01, 1e5), Default("100 m"), UNIT_DISK,
+        "How far a transmission makes the channel busy for a clear channel assessment."),
+    key("medium.success_ratio_tx", SHARE, Default("100 %"), UNIT_DISK,
+        "Share of transmissions that leave the antenna at all."),
+    key("medium.success_ratio_rx", SHARE, Default("100 %"), UNIT_DISK,
+        "Share of undisturbed frames received at the edge of the transmission range; it rises to 100 % with the square of the distance."),
+    key("medium.tx_power", dbm(-60.0, 30.0), Default("0 dBm"), SINR,
+        "Power that leaves every antenna."),
+    key("medium.reference_loss", db(0.0, 120.0), Default("40.2 dB"), SINR,
+        "Path loss at 1 m; 40.2 dB is free space at 2.45 GHz."),
+    key("medium.path_loss_exponent", Number { min: 1.0, max: 8.0 }, Default("3"), SINR,
+        "2 in free space, 3 to 4 indoors; a pure number."),
+    key("medium.shadowing_sigma", db(0.0, 30.0), Default("0 dB"), SINR,
+        "Standard deviation of the shadowing: one value a pair of nodes, drawn from the seed."),
+    key("medium.noise_floor", dbm(-140.0, 0.0), Default("-100 dBm"), SINR,
+        "Noise in the channel."),
+    key("medium.sensitivity", dbm(-140.0, 0.0), Default("-95 dBm"), SINR,
+        "Below this power a frame is not noticed."),
+    key("medium.capture", db(0.0, 60.0), Default("3 dB"), SINR,
+        "By how much a later frame must exceed all else for a receiver to turn to it."),
+    key("medium.cca_threshold", dbm(-140.0, 0.0), Default("-77 dBm"), SINR,
+        "From this power on the channel counts as busy."),
+
+    key("radio.model", Choice(&["at86rf233", "cc2420", "ideal"]), Default("at86rf233"), None,
+        "The radio chip of every node: AT86RF233 has a single frame buffer behind an SPI bus, CC2420 a buffer for each direction, `ideal` knows only CSMA and air time."),
+    key("radio.spi_time_per_byte", time(0.0, 1_000.0), Optional("the model's own figure, 7560 ns for both chips and 0 for `ideal`"), None,
+        "Time to move one byte between processor and radio; finer than a microsecond as `\"7560 ns\"`."),
+
+    key("mac.pan_id", Count { min: 0, max: 0xfffe }, Default("29296"), None,
+        "PAN identifier; the default is 0x7270."),
+    key("mac.max_frame_retries", Count { min: 0, max: 100 }, Default("10"), None,
+        "Link retries after the first transmission of a frame (macMaxFrameRetries; the standard's default is 3)."),
+    key("mac.min_be", Count { min: 0, max: 8 }, Default("3"), None,
+        "macMinBE: the first backoff is drawn from 2^BE - 1 periods of 320 us."),
+    key("mac.max_be", Count { min: 0, max: 8 }, Default("5"), None,
+        "macMaxBE; at least `mac.min_be`."),
+    key("mac.max_csma_backoffs", Count { min: 0, max: 20 }, Default("4"), None,
+        "macMaxCSMABackoffs: busy channels in a row before an attempt counts as failed."),
+    key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,
+        "d: after a failed attempt wait a random time from 0 to d, in addition to CSMA, before the next."),
+
+    key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
+        "How long a datagram may wait for its next fragment."),
+    key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,
+        "Datagrams that a node can hold: those it reassembles, forwards, or sends other than by TCP."),
+    key("lowpan.slot_size", size(128.0, 2_047.0), Default("1280 B"), None,
+        "Largest IPv6 packet that a slot takes; below 1280 B a node is no full IPv6 node."),
+
+    key("tcp.mss", Mss, Default("5 frames"), None,
+        "Payload of a full segment: as much as surely fits into so many frames, or so many bytes (options not counted)."),
+    key("tcp.send_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
+        "Send buffer of a connection."),
+    key("tcp.receive_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
+        "Receive buffer of a connection, which is its largest window."),
+    key("tcp.connections", Count { min: 1, max: 256 }, Optional("4, and on a node that others send to, one for each of them and 2"), None,
+        "Connections that every node has memory for."),
+    key("tcp.nagle", Bool, Default("true"), None,
+        "Nagle's algorithm."),
+    key("tcp.timestamps", Bool, Default("true"), None,
+        "Offer the timestamps option (RFC 7323)."),
+    key("tcp.delayed_ack", time(0.0, 0.5 * US_PER_S), Default("100 ms"), None,
+        "How long an acknowledgment may wait; 0 ms sends each at once."),
+    key("tcp.ack_every", Count { min: 1, max: 16 }, Default("2"), None,
+        "Full segments after which an acknowledgment waits no longer."),
+    key("tcp.initial_rto", time(10_000.0, 60.0 * US_PER_S), Default("1 s"), None,
+        "Retransmission timeout before the first round-trip sample."),
+    key("tcp.min_rto", time(10_000.0, 60.0 * US_PER_S), Default("1 s"), None,
+        "Lower bound of the retransmission timeout."),
+    key("tcp.max_rto", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("60 s"), None,
+        "Upper bound of the retransmission timeout; at least `tcp.min_rto`."),
+    key("tcp.max_retries", Count { min: 0, max: 100 }, Default("12"), None,
+        "Retransmissions of one segment before the connection fails."),
+    key("tcp.syn_retries", Count { min: 0, max: 100 }, Default("6"), None,
+        "Retransmissions of a SYN before the attempt fails."),
+    key("tcp.keepalive_idle", QuantityOr { measure: Measure::Time, min: US_PER_S, max: DAY_US, word: "off" }, Default("off"), None,
+        "Silence before the first keepalive probe."),
+    key("tcp.keepalive_interval", time(US_PER_S, DAY_US), Default("75 s"), None,
+        "Time between keepalive probes."),
+    key("tcp.keepalive_count", Count { min: 1, max: 100 }, Default("9"), None,
+        "Unanswered keepalive probes before the connection fails."),
+    key("tcp.time_wait", time(0.0, 240.0 * US_PER_S), Default("10 s"), None,
+        "How long TIME-WAIT lasts (twice the maximum segment lifetime)."),
+
+    key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
+        "The mesh's prefix; it is compressed away inside the mesh."),
+    key("border.host", Address, Default("fd72:6564:706f::1"), None,
+        "Address of the host behind the border router under `redpoll up`; `host` in an app's `to`. Not within `border.prefix`."),
+
+    key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
+        "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
+    key("nodes.*.position", Position, Optional("required with `topology.kind = \"positions\"`, else as generated; with `links` it has no effect on the medium"), None,
+        "Where the node stands."),
+    key("nodes.*.short_address", Count { min: 1, max: 0xfffd }, Optional("the node's number in the order of the nodes"), None,
+        "Its IEEE 802.15.4 short address, from which its IPv6 address is made."),
+
+    key("apps.*.type", Choice(&["http-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor"]), Required, None,
+        "What the app does."),
+    key("apps.*.on", Nodes, Required, None,
+        "The node or nodes that it runs on."),
+    key("apps.*.when", Choice(&["always", "run", "up", "never"]), Default("always"), None,
+        "Under which command it runs. An app that sends to the host or beyond has a peer only under `redpoll up` and is left out by `redpoll run`."),
+    key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
+        "When it starts, from the beginning of the run."),
+    key("apps.*.port", PORT, Optional("80 for http-server; required for bulk-sink"), SERVERS,
+        "Port that it listens on."),
+    key("apps.*.to", Target, Required, SENDERS,
+        "Where it sends to: a node's name, `host`, or an IPv6 address in brackets, and a port."),
+    key("apps.*.total", QuantityOr { measure: Measure::Size, min: 1.0, max: 1e12, word: "until the end" }, Default("until the end"), BULK,
+        "How much it sends before it closes the connection."),
+    key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), BULK,
+        "Pause before it connects again when the connection was refused or failed."),
+    key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), HTTP,
+        "Size of the page `/file`, whose content is what `seq -f %07.0f 0 N` prints."),
+    key("apps.*.transport", Choice(&["udp", "tcp"]), Default("udp"), SENSOR,
+        "A datagram a reading, or one connection for all."),
+    key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,
+        "Size of a reading."),
+    key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), SENSORS,
+        "Time between readings; the first comes at a random moment of the first interval."),
+    key("apps.*.topic", Text, Default("redpoll/{node}"), MQTT,
+        "MQTT topic; `{node}` stands for the node's name."),
+    key("apps.*.qos", Count { min: 0, max: 1 }, Default("1"), MQTT,
+        "MQTT quality of service: 0 at most once, 1 at least once."),
+    key("apps.*.batch", Count { min: 1, max: 64 }, Default("8"), MQTT,
+        "Readings that are collected and then sent together."),
+    key("apps.*.queue", Count { min: 1, max: 1_024 }, Default("64"), MQTT,
+        "Readings that wait at most; at least `batch`. Further ones are counted and dropped."),
+    key("apps.*.keep_alive", time(0.0, 65_535.0 * US_PER_S), Default("60 s"), MQTT,
+        "MQTT keep alive; 0 s is none."),
+    key("apps.*.reconnect", time(100_000.0, DAY_US), Default("3 s"), MQTT,
+        "Pause before it connects again."),
+
+    key("faults.*.type", Choice(&["drop-frames", "duplicate-frames", "drop-packets", "duplicate-packets", "node-off"]), Required, None,
+        "What goes wrong. Frames are those on the air, packets those between border router and host; `node-off` switches a node's radio off."),
+    key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
+        "When it begins."),
+    key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), None,
+        "When it is over; after `from`."),
+    key("faults.*.share", SHARE, Default("100 %"), LOSSES,
+        "Share of the frames or packets that it meets."),
+    key("faults.*.sender", Name, Optional("any node"), FRAMES,
+        "Only frames from this node."),
+    key("faults.*.receiver", Name, Optional("any node"), FRAMES,
+        "Only frames at this node; others still hear them."),
+    key("faults.*.frames", Choice(&["any", "data", "ack"]), Default("any"), Some(("type", &["drop-frames"])),
+        "All frames, all but link acknowledgments, or only those."),
+    key("faults.*.node", Name, Required, Some(("type", &["node-off"])),
+        "The node that is switched off."),
+];
+
+/// The key of `path`.
+pub(crate) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.matches(path))
+}
+
+/// The keys that may stand directly in the table `path` (empty for the whole
+/// document), by their last step; tables are among them.
+pub(crate) fn children(path: &str) -> Vec<&'static str> {
+    let depth = if path.is_empty() {
+        0
+    } else {
+        path.split('.').count()
+    };
+    let mut names: Vec<&'static str> = Vec::new();
+    for key in KEYS
+        .iter()
+        .filter(|key| path.is_empty() || key.is_below(path))
+    {
+        match key.path.split('.').nth(depth) {
+            Some(step) if step != "*" && !names.contains(&step) => names.push(step),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The value of a key's default.
+pub(crate) fn default_of(key: &Key) -> Option<Value> {
+    match key.presence {
+        Default(text) => key.kind.read_default(text).ok(),
+        Required | Optional(_) => None,
+    }
+}

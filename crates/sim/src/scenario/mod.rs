@@ -1,0 +1,102 @@
+//! Scenarios: TOML files that describe a mesh, its conditions and its traffic.
+//!
+//! The keys are listed once, in `keys.rs`; from that list come the check, the
+//! messages, the defaults and the reference in `docs/scenario.md`. Loading
+//! goes through four steps, a file each: `tree` reads TOML and applies
+//! overrides, `check` holds every key and value against the list, `build`
+//! resolves names and makes the plain data in `model`.
+
+mod build;
+mod builtin;
+mod check;
+mod error;
+mod keys;
+mod model;
+mod reference;
+mod schema;
+mod tree;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use builtin::{BUILT_IN, BuiltIn};
+pub use error::ScenarioError;
+pub use model::{
+    AppKind, AppSpec, BorderParams, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, Role,
+    Scenario, SensorTransport, Target, TargetHost, TcpParams, When, global_address,
+};
+pub use reference::reference;
+
+pub use crate::medium::ListedLink;
+
+impl Scenario {
+    /// Loads the scenario at `path`, or the built-in one of that name if there
+    /// is no such file, with `overrides` of keys by dotted path.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in which line of which file or in which override, and
+    /// what is allowed there.
+    pub fn load(path: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+        let file = Path::new(path);
+        let built_in = BUILT_IN.iter().find(|scenario| scenario.name == path);
+        match (std::fs::read_to_string(file), built_in) {
+            (Ok(text), _) => Scenario::parse(path, &text, overrides),
+            (Err(_), Some(built_in)) if !file.is_file() => {
+                Scenario::parse(path, built_in.text, overrides)
+            }
+            (Err(error), _) => Err(ScenarioError::file(path, unreadable(path, &error))),
+        }
+    }
+
+    /// Reads `text`, the content of `file`, with `overrides`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Scenario::load`].
+    pub fn parse(
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Scenario, ScenarioError> {
+        let mut root = tree::parse(file, text)?;
+        for (key, value) in overrides {
+            tree::set(&mut root, key, value)?;
+        }
+        let values = check::Values::check(file, &root)?;
+        let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
+        build::build(&values, stem.unwrap_or("scenario"))
+    }
+
+    /// Leaves the apps that `keep` approves of and returns the names of the
+    /// others.
+    pub fn retain_apps(&mut self, keep: impl Fn(&AppSpec) -> bool) -> Vec<String> {
+        let mut left_out = Vec::new();
+        for node in &mut self.nodes {
+            node.apps.retain(|app| {
+                let kept = keep(app);
+                if !kept {
+                    left_out.push(app.name.clone());
+                }
+                kept
+            });
+        }
+        left_out
+    }
+}
+
+fn unreadable(path: &str, error: &std::io::Error) -> String {
+    let names: Vec<&str> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
+    let plain = !path.contains(['/', '.']);
+    if plain && error.kind() == std::io::ErrorKind::NotFound {
+        return check::unknown("scenario", path, &names);
+    }
+    let hint = format!(
+        "allowed: a TOML file, or a built-in scenario: {}",
+        names.join(", ")
+    );
+    format!("cannot be read ({error}); {hint}")
+}

@@ -1,0 +1,375 @@
+//! What a scenario says, checked and resolved: plain data for the simulator
+//! and for `redpoll up`. How it is written in TOML is the business of
+//! the modules beside this one and documented in `docs/scenario.md`.
+
+use redpoll_base::{Addr, Duration};
+
+use crate::medium::ListedLink;
+use crate::{fault, medium, radio};
+
+/// A mesh, its radio conditions, its traffic and how long to run it.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name, as in results; the file's stem unless `name` is set.
+    pub name: String,
+    /// Virtual time to simulate; `redpoll up` ignores it.
+    pub duration: Duration,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// How radio waves travel.
+    pub medium: medium::Config,
+    /// The radio chip, the same in every node.
+    pub radio: radio::Config,
+    /// IEEE 802.15.4 MAC parameters.
+    pub mac: MacParams,
+    /// 6LoWPAN parameters.
+    pub lowpan: LowpanParams,
+    /// Transport parameters.
+    pub tcp: TcpParams,
+    /// Where the mesh meets the rest of the world.
+    pub border: BorderParams,
+    /// The nodes, in the order of their short addresses.
+    pub nodes: Vec<NodeSpec>,
+    /// The links of a topology of kind `links`; `None` where positions and
+    /// the medium decide who hears whom.
+    pub links: Option<Vec<ListedLink>>,
+    /// What is to go wrong, and when.
+    pub faults: Vec<fault::Spec>,
+}
+
+/// IEEE 802.15.4 MAC parameters, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MacParams {
+    /// PAN identifier.
+    pub pan_id: u16,
+    /// Retries after the first transmission (macMaxFrameRetries).
+    pub max_frame_retries: u8,
+    /// macMinBE.
+    pub min_be: u8,
+    /// macMaxBE.
+    pub max_be: u8,
+    /// macMaxCSMABackoffs.
+    pub max_csma_backoffs: u8,
+    /// d: after a failed transmission wait a time drawn evenly from zero to
+    /// this, in addition to the next CSMA backoff.
+    pub link_retry_delay: Duration,
+}
+
+/// 6LoWPAN parameters, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LowpanParams {
+    /// How long an incomplete datagram may wait for its next fragment.
+    pub reassembly_timeout: Duration,
+    /// Datagram slots: reassembly, forwarding and local packets share them.
+    pub slots: u8,
+    /// Bytes of one datagram slot.
+    pub slot_bytes: u16,
+}
+
+/// How large a full segment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mss {
+    /// As much payload as surely fits into this many full frames.
+    Frames(u8),
+    /// So many bytes of payload.
+    Bytes(u16),
+}
+
+/// Transport parameters, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpParams {
+    /// Payload of a full segment.
+    pub mss: Mss,
+    /// Bytes of the send buffer of a connection.
+    pub send_buffer: u32,
+    /// Bytes of the receive buffer of a connection: its largest window.
+    pub receive_buffer: u32,
+    /// Nagle's algorithm (RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// The timestamps option (RFC 7323).
+    pub timestamps: bool,
+    /// How long an acknowledgment may wait (RFC 9293 §3.8.6.3); zero sends
+    /// every one at once.
+    pub delayed_ack: Duration,
+    /// An acknowledgment at the latest at every so many full segments.
+    pub ack_every: u8,
+    /// RTO before the first sample (RFC 6298 §2.1).
+    pub initial_rto: Duration,
+    /// Lower bound of the RTO (RFC 6298 §2.4).
+    pub min_rto: Duration,
+    /// Upper bound of the RTO (RFC 6298 §2.5).
+    pub max_rto: Duration,
+    /// Retransmissions of one segment before the connection fails.
+    pub max_retries: u8,
+    /// Retransmissions of a SYN before the attempt fails.
+    pub syn_retries: u8,
+    /// Keepalive probes; `None` is off.
+    pub keepalive: Option<Keepalive>,
+    /// How long TIME-WAIT lasts (twice the MSL).
+    pub time_wait: Duration,
+}
+
+/// Keepalive probes (RFC 9293 §3.8.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keepalive {
+    /// Silence before the first probe.
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Unanswered probes before the connection fails.
+    pub count: u8,
+}
+
+/// Bytes of the TCP header without options.
+const TCP_HEADER: u16 = 20;
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMPS: u16 = 12;
+
+impl TcpParams {
+    /// Payload bytes of a full segment.
+    ///
+    /// For [`Mss::Frames`] it is what fits in every case: frames of 116 bytes
+    /// behind a 9-byte MAC header, fragment headers of 4 and 5 bytes, offsets
+    /// in multiples of 8 bytes (RFC 4944 §5.3), and a compressed IPv6 header
+    /// of at most 28 bytes.
+    pub fn payload_bytes(&self) -> u16 {
+        const ONE_FRAME: u16 = 116 - 28;
+        const FIRST: u16 = (116 - 4 - 28) / 8 * 8;
+        const MIDDLE: u16 = (116 - 5) / 8 * 8;
+        const LAST: u16 = 116 - 5;
+        let options = if self.timestamps { TIMESTAMPS } else { 0 };
+        let packet = match self.mss {
+            Mss::Bytes(bytes) => return bytes,
+            Mss::Frames(0 | 1) => ONE_FRAME,
+            Mss::Frames(n) => FIRST + MIDDLE * (u16::from(n) - 2) + LAST,
+        };
+        packet - TCP_HEADER - options
+    }
+
+    /// The value of the MSS option: payload and options, without the fixed
+    /// header (RFC 6691 §2), so that a full segment carries
+    /// [`payload_bytes`](Self::payload_bytes).
+    pub fn announced_mss(&self) -> u16 {
+        let options = if self.timestamps { TIMESTAMPS } else { 0 };
+        self.payload_bytes().saturating_add(options)
+    }
+}
+
+/// Where the mesh meets the rest of the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BorderParams {
+    /// The mesh's /64 prefix; 6LoWPAN context 0.
+    pub prefix: Addr,
+    /// The address of the host behind the border router: what `host` means in
+    /// an app's `to`.
+    pub host: Addr,
+}
+
+/// What a node is to the mesh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Joins the mesh to the host, and forwards.
+    Border,
+    /// Forwards for others.
+    Router,
+    /// Does not forward.
+    Leaf,
+}
+
+impl Role {
+    /// The word for it in a scenario.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::Border => "border",
+            Role::Router => "router",
+            Role::Leaf => "leaf",
+        }
+    }
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodeSpec {
+    /// Unique name, as in results.
+    pub name: String,
+    /// Short address, 1 to 0xfffd.
+    pub short: u16,
+    /// Extended address, big-endian as it is printed.
+    pub eui64: [u8; 8],
+    /// Where it stands, in metres.
+    pub position_m: (f64, f64),
+    /// What it is to the mesh.
+    pub role: Role,
+    /// Connections that it has memory for.
+    pub connections: u16,
+    /// What runs on it.
+    pub apps: Vec<AppSpec>,
+}
+
+/// An application on a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AppSpec {
+    /// The name of its flow in results: the app's name in the scenario, and
+    /// if it runs on several nodes, a slash and the node's name.
+    pub name: String,
+    /// When it starts, after the beginning of the run.
+    pub start: Duration,
+    /// Under which commands it runs.
+    pub when: When,
+    /// What it does.
+    pub kind: AppKind,
+}
+
+/// Under which commands an app runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// `redpoll run` and `redpoll up`.
+    Always,
+    /// Only in virtual time.
+    Run,
+    /// Only in real time, with a host.
+    Up,
+    /// Not at all: switched on with `--set apps.NAME.when=always`.
+    Never,
+}
+
+/// What an application does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AppKind {
+    /// Serves a page at `/` and a file at `/file` over HTTP/1.1.
+    HttpServer {
+        /// TCP port to listen on.
+        port: u16,
+        /// Bytes of `/file`.
+        file_bytes: u64,
+    },
+    /// Connects and sends as fast as TCP lets it.
+    BulkSender {
+        /// Where to.
+        to: Target,
+        /// How much, then it closes; `None` sends until the run ends.
+        bytes: Option<u64>,
+        /// Pause before another attempt when the connection could not be
+        /// opened or failed.
+        retry: Duration,
+    },
+    /// Accepts connections and reads as fast as it can.
+    BulkSink {
+        /// TCP port to listen on.
+        port: u16,
+    },
+    /// Sends a reading at every interval.
+    Sensor {
+        /// Where to.
+        to: Target,
+        /// UDP datagrams or one TCP connection.
+        transport: SensorTransport,
+        /// Bytes of a reading.
+        bytes: u16,
+        /// Time between readings.
+        interval: Duration,
+    },
+    /// Publishes readings to an MQTT 3.1.1 broker, in batches.
+    MqttSensor {
+        /// The broker.
+        to: Target,
+        /// Topic; `{node}` stands for the node's name.
+        topic: String,
+        /// Quality of service, 0 or 1.
+        qos: u8,
+        /// Bytes of a reading.
+        bytes: u16,
+        /// Time between readings.
+        interval: Duration,
+        /// Readings sent together.
+        batch: u16,
+        /// Readings that wait at most; further ones are counted and dropped.
+        queue: u16,
+        /// MQTT keep alive; zero is off.
+        keep_alive: Duration,
+        /// Pause before connecting again.
+        reconnect: Duration,
+    },
+}
+
+/// What carries a sensor's readings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SensorTransport {
+    /// One datagram a reading.
+    Udp,
+    /// One connection for all.
+    Tcp,
+}
+
+/// Where an app sends to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// What stands at the far end.
+    pub host: TargetHost,
+    /// Its address.
+    pub addr: Addr,
+    /// Its port.
+    pub port: u16,
+}
+
+/// What stands at the far end of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TargetHost {
+    /// A node: index into [`Scenario::nodes`].
+    Node(usize),
+    /// The host behind the border router, or an address beyond it.
+    Outside,
+}
+
+impl AppKind {
+    /// Where the app sends to, if it sends on its own account.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            AppKind::BulkSender { to, .. }
+            | AppKind::Sensor { to, .. }
+            | AppKind::MqttSensor { to, .. } => Some(to),
+            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => None,
+        }
+    }
+
+    /// The word for it in a scenario.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            AppKind::HttpServer { .. } => "http-server",
+            AppKind::BulkSender { .. } => "bulk-sender",
+            AppKind::BulkSink { .. } => "bulk-sink",
+            AppKind::Sensor { .. } => "sensor",
+            AppKind::MqttSensor { .. } => "mqtt-sensor",
+        }
+    }
+}
+
+impl Scenario {
+    /// The global address of node `index`: the prefix and the interface
+    /// identifier made of its short address (RFC 4944 §6).
+    pub fn address(&self, index: usize) -> Option<Addr> {
+        self.nodes
+            .get(index)
+            .map(|node| global_address(&self.border.prefix, node.short))
+    }
+
+    /// The index of the node called `name`.
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// The border router, if the scenario has one.
+    pub fn border_router(&self) -> Option<usize> {
+        self.nodes.iter().position(|node| node.role == Role::Border)
+    }
+}
+
+/// `prefix` (its first 64 bits) with the interface identifier
+/// `0000:00ff:fe00:SSSS` of a short address (RFC 4944 §6, RFC 6282 §3.2.2).
+pub fn global_address(prefix: &Addr, short: u16) -> Addr {
+    let [high, low] = short.to_be_bytes();
+    let [p0, p1, p2, p3, p4, p5, p6, p7, ..] = prefix.0;
+    Addr([
+        p0, p1, p2, p3, p4, p5, p6, p7, 0, 0, 0, 0xff, 0xfe, 0, high, low,
+    ])
+}

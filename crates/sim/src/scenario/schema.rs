@@ -1,0 +1,303 @@
+//! What a key of a scenario may hold, and the check that a value does.
+
+use redpoll_base::Addr;
+
+use super::tree::Raw;
+use super::units::{Measure, Unfit};
+
+/// One key that a scenario may hold.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Dotted path; a `*` step stands for a name that the scenario chooses.
+    pub path: &'static str,
+    pub kind: Kind,
+    pub presence: Presence,
+    /// Where the key is allowed only beside certain values of another key of
+    /// the same table: that key's last step, and the values.
+    pub only: Option<(&'static str, &'static [&'static str])>,
+    /// What it means, in one sentence or two.
+    pub doc: &'static str,
+}
+
+/// Whether a key must be there, and what holds if it is not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Presence {
+    Required,
+    /// A value, as one would write it.
+    Default(&'static str),
+    /// No value; the text says what then holds.
+    Optional(&'static str),
+}
+
+/// What a key may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// A word of letters, digits, `-` and `_`.
+    Name,
+    /// Any text.
+    Text,
+    Bool,
+    Choice(&'static [&'static str]),
+    /// A whole number without a unit.
+    Count {
+        min: u64,
+        max: u64,
+    },
+    /// A number without a unit.
+    Number {
+        min: f64,
+        max: f64,
+    },
+    /// A number with a unit; limits in the measure's base unit.
+    Quantity {
+        measure: Measure,
+        min: f64,
+        max: f64,
+    },
+    /// A quantity or one word.
+    QuantityOr {
+        measure: Measure,
+        min: f64,
+        max: f64,
+        word: &'static str,
+    },
+    /// An IPv6 prefix of 64 bits.
+    Prefix,
+    /// An IPv6 address.
+    Address,
+    /// Two lengths.
+    Position,
+    /// `node:port`, `host:port` or `[address]:port`.
+    Target,
+    /// One node, a list of them, or `every …`.
+    Nodes,
+    /// A list of `a <-> b` or `a <-> b, 90 %`.
+    Links,
+    /// `5 frames` or `462 B`.
+    Mss,
+}
+
+/// A value that fits its kind.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Texts(Vec<String>),
+    Bool(bool),
+    Count(u64),
+    /// In the measure's base unit.
+    Number(f64),
+    /// The word of [`Kind::QuantityOr`].
+    Word,
+    Address(Addr),
+    Position(f64, f64),
+    Frames(u8),
+}
+
+impl Kind {
+    /// What is allowed, as a message and the documentation say it.
+    pub(crate) fn allowed(&self) -> String {
+        match self {
+            Kind::Name => "a word of letters, digits, - and _".to_owned(),
+            Kind::Text => "a text".to_owned(),
+            Kind::Bool => "true, false".to_owned(),
+            Kind::Choice(words) => words.join(", "),
+            Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Number { min, max } => format!("a number from {min} to {max}"),
+            Kind::Quantity { measure, min, max } => range(*measure, *min, *max),
+            Kind::QuantityOr {
+                measure,
+                min,
+                max,
+                word,
+            } => {
+                format!("{}, or \"{word}\"", range(*measure, *min, *max))
+            }
+            Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
+            Kind::Address => "an IPv6 address such as \"fd00::1\"".to_owned(),
+            Kind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
+            Kind::Target => {
+                "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
+                    .to_owned()
+            }
+            Kind::Nodes => "a node's name, a list of names, or \"every node\", \"every router\", \
+                            \"every leaf\", \"every other node\" (all but the one it sends to)"
+                .to_owned(),
+            Kind::Links => {
+                "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()
+            }
+            Kind::Mss => {
+                "from 1 to 11 frames (\"5 frames\") or from 32 to 1200 bytes (\"462 B\")".to_owned()
+            }
+        }
+    }
+
+    /// The value that `raw` stands for, or what was got instead.
+    pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
+        match (self, raw) {
+            (Kind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
+            (Kind::Text | Kind::Target | Kind::Nodes, Raw::Text(text)) if !text.is_empty() => {
+                Ok(Value::Text(text.clone()))
+            }
+            (Kind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
+            (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
+                Ok(Value::Text(text.clone()))
+            }
+            (
+                Kind::Count { min, max },
+                Raw::Number {
+                    value,
+                    integer: true,
+                },
+            ) if *value >= *min as f64 && *value <= *max as f64 => Ok(Value::Count(*value as u64)),
+            (Kind::Number { min, max }, Raw::Number { value, .. })
+                if value >= min && value <= max =>
+            {
+                Ok(Value::Number(*value))
+            }
+            (Kind::QuantityOr { word, .. }, Raw::Text(text)) if text == word => Ok(Value::Word),
+            (
+                Kind::Quantity { measure, min, max }
+                | Kind::QuantityOr {
+                    measure, min, max, ..
+                },
+                raw,
+            ) => quantity(*measure, *min, *max, raw),
+            (Kind::Prefix, Raw::Text(text)) => prefix(text).map(Value::Address).ok_or(raw.shown()),
+            (Kind::Address, Raw::Text(text)) => match text.parse::<std::net::Ipv6Addr>() {
+                Ok(addr) => Ok(Value::Address(addr.into())),
+                Err(_) => Err(raw.shown()),
+            },
+            (Kind::Position, Raw::Array(items)) => match items.as_slice() {
+                [x, y] => match (coordinate(&x.raw), coordinate(&y.raw)) {
+                    (Some(x), Some(y)) => Ok(Value::Position(x, y)),
+                    _ => Err(raw.shown()),
+                },
+                _ => Err(raw.shown()),
+            },
+            (Kind::Nodes | Kind::Links, Raw::Array(items)) if !items.is_empty() => {
+                let texts = items.iter().map(|item| match &item.raw {
+                    Raw::Text(text) => Some(text.clone()),
+                    _ => None,
+                });
+                texts
+                    .collect::<Option<Vec<_>>>()
+                    .map(Value::Texts)
+                    .ok_or(raw.shown())
+            }
+            (Kind::Mss, Raw::Text(text)) => mss(text).ok_or(raw.shown()),
+            _ => Err(raw.shown()),
+        }
+    }
+
+    /// `text` as one writes it behind the `=`: a default from the table.
+    pub(crate) fn read_default(&self, text: &str) -> Result<Value, String> {
+        let raw = match self {
+            Kind::Count { .. } | Kind::Number { .. } => Raw::Number {
+                value: text.parse().map_err(|_| text.to_owned())?,
+                integer: matches!(self, Kind::Count { .. }),
+            },
+            Kind::Bool => Raw::Bool(text == "true"),
+            _ => Raw::Text(text.to_owned()),
+        };
+        self.read(&raw)
+    }
+}
+
+fn range(measure: Measure, min: f64, max: f64) -> String {
+    let bare = if measure == Measure::Share {
+        " or a bare number"
+    } else {
+        ""
+    };
+    format!(
+        "{} to {}, such as {} (units: {}{bare})",
+        measure.show(min),
+        measure.show(max),
+        measure.example(),
+        measure.allowed(),
+    )
+}
+
+fn quantity(measure: Measure, min: f64, max: f64, raw: &Raw) -> Result<Value, String> {
+    let value = match raw {
+        Raw::Text(text) => match measure.parse(text) {
+            Ok(value) => value,
+            Err(Unfit::NoNumber) => return Err(raw.shown()),
+            Err(Unfit::NoUnit) => return Err(format!("{} without a unit", raw.shown())),
+            Err(Unfit::WrongUnit(unit)) => {
+                return Err(format!("{} with the unit {unit}", raw.shown()));
+            }
+        },
+        Raw::Number { value, .. } if measure == Measure::Share => *value,
+        Raw::Number { .. } => return Err(format!("{} without a unit", raw.shown())),
+        _ => return Err(raw.shown()),
+    };
+    if value >= min && value <= max {
+        Ok(Value::Number(value))
+    } else {
+        Err(raw.shown())
+    }
+}
+
+fn coordinate(raw: &Raw) -> Option<f64> {
+    const FARTHEST_M: f64 = 1e6;
+    match raw {
+        Raw::Text(text) => Measure::Length
+            .parse(text)
+            .ok()
+            .filter(|value| value.abs() <= FARTHEST_M),
+        _ => None,
+    }
+}
+
+fn prefix(text: &str) -> Option<Addr> {
+    let addr: std::net::Ipv6Addr = text.strip_suffix("/64")?.parse().ok()?;
+    let addr = Addr::from(addr);
+    let unicast = !addr.is_multicast() && addr.0[0] != 0 && !addr.0.starts_with(&[0xfe, 0x80]);
+    (unicast && addr.0[8..] == [0; 8]).then_some(addr)
+}
+
+fn mss(text: &str) -> Option<Value> {
+    if let Some(frames) = text
+        .strip_suffix("frames")
+        .or_else(|| text.strip_suffix("frame"))
+    {
+        let frames: u8 = frames.trim().parse().ok()?;
+        return (1..=11).contains(&frames).then_some(Value::Frames(frames));
+    }
+    let bytes = Measure::Size.parse(text).ok()?;
+    (bytes.fract() == 0.0 && (32.0..=1200.0).contains(&bytes)).then_some(Value::Number(bytes))
+}
+
+/// Whether `text` can name a node, an app or a fault.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 64
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+impl Key {
+    /// Whether this is the key of `path`.
+    pub(crate) fn matches(&self, path: &str) -> bool {
+        let mut pattern = self.path.split('.');
+        let mut steps = path.split('.');
+        loop {
+            match (pattern.next(), steps.next()) {
+                (None, None) => return true,
+                (Some("*"), Some(step)) if !step.is_empty() => {}
+                (Some(one), Some(other)) if one == other => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether `path` is a table that holds this key, at whatever depth.
+    pub(crate) fn is_below(&self, path: &str) -> bool {
+        let mut pattern = self.path.split('.');
+        path.split('.')
+            .all(|step| pattern.next().is_some_and(|one| one == "*" || one == step))
+            && pattern.next().is_some()
+    }
+}

@@ -1,0 +1,217 @@
+//! A TOML document as a tree in which every value knows where it came from,
+//! and overrides by dotted path.
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Origin, ScenarioError};
+
+/// A value and where it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub origin: Origin,
+    pub raw: Raw,
+}
+
+/// A value as it was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Raw {
+    /// In the order of the file.
+    Table(Vec<(String, Item)>),
+    Array(Vec<Item>),
+    Text(String),
+    /// A number: its value, and whether it was written as an integer.
+    Number {
+        value: f64,
+        integer: bool,
+    },
+    Bool(bool),
+    /// A date or time: of no use in a scenario, kept for the message.
+    Date(String),
+}
+
+impl Raw {
+    /// The value as an error message shows it.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Raw::Table(_) => "a table".to_owned(),
+            Raw::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.raw.shown()).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Raw::Text(text) => format!("\"{text}\""),
+            Raw::Number { value, .. } => value.to_string(),
+            Raw::Bool(value) => value.to_string(),
+            Raw::Date(text) => text.clone(),
+        }
+    }
+}
+
+/// Reads the text of `file`.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
+    let lines = Lines::of(text);
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = lines.at(error.span().map_or(0, |span| span.start));
+        // The parser's message may take several lines; ours is one.
+        let message: Vec<&str> = error.message().lines().map(str::trim).collect();
+        ScenarioError::file(format!("{file}:{line}"), message.join(", "))
+    })?;
+    let place = |offset| Origin::Line(lines.at(offset));
+    Ok(Item {
+        origin: Origin::Line(1),
+        raw: table_of(table.get_ref(), &place),
+    })
+}
+
+/// Puts `value` at the dotted path `key`, as `--set key=value` asks.
+///
+/// The value is read as TOML; if it is none, it is text: `mac.max_be=5` sets
+/// a number, `duration=5 s` and `duration="5 s"` the same text.
+pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
+    let origin = Origin::Set(format!("{key}={value}"));
+    let raw = match DeValue::parse(value.trim()) {
+        Ok(value) => raw_of(value.get_ref(), &|_| origin.clone()),
+        Err(_) => Raw::Text(value.trim().to_owned()),
+    };
+    let mut here = root;
+    for step in key.split('.').map(str::trim) {
+        if step.is_empty() {
+            let problem = "got an empty key; allowed: names separated by single dots";
+            return Err(ScenarioError::at("", &origin, key, problem));
+        }
+        // A value in the way gives place to a table; if that is wrong, the
+        // check against the known keys says so.
+        if !matches!(here.raw, Raw::Table(_)) {
+            here.raw = Raw::Table(Vec::new());
+        }
+        let Raw::Table(entries) = &mut here.raw else {
+            unreachable!("made a table above")
+        };
+        let at = match entries.iter().position(|(name, _)| name == step) {
+            Some(at) => at,
+            None => {
+                let item = Item {
+                    origin: origin.clone(),
+                    raw: Raw::Table(Vec::new()),
+                };
+                entries.push((step.to_owned(), item));
+                entries.len() - 1
+            }
+        };
+        here = &mut entries[at].1;
+    }
+    *here = Item { origin, raw };
+    Ok(())
+}
+
+fn table_of(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries = entries.into_iter().map(|(key, value)| {
+        let item = Item {
+            origin: place(key.span().start),
+            raw: raw_of(value.get_ref(), place),
+        };
+        (key.get_ref().to_string(), item)
+    });
+    Raw::Table(entries.collect())
+}
+
+fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
+    match value {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let value = i64::from_str_radix(number.as_str(), number.radix());
+            Raw::Number {
+                value: value.map_or(f64::INFINITY, |value| value as f64),
+                integer: true,
+            }
+        }
+        DeValue::Float(number) => {
+            let value = number.as_str().parse().unwrap_or(f64::NAN);
+            Raw::Number {
+                value,
+                integer: false,
+            }
+        }
+        DeValue::Boolean(value) => Raw::Bool(*value),
+        DeValue::Datetime(date) => Raw::Date(date.to_string()),
+        DeValue::Array(items) => Raw::Array(
+            items
+                .iter()
+                .map(|item| Item {
+                    origin: place(item.span().start),
+                    raw: raw_of(item.get_ref(), place),
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => table_of(table, place),
+    }
+}
+
+/// The offsets at which the lines of a text begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Lines(
+            std::iter::once(0)
+                .chain(starts.map(|(at, _)| at + 1))
+                .collect(),
+        )
+    }
+
+    /// The line, from 1, of the byte at `offset`.
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'a>(item: &'a Item, path: &str) -> &'a Item {
+        path.split('.').fold(item, |here, step| match &here.raw {
+            Raw::Table(entries) => &entries.iter().find(|(name, _)| name == step).unwrap().1,
+            other => panic!("{step}: not a table: {other:?}"),
+        })
+    }
+
+    #[test]
+    fn values_know_their_lines_and_keep_the_order_of_the_file() {
+        let root = parse("f", "z = 1\n[b]\nx = \"q\"\n\n[a.c]\ny = [1,\n 2.5]\n").unwrap();
+        assert_eq!(find(&root, "z").origin, Origin::Line(1));
+        assert_eq!(find(&root, "b.x").origin, Origin::Line(3));
+        assert_eq!(find(&root, "a.c.y").origin, Origin::Line(6));
+        assert_eq!(find(&root, "a.c.y").raw.shown(), "[1, 2.5]");
+        let Raw::Table(entries) = &root.raw else {
+            panic!()
+        };
+        let order: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(order, ["z", "b", "a"]);
+    }
+
+    #[test]
+    fn what_is_no_toml_is_refused_with_its_line() {
+        let error = parse("f.toml", "a = 1\nb = = 2\n").unwrap_err().to_string();
+        assert!(error.starts_with("f.toml:2: "), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        let twice = parse("f.toml", "a = 1\na = 2\n").unwrap_err().to_string();
+        assert!(twice.starts_with("f.toml:2: "), "{twice}");
+    }
+
+    #[test]
+    fn overrides_replace_and_create() {
+        let mut root = parse("f", "[mac]\nmax_be = 5\n").unwrap();
+        set(&mut root, "mac.max_be", "4").unwrap();
+        set(&mut root, "mac.link_retry_delay", "0 ms").unwrap();
+        set(&mut root, "radio.model", "\"ideal\"").unwrap();
+        assert_eq!(find(&root, "mac.max_be").raw.shown(), "4");
+        assert_eq!(find(&root, "mac.link_retry_delay").raw.shown(), "\"0 ms\"");
+        assert_eq!(find(&root, "radio.model").raw.shown(), "\"ideal\"");
+        let origin = &find(&root, "mac.max_be").origin;
+        assert_eq!(*origin, Origin::Set("mac.max_be=4".to_owned()));
+        assert!(set(&mut root, "mac..x", "4").is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! Quantities with units: `"40 ms"`, `"-8 dBm"`, `"50 KiB"`.
+
+/// What a quantity measures; it fixes the units that are allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Measure {
+    /// In microseconds.
+    Time,
+    /// In metres.
+    Length,
+    /// In dBm.
+    Power,
+    /// In dB.
+    Gain,
+    /// In bytes.
+    Size,
+    /// A share of one, which may be written as a bare number.
+    Share,
+}
+
+impl Measure {
+    /// The units, each with its size in the base unit.
+    const fn units(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Measure::Time => &[
+                ("us", 1.0),
+                ("ms", 1e3),
+                ("s", 1e6),
+                ("min", 60e6),
+                ("h", 3_600e6),
+                ("ns", 1e-3),
+                ("µs", 1.0),
+            ],
+            Measure::Length => &[("m", 1.0), ("km", 1e3), ("cm", 1e-2)],
+            Measure::Power => &[("dBm", 1.0)],
+            Measure::Gain => &[("dB", 1.0)],
+            Measure::Size => &[
+                ("B", 1.0),
+                ("kB", 1e3),
+                ("MB", 1e6),
+                ("KiB", 1024.0),
+                ("MiB", 1_048_576.0),
+            ],
+            Measure::Share => &[("%", 1e-2)],
+        }
+    }
+
+    /// The units as a message lists them.
+    pub(crate) fn allowed(self) -> String {
+        let units: Vec<&str> = self
+            .units()
+            .iter()
+            .map(|(unit, _)| *unit)
+            .filter(|unit| *unit != "µs")
+            .collect();
+        units.join(", ")
+    }
+
+    /// An example, for messages.
+    pub(crate) const fn example(self) -> &'static str {
+        match self {
+            Measure::Time => "\"40 ms\"",
+            Measure::Length => "\"40 m\"",
+            Measure::Power => "\"-8 dBm\"",
+            Measure::Gain => "\"3 dB\"",
+            Measure::Size => "\"1848 B\"",
+            Measure::Share => "\"10 %\"",
+        }
+    }
+
+    /// The value of `text` in the base unit, or what is wrong with it.
+    pub(crate) fn parse(self, text: &str) -> Result<f64, Unfit> {
+        let text = text.trim();
+        let end = text
+            .char_indices()
+            .find(|(at, c)| !(c.is_ascii_digit() || ".+-_".contains(*c) || exponent(text, *at)))
+            .map_or(text.len(), |(at, _)| at);
+        let (number, unit) = text.split_at(end);
+        let value: f64 = number
+            .replace('_', "")
+            .parse()
+            .map_err(|_| Unfit::NoNumber)?;
+        let unit = unit.trim();
+        if unit.is_empty() {
+            return Err(Unfit::NoUnit);
+        }
+        match self.units().iter().find(|(name, _)| *name == unit) {
+            // Dividing by a whole number is exact where a product is not.
+            Some((_, scale)) if *scale < 1.0 => Ok(value / (1.0 / scale).round()),
+            Some((_, scale)) => Ok(value * scale),
+            None => Err(Unfit::WrongUnit(unit.to_owned())),
+        }
+    }
+
+    /// `value`, in the base unit, as a person would write it.
+    pub(crate) fn show(self, value: f64) -> String {
+        let units = self.units();
+        // The largest unit in which the value is a short number.
+        let fit = units
+            .iter()
+            .filter(|(unit, scale)| {
+                let scaled = value / scale;
+                !matches!(*unit, "kB" | "MB" | "µs" | "ns")
+                    && scaled.abs() >= 1.0
+                    && (scaled * 100.0).fract().abs() < 1e-9
+            })
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let (unit, scale) = fit.or(units.first()).copied().unwrap_or(("", 1.0));
+        format!("{} {unit}", value / scale)
+    }
+}
+
+/// Whether the character at `at` is the `e` of a number such as `1e6`.
+fn exponent(text: &str, at: usize) -> bool {
+    let (before, rest) = text.split_at(at);
+    let mut rest = rest.chars();
+    matches!(rest.next(), Some('e' | 'E'))
+        && before.ends_with(|c: char| c.is_ascii_digit())
+        && matches!(rest.next(), Some('0'..='9' | '-' | '+'))
+}
+
+/// Why a text is no quantity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Unfit {
+    NoNumber,
+    NoUnit,
+    WrongUnit(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_in_their_base_units() {
+        let cases = [
+            (Measure::Time, "40 ms", 40_000.0),
+            (Measure::Time, "1.5s", 1_500_000.0),
+            (Measure::Time, "7560 ns", 7.56),
+            (Measure::Time, "2 min", 120e6),
+            (Measure::Length, "0.5 km", 500.0),
+            (Measure::Power, "-8 dBm", -8.0),
+            (Measure::Size, "50 KiB", 51_200.0),
+            (Measure::Size, "1_848 B", 1_848.0),
+            (Measure::Share, "10 %", 0.1),
+            (Measure::Time, "1e3 us", 1_000.0),
+        ];
+        for (measure, text, value) in cases {
+            assert_eq!(measure.parse(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_or_missing_unit_is_told_apart() {
+        assert_eq!(Measure::Time.parse("40"), Err(Unfit::NoUnit));
+        assert_eq!(
+            Measure::Time.parse("40 m"),
+            Err(Unfit::WrongUnit("m".into()))
+        );
+        assert_eq!(
+            Measure::Time.parse("40 MS"),
+            Err(Unfit::WrongUnit("MS".into()))
+        );
+        assert_eq!(Measure::Time.parse("ms"), Err(Unfit::NoNumber));
+        assert_eq!(Measure::Time.parse(""), Err(Unfit::NoNumber));
+        assert_eq!(Measure::Time.parse("4-0 ms"), Err(Unfit::NoNumber));
+    }
+
+    #[test]
+    fn values_are_shown_in_a_unit_that_fits() {
+        assert_eq!(Measure::Time.show(40_000.0), "40 ms");
+        assert_eq!(Measure::Time.show(1_500_000.0), "1.5 s");
+        assert_eq!(Measure::Time.show(0.0), "0 us");
+        assert_eq!(Measure::Size.show(1_848.0), "1848 B");
+        assert_eq!(Measure::Power.show(-8.0), "-8 dBm");
+    }
+}

@@ -1,0 +1,307 @@
+//! Shortest paths over the medium's links.
+//!
+//! Every node has a default route towards a root (the border router, if there
+//! is one) and a host route to each node behind it, so that every pair of
+//! nodes can talk. Where an app's two ends have a shorter path than by the
+//! tree, the nodes along it get host routes for both of them.
+//!
+//! Of several shortest paths the one through the lowest indices is taken, at
+//! every hop counted from the root: the same scenario has the same routes.
+
+use std::collections::VecDeque;
+
+use crate::scenario::{Role, Scenario, TargetHost};
+
+/// The routes of all nodes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Routes {
+    /// Where the default routes lead to: an index of a node.
+    pub root: usize,
+    /// By node index.
+    pub nodes: Vec<NodeRoutes>,
+}
+
+/// The routes of one node. Nodes are indices into the scenario's list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeRoutes {
+    /// Next hop for whatever no host route is about; `None` at the root and at
+    /// a node without any path to it.
+    pub default: Option<usize>,
+    /// Host routes in the order of their destinations.
+    pub hosts: Vec<HostRoute>,
+    /// Hops to the root; `None` without a path.
+    pub hops_to_root: Option<usize>,
+}
+
+/// A route to one node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostRoute {
+    /// Where to.
+    pub dest: usize,
+    /// By way of this neighbour.
+    pub next_hop: usize,
+}
+
+impl NodeRoutes {
+    /// The next hop towards `dest`.
+    pub fn next_hop(&self, dest: usize) -> Option<usize> {
+        match self.hosts.binary_search_by_key(&dest, |route| route.dest) {
+            Ok(at) => Some(self.hosts[at].next_hop),
+            Err(_) => self.default,
+        }
+    }
+
+    fn set(&mut self, dest: usize, next_hop: usize) {
+        let route = HostRoute { dest, next_hop };
+        match self.hosts.binary_search_by_key(&dest, |route| route.dest) {
+            Ok(at) => self.hosts[at] = route,
+            Err(at) => self.hosts.insert(at, route),
+        }
+    }
+}
+
+impl Routes {
+    /// The way from `from` to `to`, both included; `None` if there is none.
+    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut path = vec![from];
+        let mut here = from;
+        while here != to {
+            here = self.nodes.get(here)?.next_hop(to)?;
+            path.push(here);
+            if path.len() > self.nodes.len() {
+                return None;
+            }
+        }
+        Some(path)
+    }
+}
+
+/// The routes of `scenario`, whose nodes have the neighbours that
+/// `neighbours` lists by index: whom each can reach and be reached by.
+pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
+    let forwards: Vec<bool> = scenario
+        .nodes
+        .iter()
+        .map(|node| node.role != Role::Leaf)
+        .collect();
+    let flows = flows(scenario);
+    let root = scenario
+        .border_router()
+        .unwrap_or_else(|| busiest_end(&flows));
+    let graph = Graph {
+        neighbours,
+        forwards: &forwards,
+    };
+    let mut routes = tree_routes(&graph, root);
+    for (from, to) in flows {
+        // From and to the root the tree's paths are the shortest there are.
+        if from != root && to != root {
+            shorten(&graph, &mut routes, from, to);
+        }
+    }
+    routes
+}
+
+/// The pairs of nodes between which apps send, without repetition.
+fn flows(scenario: &Scenario) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for (from, node) in scenario.nodes.iter().enumerate() {
+        for target in node.apps.iter().filter_map(|app| app.kind.target()) {
+            if let TargetHost::Node(to) = target.host
+                && from != to
+            {
+                pairs.push((from, to));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The node that most flows lead to; the first of several, and node 0 if
+/// there are no flows.
+fn busiest_end(flows: &[(usize, usize)]) -> usize {
+    let ends = || flows.iter().map(|(_, to)| *to);
+    let count = |end| ends().filter(|to| *to == end).count();
+    ends()
+        .max_by_key(|end| (count(*end), std::cmp::Reverse(*end)))
+        .unwrap_or(0)
+}
+
+struct Graph<'a> {
+    neighbours: &'a [Vec<usize>],
+    forwards: &'a [bool],
+}
+
+impl Graph<'_> {
+    /// For every node its next hop towards `goal`, and the nodes in the order
+    /// of their distance. Only nodes that forward lie between.
+    fn towards(&self, goal: usize) -> (Vec<Option<usize>>, Vec<usize>) {
+        let mut next_hop = vec![None; self.neighbours.len()];
+        let mut order = vec![goal];
+        let mut queue = VecDeque::from([goal]);
+        while let Some(here) = queue.pop_front() {
+            if here != goal && !self.forwards[here] {
+                continue;
+            }
+            let mut near = self.neighbours[here].clone();
+            near.sort_unstable();
+            for other in near {
+                if other != goal && next_hop[other].is_none() {
+                    next_hop[other] = Some(here);
+                    order.push(other);
+                    queue.push_back(other);
+                }
+            }
+        }
+        (next_hop, order)
+    }
+}
+
+fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
+    let (parent, order) = graph.towards(root);
+    let mut nodes = vec![NodeRoutes::default(); graph.neighbours.len()];
+    for &node in &order {
+        let mut hops = 0;
+        let mut below = node;
+        while let Some(above) = parent[below] {
+            nodes[above].hosts.push(HostRoute {
+                dest: node,
+                next_hop: below,
+            });
+            below = above;
+            hops += 1;
+        }
+        nodes[node].default = parent[node];
+        nodes[node].hops_to_root = Some(hops);
+    }
+    for node in &mut nodes {
+        node.hosts.sort_unstable_by_key(|route| route.dest);
+    }
+    Routes { root, nodes }
+}
+
+/// Gives the nodes on a shortest path between `from` and `to` routes to both,
+/// if it is shorter than the way they have.
+fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
+    let (next_hop, _) = graph.towards(to);
+    let mut path = vec![from];
+    while let Some(next) = path.last().and_then(|here| next_hop[*here]) {
+        path.push(next);
+    }
+    let arrives = path.last() == Some(&to);
+    let shorter = routes
+        .path(from, to)
+        .is_none_or(|tree| path.len() < tree.len());
+    if !(arrives && shorter) {
+        return;
+    }
+    for pair in path.windows(2) {
+        if let [here, next] = *pair {
+            routes.nodes[here].set(to, next);
+            routes.nodes[next].set(from, here);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 - 1 - 2 - 3
+    ///     |       |
+    ///     4 ----- 5
+    fn graph() -> Vec<Vec<usize>> {
+        vec![
+            vec![1],
+            vec![4, 0, 2],
+            vec![1, 3],
+            vec![2, 5],
+            vec![1, 5],
+            vec![4, 3],
+        ]
+    }
+
+    fn length(routes: &Routes, from: usize, to: usize) -> Option<usize> {
+        routes.path(from, to).map(|path| path.len() - 1)
+    }
+
+    #[test]
+    fn everybody_reaches_everybody_by_the_tree() {
+        let neighbours = graph();
+        let forwards = [true; 6];
+        let routes = tree_routes(
+            &Graph {
+                neighbours: &neighbours,
+                forwards: &forwards,
+            },
+            0,
+        );
+        for from in 0..6 {
+            for to in 0..6 {
+                assert!(routes.path(from, to).is_some(), "{from} to {to}");
+            }
+        }
+        assert_eq!(length(&routes, 3, 0), Some(3));
+        assert_eq!(routes.nodes[3].hops_to_root, Some(3));
+        assert_eq!(
+            routes.nodes[3].default,
+            Some(2),
+            "the lowest index of equals"
+        );
+    }
+
+    #[test]
+    fn a_flow_gets_its_shorter_path_both_ways() {
+        let neighbours = graph();
+        let forwards = [true; 6];
+        let graph = Graph {
+            neighbours: &neighbours,
+            forwards: &forwards,
+        };
+        let mut routes = tree_routes(&graph, 0);
+        assert_eq!(length(&routes, 3, 5), Some(4));
+        shorten(&graph, &mut routes, 3, 5);
+        assert_eq!(routes.path(3, 5), Some(vec![3, 5]));
+        assert_eq!(routes.path(5, 3), Some(vec![5, 3]));
+        assert_eq!(length(&routes, 0, 3), Some(3), "others keep their way");
+    }
+
+    #[test]
+    fn leaves_do_not_forward() {
+        let neighbours = graph();
+        let mut forwards = [true; 6];
+        forwards[2] = false;
+        let graph = Graph {
+            neighbours: &neighbours,
+            forwards: &forwards,
+        };
+        let routes = tree_routes(&graph, 0);
+        assert_eq!(routes.path(3, 0), Some(vec![3, 5, 4, 1, 0]));
+        assert_eq!(routes.path(2, 0), Some(vec![2, 1, 0]));
+    }
+
+    #[test]
+    fn what_is_cut_off_has_no_path() {
+        let neighbours = vec![vec![1], vec![0], vec![]];
+        let forwards = [true; 3];
+        let routes = tree_routes(
+            &Graph {
+                neighbours: &neighbours,
+                forwards: &forwards,
+            },
+            0,
+        );
+        assert_eq!(routes.path(0, 2), None);
+        assert_eq!(routes.path(2, 0), None);
+        assert_eq!(routes.nodes[2].hops_to_root, None);
+    }
+
+    #[test]
+    fn the_busiest_end_is_the_root() {
+        assert_eq!(busiest_end(&[(0, 3), (1, 3), (2, 5)]), 3);
+        assert_eq!(busiest_end(&[(0, 5), (1, 3)]), 3);
+        assert_eq!(busiest_end(&[]), 0);
+    }
+}
