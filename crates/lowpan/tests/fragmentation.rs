@@ -183,23 +183,27 @@ fn what_no_frame_can_carry_is_dropped_by_name() {
             reason,
         })
     };
-    let mut node = node_with(Default::default(), 3, 3000);
+    let mut node = node_with(Default::default(), 4, 3000);
     let slot = hold(&mut node, &packet(ip(6), 1, 2008));
     node.queue(Instant::ZERO, slot, B);
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Unsendable));
 
-    // Not IPv6, and a payload length that is not the packet's.
+    // Not IPv6, and payload lengths beyond and within the packet's.
     let mut wrong = packet(ip(6), 1, 200);
     wrong[0] = 0x45;
     let slot = hold(&mut node, &wrong);
     node.queue(Instant::ZERO, slot, B);
     let slot = hold(&mut node, &packet(ip(6), 1, 200)[..200]);
     node.queue(Instant::ZERO, slot, B);
+    let mut trailing = packet(ip(6), 1, 200);
+    trailing.push(0);
+    let slot = hold(&mut node, &trailing);
+    node.queue(Instant::ZERO, slot, B);
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Malformed));
     assert_eq!(node.poll_event(), None);
-    assert_eq!(node.counters().malformed_out, 2);
+    assert_eq!(node.counters().malformed_out, 3);
 
     // A link whose frames are too short for the headers.
     for capacity in 0..14 {
@@ -223,7 +227,7 @@ fn what_no_frame_can_carry_is_dropped_by_name() {
             assert!(frames > 50);
         }
     }
-    assert_eq!(node.free_slots(), 3);
+    assert_eq!(node.free_slots(), 4);
 }
 
 /// Two links in a row: the relay decompresses, edits, compresses again.

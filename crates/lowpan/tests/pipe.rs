@@ -228,7 +228,6 @@ proptest! {
         node.on_frame_done(now, true);
         drain(&mut node, now);
         count(&mut node);
-        drop(count);
         prop_assert_eq!(taken, ended);
         prop_assert_eq!(node.free_slots(), 4);
         prop_assert_eq!(node.occupancy().current, 0);

@@ -242,6 +242,23 @@ fn a_reserve_is_kept_for_the_radio() {
     assert!(common::node(1).allocate(100).is_some());
 }
 
+/// An answer may be longer or shorter than the packet it is written over.
+#[test]
+fn a_held_packet_changes_its_length_within_its_slot() {
+    let mut node = node_with(Default::default(), 2, 200);
+    let slot = hold(&mut node, &packet(ip(6), 1, 20));
+    let answer = packet(ip(6), 2, 160);
+    node.resize(slot, answer.len());
+    node.packet_mut(slot).copy_from_slice(&answer);
+    node.resize(slot, 1_000);
+    assert_eq!(node.packet(slot).len(), 200);
+    node.resize(slot, 50);
+    assert_eq!(node.packet(slot), &answer[..50]);
+    node.queue(T0, slot, C);
+    node.resize(slot, 200);
+    assert_eq!(node.packet(slot), []);
+}
+
 /// Calls out of turn change nothing.
 #[test]
 fn stray_calls_are_harmless() {
