@@ -14,13 +14,14 @@ use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags};
 
-use pair::Pair;
+use pair::{Pair, Progress};
 pub use spec::{ForwardSpec, ForwardSpecError};
 
-/// The border router's own TCP, as far as a forward needs it.
+/// The border router's own TCP, as far as a forward needs it. Every
+/// [`Mesh`](crate::gateway::Mesh) has it.
 pub trait MeshTcp {
-    /// Names a connection.
-    type Conn: Copy;
+    /// One connection into the mesh.
+    type Conn;
 
     /// Opens a connection to a node; it may still be under way when this
     /// returns. `None` if the border router has no room for another one.
@@ -32,7 +33,7 @@ pub trait MeshTcp {
     /// # Errors
     ///
     /// [`Broken`] once nothing can be sent any more.
-    fn send(&mut self, conn: Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
+    fn send(&mut self, conn: &mut Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
 
     /// Takes bytes that have arrived.
     ///
@@ -40,17 +41,13 @@ pub trait MeshTcp {
     ///
     /// [`Broken`] once nothing more can arrive although the peer did not end
     /// its stream.
-    fn recv(&mut self, conn: Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
+    fn recv(&mut self, conn: &mut Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
 
     /// Ends our stream after what is queued; the peer may go on sending.
-    fn close(&mut self, conn: Self::Conn);
+    fn close(&mut self, conn: &mut Self::Conn);
 
-    /// Whether all that was sent, the end included, has been acknowledged or
-    /// can no longer be.
-    fn is_flushed(&self, conn: Self::Conn) -> bool;
-
-    /// Gives the connection back: in order if both streams have ended, else by
-    /// a reset. The name is not used after that.
+    /// Gives the connection back: if both streams have ended what is queued is
+    /// still delivered, else it is reset.
     fn release(&mut self, conn: Self::Conn);
 }
 
@@ -125,7 +122,7 @@ pub struct Forwarder<C> {
     counters: ForwardCounters,
 }
 
-impl<C: Copy> Forwarder<C> {
+impl<C> Forwarder<C> {
     /// Connections carried at the same time; further ones wait in the kernel's backlog.
     pub const MAX_PAIRS: usize = 64;
 
@@ -188,11 +185,14 @@ impl<C: Copy> Forwarder<C> {
     /// ready and whenever the mesh has advanced. Whether anything moved.
     pub fn pump(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let mut moved = self.accept(mesh);
-        let counters = &mut self.counters;
-        self.pairs.retain_mut(|pair| {
-            moved |= pair.pump(mesh, counters);
-            !pair.is_over()
-        });
+        for mut pair in std::mem::take(&mut self.pairs) {
+            let progress = pair.pump(mesh, &mut self.counters);
+            moved |= progress != Progress::Stalled;
+            match progress {
+                Progress::Over => pair.finish(mesh),
+                Progress::Moved | Progress::Stalled => self.pairs.push(pair),
+            }
+        }
         moved
     }
 
@@ -207,7 +207,7 @@ impl<C: Copy> Forwarder<C> {
                     moved = true;
                     self.counters.accepted += 1;
                     match mesh.connect(forward.target) {
-                        Some(conn) => self.pairs.extend(Pair::new(stream, conn)),
+                        Some(conn) => self.pairs.push(Pair::new(stream, conn)),
                         None => {
                             self.counters.no_room += 1;
                             pair::reset(&stream);
@@ -220,7 +220,7 @@ impl<C: Copy> Forwarder<C> {
     }
 }
 
-impl<C: Copy> Default for Forwarder<C> {
+impl<C> Default for Forwarder<C> {
     fn default() -> Self {
         Self::new()
     }

@@ -6,20 +6,27 @@
 //! to the host are as late as the loop is.
 
 use std::io;
+use std::net::SocketAddrV6;
 use std::os::fd::AsFd;
 use std::time::{self, Duration as StdDuration};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Duration, Instant, Memory};
+use redpoll_border::{Splice, ToHost};
+use redpoll_stack::Node;
+use redpoll_stack::transport::Endpoint;
 
-use crate::forward::{Forwarder, MeshTcp};
+use crate::forward::{Broken, Forwarder, MeshTcp, Received};
 use crate::signals::Signals;
 use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
-pub trait Mesh: MeshTcp {
+pub trait Mesh {
+    /// What the border router keeps its tables in.
+    type Memory: Memory + 'static;
+
     /// Brings the mesh up to `now`, which never goes back.
     fn advance(&mut self, now: Instant);
 
@@ -31,6 +38,51 @@ pub trait Mesh: MeshTcp {
 
     /// Writes the next packet for the host to `out` and tells its length.
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
+
+    /// Lets `act` use the border router at the present time, and then has the
+    /// mesh do what follows from it.
+    fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Node<Self::Memory>) -> R) -> R;
+}
+
+/// Forwards use the border router's sockets, through a [`Splice`] each.
+impl<T: Mesh> MeshTcp for T {
+    type Conn = Splice;
+
+    fn connect(&mut self, remote: SocketAddrV6) -> Option<Splice> {
+        let remote = Endpoint {
+            addr: (*remote.ip()).into(),
+            port: remote.port(),
+        };
+        self.border(|now, node| Splice::open(now, node, remote))
+            .ok()
+    }
+
+    fn send(&mut self, splice: &mut Splice, bytes: &[u8]) -> Result<usize, Broken> {
+        let taken = self.border(|now, node| splice.from_host(now, node, bytes));
+        // Before its host's stream has ended a splice is done only by failing.
+        if splice.is_done() {
+            Err(Broken)
+        } else {
+            Ok(taken)
+        }
+    }
+
+    fn recv(&mut self, splice: &mut Splice, out: &mut [u8]) -> Result<Received, Broken> {
+        match self.border(|now, node| splice.to_host(now, node, out)) {
+            ToHost::Data(len) => Ok(Received::Data(len)),
+            ToHost::Nothing => Ok(Received::Nothing),
+            ToHost::End => Ok(Received::End),
+            ToHost::Failed => Err(Broken),
+        }
+    }
+
+    fn close(&mut self, splice: &mut Splice) {
+        self.border(|now, node| splice.on_host_end(now, node));
+    }
+
+    fn release(&mut self, splice: Splice) {
+        self.border(|now, node| splice.release(now, node));
+    }
 }
 
 /// The passing of real time, as the mesh counts it: from zero.
@@ -66,17 +118,17 @@ pub struct GatewayCounters {
 
 /// The joints between one mesh and this host.
 #[derive(Debug)]
-pub struct Gateway<C> {
+pub struct Gateway {
     clock: Clock,
     tun: Option<Tun>,
-    forwarder: Forwarder<C>,
+    forwarder: Forwarder<Splice>,
     counters: GatewayCounters,
     /// How late the mesh's most belated event was since somebody asked.
     lateness: Duration,
     packet: Box<[u8]>,
 }
 
-impl<C: Copy> Gateway<C> {
+impl Gateway {
     /// Advancing a mesh that has fallen behind is done in steps of this length,
     /// so that the host's side and the user's Ctrl-C are heard in between.
     const STEP: Duration = Duration::from_millis(50);
@@ -86,7 +138,7 @@ impl<C: Copy> Gateway<C> {
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
     /// Joins nothing but the given ends; the clock starts at zero now.
-    pub fn new(tun: Option<Tun>, forwarder: Forwarder<C>) -> Self {
+    pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock: Clock::start(),
             tun,
@@ -103,7 +155,7 @@ impl<C: Copy> Gateway<C> {
     }
 
     /// The forwards.
-    pub fn forwarder(&self) -> &Forwarder<C> {
+    pub fn forwarder(&self) -> &Forwarder<Splice> {
         &self.forwarder
     }
 
@@ -128,7 +180,7 @@ impl<C: Copy> Gateway<C> {
     /// # Errors
     ///
     /// The interface's, for instance when somebody took it down.
-    pub fn turn(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+    pub fn turn(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         self.catch_up(mesh);
         self.take_from_host(mesh)?;
         while self.forwarder.pump(mesh) {}
@@ -144,7 +196,7 @@ impl<C: Copy> Gateway<C> {
     /// The kernel's.
     pub fn wait(
         &self,
-        mesh: &impl Mesh<Conn = C>,
+        mesh: &impl Mesh,
         signals: Option<&Signals>,
         deadline: Option<Instant>,
     ) -> io::Result<()> {
@@ -169,7 +221,7 @@ impl<C: Copy> Gateway<C> {
         }
     }
 
-    fn catch_up(&mut self, mesh: &mut impl Mesh<Conn = C>) {
+    fn catch_up(&mut self, mesh: &mut impl Mesh) {
         let now = self.clock.now();
         let Some(due) = mesh.next_at().filter(|&at| at <= now) else {
             mesh.advance(now);
@@ -179,7 +231,7 @@ impl<C: Copy> Gateway<C> {
         mesh.advance(now.min(due + Self::STEP));
     }
 
-    fn take_from_host(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+    fn take_from_host(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         let Some(tun) = &self.tun else { return Ok(()) };
         for _ in 0..Self::BURST {
             let Some(len) = tun.recv(&mut self.packet)? else {
@@ -191,7 +243,7 @@ impl<C: Copy> Gateway<C> {
         Ok(())
     }
 
-    fn give_to_host(&mut self, mesh: &mut impl Mesh<Conn = C>) -> io::Result<()> {
+    fn give_to_host(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         while let Some(len) = mesh.poll_packet(&mut self.packet) {
             let taken = match &self.tun {
                 Some(tun) => tun.send(&self.packet[..len.min(self.packet.len())])?,

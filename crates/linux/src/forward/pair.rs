@@ -86,6 +86,17 @@ impl From<io::Error> for Stop {
     }
 }
 
+/// What a call of [`Pair::pump`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Nothing could be moved.
+    Stalled,
+    /// Something was moved.
+    Moved,
+    /// There is nothing more to move: the pair is to be finished.
+    Over,
+}
+
 #[derive(Debug)]
 pub(super) struct Pair<C> {
     host: TcpStream,
@@ -96,24 +107,22 @@ pub(super) struct Pair<C> {
     /// Mesh to host.
     outward: Buffer,
     outward_stream: Stream,
-    over: bool,
 }
 
-impl<C: Copy> Pair<C> {
-    /// A pair of an accepted socket and a connection being opened; an error
-    /// only if the socket is no good.
-    pub(super) fn new(host: TcpStream, mesh: C) -> io::Result<Self> {
-        host.set_nonblocking(true)?;
-        host.set_nodelay(true)?;
-        Ok(Pair {
+impl<C> Pair<C> {
+    /// A pair of an accepted socket and a connection being opened.
+    pub(super) fn new(host: TcpStream, mesh: C) -> Self {
+        // Neither fails on a socket that has just been accepted.
+        let _ = host.set_nonblocking(true);
+        let _ = host.set_nodelay(true);
+        Pair {
             host,
             mesh,
             inward: Buffer::new(),
             inward_stream: Stream::Open,
             outward: Buffer::new(),
             outward_stream: Stream::Open,
-            over: false,
-        })
+        }
     }
 
     /// What the host's socket is waited for: bytes only while there is room
@@ -131,34 +140,35 @@ impl<C: Copy> Pair<C> {
         (!flags.is_empty()).then(|| PollFd::new(self.host.as_fd(), flags))
     }
 
-    /// Whether the pair can be forgotten.
-    pub(super) fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// Moves bytes both ways as far as they go. Whether anything moved.
+    /// Moves bytes both ways as far as they go.
     pub(super) fn pump(
         &mut self,
         mesh: &mut impl MeshTcp<Conn = C>,
         counters: &mut ForwardCounters,
-    ) -> bool {
+    ) -> Progress {
         let before = (self.inward_stream, self.outward_stream, *counters);
         let inward = self.pump_inward(mesh, counters);
         let outward = self.pump_outward(mesh, counters);
+        let after = (self.inward_stream, self.outward_stream, *counters);
         match (inward, outward) {
             (Stop::MeshBroke, _) | (_, Stop::MeshBroke) => {
                 counters.broken_by_mesh += 1;
                 reset(&self.host);
-                self.finish(mesh);
+                Progress::Over
             }
             (Stop::HostBroke, _) | (_, Stop::HostBroke) => {
                 counters.broken_by_host += 1;
-                self.finish(mesh);
+                Progress::Over
             }
-            (Stop::Later, Stop::Later) if self.is_complete(mesh) => self.finish(mesh),
-            (Stop::Later, Stop::Later) => {}
+            _ if (after.0, after.1) == (Stream::Closed, Stream::Closed) => Progress::Over,
+            _ if before == after => Progress::Stalled,
+            _ => Progress::Moved,
         }
-        self.over || before != (self.inward_stream, self.outward_stream, *counters)
+    }
+
+    /// Gives the mesh's connection back and closes the host's.
+    pub(super) fn finish(self, mesh: &mut impl MeshTcp<Conn = C>) {
+        mesh.release(self.mesh);
     }
 
     fn pump_inward(
@@ -190,7 +200,7 @@ impl<C: Copy> Pair<C> {
     ) -> Result<std::convert::Infallible, Stop> {
         loop {
             if !self.inward.is_empty() {
-                let len = mesh.send(self.mesh, self.inward.waiting())?;
+                let len = mesh.send(&mut self.mesh, self.inward.waiting())?;
                 self.inward.consume(len);
                 counters.bytes_in += len as u64;
                 if len == 0 {
@@ -203,7 +213,7 @@ impl<C: Copy> Pair<C> {
                         len => self.inward.filled(len),
                     },
                     Stream::Ended => {
-                        mesh.close(self.mesh);
+                        mesh.close(&mut self.mesh);
                         self.inward_stream = Stream::Closed;
                     }
                     Stream::Closed => return Err(Stop::Later),
@@ -224,7 +234,7 @@ impl<C: Copy> Pair<C> {
                 counters.bytes_out += len as u64;
             } else {
                 match self.outward_stream {
-                    Stream::Open => match mesh.recv(self.mesh, self.outward.refill())? {
+                    Stream::Open => match mesh.recv(&mut self.mesh, self.outward.refill())? {
                         Received::Data(len) => self.outward.filled(len),
                         Received::End => self.outward_stream = Stream::Ended,
                         Received::Nothing => return Err(Stop::Later),
@@ -237,19 +247,6 @@ impl<C: Copy> Pair<C> {
                 }
             }
         }
-    }
-
-    /// Whether both streams have been carried to their end and the mesh has
-    /// acknowledged ours.
-    fn is_complete(&self, mesh: &impl MeshTcp<Conn = C>) -> bool {
-        self.inward_stream == Stream::Closed
-            && self.outward_stream == Stream::Closed
-            && mesh.is_flushed(self.mesh)
-    }
-
-    fn finish(&mut self, mesh: &mut impl MeshTcp<Conn = C>) {
-        mesh.release(self.mesh);
-        self.over = true;
     }
 }
 

@@ -48,7 +48,7 @@ impl MeshTcp for FakeMesh {
         Some(self.ends.len() - 1)
     }
 
-    fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, Broken> {
+    fn send(&mut self, &mut conn: &mut usize, bytes: &[u8]) -> Result<usize, Broken> {
         let end = &mut self.ends[conn];
         if end.broken {
             return Err(Broken);
@@ -58,7 +58,7 @@ impl MeshTcp for FakeMesh {
         Ok(len)
     }
 
-    fn recv(&mut self, conn: usize, out: &mut [u8]) -> Result<Received, Broken> {
+    fn recv(&mut self, &mut conn: &mut usize, out: &mut [u8]) -> Result<Received, Broken> {
         let end = &mut self.ends[conn];
         if end.broken {
             return Err(Broken);
@@ -70,12 +70,8 @@ impl MeshTcp for FakeMesh {
         }
     }
 
-    fn close(&mut self, conn: usize) {
+    fn close(&mut self, &mut conn: &mut usize) {
         self.ends[conn].inward_ended = true;
-    }
-
-    fn is_flushed(&self, conn: usize) -> bool {
-        self.ends[conn].inward.is_empty()
     }
 
     fn release(&mut self, conn: usize) {
