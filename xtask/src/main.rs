@@ -1,1 +1,83 @@
-fn main() {}
+//! The repository's checks, as a program: `cargo xtask CHECK`.
+//!
+//! What CI runs is what a person runs: `cargo xtask ci`. Exit codes: 0 all is
+//! well, 1 a check found something, 2 the command line is wrong.
+#![forbid(unsafe_code)]
+
+mod arrows;
+mod ci;
+mod lines;
+mod purity;
+mod report;
+mod rfc;
+mod size;
+mod source;
+mod workspace;
+
+use std::process::ExitCode;
+
+use workspace::Workspace;
+
+const HELP: &str = "\
+The checks of this repository.
+
+Usage: cargo xtask CHECK
+
+  ci        everything below that can fail, and fmt, clippy, doc and test;
+            stops at the first failure
+              --keep-going      run the other steps all the same
+  arrows    only the dependencies between our crates that the architecture
+            allows exist
+  lines     files over 500 lines of code and functions over 80 are named; in a
+            device crate they fail the check
+  purity    the device crates build for thumbv6m-none-eabi, and use neither
+            alloc nor float nor unsafe code
+              --with rustup     build with a toolchain that has the target
+              --with build-std  build core from Debian's rust-web-src
+                                (default: the first of the two that is there)
+  rfc       table: where the sources cite which RFC
+  size      table: sizes of the engines' types in bytes on 32-bit ARM
+
+Exit codes: 0 fine, 1 a check failed, 2 wrong command line.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let workspace = Workspace::here();
+    let outcome = match args.as_slice() {
+        ["-h" | "--help" | "help"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        ["ci"] => ci::run(&workspace, false),
+        ["ci", "--keep-going"] => ci::run(&workspace, true),
+        ["arrows"] => arrows::run(&workspace),
+        ["lines"] => lines::run(&workspace),
+        ["purity"] => purity::run(&workspace, None),
+        ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
+        ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
+        ["rfc"] => rfc::run(&workspace),
+        ["size"] => size::run(&workspace),
+        [] => return usage("which check?"),
+        [
+            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "size"),
+            rest @ ..,
+        ] => {
+            return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));
+        }
+        [unknown, ..] => return usage(&format!("there is no check `{unknown}`")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage(what: &str) -> ExitCode {
+    eprint!("xtask: {what}\n\n{HELP}");
+    ExitCode::from(2)
+}

@@ -1,0 +1,250 @@
+//! Only the dependencies that the architecture allows.
+//!
+//! An arrow includes what its target may see. Tests may also use `testkit`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Each folder of `crates/` and where its arrows point.
+const ARROWS: [(&str, &[&str]); 19] = [
+    ("base", &[]),
+    ("tcp", &["base"]),
+    ("wire", &["base"]),
+    ("mac", &["base", "wire"]),
+    ("lowpan", &["base", "wire"]),
+    ("stack", &["base", "tcp", "wire", "mac", "lowpan"]),
+    ("assist", &["base", "wire"]),
+    ("border", &["stack", "assist"]),
+    ("coap", &["base"]),
+    ("rivals", &["stack"]),
+    ("sim", &["stack", "border", "assist", "coap", "rivals"]),
+    ("studies", &["sim"]),
+    ("linux", &["border"]),
+    ("cli", &["sim", "studies", "linux", "wire"]),
+    ("capi", &["stack"]),
+    ("python", &["sim", "studies"]),
+    ("testkit", &["base", "tcp", "wire"]),
+    ("packetdrill", &["stack"]),
+    ("xtask", &[]),
+];
+
+/// What tests may use besides.
+const TEST_CRATES: [&str; 1] = ["testkit"];
+
+/// A dependency of one of our packages on another.
+#[derive(Debug, PartialEq, Eq)]
+struct Arrow {
+    from: String,
+    to: String,
+    dev: bool,
+}
+
+pub fn run(workspace: &Workspace) -> Outcome {
+    let mut cargo = workspace.cargo();
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let json = workspace::output(&mut cargo)?;
+    let metadata: Value = serde_json::from_str(&json)
+        .map_err(|e| Failure::new(format!("`cargo metadata` wrote unreadable JSON: {e}")))?;
+    let (arrows, mut findings) = read(&metadata);
+    findings.extend(arrows.iter().filter_map(judge));
+    Failure::unless_empty(
+        "arrows: dependencies that the architecture does not allow; \
+         remove them, or move the wall with a decision record in docs/adr \
+         and the table in xtask/src/arrows.rs",
+        findings,
+    )?;
+    println!("arrows: {} dependencies, all allowed", arrows.len());
+    Ok(())
+}
+
+/// What `from` may see: where its arrows point, and on from there.
+fn visible(from: &str) -> Option<BTreeSet<&'static str>> {
+    let (_, direct) = ARROWS.iter().find(|(name, _)| *name == from)?;
+    let mut seen = BTreeSet::new();
+    for target in *direct {
+        seen.insert(*target);
+        seen.extend(visible(target)?);
+    }
+    Some(seen)
+}
+
+fn judge(arrow: &Arrow) -> Option<String> {
+    let Arrow { from, to, dev } = arrow;
+    let Some(allowed) = visible(from) else {
+        return Some(format!(
+            "{from}: not a crate of the architecture's tree; add it to the table \
+             in xtask/src/arrows.rs with its arrows"
+        ));
+    };
+    if allowed.contains(to.as_str()) || *dev && TEST_CRATES.contains(&to.as_str()) {
+        return None;
+    }
+    let list: Vec<&str> = allowed.into_iter().collect();
+    let kind = if *dev { "dev-dependency" } else { "dependency" };
+    Some(format!(
+        "{from} -> {to}: a {kind} that is not allowed; {from} may see {}",
+        if list.is_empty() {
+            "none of our crates".to_owned()
+        } else {
+            list.join(", ")
+        }
+    ))
+}
+
+/// The arrows between our packages, and packages that are not named after
+/// their folder.
+fn read(metadata: &Value) -> (Vec<Arrow>, Vec<String>) {
+    let mut arrows = Vec::new();
+    let mut findings = Vec::new();
+    for package in array(&metadata["packages"]) {
+        let folder = folder_of(text(&package["manifest_path"]).trim_end_matches("/Cargo.toml"));
+        let expected = match folder {
+            "cli" => "redpoll".to_owned(),
+            "xtask" => "xtask".to_owned(),
+            other => format!("redpoll-{other}"),
+        };
+        let name = text(&package["name"]);
+        if name != expected {
+            findings.push(format!(
+                "{name}: the package in the folder `{folder}` must be named `{expected}`"
+            ));
+        }
+        if visible(folder).is_none() {
+            findings.push(format!(
+                "{folder}: not a crate of the architecture's tree; add it to the table \
+                 in xtask/src/arrows.rs with its arrows"
+            ));
+            continue;
+        }
+        for dependency in array(&package["dependencies"]) {
+            // Others' crates come from a registry and have no path.
+            let Some(path) = dependency["path"].as_str() else {
+                continue;
+            };
+            let to = folder_of(path).to_owned();
+            // A package's tests may name the package itself.
+            if to != folder {
+                arrows.push(Arrow {
+                    from: folder.to_owned(),
+                    to,
+                    dev: dependency["kind"] == "dev",
+                });
+            }
+        }
+    }
+    (arrows, findings)
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn folder_of(path: &str) -> &str {
+    path.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn arrow(from: &str, to: &str, dev: bool) -> Arrow {
+        Arrow {
+            from: from.into(),
+            to: to.into(),
+            dev,
+        }
+    }
+
+    #[test]
+    fn an_arrow_includes_what_its_target_may_see() {
+        for (from, to) in [
+            ("tcp", "base"),
+            ("border", "tcp"),
+            ("sim", "mac"),
+            ("cli", "wire"),
+            ("studies", "border"),
+        ] {
+            assert_eq!(judge(&arrow(from, to, false)), None, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn no_other_arrow_is_legal() {
+        for (from, to) in [
+            ("tcp", "wire"),
+            ("mac", "tcp"),
+            ("base", "wire"),
+            ("wire", "testkit"),
+            ("sim", "linux"),
+            ("sim", "cli"),
+        ] {
+            let finding = judge(&arrow(from, to, false)).expect("it is forbidden");
+            assert!(
+                finding.starts_with(&format!("{from} -> {to}:")),
+                "{finding}"
+            );
+        }
+        assert!(judge(&arrow("novelty", "base", false)).is_some());
+    }
+
+    #[test]
+    fn tests_may_use_testkit_and_nothing_else() {
+        assert_eq!(judge(&arrow("tcp", "testkit", true)), None);
+        assert!(judge(&arrow("tcp", "testkit", false)).is_some());
+        assert!(judge(&arrow("tcp", "wire", true)).is_some());
+    }
+
+    #[test]
+    fn the_table_is_closed_and_has_no_circle() {
+        for (name, _) in ARROWS {
+            // An arrow to a crate that is not in the table gives None, a
+            // circle never ends.
+            let seen = visible(name).expect(name);
+            assert!(!seen.contains(name), "{name} sees itself");
+        }
+    }
+
+    #[test]
+    fn reads_what_cargo_writes() {
+        let metadata = json!({ "packages": [
+            {
+                "name": "redpoll-tcp",
+                "manifest_path": "/src/crates/tcp/Cargo.toml",
+                "dependencies": [
+                    { "name": "redpoll-base", "kind": null, "path": "/src/crates/base" },
+                    { "name": "redpoll-testkit", "kind": "dev", "path": "/src/crates/testkit" },
+                    { "name": "redpoll-tcp", "kind": "dev", "path": "/src/crates/tcp" },
+                    { "name": "proptest", "kind": "dev" },
+                ],
+            },
+            { "name": "redpoll", "manifest_path": "/src/crates/cli/Cargo.toml", "dependencies": [] },
+            { "name": "mac", "manifest_path": "/src/crates/mac/Cargo.toml", "dependencies": [] },
+        ] });
+        let (arrows, findings) = read(&metadata);
+        assert_eq!(
+            arrows,
+            [arrow("tcp", "base", false), arrow("tcp", "testkit", true)]
+        );
+        assert_eq!(
+            findings,
+            ["mac: the package in the folder `mac` must be named `redpoll-mac`"]
+        );
+    }
+
+    #[test]
+    fn this_repository_is_in_order() {
+        run(&Workspace::here()).unwrap();
+    }
+}

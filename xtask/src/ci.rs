@@ -1,0 +1,103 @@
+//! Everything that must hold before a change is accepted.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+use crate::{arrows, lines, purity};
+
+/// One step: its name and what to do. `Ok(Some(reason))` is a skip.
+type Step = (
+    &'static str,
+    fn(&Workspace) -> Result<Option<String>, Failure>,
+);
+
+const STEPS: [Step; 7] = [
+    ("fmt", fmt),
+    ("arrows", |w| arrows::run(w).map(|()| None)),
+    ("lines", |w| lines::run(w).map(|()| None)),
+    ("clippy", clippy),
+    ("purity", |w| purity::run(w, None).map(|()| None)),
+    ("doc", doc),
+    ("test", test),
+];
+
+pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
+    let mut failed = Vec::new();
+    let mut skipped = Vec::new();
+    for (name, step) in STEPS {
+        println!("== {name}");
+        let start = Instant::now();
+        match step(workspace) {
+            Ok(None) => println!("== {name}: ok, {:.1} s", start.elapsed().as_secs_f64()),
+            Ok(Some(reason)) => {
+                println!("== {name}: skipped, {reason}");
+                skipped.push(format!("{name}: {reason}"));
+            }
+            Err(failure) => {
+                eprintln!("{failure}\n== {name}: failed");
+                failed.push(name.to_owned());
+                if !keep_going {
+                    break;
+                }
+            }
+        }
+    }
+    for skip in &skipped {
+        println!("skipped {skip}");
+    }
+    Failure::unless_empty("ci: these steps failed:", failed)?;
+    println!("ci: ok");
+    Ok(())
+}
+
+fn fmt(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    if !has(workspace, "fmt") {
+        return Ok(Some(
+            "rustfmt is missing (rustup component add rustfmt)".into(),
+        ));
+    }
+    workspace::run(workspace.cargo().args(["fmt", "--all", "--check"]))
+        .map_err(|_| Failure::new("fmt: run `cargo fmt --all`"))?;
+    Ok(None)
+}
+
+fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    if !has(workspace, "clippy") {
+        return Ok(Some(
+            "clippy is missing (rustup component add clippy)".into(),
+        ));
+    }
+    let mut cargo = workspace.cargo();
+    cargo.args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]);
+    workspace::run(&mut cargo)?;
+    Ok(None)
+}
+
+fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["doc", "--workspace", "--no-deps", "--quiet"]);
+    cargo.env("RUSTDOCFLAGS", "-D warnings");
+    workspace::run(&mut cargo)?;
+    Ok(None)
+}
+
+fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    workspace::run(workspace.cargo().args(["test", "--workspace"]))?;
+    Ok(None)
+}
+
+/// Whether cargo has the subcommand; a distribution may package it apart.
+fn has(workspace: &Workspace, subcommand: &str) -> bool {
+    let mut cargo: Command = workspace.cargo();
+    cargo.args([subcommand, "--version"]);
+    workspace::output(&mut cargo).is_ok()
+}

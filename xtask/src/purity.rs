@@ -1,0 +1,269 @@
+//! The device crates run where there is nothing: they build for a Cortex-M0+
+//! without an operating system, and their sources use neither alloc, nor
+//! floating point, nor unsafe code.
+//!
+//! The build needs the target's `core`. A toolchain of rustup's may have it
+//! installed; else Debian's compiler can build it from the source that the
+//! package rust-web-src ships.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proc_macro2::TokenTree;
+
+use crate::report::{Failure, Outcome};
+use crate::source;
+use crate::workspace::{self, Workspace};
+
+const TARGET: &str = "thumbv6m-none-eabi";
+
+const ADVICE: &str = "purity: no compiler at hand can build for thumbv6m-none-eabi. \
+With rustup: `rustup target add thumbv6m-none-eabi`. \
+On Debian or Ubuntu: `apt install rustc-web cargo-web rust-web-src` \
+(the three in the same version)";
+
+/// How `core` for the target is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It is part of the toolchain.
+    Installed,
+    /// It is built from source.
+    BuildStd,
+}
+
+/// A compiler for the target.
+#[derive(Debug)]
+pub struct Toolchain {
+    cargo: PathBuf,
+    rustc: PathBuf,
+    /// For [`Way::BuildStd`]: the folder that holds `library/core`.
+    source: Option<PathBuf>,
+}
+
+pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
+    let crates = workspace.device_crates()?;
+    let mut findings = Vec::new();
+    for name in &crates {
+        findings.extend(read(workspace, name)?);
+    }
+    Failure::unless_empty("purity: not for a microcontroller:", findings)?;
+
+    let toolchain = Toolchain::find(way)?;
+    println!("purity: {toolchain}");
+    let mut cargo = toolchain.cargo(workspace, "build");
+    cargo.args(
+        crates
+            .iter()
+            .map(|name| format!("--package=redpoll-{name}")),
+    );
+    workspace::run(&mut cargo)?;
+    println!("purity: {} build for {TARGET}", crates.join(", "));
+    Ok(())
+}
+
+impl Toolchain {
+    /// The first that can do it, tried in this order: the one running, one of
+    /// rustup's, Debian's.
+    pub fn find(way: Option<Way>) -> Result<Toolchain, Failure> {
+        let wanted = |this| way.is_none_or(|way| way == this);
+        if wanted(Way::Installed) {
+            let running = Some(PathBuf::from(workspace::cargo()));
+            for cargo in [running, rustups_cargo()].into_iter().flatten() {
+                let rustc = cargo.with_file_name("rustc");
+                if has_target(&rustc) {
+                    let source = None;
+                    return Ok(Toolchain {
+                        cargo,
+                        rustc,
+                        source,
+                    });
+                }
+            }
+        }
+        if wanted(Way::BuildStd) {
+            let (cargo, rustc) = ("/usr/bin/cargo".into(), PathBuf::from("/usr/bin/rustc"));
+            if let Some(source) = debians_source(&rustc, Path::new("/usr/src")) {
+                let source = Some(source);
+                return Ok(Toolchain {
+                    cargo,
+                    rustc,
+                    source,
+                });
+            }
+        }
+        Err(Failure::new(ADVICE))
+    }
+
+    /// `cargo SUBCOMMAND` for the target, in the repository's root. Its output
+    /// goes to a folder of its own where the compiler may be another one.
+    pub fn cargo(&self, workspace: &Workspace, subcommand: &str) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command.current_dir(&workspace.root);
+        command.env("RUSTC", &self.rustc).arg(subcommand);
+        command.args(["--target", TARGET]);
+        if let Some(source) = &self.source {
+            // Building core is unstable for lack of a design for its options;
+            // core itself is the compiler's own.
+            command
+                .env("RUSTC_BOOTSTRAP", "1")
+                .args(["-Z", "build-std=core"]);
+            // Where cargo looks for it; without this, in the sysroot, where
+            // the package has a link to the same place.
+            command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source.join("library"));
+            command.args([Path::new("--target-dir"), &target_dir(workspace)]);
+        }
+        command
+    }
+}
+
+impl std::fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            None => write!(f, "with {}, which has the target", self.rustc.display()),
+            Some(source) => write!(
+                f,
+                "with {} and core built from {}",
+                self.rustc.display(),
+                source.display()
+            ),
+        }
+    }
+}
+
+/// Beside the usual output, so that two compilers do not undo each other's.
+fn target_dir(workspace: &Workspace) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| workspace.root.join("target"), PathBuf::from)
+        .join("build-std")
+}
+
+/// The cargo of rustup's default toolchain, if there is one.
+fn rustups_cargo() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let own = home.map(|home| home.join("bin/rustup"));
+    [Some(PathBuf::from("rustup")), own]
+        .into_iter()
+        .flatten()
+        .find_map(|rustup| workspace::output(Command::new(rustup).args(["which", "cargo"])).ok())
+        .map(|path| PathBuf::from(path.trim()))
+}
+
+fn has_target(rustc: &Path) -> bool {
+    let sysroot = workspace::output(Command::new(rustc).args(["--print", "sysroot"]));
+    sysroot.is_ok_and(|sysroot| {
+        Path::new(sysroot.trim())
+            .join("lib/rustlib")
+            .join(TARGET)
+            .join("lib")
+            .is_dir()
+    })
+}
+
+/// The source that belongs to `rustc`, among the folders `rustc-VERSION` of
+/// `sources`.
+fn debians_source(rustc: &Path, sources: &Path) -> Option<PathBuf> {
+    let version = workspace::output(Command::new(rustc).arg("--version")).ok()?;
+    let source = sources.join(format!("rustc-{}", version_number(&version)?));
+    source.join("library/core").is_dir().then_some(source)
+}
+
+/// `1.96.0` of `rustc 1.96.0 (ac68faa20 2026-05-25)`.
+fn version_number(version: &str) -> Option<&str> {
+    version.split_whitespace().nth(1)
+}
+
+/// What a device crate's sources must not contain.
+fn read(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
+    let folder = workspace.root.join("crates").join(name).join("src");
+    let mut findings = Vec::new();
+    let lib = source::read(&folder.join("lib.rs"))?;
+    for attribute in ["#![no_std]", "#![forbid(unsafe_code)]"] {
+        if !lib.lines().any(|line| line == attribute) {
+            findings.push(format!("crates/{name}/src/lib.rs: needs {attribute}"));
+        }
+    }
+    for path in source::rust_files(&folder)? {
+        let shown = workspace.relative(&path);
+        if !source::is_test_file(shown) {
+            findings.extend(impurities(shown, &source::read(&path)?)?);
+        }
+    }
+    Ok(findings)
+}
+
+/// Uses of alloc, std and floating point in a file, tests left out.
+fn impurities(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
+    let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
+    let mut findings = Vec::new();
+    let mut after_crate = false;
+    source::flatten(tokens, &mut |token| {
+        let word = token.to_string();
+        let what = match token {
+            TokenTree::Ident(_) if word == "f32" || word == "f64" => Some("a float"),
+            TokenTree::Ident(_) if after_crate && (word == "std" || word == "alloc") => {
+                Some("not there on a microcontroller")
+            }
+            TokenTree::Literal(literal) if is_float(literal) => Some("a float"),
+            _ => None,
+        };
+        after_crate = matches!(token, TokenTree::Ident(_)) && word == "crate";
+        if let Some(what) = what {
+            let line = token.span().start().line;
+            findings.push(format!("{}:{line}: `{word}`: {what}", path.display()));
+        }
+    });
+    Ok(findings)
+}
+
+fn is_float(literal: &proc_macro2::Literal) -> bool {
+    let tokens = TokenTree::from(literal.clone()).into();
+    matches!(syn::parse2(tokens), Ok(syn::Lit::Float(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        impurities(Path::new("x.rs"), text).unwrap()
+    }
+
+    #[test]
+    fn floats_and_heaps_are_found_by_line() {
+        assert_eq!(
+            found("fn f(x: u32) {}\nfn g(x: f64) {}\n"),
+            ["x.rs:2: `f64`: a float"]
+        );
+        assert_eq!(found("const A: u8 = 1e3 as u8;").len(), 1);
+        assert_eq!(
+            found("\nextern crate alloc;"),
+            ["x.rs:2: `alloc`: not there on a microcontroller"]
+        );
+    }
+
+    #[test]
+    fn tests_comments_and_integers_are_left_alone() {
+        let text = "
+            //! 0.5 s, an f64.
+            /// A tuple's 1.5th field, f32.
+            fn f(x: (u8, u8)) -> u8 { x.0 + 0x1f3 + 1_000 } // 2.5
+            #[cfg(test)]
+            extern crate std;
+            #[cfg(test)]
+            mod tests { const HALF: f64 = 0.5; }
+        ";
+        assert!(found(text).is_empty(), "{:?}", found(text));
+    }
+
+    #[test]
+    fn the_source_must_belong_to_the_compiler() {
+        let version = "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)";
+        assert_eq!(version_number(version), Some("1.96.0"));
+        assert_eq!(version_number(""), None);
+        let nowhere = Path::new("/nowhere");
+        assert_eq!(debians_source(nowhere, nowhere), None);
+        assert!(!has_target(nowhere));
+    }
+}

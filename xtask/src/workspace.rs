@@ -1,0 +1,100 @@
+//! Where things are, and how to call cargo.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::report::Failure;
+
+/// Crates that must run on a microcontroller.
+pub const DEVICE_CRATES: [&str; 8] = [
+    "base", "wire", "tcp", "mac", "lowpan", "stack", "assist", "border",
+];
+
+/// The repository.
+pub struct Workspace {
+    pub root: PathBuf,
+}
+
+impl Workspace {
+    /// The one that this program was built in.
+    pub fn here() -> Self {
+        let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Workspace {
+            root: xtask.parent().unwrap_or(xtask).to_path_buf(),
+        }
+    }
+
+    /// The folders under `crates/` that are packages, sorted.
+    pub fn crates(&self) -> Result<Vec<String>, Failure> {
+        let folder = self.root.join("crates");
+        let unreadable = |e| Failure::new(format!("cannot read {}: {e}", folder.display()));
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            if entry.path().join("Cargo.toml").is_file() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The device crates that exist, in the order of the list.
+    pub fn device_crates(&self) -> Result<Vec<&'static str>, Failure> {
+        let existing = self.crates()?;
+        let is_there = |name: &&str| existing.iter().any(|e| e == name);
+        Ok(DEVICE_CRATES.into_iter().filter(is_there).collect())
+    }
+
+    /// The cargo that runs this program, in the repository's root.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root);
+        command
+    }
+
+    /// `path` as seen from the root.
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+}
+
+/// The path of the cargo that runs this program.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Runs a command with its output visible.
+pub fn run(command: &mut Command) -> Result<(), Failure> {
+    let shown = show(command);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure::new(format!("`{shown}` failed: {status}"))),
+        Err(e) => Err(Failure::new(format!("cannot run `{shown}`: {e}"))),
+    }
+}
+
+/// Runs a command and gives back what it prints.
+pub fn output(command: &mut Command) -> Result<String, Failure> {
+    let shown = show(command);
+    let output = command
+        .output()
+        .map_err(|e| Failure::new(format!("cannot run `{shown}`: {e}")))?;
+    if !output.status.success() {
+        return Err(Failure::new(format!(
+            "`{shown}` failed: {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
