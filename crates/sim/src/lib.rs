@@ -2,8 +2,12 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod air;
 pub mod fault;
 pub mod kernel;
 pub mod medium;
 pub mod memory;
 pub mod radio;
+pub mod scenario;
+pub mod topology;
+pub mod trace;

@@ -77,6 +77,13 @@ impl Links {
         self.links[index]
     }
 
+    /// The link from one node to another, if there is one.
+    pub fn find(&self, from: usize, to: usize) -> Option<&Link> {
+        let links = self.of(from);
+        let place = links.binary_search_by_key(&(to as u32), |link| link.to);
+        place.ok().map(|place| &links[place])
+    }
+
     /// The links of node `from`, in order of the reached node's index.
     pub fn of(&self, from: usize) -> &[Link] {
         &self.links[self.range(from)]

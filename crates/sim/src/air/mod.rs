@@ -1,0 +1,289 @@
+//! The radios of all nodes and the medium between them: everything from the
+//! moment a MAC hands a frame to its radio to the moment another MAC gets it.
+//!
+//! Driven like every other layer: works come in with [`Air::start_work`],
+//! events that it scheduled come back with [`Air::on_event`], and what nodes
+//! have to be told goes out with [`Air::poll_indication`]. Each transmission
+//! costs one event at its beginning and one at its end, and a look at each
+//! neighbour both times; nothing is allocated on the way.
+//!
+//! Faults are applied here: frames are dropped or doubled at their receiver,
+//! radios switched off and on. A transmission that has begun is finished even
+//! if its radio is switched off meanwhile.
+
+mod flight;
+mod ledger;
+mod receive;
+mod send;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use redpoll_base::Instant;
+use redpoll_mac::{FrameBuf, RadioResult, RadioWork};
+
+pub use flight::Label;
+pub use ledger::{Counts, Kind, Ledger, Outcome};
+
+use crate::fault::{Faults, Spec};
+use crate::kernel::{Digest, Queue, Seed};
+use crate::medium::{self, ListedLink, Medium, TxId};
+use crate::radio::{self, Chip, Identity, Received, State, Station};
+use crate::trace::Traces;
+use flight::Flights;
+
+/// Something that happens to a radio at a known time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A node's radio is done with the step of this number.
+    Step {
+        /// Index of the node.
+        node: u32,
+        /// The step; others are cancelled.
+        generation: u32,
+    },
+    /// A transmission ends.
+    FlightEnds {
+        /// Which one.
+        tx: TxId,
+    },
+    /// A node's radio begins to send an acknowledgement.
+    AckDue {
+        /// Index of the node.
+        node: u32,
+    },
+    /// A node's processor has read the frame that its radio received.
+    ReadDone {
+        /// Index of the node.
+        node: u32,
+    },
+    /// A fault switches a radio off or on.
+    Switch {
+        /// Index of the node.
+        node: u32,
+    },
+}
+
+/// Something that a node must be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Indication {
+    /// Its radio received a frame: [`Air::received`] has it until the next
+    /// event.
+    Frame {
+        /// Index of the node.
+        node: u32,
+    },
+    /// Its radio finished a work.
+    Done {
+        /// Index of the node.
+        node: u32,
+        /// How it ended.
+        result: RadioResult,
+    },
+}
+
+/// Radios and medium.
+pub struct Air {
+    medium: Medium,
+    stations: Vec<Station>,
+    flights: Flights,
+    chip: Chip,
+    faults: Faults,
+    ledger: Ledger,
+    digest: Digest,
+    traces: Traces,
+    indications: VecDeque<Indication>,
+}
+
+/// What there is to know about the network before it runs.
+#[derive(Debug)]
+pub struct Layout<'a> {
+    /// How radio waves travel.
+    pub medium: &'a medium::Config,
+    /// Which chip all nodes have.
+    pub radio: &'a radio::Config,
+    /// Who the nodes are.
+    pub identities: &'a [Identity],
+    /// Where they stand, in metres.
+    pub positions_m: &'a [(f64, f64)],
+    /// Links listed by hand.
+    pub listed: Option<&'a [ListedLink]>,
+    /// What goes wrong.
+    pub faults: &'a [Spec],
+}
+
+impl Air {
+    /// Radios that listen, in silence.
+    ///
+    /// Every purpose has its own random numbers from `seed`. Faults that
+    /// switch radios are scheduled at once.
+    pub fn new<E: From<Event>>(layout: &Layout<'_>, seed: Seed, queue: &mut Queue<E>) -> Self {
+        let faults = Faults::new(layout.faults.to_vec(), seed.stream("fault"));
+        for (at, node) in faults.switches() {
+            if at < Instant::FAR_FUTURE {
+                queue.schedule(at, Event::Switch { node: node as u32 }.into());
+            }
+        }
+        Air {
+            medium: Medium::new(layout.medium, layout.positions_m, layout.listed, seed),
+            stations: layout
+                .identities
+                .iter()
+                .copied()
+                .map(Station::new)
+                .collect(),
+            flights: Flights::default(),
+            chip: Chip::new(layout.radio),
+            faults,
+            ledger: Ledger::new(layout.identities.len()),
+            digest: Digest::default(),
+            traces: Traces::default(),
+            indications: VecDeque::new(),
+        }
+    }
+
+    /// What a node has to be told next.
+    pub fn poll_indication(&mut self) -> Option<Indication> {
+        self.indications.pop_front()
+    }
+
+    /// The frame that `node` has just been told of.
+    pub fn received(&self, node: usize) -> &Received {
+        &self.stations[node].incoming
+    }
+
+    /// A node's MAC asks for `work`; `frame` is the one to load.
+    pub fn start_work<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        work: RadioWork,
+        frame: &FrameBuf,
+        queue: &mut Queue<E>,
+    ) {
+        match work {
+            RadioWork::Load => self.start_load(now, node, frame, queue),
+            RadioWork::Transmit { cca } => self.start_transmit(now, node, cca, queue),
+            RadioWork::Listen => self.set_rest(now, node, false),
+            RadioWork::Sleep => self.set_rest(now, node, true),
+        }
+    }
+
+    /// A scheduled event happens.
+    pub fn on_event<E: From<Event>>(&mut self, now: Instant, event: Event, queue: &mut Queue<E>) {
+        match event {
+            Event::Step { node, generation } => {
+                let node = node as usize;
+                if self.stations[node].generation == generation {
+                    self.on_step(now, node, queue);
+                }
+            }
+            Event::FlightEnds { tx } => self.on_flight_end(now, tx, queue),
+            Event::AckDue { node } => self.on_ack_due(now, node as usize, queue),
+            Event::ReadDone { node } => self.on_read_done(now, node as usize, queue),
+            Event::Switch { node } => self.on_switch(now, node as usize),
+        }
+    }
+
+    /// The frame ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Ledger entries that transmissions under way will still close, by kind.
+    pub fn entries_under_way(&self) -> [u64; Kind::ALL.len()] {
+        let mut entries = [0; Kind::ALL.len()];
+        for flight in self.flights.under_way() {
+            let kind = flight.label.kind;
+            if kind == Kind::Broadcast {
+                let followers = self.stations.iter().enumerate().filter(|(node, _)| {
+                    self.medium
+                        .followed(*node)
+                        .and_then(|tx| self.flights.find(tx))
+                        .is_some_and(|followed| std::ptr::eq(followed, flight))
+                });
+                entries[kind as usize] += followers.count() as u64;
+            } else {
+                entries[kind as usize] += 1;
+            }
+        }
+        entries
+    }
+
+    /// All radios, by node.
+    pub fn stations(&self) -> &[Station] {
+        &self.stations
+    }
+
+    /// The medium.
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// The rules of what goes wrong.
+    pub fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    /// Who gets to see the frames.
+    pub fn traces_mut(&mut self) -> &mut Traces {
+        &mut self.traces
+    }
+
+    /// Digest of every transmission and what became of it.
+    pub fn digest(&self) -> u64 {
+        self.digest.value()
+    }
+
+    fn set_rest(&mut self, now: Instant, node: usize, asleep: bool) {
+        let station = &mut self.stations[node];
+        station.rests_asleep = asleep;
+        if matches!(station.state(), State::Listen | State::Sleep) {
+            station.rest(now);
+        }
+    }
+
+    fn on_switch(&mut self, now: Instant, node: usize) {
+        let is_off = self.faults.is_off(now, node);
+        if is_off == (self.stations[node].state() == State::Off) {
+            return;
+        }
+        if is_off {
+            self.abandon(node, Outcome::ReceiverOff);
+            self.stations[node].times.enter(now, State::Off);
+        } else {
+            self.stations[node].times.enter(now, State::Listen);
+            self.stations[node].rest(now);
+        }
+    }
+
+    /// `node` stops following the frame that it was receiving.
+    fn abandon(&mut self, node: usize, outcome: Outcome) {
+        if let Some(tx) = self.medium.abandon(node) {
+            self.lose(tx, node, outcome);
+        }
+    }
+
+    fn finish(&mut self, now: Instant, node: usize, result: RadioResult) {
+        let station = &mut self.stations[node];
+        station.step(radio::Work::Idle);
+        if station.state() == State::Listen {
+            // It may be time to sleep.
+            station.rest(now);
+        }
+        self.indications.push_back(Indication::Done {
+            node: node as u32,
+            result,
+        });
+    }
+}
+
+impl std::fmt::Debug for Air {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Air")
+            .field("stations", &self.stations.len())
+            .field("ledger", &self.ledger)
+            .finish_non_exhaustive()
+    }
+}

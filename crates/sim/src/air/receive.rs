@@ -1,0 +1,193 @@
+//! The receiving half: what a radio does with a frame that ends.
+
+use redpoll_base::Instant;
+use redpoll_mac::{RadioResult, RxInfo};
+
+use super::flight::Flight;
+use super::send::outcome_of;
+use super::{Air, Event, Indication, Kind, Outcome};
+use crate::fault::{FrameFacts, Verdict};
+use crate::kernel::Queue;
+use crate::medium::{Reception, TxId};
+use crate::radio::{Received, State, TURNAROUND, Work};
+
+impl Air {
+    pub(super) fn on_flight_end<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        tx: TxId,
+        queue: &mut Queue<E>,
+    ) {
+        let Some(mut flight) = self.flights.remove(tx) else {
+            return;
+        };
+        let from = flight.from as usize;
+        self.land(now, from, flight.label.kind, queue);
+        if flight.on_air {
+            for index in self.medium.links().range(from) {
+                let link = self.medium.links().at(index);
+                if let Some(reception) = self.medium.end(now, tx, &link) {
+                    let outcome = self.receive(
+                        now,
+                        link.to as usize,
+                        &flight,
+                        reception,
+                        link.rssi_dbm,
+                        queue,
+                    );
+                    self.close(&mut flight, link.to, link.receives, outcome);
+                }
+            }
+        }
+        if flight.label.kind != Kind::Broadcast {
+            let outcome = flight.outcome.unwrap_or(Outcome::OutOfRange);
+            let at = flight.addressee.unwrap_or(flight.from) as usize;
+            self.ledger.close(flight.label.kind, outcome, from, at);
+            self.digest.add(outcome as u64);
+        }
+    }
+
+    /// Enters what became of a frame that `node` followed to its end.
+    fn close(&mut self, flight: &mut Flight, node: u32, receives: bool, outcome: Outcome) {
+        if flight.label.kind == Kind::Broadcast {
+            if receives {
+                let from = flight.from as usize;
+                self.ledger
+                    .close(Kind::Broadcast, outcome, from, node as usize);
+            }
+        } else if flight.addressee == Some(node) {
+            flight.outcome.get_or_insert(outcome);
+        }
+    }
+
+    /// A frame that `node` followed has ended.
+    fn receive<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        flight: &Flight,
+        reception: Reception,
+        rssi_dbm: i8,
+        queue: &mut Queue<E>,
+    ) -> Outcome {
+        self.stations[node].rest(now);
+        let outcome = if reception != Reception::Intact {
+            outcome_of(reception)
+        } else if flight.label.kind == Kind::Ack {
+            self.receive_ack(now, node, flight)
+        } else {
+            self.receive_frame(now, node, flight, rssi_dbm, queue)
+        };
+        self.resume(now, node, queue);
+        outcome
+    }
+
+    /// Imm-ACKs carry no address: whoever waits for one with its sequence
+    /// number takes it for its own.
+    fn receive_ack(&mut self, now: Instant, node: usize, flight: &Flight) -> Outcome {
+        let station = &self.stations[node];
+        if station.work != Work::AwaitAck || station.dsn != flight.label.dsn {
+            return Outcome::Unexpected;
+        }
+        if self.verdict(now, node, flight, true) == Verdict::Drop {
+            return Outcome::Fault;
+        }
+        let frame_pending = flight.label.frame_pending;
+        self.finish(now, node, RadioResult::Acked { frame_pending });
+        Outcome::Delivered
+    }
+
+    fn receive_frame<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        flight: &Flight,
+        rssi_dbm: i8,
+        queue: &mut Queue<E>,
+    ) -> Outcome {
+        let identity = self.stations[node].identity;
+        let is_own = flight.label.kind == Kind::Broadcast || identity.owns(flight.label.dst);
+        if !is_own || !identity.is_in(flight.label.pan_id) {
+            return Outcome::OutOfRange;
+        }
+        let verdict = self.verdict(now, node, flight, false);
+        if verdict == Verdict::Drop {
+            return Outcome::Fault;
+        }
+        let station = &mut self.stations[node];
+        if station.reading && station.waiting.is_some() {
+            return Outcome::RxOverrun;
+        }
+        let received = Received {
+            frame: flight.frame.clone(),
+            info: RxInfo {
+                rssi_dbm,
+                lqi: lqi(rssi_dbm),
+                ack_sent_pending: false,
+            },
+            twice: verdict == Verdict::Duplicate,
+        };
+        if flight.label.wants_ack {
+            station.acking = Some((flight.from, flight.label.dsn));
+            station.times.enter(now, State::Turnaround);
+            let node = node as u32;
+            queue.schedule(now + TURNAROUND, Event::AckDue { node }.into());
+        }
+        if station.reading {
+            station.waiting = Some(Box::new(received));
+            return Outcome::Delivered;
+        }
+        let spi_time = self.chip.spi_time(received.frame.len());
+        station.incoming = received;
+        if spi_time.is_zero() {
+            let node = node as u32;
+            self.indications.push_back(Indication::Frame { node });
+        } else {
+            station.reading = true;
+            let node = node as u32;
+            queue.schedule(now + spi_time, Event::ReadDone { node }.into());
+        }
+        Outcome::Delivered
+    }
+
+    /// The processor has read a frame, and reads the next one, if one waits.
+    pub(super) fn on_read_done<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        let index = node as u32;
+        self.indications
+            .push_back(Indication::Frame { node: index });
+        let station = &mut self.stations[node];
+        if std::mem::take(&mut station.reading_waiting) {
+            if let Some(waiting) = station.waiting.take() {
+                station.incoming = *waiting;
+            }
+        }
+        if let Some(waiting) = &station.waiting {
+            station.reading_waiting = true;
+            let spi_time = self.chip.spi_time(waiting.frame.len());
+            queue.schedule(now + spi_time, Event::ReadDone { node: index }.into());
+        } else {
+            station.reading = false;
+            self.resume(now, node, queue);
+        }
+    }
+
+    fn verdict(&mut self, now: Instant, node: usize, flight: &Flight, is_ack: bool) -> Verdict {
+        let facts = FrameFacts {
+            from: flight.from as usize,
+            to: node,
+            is_ack,
+        };
+        self.faults.on_frame(now, facts)
+    }
+}
+
+/// Link quality from signal strength: 0 at −95 dBm, 255 at −40 dBm.
+fn lqi(rssi_dbm: i8) -> u8 {
+    let above = (i32::from(rssi_dbm) + 95).clamp(0, 55);
+    (above * 255 / 55) as u8
+}

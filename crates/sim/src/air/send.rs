@@ -1,0 +1,368 @@
+//! The sending half: load, clear channel assessment, turnaround, air, ACK
+//! wait.
+
+use redpoll_base::Instant;
+use redpoll_mac::{FrameBuf, RadioResult};
+use redpoll_wire::ieee802154;
+
+use super::flight::{Flight, Label};
+use super::{Air, Event, Kind, Outcome};
+use crate::kernel::Queue;
+use crate::medium::{Link, Reception, Start};
+use crate::radio::{ACK_WAIT, CCA, State, TURNAROUND, Work, air_time};
+use crate::trace::TracedFrame;
+
+impl Air {
+    pub(super) fn start_load<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        frame: &FrameBuf,
+        queue: &mut Queue<E>,
+    ) {
+        let label = Label::of(frame.as_slice());
+        let station = &mut self.stations[node];
+        station.outgoing.clone_from(frame);
+        station.loaded = false;
+        station.dsn = label.dsn;
+        station.wants_ack = label.wants_ack;
+        self.load(now, node, None, queue);
+    }
+
+    pub(super) fn start_transmit<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        cca: bool,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &self.stations[node];
+        if cca && station.state() == State::Receive {
+            self.finish(now, node, RadioResult::ChannelBusy);
+        } else if station.loaded {
+            self.begin_send(now, node, cca, queue);
+        } else {
+            // Something heard has overwritten the frame since it was loaded.
+            self.load(now, node, Some(cca), queue);
+        }
+    }
+
+    /// Begins to move the frame to send into the radio, now or when the way is
+    /// free; with `then`, to send it right afterwards.
+    fn load<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        then: Option<bool>,
+        queue: &mut Queue<E>,
+    ) {
+        let single_buffer = self.chip.single_buffer;
+        let station = &mut self.stations[node];
+        let buffer_in_use = station.acking.is_some() || station.state() == State::Receive;
+        if station.reading || (single_buffer && buffer_in_use) {
+            station.step(Work::LoadWaits { then });
+            return;
+        }
+        let generation = station.step(Work::Loading { then });
+        if station.state() == State::Sleep {
+            station.rest(now);
+        }
+        let time = self.chip.spi_time(station.outgoing.len());
+        if time.is_zero() {
+            self.on_loaded(now, node, then, queue);
+        } else {
+            let node = node as u32;
+            queue.schedule(now + time, Event::Step { node, generation }.into());
+        }
+    }
+
+    fn on_loaded<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        then: Option<bool>,
+        queue: &mut Queue<E>,
+    ) {
+        self.stations[node].loaded = true;
+        match then {
+            None => self.finish(now, node, RadioResult::Loaded),
+            Some(cca) => self.begin_send(now, node, cca, queue),
+        }
+    }
+
+    fn begin_send<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        cca: bool,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &mut self.stations[node];
+        if station.acking.is_some() {
+            station.step(Work::SendWaits { cca });
+            return;
+        }
+        if station.state() == State::Receive {
+            if cca {
+                self.finish(now, node, RadioResult::ChannelBusy);
+                return;
+            }
+            self.abandon(node, Outcome::ReceiverTransmitting);
+        }
+        if !cca {
+            self.turn_around(now, node, queue);
+            return;
+        }
+        self.medium.watch(node);
+        let station = &mut self.stations[node];
+        let generation = station.step(Work::Cca);
+        if station.state() == State::Sleep {
+            station.rest(now);
+        }
+        let node = node as u32;
+        queue.schedule(now + CCA, Event::Step { node, generation }.into());
+    }
+
+    fn turn_around<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
+        let station = &mut self.stations[node];
+        let generation = station.step(Work::Turnaround);
+        if station.state() != State::Off {
+            station.times.enter(now, State::Turnaround);
+        }
+        let node = node as u32;
+        queue.schedule(now + TURNAROUND, Event::Step { node, generation }.into());
+    }
+
+    /// The current step of a radio's work is over.
+    pub(super) fn on_step<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &mut self.stations[node];
+        match station.work {
+            Work::Loading { then } => self.on_loaded(now, node, then, queue),
+            Work::Cca => {
+                let is_off = station.state() == State::Off;
+                let receives = station.state() == State::Receive || station.acking.is_some();
+                if receives || (!is_off && self.medium.was_busy(node)) {
+                    self.finish(now, node, RadioResult::ChannelBusy);
+                } else {
+                    self.turn_around(now, node, queue);
+                }
+            }
+            Work::Turnaround => {
+                station.step(Work::Sending);
+                let frame = station.outgoing.clone();
+                self.take_off(now, node, &frame, None, queue);
+            }
+            Work::AwaitAck => self.finish(now, node, RadioResult::NoAck),
+            Work::Idle | Work::LoadWaits { .. } | Work::SendWaits { .. } | Work::Sending => {}
+        }
+    }
+
+    /// The radio has become free: work that waited for that goes on.
+    pub(super) fn resume<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        match self.stations[node].work {
+            Work::LoadWaits { then } => self.load(now, node, then, queue),
+            Work::SendWaits { cca } => self.begin_send(now, node, cca, queue),
+            _ => {}
+        }
+    }
+
+    /// An acknowledgement goes out.
+    pub(super) fn on_ack_due<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        let Some((to, dsn)) = self.stations[node].acking else {
+            return;
+        };
+        let mut frame = FrameBuf::new();
+        // Three bytes always fit.
+        let _ = frame.copy_from(&ieee802154::imm_ack(dsn, false));
+        self.take_off(now, node, &frame, Some(to), queue);
+    }
+
+    /// A transmission begins. `addressee` is known for an acknowledgement.
+    fn take_off<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        from: usize,
+        frame: &FrameBuf,
+        addressee: Option<u32>,
+        queue: &mut Queue<E>,
+    ) {
+        let is_on = self.stations[from].state() != State::Off;
+        let on_air = is_on && self.medium.is_heard();
+        if is_on {
+            // Only a radio that was switched on a moment ago receives here.
+            self.abandon(from, Outcome::ReceiverTransmitting);
+            self.stations[from].times.enter(now, State::Transmit);
+        }
+        let label = Label::of(frame.as_slice());
+        if label.kind != Kind::Broadcast {
+            self.ledger.open(label.kind);
+        }
+        let silent = if is_on {
+            Outcome::RandomLoss
+        } else {
+            Outcome::SenderOff
+        };
+        let tx = self.flights.insert(Flight {
+            from: from as u32,
+            label,
+            addressee,
+            outcome: (!on_air).then_some(silent),
+            on_air,
+            frame: frame.clone(),
+        });
+        self.digest.add(now.as_micros());
+        self.digest.add((from as u64) << 8 | frame.len() as u64);
+        self.digest.add_bytes(frame.as_slice());
+        let mut rssi_dbm = i8::MIN;
+        if on_air {
+            for index in self.medium.links().range(from) {
+                let link = self.medium.links().at(index);
+                if self.arrive(now, tx, &label, addressee, &link) {
+                    rssi_dbm = rssi_dbm.max(link.rssi_dbm);
+                }
+            }
+        }
+        let ends = now + air_time(frame.len());
+        if is_on {
+            self.traces.frame(&TracedFrame {
+                from,
+                start: now,
+                end: ends,
+                mpdu: frame.as_slice(),
+                rssi_dbm: (rssi_dbm > i8::MIN).then_some(rssi_dbm),
+            });
+        }
+        queue.schedule(ends, Event::FlightEnds { tx }.into());
+    }
+
+    /// A transmission begins to arrive at one neighbour. Says whether that one
+    /// is an addressee.
+    fn arrive(
+        &mut self,
+        now: Instant,
+        tx: u32,
+        label: &Label,
+        addressee: Option<u32>,
+        link: &Link,
+    ) -> bool {
+        let node = link.to as usize;
+        let station = &self.stations[node];
+        let is_for_node = match (label.kind, addressee) {
+            (Kind::Broadcast, _) => link.receives,
+            (_, Some(addressee)) => addressee == link.to,
+            (_, None) => station.identity.owns(label.dst),
+        };
+        let refusal = self.refusal(node);
+        let start = self.medium.start(now, tx, link, refusal.is_none());
+        if is_for_node {
+            if label.kind == Kind::Broadcast {
+                self.ledger.open(Kind::Broadcast);
+            } else if let Some(flight) = self.flights.find_mut(tx) {
+                flight.addressee = Some(link.to);
+            }
+        }
+        match start {
+            Start::Followed => self.on_followed(now, node, label),
+            Start::Captured(earlier) => {
+                self.lose(earlier, node, Outcome::Collision);
+                self.on_followed(now, node, label);
+            }
+            Start::NotReady => self.lose(tx, node, refusal.unwrap_or(Outcome::Collision)),
+            Start::Lost(reception) => self.lose(tx, node, outcome_of(reception)),
+        }
+        is_for_node
+    }
+
+    /// Why a node's radio cannot follow a frame that begins now.
+    fn refusal(&self, node: usize) -> Option<Outcome> {
+        let station = &self.stations[node];
+        match station.state() {
+            State::Off => Some(Outcome::ReceiverOff),
+            State::Sleep => Some(Outcome::ReceiverAsleep),
+            State::Turnaround | State::Transmit => Some(Outcome::ReceiverTransmitting),
+            State::Listen | State::Receive if station.reading && self.chip.single_buffer => {
+                Some(Outcome::RxOverrun)
+            }
+            State::Listen | State::Receive => None,
+        }
+    }
+
+    /// A radio begins to follow a frame.
+    fn on_followed(&mut self, now: Instant, node: usize, label: &Label) {
+        let station = &mut self.stations[node];
+        station.times.enter(now, State::Receive);
+        // The acknowledgement that a radio waits for is not stored.
+        let is_stored = !(label.kind == Kind::Ack && station.work == Work::AwaitAck);
+        if self.chip.single_buffer && is_stored {
+            station.loaded = false;
+            if let Work::Loading { then } = station.work {
+                station.step(Work::LoadWaits { then });
+            }
+        }
+    }
+
+    /// The frame `tx` is lost at `node`, which matters if it was for it.
+    pub(super) fn lose(&mut self, tx: u32, node: usize, outcome: Outcome) {
+        let Some(flight) = self.flights.find_mut(tx) else {
+            return;
+        };
+        let (kind, from) = (flight.label.kind, flight.from as usize);
+        if kind == Kind::Broadcast {
+            let links = self.medium.links();
+            if links.find(from, node).is_some_and(|link| link.receives) {
+                self.ledger.close(kind, outcome, from, node);
+            }
+        } else if flight.addressee == Some(node as u32) {
+            flight.outcome.get_or_insert(outcome);
+        }
+    }
+
+    /// What follows for the sender when its transmission ends.
+    pub(super) fn land<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        from: usize,
+        kind: Kind,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &mut self.stations[from];
+        if kind == Kind::Ack {
+            station.acking = None;
+            station.rest(now);
+            self.resume(now, from, queue);
+        } else if station.wants_ack {
+            let generation = station.step(Work::AwaitAck);
+            station.rest(now);
+            let node = from as u32;
+            queue.schedule(now + ACK_WAIT, Event::Step { node, generation }.into());
+        } else {
+            station.rest(now);
+            self.finish(now, from, RadioResult::Sent);
+        }
+    }
+}
+
+/// A reception's end as the ledger names it.
+pub(super) fn outcome_of(reception: Reception) -> Outcome {
+    match reception {
+        Reception::Intact => Outcome::Delivered,
+        Reception::Collision => Outcome::Collision,
+        Reception::RandomLoss => Outcome::RandomLoss,
+        Reception::OutOfRange => Outcome::OutOfRange,
+    }
+}

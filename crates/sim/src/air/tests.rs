@@ -1,0 +1,486 @@
+//! Radios and medium, driven by real MACs.
+
+use redpoll_base::{Duration, Instant, Rng, Wake};
+use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
+use redpoll_wire::ieee802154::Address;
+
+use super::*;
+use crate::fault::{FrameKind, Rule};
+use crate::medium::{Config, UnitDisk};
+use crate::radio::Model;
+
+#[derive(Clone, Copy)]
+enum Next {
+    Air(Event),
+    Mac(usize),
+}
+
+impl From<Event> for Next {
+    fn from(event: Event) -> Self {
+        Next::Air(event)
+    }
+}
+
+/// Nodes with a MAC and nothing above it.
+struct Bench {
+    air: Air,
+    macs: Vec<Mac>,
+    queue: Queue<Next>,
+    now: Instant,
+    buffer: FrameBuf,
+    received: Vec<(Instant, usize, Vec<u8>)>,
+    done: Vec<(Instant, usize, TxStatus, u8)>,
+}
+
+/// Nodes can hear their neighbours at 40 m, and nobody else.
+const DISK: Config = Config::UnitDisk(UnitDisk {
+    transmission_range_m: 50.0,
+    interference_range_m: 50.0,
+    carrier_sense_range_m: 50.0,
+    success_ratio_tx: 1.0,
+    success_ratio_rx: 1.0,
+});
+
+fn short(node: usize) -> u16 {
+    node as u16 + 1
+}
+
+impl Bench {
+    /// Nodes in a line, 40 m apart.
+    fn line(nodes: usize, model: Model, seed: u64, faults: &[Spec]) -> Bench {
+        Bench::new(&DISK, nodes, model, seed, faults, |_| {})
+    }
+
+    fn new(
+        medium: &Config,
+        nodes: usize,
+        model: Model,
+        seed: u64,
+        faults: &[Spec],
+        adjust: impl Fn(&mut MacConfig),
+    ) -> Bench {
+        let identities: Vec<_> = (0..nodes)
+            .map(|node| Identity {
+                pan_id: 0x7270,
+                short: short(node),
+                extended: [2, 0, 0, 0, 0, 0, 0, node as u8],
+            })
+            .collect();
+        let positions: Vec<_> = (0..nodes).map(|node| (node as f64 * 40.0, 0.0)).collect();
+        let macs = identities.iter().enumerate().map(|(node, identity)| {
+            let mut config = MacConfig {
+                pan_id: identity.pan_id,
+                short: identity.short,
+                extended: identity.extended,
+                ..MacConfig::default()
+            };
+            adjust(&mut config);
+            Mac::new(config, Seed(seed).node_stream("mac", node))
+        });
+        let mut queue = Queue::default();
+        let layout = Layout {
+            medium,
+            radio: &radio::Config::of(model),
+            identities: &identities,
+            positions_m: &positions,
+            listed: None,
+            faults,
+        };
+        Bench {
+            air: Air::new(&layout, Seed(seed), &mut queue),
+            macs: macs.collect(),
+            queue,
+            now: Instant::ZERO,
+            buffer: FrameBuf::new(),
+            received: Vec::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Has `from` send a frame of `len` bytes in all, FCS included.
+    fn send(&mut self, from: usize, to: Address, len: usize) {
+        let payload = self.macs[from].frame_mut(to).expect("an idle MAC");
+        let payload_len = len - 11;
+        payload[..payload_len].fill(from as u8);
+        self.macs[from].submit(self.now, payload_len);
+        self.serve(from);
+    }
+
+    fn serve(&mut self, node: usize) {
+        let mac = &mut self.macs[node];
+        while let Some(work) = mac.poll_radio(self.now, &mut self.buffer) {
+            self.air
+                .start_work(self.now, node, work, &self.buffer, &mut self.queue);
+        }
+        while let Some(MacEvent::Done {
+            status, attempts, ..
+        }) = mac.poll_event()
+        {
+            self.done.push((self.now, node, status, attempts));
+        }
+        if let Some(Wake { at, .. }) = mac.poll_at() {
+            self.queue.schedule(at, Next::Mac(node));
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(indication) = self.air.poll_indication() {
+            let node = match indication {
+                Indication::Frame { node } => {
+                    let node = node as usize;
+                    let received = self.air.received(node);
+                    let frame = received.frame.as_slice();
+                    if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
+                        self.received.push((self.now, node, up.payload.to_vec()));
+                    }
+                    node
+                }
+                Indication::Done { node, result } => {
+                    self.macs[node as usize].on_radio_done(self.now, result);
+                    node as usize
+                }
+            };
+            self.serve(node);
+        }
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        while let Some(next) = self.queue.pop_until(until) {
+            self.now = next.at;
+            match next.event {
+                Next::Air(event) => {
+                    self.air.on_event(self.now, event, &mut self.queue);
+                    self.drain();
+                }
+                Next::Mac(node) => {
+                    self.macs[node].on_timeout(self.now);
+                    self.serve(node);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    /// Runs until all is quiet.
+    fn settle(&mut self) {
+        while let Some(at) = self.queue.next_at() {
+            self.run_until(at);
+        }
+    }
+
+    fn count(&self, kind: Kind, outcome: Outcome) -> u64 {
+        self.air.ledger().count(kind, outcome)
+    }
+
+    fn check_ledger(&self) {
+        let under_way = self.air.entries_under_way();
+        for kind in Kind::ALL {
+            let outstanding = self.air.ledger().outstanding(kind);
+            assert_eq!(outstanding, under_way[kind as usize] as i64, "{kind:?}");
+        }
+    }
+}
+
+fn mean_exchange_us(model: Model) -> f64 {
+    let mut total = 0;
+    let rounds = 2_000;
+    let mut bench = Bench::line(2, model, 1, &[]);
+    for _ in 0..rounds {
+        let start = bench.now;
+        bench.send(0, Address::Short(short(1)), 127);
+        bench.settle();
+        let (end, node, status, attempts) = bench.done.pop().unwrap();
+        assert_eq!((node, status, attempts), (0, TxStatus::Delivered, 1));
+        total += end.since(start).as_micros();
+    }
+    assert_eq!(bench.received.len(), rounds);
+    bench.check_ledger();
+    total as f64 / rounds as f64
+}
+
+/// Kumar et al. 2020 §6.3: a full 127-byte unicast takes 7.2 ms.
+#[test]
+fn full_unicast_takes_7_2_ms_on_the_at86rf233() {
+    let mean = mean_exchange_us(Model::At86rf233);
+    assert!((mean - 7_200.0).abs() < 40.0, "{mean}");
+}
+
+/// algorithms §1.3: 6.24 ms without the cost of moving it.
+#[test]
+fn full_unicast_takes_6_24_ms_on_an_ideal_radio() {
+    let mean = mean_exchange_us(Model::Ideal);
+    assert!((mean - 6_240.0).abs() < 40.0, "{mean}");
+}
+
+/// Each step of one exchange, without backoff.
+#[test]
+fn one_exchange_step_by_step() {
+    let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {
+        config.min_be = 0;
+        config.max_be = 0;
+    });
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.settle();
+    let (delivered, _, _) = bench.received[0];
+    assert_eq!(delivered.as_micros(), 128 + 192 + 4_256);
+    let (done, ..) = bench.done[0];
+    assert_eq!(done.as_micros(), 128 + 192 + 4_256 + 192 + 352);
+    let end = bench.now;
+    let spent = |node: usize, state| bench.air.stations()[node].times.in_state(end, state);
+    assert_eq!(spent(0, State::Turnaround).as_micros(), 192);
+    assert_eq!(spent(0, State::Transmit).as_micros(), 4_256);
+    assert_eq!(spent(0, State::Receive).as_micros(), 352);
+    assert_eq!(spent(1, State::Receive).as_micros(), 4_256);
+    assert_eq!(spent(1, State::Transmit).as_micros(), 352);
+    let cycle = bench.air.stations()[0].times.duty_cycle(end);
+    assert!((cycle - 1.0).abs() < 1e-12, "always on: {cycle}");
+}
+
+/// The receiver on an AT86RF233 gets the frame 0.96 ms after its end.
+#[test]
+fn reading_takes_spi_time() {
+    let mut bench = Bench::new(&DISK, 2, Model::At86rf233, 1, &[], |config| {
+        config.min_be = 0;
+        config.max_be = 0;
+    });
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.settle();
+    let (delivered, _, _) = bench.received[0];
+    assert_eq!(delivered.as_micros(), 960 + 128 + 192 + 4_256 + 960);
+}
+
+#[test]
+fn broadcast_reaches_the_neighbours_without_ack() {
+    let mut bench = Bench::line(4, Model::At86rf233, 1, &[]);
+    bench.send(1, Address::BROADCAST, 50);
+    bench.settle();
+    let nodes: Vec<_> = bench.received.iter().map(|(_, node, _)| *node).collect();
+    assert_eq!(nodes, [0, 2]);
+    assert_eq!(bench.count(Kind::Broadcast, Outcome::Delivered), 2);
+    assert_eq!(bench.air.ledger().opened(Kind::Ack), 0);
+    bench.check_ledger();
+}
+
+/// Nodes 0 and 2 cannot hear each other and send to node 1 at once.
+#[test]
+fn hidden_terminals_collide() {
+    let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
+        config.max_frame_retries = 0;
+    });
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.send(2, Address::Short(short(1)), 127);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert!(bench.received.is_empty());
+    assert!(bench.done.iter().all(|done| done.2 == TxStatus::NoAck));
+    // NoAck comes at macAckWaitDuration.
+    bench.check_ledger();
+}
+
+/// The same, with retries spread by the retry delay: both get through.
+#[test]
+fn retries_with_a_random_delay_resolve_hidden_terminals() {
+    let mut bench = Bench::line(3, Model::At86rf233, 3, &[]);
+    for _ in 0..50 {
+        bench.send(0, Address::Short(short(1)), 127);
+        bench.send(2, Address::Short(short(1)), 127);
+        bench.settle();
+    }
+    assert!(bench.count(Kind::Unicast, Outcome::Collision) > 20);
+    assert_eq!(bench.received.len(), 100);
+    bench.check_ledger();
+}
+
+/// Nodes that hear each other sense each other: hardly any collisions.
+#[test]
+fn carrier_sense_keeps_neighbours_apart() {
+    let near = Config::UnitDisk(UnitDisk {
+        transmission_range_m: 100.0,
+        interference_range_m: 100.0,
+        carrier_sense_range_m: 100.0,
+        ..UnitDisk::default()
+    });
+    let mut bench = Bench::new(&near, 3, Model::Ideal, 3, &[], |_| {});
+    for _ in 0..100 {
+        bench.send(0, Address::Short(short(1)), 127);
+        bench.send(2, Address::Short(short(1)), 127);
+        bench.settle();
+    }
+    assert_eq!(bench.received.len(), 200);
+    let collisions = bench.count(Kind::Unicast, Outcome::Collision)
+        + bench.count(Kind::Unicast, Outcome::ReceiverTransmitting);
+    // Equal backoffs collide: one in eight, and half of that as often again
+    // for backoffs one turnaround apart.
+    assert!((10..120).contains(&collisions), "{collisions}");
+    bench.check_ledger();
+}
+
+#[test]
+fn out_of_range_and_unknown_addressees_are_named() {
+    let mut bench = Bench::new(&DISK, 3, Model::Ideal, 1, &[], |config| {
+        config.max_frame_retries = 0;
+    });
+    bench.send(0, Address::Short(short(2)), 40);
+    bench.settle();
+    bench.send(0, Address::Short(99), 40);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::OutOfRange), 2);
+    assert_eq!(
+        bench.air.ledger().lost_at(0)[Outcome::OutOfRange as usize],
+        2
+    );
+    bench.check_ledger();
+}
+
+/// While a frame is being read from the single buffer, another that arrives is
+/// lost and not acknowledged. A short broadcast of a hidden neighbour follows
+/// closely enough.
+#[test]
+fn a_single_buffer_overruns() {
+    let mut overruns = [0; 2];
+    for (i, model) in [Model::At86rf233, Model::Cc2420].into_iter().enumerate() {
+        let mut bench = Bench::line(3, model, 1, &[]);
+        for round in 0..200u64 {
+            bench.send(0, Address::BROADCAST, 127);
+            let start = bench.now;
+            bench.run_until(start + Duration::from_micros(5_000 + round * 10));
+            bench.send(2, Address::BROADCAST, 20);
+            bench.settle();
+        }
+        bench.check_ledger();
+        overruns[i] = bench.count(Kind::Broadcast, Outcome::RxOverrun);
+    }
+    assert!(overruns[0] > 0, "{overruns:?}");
+    assert_eq!(overruns[1], 0);
+}
+
+/// What is heard during the backoff overwrites the loaded frame; it has to be
+/// loaded again, and the exchange takes longer for it.
+#[test]
+fn a_single_buffer_reloads() {
+    let exchange = |model, disturb: bool| {
+        let mut bench = Bench::new(&DISK, 3, model, 1, &[], |config| {
+            config.min_be = 8;
+            config.max_be = 8;
+        });
+        bench.send(1, Address::Short(short(2)), 127);
+        bench.run_until(Instant::from_millis(2));
+        if disturb {
+            // Directly on the air, so that only node 1 has a backoff.
+            let mut frame = FrameBuf::new();
+            frame
+                .copy_from(&[0x41, 0x98, 0, 0x70, 0x72, 0xff, 0xff, 1, 0])
+                .unwrap();
+            let now = bench.now;
+            bench
+                .air
+                .start_work(now, 0, RadioWork::Load, &frame, &mut bench.queue);
+            bench.run_until(Instant::from_millis(3));
+            let send = RadioWork::Transmit { cca: false };
+            bench
+                .air
+                .start_work(Instant::from_millis(3), 0, send, &frame, &mut bench.queue);
+        }
+        bench.settle();
+        assert_eq!(bench.done.len(), 1);
+        bench.done[0].0.as_micros()
+    };
+    let late = |model| exchange(model, true) - exchange(model, false);
+    assert_eq!(late(Model::At86rf233), 960);
+    assert_eq!(late(Model::Cc2420), 0);
+    assert_eq!(late(Model::Ideal), 0);
+}
+
+/// A lost acknowledgement: the frame is repeated, the MAC drops the copy.
+#[test]
+fn a_lost_ack_leads_to_a_suppressed_duplicate() {
+    let faults = [Spec {
+        from: Instant::ZERO,
+        until: Instant::from_millis(12),
+        rule: Rule::DropFrames {
+            from: Some(1),
+            to: Some(0),
+            kind: FrameKind::Ack,
+            probability: 1.0,
+        },
+    }];
+    let mut bench = Bench::line(2, Model::At86rf233, 1, &faults);
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.settle();
+    assert_eq!(bench.received.len(), 1);
+    assert_eq!(bench.count(Kind::Ack, Outcome::Fault), 1);
+    assert_eq!(bench.count(Kind::Unicast, Outcome::Delivered), 2);
+    assert_eq!(bench.macs[1].counters().rx_duplicates, 1);
+    bench.check_ledger();
+}
+
+#[test]
+fn a_node_that_is_off_neither_hears_nor_sends() {
+    let faults = [Spec {
+        from: Instant::ZERO,
+        until: Instant::from_millis(100),
+        rule: Rule::NodeOff { node: 1 },
+    }];
+    let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &faults, |config| {
+        config.max_frame_retries = 0;
+    });
+    bench.run_until(Instant::from_millis(1));
+    bench.send(0, Address::Short(short(1)), 40);
+    bench.send(1, Address::Short(short(0)), 40);
+    bench.run_until(Instant::from_millis(90));
+    assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverOff), 1);
+    assert_eq!(bench.count(Kind::Unicast, Outcome::SenderOff), 1);
+    assert!(bench.received.is_empty());
+    bench.run_until(Instant::from_millis(101));
+    bench.send(0, Address::Short(short(1)), 40);
+    bench.settle();
+    assert_eq!(bench.received.len(), 1);
+    let times = &bench.air.stations()[1].times;
+    assert_eq!(times.in_state(bench.now, State::Off).as_millis(), 100);
+    bench.check_ledger();
+}
+
+#[test]
+fn a_sleeping_radio_hears_nothing() {
+    let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {
+        config.max_frame_retries = 0;
+    });
+    let now = bench.now;
+    bench
+        .air
+        .start_work(now, 1, RadioWork::Sleep, &FrameBuf::new(), &mut bench.queue);
+    bench.send(0, Address::Short(short(1)), 40);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverAsleep), 1);
+    // It wakes up to send, and goes back to sleep after it.
+    bench.send(1, Address::Short(short(0)), 40);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::Delivered), 1);
+    let station = &bench.air.stations()[1];
+    assert_eq!(station.state(), State::Sleep);
+    assert!(station.times.duty_cycle(bench.now) < 0.7);
+}
+
+fn busy_run(seed: u64) -> u64 {
+    let mut bench = Bench::line(8, Model::At86rf233, seed, &[]);
+    let mut rng = Rng::new(1);
+    for _ in 0..200 {
+        for node in 0..8 {
+            if bench.macs[node].is_idle() && rng.below(2) == 0 {
+                let to = if node == 7 { 6 } else { node + 1 };
+                bench.send(node, Address::Short(short(to)), 30 + node * 10);
+            }
+        }
+        let until = bench.now + Duration::from_millis(7);
+        bench.run_until(until);
+        bench.check_ledger();
+    }
+    bench.air.digest()
+}
+
+#[test]
+fn same_seed_same_digest() {
+    assert_eq!(busy_run(5), busy_run(5));
+    assert_ne!(busy_run(5), busy_run(6));
+}

@@ -1,0 +1,270 @@
+//! One node's radio: who it is, what it is doing, and how long it did what.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_mac::{FrameBuf, RxInfo};
+use redpoll_wire::ieee802154::Address;
+
+/// Which frames a radio takes for its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// PAN identifier.
+    pub pan_id: u16,
+    /// Short address.
+    pub short: u16,
+    /// EUI-64, first byte as printed.
+    pub extended: [u8; 8],
+}
+
+impl Identity {
+    /// Whether `address` is this radio's own.
+    pub fn owns(&self, address: Address) -> bool {
+        match address {
+            Address::Absent => false,
+            Address::Short(short) => short == self.short,
+            Address::Extended(extended) => extended == self.extended,
+        }
+    }
+
+    /// Whether `pan_id` is this radio's PAN or all of them.
+    pub fn is_in(&self, pan_id: Option<u16>) -> bool {
+        pan_id.is_none_or(|pan| pan == self.pan_id || pan == 0xffff)
+    }
+}
+
+/// What the analogue part of a radio does; one at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Switched off by a fault.
+    Off,
+    /// Asleep.
+    Sleep,
+    /// The receiver is on and hears nothing for it; also while the processor
+    /// moves a frame and during a clear channel assessment.
+    Listen,
+    /// Following a frame.
+    Receive,
+    /// Between receiving and sending.
+    Turnaround,
+    /// Sending.
+    Transmit,
+}
+
+impl State {
+    /// All states, in the order of their numbers.
+    pub const ALL: [State; 6] = [
+        State::Off,
+        State::Sleep,
+        State::Listen,
+        State::Receive,
+        State::Turnaround,
+        State::Transmit,
+    ];
+}
+
+/// How long a radio has been in each state.
+#[derive(Clone, Debug)]
+pub struct StateTimes {
+    state: State,
+    since: Instant,
+    spent: [Duration; State::ALL.len()],
+}
+
+impl StateTimes {
+    fn new() -> Self {
+        StateTimes {
+            state: State::Listen,
+            since: Instant::ZERO,
+            spent: [Duration::ZERO; State::ALL.len()],
+        }
+    }
+
+    /// The state now.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Changes the state.
+    pub fn enter(&mut self, now: Instant, state: State) {
+        self.spent[self.state as usize] += now.since(self.since);
+        self.since = now;
+        self.state = state;
+    }
+
+    /// Time spent in `state` up to `now`.
+    pub fn in_state(&self, now: Instant, state: State) -> Duration {
+        let running = if self.state == state {
+            now.since(self.since)
+        } else {
+            Duration::ZERO
+        };
+        self.spent[state as usize] + running
+    }
+
+    /// Share of the time up to `now` in which the radio was neither asleep nor
+    /// off; 0 if no time has passed.
+    pub fn duty_cycle(&self, now: Instant) -> f64 {
+        let total = now.as_micros();
+        if total == 0 {
+            return 0.0;
+        }
+        let idle = self.in_state(now, State::Sleep) + self.in_state(now, State::Off);
+        1.0 - idle.as_micros() as f64 / total as f64
+    }
+}
+
+/// What the radio does for its MAC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Nothing.
+    Idle,
+    /// The frame has to be moved into the radio, and the way is not free.
+    LoadWaits {
+        /// The load belongs to a transmission, with or without CCA.
+        then: Option<bool>,
+    },
+    /// The frame is being moved into the radio.
+    Loading {
+        /// As above.
+        then: Option<bool>,
+    },
+    /// A transmission waits until the radio has acknowledged a frame.
+    SendWaits {
+        /// With clear channel assessment.
+        cca: bool,
+    },
+    /// Clear channel assessment.
+    Cca,
+    /// From receiving to sending.
+    Turnaround,
+    /// The frame is on the air.
+    Sending,
+    /// Waiting for the acknowledgement.
+    AwaitAck,
+}
+
+/// A frame that a radio has received.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// The frame without its FCS.
+    pub frame: FrameBuf,
+    /// What the radio knows about it.
+    pub info: RxInfo,
+    /// A fault has it arrive twice.
+    pub twice: bool,
+}
+
+/// One radio.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Whose frames it takes.
+    pub identity: Identity,
+    /// State and times.
+    pub times: StateTimes,
+    /// What it does for its MAC.
+    pub work: Work,
+    /// Number of the current step of work; older numbers are cancelled.
+    pub generation: u32,
+    /// The frame to send, as the processor has it.
+    pub outgoing: FrameBuf,
+    /// The frame to send is in the radio, too.
+    pub loaded: bool,
+    /// Sequence number of the frame to send.
+    pub dsn: u8,
+    /// The frame to send asks for an acknowledgement.
+    pub wants_ack: bool,
+    /// The sender and the sequence number of the frame that is being
+    /// acknowledged.
+    pub acking: Option<(u32, u8)>,
+    /// A received frame is being moved to the processor.
+    pub reading: bool,
+    /// The received frame.
+    pub incoming: Received,
+    /// One more received frame, in the receive buffer of a radio that has one
+    /// of its own; it is read next.
+    pub waiting: Option<Box<Received>>,
+    /// The frame that is being read is the one that waited.
+    pub reading_waiting: bool,
+    /// What the radio does between works: sleep instead of listen.
+    pub rests_asleep: bool,
+}
+
+impl Station {
+    /// A radio that listens.
+    pub fn new(identity: Identity) -> Self {
+        Station {
+            identity,
+            times: StateTimes::new(),
+            work: Work::Idle,
+            generation: 0,
+            outgoing: FrameBuf::new(),
+            loaded: false,
+            dsn: 0,
+            wants_ack: false,
+            acking: None,
+            reading: false,
+            incoming: Received::default(),
+            waiting: None,
+            reading_waiting: false,
+            rests_asleep: false,
+        }
+    }
+
+    /// The state now.
+    pub fn state(&self) -> State {
+        self.times.state()
+    }
+
+    /// Starts a new step of work; steps scheduled before are cancelled.
+    pub fn step(&mut self, work: Work) -> u32 {
+        self.work = work;
+        self.generation = self.generation.wrapping_add(1);
+        self.generation
+    }
+
+    /// What the radio goes back to when it neither sends nor follows a frame.
+    pub fn rest(&mut self, now: Instant) {
+        if self.state() == State::Off {
+            return;
+        }
+        let sleeps = self.rests_asleep && self.work == Work::Idle && self.acking.is_none();
+        self.times
+            .enter(now, if sleeps { State::Sleep } else { State::Listen });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_times_add_up() {
+        let mut times = StateTimes::new();
+        let at = Instant::from_millis;
+        times.enter(at(10), State::Sleep);
+        times.enter(at(70), State::Transmit);
+        times.enter(at(75), State::Off);
+        assert_eq!(times.in_state(at(100), State::Listen).as_millis(), 10);
+        assert_eq!(times.in_state(at(100), State::Off).as_millis(), 25);
+        let all: u64 = State::ALL
+            .iter()
+            .map(|state| times.in_state(at(100), *state).as_millis())
+            .sum();
+        assert_eq!(all, 100);
+        assert!((times.duty_cycle(at(100)) - 0.15).abs() < 1e-12);
+    }
+
+    #[test]
+    fn identity_decides_what_is_its_own() {
+        let identity = Identity {
+            pan_id: 0x7270,
+            short: 7,
+            extended: [2, 0, 0, 0, 0, 0, 0, 7],
+        };
+        assert!(identity.owns(Address::Short(7)));
+        assert!(identity.owns(Address::Extended([2, 0, 0, 0, 0, 0, 0, 7])));
+        assert!(!identity.owns(Address::Absent));
+        assert!(!identity.owns(Address::Short(8)));
+        assert!(identity.is_in(Some(0xffff)) && identity.is_in(None));
+        assert!(!identity.is_in(Some(1)));
+    }
+}

@@ -1,0 +1,75 @@
+//! The times of the 2.4 GHz O-QPSK PHY and of a chip.
+
+use redpoll_base::Duration;
+use redpoll_wire::ieee802154::timing;
+
+use super::{Config, Model};
+
+/// Clear channel assessment: 8 symbols.
+pub const CCA: Duration = Duration::from_micros(timing::CCA_US as u64);
+/// aTurnaroundTime: 12 symbols.
+pub const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US as u64);
+/// macAckWaitDuration: 54 symbols.
+pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US as u64);
+/// Bytes of the frame check sequence, which the radio adds and takes away.
+pub const FCS_LEN: usize = 2;
+
+/// How long a frame of `mpdu_len` bytes, without its FCS, is on the air.
+pub fn air_time(mpdu_len: usize) -> Duration {
+    let octets = timing::SHR_PHR_US as u64 + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US as u64;
+    Duration::from_micros(octets)
+}
+
+/// What sets one chip apart from another.
+#[derive(Clone, Copy, Debug)]
+pub struct Chip {
+    /// One buffer for both directions.
+    pub single_buffer: bool,
+    /// SPI time of a byte.
+    spi_ns_per_byte: u64,
+}
+
+impl Chip {
+    /// The chip of a configuration.
+    pub fn new(config: &Config) -> Self {
+        Chip {
+            single_buffer: Model::has_single_buffer(config.model),
+            spi_ns_per_byte: config.spi_ns_per_byte(),
+        }
+    }
+
+    /// How long it takes to move a frame of `mpdu_len` bytes, without its FCS,
+    /// over the SPI bus. The FCS is moved too.
+    pub fn spi_time(&self, mpdu_len: usize) -> Duration {
+        let octets = (mpdu_len + FCS_LEN) as u64;
+        Duration::from_micros((octets * self.spi_ns_per_byte + 500) / 1_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// algorithms §1.1: 4,256 µs for the longest frame, 352 µs for an ACK.
+    #[test]
+    fn air_times() {
+        assert_eq!(air_time(125).as_micros(), 4_256);
+        assert_eq!(air_time(3).as_micros(), 352);
+    }
+
+    /// Kumar et al. 2020 §6.3 and algorithms §1.3: 7.2 ms in all, less mean
+    /// backoff, CCA, two turnarounds, air time and ACK.
+    #[test]
+    fn spi_time_fills_up_the_7_2_ms() {
+        let chip = Chip::new(&Config::of(Model::At86rf233));
+        let csma_and_air = 1_120 + 128 + 192 + 4_256 + 192 + 352;
+        assert_eq!(chip.spi_time(125).as_micros() + csma_and_air, 7_200);
+        let ideal = Chip::new(&Config::of(Model::Ideal));
+        assert_eq!(ideal.spi_time(125).as_micros(), 0);
+        let slow = Chip::new(&Config {
+            model: Model::Ideal,
+            spi_us_per_byte: Some(2.0),
+        });
+        assert_eq!(slow.spi_time(98).as_micros(), 200);
+    }
+}
