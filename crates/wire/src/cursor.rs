@@ -5,6 +5,9 @@
 //! which never runs past the end. Both use network byte order unless a name
 //! says `le`.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Error, NoRoom};
 
 /// A write position in a buffer.

@@ -1,5 +1,8 @@
 //! UDP (RFC 768) over IPv6 (RFC 8200 §8.1).
 
+#[cfg(test)]
+mod tests;
+
 use crate::cursor::Reader;
 use crate::ipv6::next_header;
 use crate::{Cursor, Error, NoRoom};

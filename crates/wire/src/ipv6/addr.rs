@@ -17,6 +17,27 @@ pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
     Addr((prefix | u64::from_be_bytes(iid) as u128).to_be_bytes())
 }
 
+/// The first `len` bits of `addr`, zeros after them; `len` over 128 counts as
+/// 128.
+pub const fn prefix(addr: &Addr, len: u8) -> Addr {
+    Addr((u128::from_be_bytes(addr.0) & mask(len)).to_be_bytes())
+}
+
+/// The first `len` bits of `prefix`, the rest from `addr`.
+pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
+    let mask = mask(len);
+    let prefix = u128::from_be_bytes(prefix.0) & mask;
+    Addr((prefix | u128::from_be_bytes(addr.0) & !mask).to_be_bytes())
+}
+
+/// Ones in the first `len` bits.
+const fn mask(len: u8) -> u128 {
+    match u128::MAX.checked_shr(len as u32) {
+        Some(host_bits) => !host_bits,
+        None => u128::MAX,
+    }
+}
+
 /// The interface identifier that belongs to a link-layer address; `None` for
 /// [`ieee802154::Address::Absent`].
 pub const fn iid_of(address: ieee802154::Address) -> Option<[u8; 8]> {

@@ -1,6 +1,10 @@
 //! Contexts: prefixes that both ends know by a number (RFC 6282 §3.1.2,
 //! RFC 6775 §4.2).
 
+#[cfg(test)]
+mod tests;
+
+use crate::ipv6::addr;
 use redpoll_base::Addr;
 
 /// A prefix that compressed addresses may leave out.
@@ -22,9 +26,12 @@ impl Context {
     /// RFC 6282 §3.1.1: bits covered by context information are always used;
     /// bits before the IID that it does not cover are zero.
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
-        let iid = u128::from(u64::from_be_bytes(iid));
-        let prefix = u128::from_be_bytes(self.prefix.0);
-        Addr((prefix | iid & !mask(self.len)).to_be_bytes())
+        let zeros = Addr::UNSPECIFIED;
+        addr::overlay(
+            &self.prefix,
+            self.len,
+            &addr::from_prefix_and_iid(&zeros, iid),
+        )
     }
 }
 
@@ -64,9 +71,8 @@ impl Contexts {
     pub fn insert(&mut self, cid: u8, prefix: Addr, len: u8, compress: bool) -> bool {
         match self.entries.get_mut(usize::from(cid)) {
             Some(entry) if len <= 128 => {
-                let prefix = u128::from_be_bytes(prefix.0) & mask(len);
                 *entry = Some(Context {
-                    prefix: Addr(prefix.to_be_bytes()),
+                    prefix: addr::prefix(&prefix, len),
                     len,
                     compress,
                 });
@@ -94,10 +100,4 @@ impl Contexts {
             .zip(&self.entries)
             .filter_map(|(cid, entry)| Some((cid, entry.as_ref().filter(|c| c.compress)?)))
     }
-}
-
-/// A mask of the first `len` bits; `len` over 128 counts as 128.
-fn mask(len: u8) -> u128 {
-    let host_bits = 128u32.saturating_sub(u32::from(len));
-    u128::MAX.checked_shl(host_bits).unwrap_or(0)
 }

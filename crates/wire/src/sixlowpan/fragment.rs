@@ -1,5 +1,8 @@
 //! Fragment headers (RFC 4944 §5.3).
 
+#[cfg(test)]
+mod tests;
+
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
 

@@ -35,9 +35,10 @@ mod bits {
     pub const DAC: u16 = 1 << 2;
 }
 
-/// The longest that [`compress`] writes: encoding and context bytes, all
-/// fields and addresses in-line, and a compressed UDP header.
-pub const MAX_COMPRESSED_LEN: usize = 3 + 4 + 1 + 1 + 16 + 16;
+/// The longest that [`compress`] writes: encoding, traffic class and flow
+/// label, hop limit, two addresses in-line, and a compressed UDP header, which
+/// is longer than a next-header number.
+pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 
 /// What follows the IPv6 header in a packet to be compressed.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use crate::cursor::Reader;
 use crate::ieee802154::Address;
+use crate::ipv6::addr;
 use crate::{Cursor, Error, NoRoom};
 use redpoll_base::Addr;
 
@@ -52,7 +53,7 @@ pub enum NdOption<'a> {
 /// A prefix for on-link decisions and addresses (RFC 4861 §4.6.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PrefixInformation {
-    /// The prefix; bits after `prefix_len` mean nothing.
+    /// The prefix; bits after `prefix_len` are neither sent nor taken.
     pub prefix: Addr,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
@@ -86,7 +87,7 @@ pub struct ContextInformation {
     pub compress: bool,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
-    /// The prefix; bits after `prefix_len` mean nothing.
+    /// The prefix; bits after `prefix_len` are neither sent nor taken.
     pub prefix: Addr,
     /// How long it is valid, in units of 60 seconds; 0 removes it at once.
     pub valid_lifetime_min: u16,
@@ -203,7 +204,7 @@ impl PrefixInformation {
         let preferred_lifetime_s = input.u32().ok()?;
         input.u32().ok()?;
         let information = PrefixInformation {
-            prefix: Addr(input.array().ok()?),
+            prefix: addr::prefix(&Addr(input.array().ok()?), prefix_len),
             prefix_len,
             on_link: flags & ON_LINK != 0,
             autonomous: flags & AUTONOMOUS != 0,
@@ -221,7 +222,7 @@ impl PrefixInformation {
         out.put_u32(self.valid_lifetime_s)?;
         out.put_u32(self.preferred_lifetime_s)?;
         out.put_u32(0)?;
-        out.put(&self.prefix.0)
+        out.put(&addr::prefix(&self.prefix, self.prefix_len).0)
     }
 }
 
@@ -260,7 +261,7 @@ impl ContextInformation {
             cid: flags & 0x0f,
             compress: flags & COMPRESS != 0,
             prefix_len,
-            prefix,
+            prefix: addr::prefix(&prefix, prefix_len),
             valid_lifetime_min,
         };
         (prefix_len <= 128).then_some(information)
@@ -268,11 +269,12 @@ impl ContextInformation {
 
     fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let compress = if self.compress { COMPRESS } else { 0 };
-        let (short, _) = self.prefix.0.split_at(8);
+        let whole = addr::prefix(&self.prefix, self.prefix_len).0;
+        let (short, _) = whole.split_at(8);
         let (units, prefix) = if self.prefix_len <= 64 {
             (2, short)
         } else {
-            (3, self.prefix.0.as_slice())
+            (3, whole.as_slice())
         };
         out.put(&[option_type::CONTEXT, units])?;
         out.put(&[self.prefix_len, compress | self.cid & 0x0f, 0, 0])?;
