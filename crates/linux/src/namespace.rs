@@ -1,5 +1,5 @@
-//! A network of one's own, without being root: an unprivileged user and
-//! network namespace, in which this process may make interfaces.
+//! A network of one's own, also without being root: a network namespace, if
+//! need be in a user namespace, in which this process may make interfaces.
 
 use std::fs;
 use std::io;
@@ -35,33 +35,30 @@ fn refused<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> NamespaceErr
     }
 }
 
-/// Moves this process into a user and a network namespace of its own, as root
-/// of it, with its loopback interface up. Sockets opened before stay where they
-/// are. There is no way back, so [`probe`] first.
+/// Moves this process into a network namespace of its own, with its loopback
+/// interface up: as root simply so, as anybody else as root of a user
+/// namespace. Sockets opened before stay where they are. There is no way back,
+/// so [`probe`] first.
 ///
 /// # Errors
 ///
-/// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads.
+/// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads
+/// that is not root.
 pub fn enter() -> Result<(), NamespaceError> {
+    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
+        enter_as_user()?;
+    }
+    loopback_up().map_err(refused("set the loopback interface up"))
+}
+
+fn enter_as_user() -> Result<(), NamespaceError> {
     let (uid, gid) = (getuid(), getgid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
     // user_namespaces(7): without setgroups denied, an unprivileged process
     // may not write its group map.
     fs::write("/proc/self/setgroups", "deny").map_err(refused("deny setgroups"))?;
     fs::write("/proc/self/uid_map", format!("0 {uid} 1")).map_err(refused("map the user"))?;
-    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group"))?;
-    loopback_up().map_err(refused("set the loopback interface up"))
-}
-
-/// Moves this thread, and what it starts from now on, into a network namespace
-/// of its own, with its loopback interface up. Needs `CAP_SYS_ADMIN`.
-///
-/// # Errors
-///
-/// [`NamespaceError::Refused`].
-pub fn enter_network() -> Result<(), NamespaceError> {
-    unshare(CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
-    loopback_up().map_err(refused("set the loopback interface up"))
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group"))
 }
 
 /// Finds out in a short-lived child whether [`enter`] and then

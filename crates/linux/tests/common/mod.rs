@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial, run};
 use redpoll_linux::namespace;
-use redpoll_linux::tun::{Tun, TunConfig};
+use redpoll_linux::tun::TunConfig;
 
 /// A test, with the name it is listed under.
 pub struct Case {
@@ -51,11 +51,8 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
 
 /// Moves this process into its own network, or says why that cannot be.
 fn isolate() -> Result<(), String> {
-    if namespace::enter_network().is_err() {
-        namespace::probe(&config(0)).map_err(|e| e.to_string())?;
-        namespace::enter().map_err(|e| e.to_string())?;
-    }
-    Tun::create(&config(0)).map(drop).map_err(|e| e.to_string())
+    namespace::probe(&config(0)).map_err(|e| e.to_string())?;
+    namespace::enter().map_err(|e| e.to_string())
 }
 
 /// A TUN interface for test number `n`, with a prefix that no other test uses.

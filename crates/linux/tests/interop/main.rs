@@ -1,0 +1,61 @@
+//! Linux's TCP against ours: a kernel socket and a node behind a TUN interface
+//! and a link without radio, on which packets are lost, doubled and overtaken.
+//!
+//! Every byte must arrive, every time. `REDPOLL_INTEROP_SEEDS` says how many
+//! seeds are tried (1 unless set).
+
+#[path = "../common/mod.rs"]
+mod common;
+mod garbage;
+mod impair;
+mod node;
+mod transfer;
+
+use std::process::ExitCode;
+
+use common::Case;
+use transfer::Direction;
+
+/// Tests that use this prefix number and the ones after it make one interface each.
+const FIRST_PREFIX: u16 = 0x100;
+
+fn main() -> ExitCode {
+    let seeds: u64 = std::env::var("REDPOLL_INTEROP_SEEDS").map_or(1, |text| {
+        text.parse().expect("REDPOLL_INTEROP_SEEDS is a number")
+    });
+    let mut prefixes = FIRST_PREFIX..;
+    let mut prefix = || prefixes.next().expect("a prefix for each test");
+    let mut cases = vec![
+        Case::new("garbage_from_the_host_is_dropped_and_counted", {
+            let prefix = prefix();
+            move || garbage::from_the_host(prefix)
+        }),
+        Case::new("the_kernel_pings_a_node", {
+            let prefix = prefix();
+            move || transfer::ping(prefix)
+        }),
+        Case::new("a_port_without_a_listener_refuses_the_kernel", {
+            let prefix = prefix();
+            move || transfer::refused(prefix)
+        }),
+        Case::new("a_kernel_port_without_a_listener_refuses_the_node", {
+            let prefix = prefix();
+            move || transfer::refused_by_the_kernel(prefix)
+        }),
+    ];
+    for seed in 1..=seeds {
+        for loss_percent in [0, 5, 10] {
+            for direction in Direction::ALL {
+                let prefix = prefix();
+                cases.push(Case::new(
+                    format!(
+                        "{}_at_{loss_percent}_percent_loss_with_seed_{seed}",
+                        direction.name()
+                    ),
+                    move || transfer::run(prefix, direction, loss_percent, seed),
+                ));
+            }
+        }
+    }
+    common::main(cases)
+}
