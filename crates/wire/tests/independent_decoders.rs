@@ -276,7 +276,7 @@ proptest! {
 
     #[test]
     fn smoltcp_reads_fragment_headers(size in 1..2048u16, tag: u16, units in 0..=255u8) {
-        let offset = u16::from(units) * 8 % size & !7;
+        let offset = (u16::from(units) * 8 % size) & !7;
         let mut buffer = [0; 5];
         for (header, expected) in [
             (

@@ -206,7 +206,7 @@ proptest! {
 
     #[test]
     fn fragments(size in 1..=fragment::MAX_DATAGRAM, tag: u16, place: u16, part in bytes(20)) {
-        let offset = place % size & !7;
+        let offset = (place % size) & !7;
         for header in [
             fragment::Header::First { size, tag },
             fragment::Header::Next { size, tag, offset },
