@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, gettid};
+use nix::unistd::Pid;
 
 /// A child process and all that descends from it.
 ///
@@ -103,12 +103,19 @@ impl Drop for Companion {
     }
 }
 
-/// This thread's direct children (proc(5); empty where the kernel has no
-/// `CONFIG_PROC_CHILDREN`).
+/// This process's direct children (proc(5); empty where the kernel has no
+/// `CONFIG_PROC_CHILDREN`). Each thread has a list of its own.
 fn children() -> Vec<Pid> {
-    fs::read_to_string(format!("/proc/self/task/{}/children", gettid()))
-        .unwrap_or_default()
-        .split_whitespace()
-        .filter_map(|pid| pid.parse().ok().map(Pid::from_raw))
+    let threads = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            let pids = list.split_whitespace().filter_map(|pid| pid.parse().ok());
+            pids.map(Pid::from_raw).collect::<Vec<_>>()
+        })
         .collect()
 }

@@ -31,7 +31,7 @@ impl Signals {
     ///
     /// The kernel's; only a full descriptor table comes to mind.
     pub fn watch() -> io::Result<Signals> {
-        let set: SigSet = [
+        let heard: SigSet = [
             Signal::SIGINT,
             Signal::SIGTERM,
             Signal::SIGHUP,
@@ -39,8 +39,11 @@ impl Signals {
         ]
         .into_iter()
         .collect();
-        set.thread_block()?;
-        let fd = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        heard.thread_block()?;
+        // While a shell beside the mesh owns the terminal, writing to it must
+        // not stop us. Children start with nothing blocked.
+        SigSet::from(Signal::SIGTTOU).thread_block()?;
+        let fd = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         Ok(Signals { fd })
     }
 
