@@ -211,6 +211,23 @@ impl Air {
         entries
     }
 
+    /// The nodes that `node` can reach and that can reach it, in order.
+    pub fn neighbours(&self, node: usize) -> Vec<usize> {
+        let links = self.medium.links();
+        let receives = |from, to| links.find(from, to).is_some_and(|link| link.receives);
+        links
+            .of(node)
+            .iter()
+            .filter(|link| link.receives && receives(link.to as usize, node))
+            .map(|link| link.to as usize)
+            .collect()
+    }
+
+    /// Bytes that the radio of `node` and its links take.
+    pub fn memory_bytes(&self, node: usize) -> usize {
+        size_of::<Station>() + self.medium.memory_bytes(node)
+    }
+
     /// All radios, by node.
     pub fn stations(&self) -> &[Station] {
         &self.stations

@@ -63,6 +63,11 @@ impl Medium {
         &self.links
     }
 
+    /// Bytes that the links of `node` and what it hears take.
+    pub fn memory_bytes(&self, node: usize) -> usize {
+        size_of::<Ear>() + size_of_val(self.links.of(node))
+    }
+
     /// Whether anyone hears the transmission that begins now; to be asked once
     /// for each. If not, it is not on the air at all.
     pub fn is_heard(&mut self) -> bool {

@@ -1,6 +1,8 @@
 //! Traces: who gets to see the frames of a run.
 
 mod pcapng;
+#[cfg(test)]
+mod tests;
 
 pub use pcapng::PcapngFile;
 

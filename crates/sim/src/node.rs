@@ -1,0 +1,180 @@
+//! Simulated nodes: `stack::Node` with its memory on the heap, set up as a
+//! scenario says.
+
+use redpoll_base::Addr;
+use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_mac::{MacConfig, RadioCaps};
+use redpoll_stack::{
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::kernel::Seed;
+use crate::memory::{HeapMemory, buffer};
+use crate::scenario::{Role, Scenario, TcpParams, global_address};
+use crate::topology::NodeRoutes;
+
+/// A node of the simulation.
+pub type SimNode = Node<HeapMemory>;
+
+/// TCP ports that a node can listen on.
+const LISTENERS: usize = 4;
+/// UDP sockets of a node, and what each can hold in bytes.
+const UDP_SOCKETS: usize = 2;
+const UDP_BYTES: usize = 1_024;
+/// Routes beside those to single nodes: default, mesh prefix.
+const SPARE_ROUTES: usize = 2;
+
+/// A node and the bytes that it takes.
+pub(crate) struct Built {
+    pub(crate) node: SimNode,
+    pub(crate) memory_bytes: usize,
+}
+
+/// Node `index` of a scenario, with its routes.
+pub(crate) fn build(scenario: &Scenario, index: usize, routes: &NodeRoutes, seed: Seed) -> Built {
+    let spec = &scenario.nodes[index];
+    let prefix = scenario.border.prefix;
+    let mut rng = seed.node_stream("node", index);
+    let mut secret = [0; 16];
+    secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
+    secret[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
+    let config = NodeConfig {
+        mac: MacConfig {
+            pan_id: scenario.mac.pan_id,
+            short: spec.short,
+            extended: spec.eui64,
+            caps: RadioCaps {
+                auto_ack: true,
+                ..RadioCaps::default()
+            },
+            max_frame_retries: scenario.mac.max_frame_retries,
+            min_be: scenario.mac.min_be,
+            max_be: scenario.mac.max_be,
+            max_csma_backoffs: scenario.mac.max_csma_backoffs,
+            link_retry_delay: scenario.mac.link_retry_delay,
+            ..MacConfig::default()
+        },
+        lowpan: LowpanConfig {
+            reassembly_timeout: scenario.lowpan.reassembly_timeout,
+            first_tag: rng.next_u32() as u16,
+            ..LowpanConfig::default()
+        },
+        contexts: Contexts::with_prefix(prefix),
+        tcp: tcp_config(&scenario.tcp),
+        address: global_address(&prefix, spec.short),
+        hop_limit: 64,
+        forwards: spec.role != Role::Leaf,
+        nd: NdConfig::default(),
+        isn_secret: secret,
+    };
+    let (memory, boxed) = memory(scenario, index, routes);
+    let mut node = Node::new(config, memory, rng);
+    for route in routes_of(scenario, index, routes) {
+        // The table was made as long as the list.
+        let _ = node.add_route(route);
+    }
+    Built {
+        node,
+        memory_bytes: boxed + size_of::<SimNode>(),
+    }
+}
+
+fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
+    redpoll_tcp::Config {
+        mss: params.announced_mss(),
+        nagle: params.nagle,
+        timestamps: params.timestamps,
+        delayed_ack: params.delayed_ack,
+        ack_every: params.ack_every,
+        initial_rto: params.initial_rto,
+        min_rto: params.min_rto,
+        max_rto: params.max_rto,
+        max_retries: params.max_retries,
+        syn_retries: params.syn_retries,
+        keepalive: params.keepalive.map(|keepalive| redpoll_tcp::Keepalive {
+            idle: keepalive.idle,
+            interval: keepalive.interval,
+            count: keepalive.count,
+        }),
+        time_wait: params.time_wait,
+        ..redpoll_tcp::Config::default()
+    }
+}
+
+/// The node's tables and buffers, and their size in bytes.
+fn memory(
+    scenario: &Scenario,
+    index: usize,
+    routes: &NodeRoutes,
+) -> (NodeMemory<HeapMemory>, usize) {
+    let tcp = &scenario.tcp;
+    let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
+    let connections = usize::from(scenario.nodes[index].connections);
+    let slots = usize::from(scenario.lowpan.slots);
+    let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
+    let route_count = routes.hosts.len() + SPARE_ROUTES;
+    let memory = NodeMemory {
+        connections: (0..connections)
+            .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
+            .collect(),
+        listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
+        udp: (0..UDP_SOCKETS)
+            .map(|_| UdpSlot::new(buffer(UDP_BYTES)))
+            .collect(),
+        routes: vec![None; route_count].into(),
+        neighbours: Vec::new().into(),
+        lowpan: LowpanMemory {
+            slots: vec![Slot::EMPTY; slots].into(),
+            bytes: buffer(slot_bytes),
+        },
+    };
+    let bytes = connections * (tx + rx)
+        + bytes_of(&memory.connections)
+        + bytes_of(&memory.listeners)
+        + UDP_SOCKETS * UDP_BYTES
+        + bytes_of(&memory.udp)
+        + bytes_of(&memory.routes)
+        + bytes_of(&memory.lowpan.slots)
+        + slot_bytes;
+    (memory, bytes)
+}
+
+fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
+    size_of_val(table.as_ref())
+}
+
+fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Route> {
+    let prefix = scenario.border.prefix;
+    let neighbour = |node: usize| Via::Neighbour(Address::Short(scenario.nodes[node].short));
+    let mut list: Vec<Route> = routes
+        .hosts
+        .iter()
+        .map(|host| Route {
+            prefix: global_address(&prefix, scenario.nodes[host.dest].short),
+            len: 128,
+            via: neighbour(host.next_hop),
+        })
+        .collect();
+    if scenario.nodes[index].role == Role::Border {
+        // An address that no node has must not travel back to the host.
+        list.push(Route {
+            prefix,
+            len: 64,
+            via: Via::OnLink,
+        });
+        list.push(Route {
+            prefix: Addr::UNSPECIFIED,
+            len: 0,
+            via: Via::Host,
+        });
+    } else if let Some(next_hop) = routes.default {
+        list.push(Route {
+            prefix: Addr::UNSPECIFIED,
+            len: 0,
+            via: neighbour(next_hop),
+        });
+    }
+    list
+}

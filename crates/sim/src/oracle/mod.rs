@@ -1,0 +1,204 @@
+//! The oracle: watches every run and knows what must never happen.
+//!
+//! - Streams: every byte arrives at most once, in order, as it was sent; when
+//!   a stream ends in good order, all of them have arrived.
+//! - Datagrams: each arrives at most once, and only if it was sent.
+//! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
+//! - Time does not run backwards.
+//!
+//! What is wrong is kept as text. The oracle also measures flows, because it
+//! sees all bytes anyway.
+//!
+//! [`Ledger`]: crate::air::Ledger
+
+mod datagrams;
+mod flow;
+mod percentiles;
+#[cfg(test)]
+mod tests;
+
+pub use flow::{End, FlowFigures};
+pub use percentiles::Percentiles;
+
+use flow::Flow;
+use redpoll_base::Instant;
+use redpoll_stack::ConnId;
+use redpoll_tcp::Stats;
+
+/// So many violations are kept as text; the others are counted.
+const KEPT: usize = 100;
+
+/// A flow known to the oracle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct FlowId(u32);
+
+/// A connection whose statistics belong to a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Watch {
+    pub(crate) flow: FlowId,
+    pub(crate) end: End,
+    pub(crate) node: u32,
+    pub(crate) conn: ConnId,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Oracle {
+    flows: Vec<Flow>,
+    violations: Vec<String>,
+    violation_count: u64,
+    latest: Instant,
+    /// The node whose application is running.
+    node: u32,
+    /// Connections to watch that the world has not taken over yet.
+    new_watches: Vec<Watch>,
+}
+
+impl Oracle {
+    /// A new flow called `name`, between the nodes called `from` and `to`.
+    ///
+    /// The same flow if all three are known already, so that either end may
+    /// ask first.
+    pub fn flow(&mut self, name: &str, from: &str, to: &str) -> FlowId {
+        let known = self.flows.iter().position(|flow| flow.is(name, from, to));
+        let index = known.unwrap_or_else(|| {
+            self.flows.push(Flow::new(name, from, to));
+            self.flows.len() - 1
+        });
+        FlowId(index as u32)
+    }
+
+    /// The application put `bytes` into a stream.
+    pub fn sent(&mut self, id: FlowId, now: Instant, bytes: &[u8]) {
+        self.at(now);
+        self.flow_mut(id).sent(bytes);
+    }
+
+    /// The application took `bytes` out of a stream.
+    pub fn received(&mut self, id: FlowId, now: Instant, bytes: &[u8]) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).received(now, bytes) {
+            self.violation(id, now, what);
+        }
+    }
+
+    /// `len` bytes of a stream arrived whose other end is outside of the
+    /// simulation: they are counted, and cannot be checked.
+    pub fn delivered(&mut self, id: FlowId, now: Instant, len: usize) {
+        self.at(now);
+        self.flow_mut(id).measure(now, len);
+    }
+
+    /// The receiver has seen the end of a stream: all that was sent must have
+    /// arrived.
+    pub fn ended(&mut self, id: FlowId, now: Instant) {
+        self.at(now);
+        let missing = self.flow_mut(id).outstanding();
+        if missing > 0 {
+            self.violation(id, now, format!("ended with {missing} bytes missing"));
+        }
+    }
+
+    /// A connection failed or a new one begins: bytes that have not arrived
+    /// yet never will. Not a violation.
+    pub fn restart(&mut self, id: FlowId) {
+        self.flow_mut(id).restart();
+    }
+
+    /// A datagram with `len` bytes of payload was sent; `seq` counts from 0.
+    pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32, len: usize) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).datagram_sent(seq, len) {
+            self.violation(id, now, what);
+        }
+    }
+
+    /// The datagram number `seq` arrived with `len` bytes of payload.
+    pub fn datagram_received(&mut self, id: FlowId, now: Instant, seq: u32, len: usize) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).datagram_received(now, seq, len) {
+            self.violation(id, now, what);
+        }
+    }
+
+    /// The connection `conn` of the node whose application is running is one
+    /// end of a flow: its statistics are part of the flow's figures from now
+    /// on.
+    pub fn watch(&mut self, id: FlowId, end: End, conn: ConnId) {
+        self.new_watches.push(Watch {
+            flow: id,
+            end,
+            node: self.node,
+            conn,
+        });
+    }
+
+    /// What a connection's statistics are now.
+    pub fn observe(&mut self, id: FlowId, end: End, stats: &Stats) {
+        self.flow_mut(id).observe(end, stats);
+    }
+
+    /// Something else that must not happen.
+    pub fn violated(&mut self, what: String) {
+        self.violation_count += 1;
+        if self.violations.len() < KEPT {
+            self.violations.push(what);
+        }
+    }
+
+    /// Whether nothing that must not happen has happened.
+    pub fn is_satisfied(&self) -> bool {
+        self.violation_count == 0
+    }
+
+    /// What happened, the first hundred.
+    pub fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
+    /// The figures of all flows, in the order in which they were created.
+    pub fn figures(&self) -> Vec<FlowFigures> {
+        self.flows.iter().map(Flow::figures).collect()
+    }
+
+    /// The content of byte `offset` of a stream of test data: either end can
+    /// make and check it alone, and no two flows have the same.
+    pub fn pattern(id: FlowId, offset: u64) -> u8 {
+        // One multiplication mixes all bits of the place upwards; the period
+        // is longer than any transfer.
+        let place = offset ^ (u64::from(id.0) << 40);
+        (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+    }
+
+    /// The node whose application runs next.
+    pub(crate) fn set_node(&mut self, node: u32) {
+        self.node = node;
+    }
+
+    /// The connections to watch since the last call.
+    pub(crate) fn take_watches(&mut self) -> std::vec::Drain<'_, Watch> {
+        self.new_watches.drain(..)
+    }
+
+    pub(crate) fn has_new_watches(&self) -> bool {
+        !self.new_watches.is_empty()
+    }
+
+    /// Notes the time, which must not run backwards.
+    pub(crate) fn at(&mut self, now: Instant) {
+        if now < self.latest {
+            let latest = self.latest;
+            self.violated(format!("time ran backwards, from {latest:?} to {now:?}"));
+        }
+        self.latest = now;
+    }
+
+    fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
+        &mut self.flows[id.0 as usize]
+    }
+
+    fn violation(&mut self, id: FlowId, now: Instant, what: String) {
+        let name = self.flow_mut(id).name().to_owned();
+        self.violated(format!("{now:?}: flow {name}: {what}"));
+    }
+}

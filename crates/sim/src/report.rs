@@ -1,0 +1,154 @@
+//! What a run has to report: the object that `redpoll run --json` writes,
+//! described in `docs/report.md`.
+
+use std::collections::BTreeMap;
+
+use redpoll_border::Gate;
+use serde::Serialize;
+
+use crate::air::{Counts, Outcome};
+use crate::medium;
+use crate::node::SimNode;
+use crate::oracle::FlowFigures;
+use crate::scenario::Scenario;
+
+/// Version of the object's shape. Fields may be added without a new one.
+pub const VERSION: u32 = 1;
+
+/// Everything that is known after a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// The medium, with its ranges or powers and thresholds.
+    pub medium: Medium,
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Seconds that it took.
+    pub wall_s: f64,
+    /// Events simulated.
+    pub events: u64,
+    /// The most memory that the process has had; 0 where that is not known.
+    pub peak_memory_bytes: u64,
+    /// The oracle's verdict.
+    pub oracle: Verdict,
+    /// All flows, in the order of the scenario.
+    pub flows: Vec<FlowFigures>,
+    /// All nodes, in the order of the scenario.
+    pub nodes: Vec<NodeFigures>,
+}
+
+/// The medium of a run.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Medium {
+    /// Links are listed by the scenario; positions and ranges do not count.
+    pub listed_links: bool,
+    /// The medium's parameters.
+    #[serde(flatten)]
+    pub config: medium::Config,
+}
+
+/// The oracle's verdict.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Verdict {
+    /// Nothing has happened that must not happen.
+    pub ok: bool,
+    /// What has, the first hundred.
+    pub violations: Vec<String>,
+}
+
+/// The figures of a node.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct NodeFigures {
+    /// Its name.
+    pub name: String,
+    /// Frames that its MAC sent, link acknowledgements not counted.
+    pub frames_sent: u64,
+    /// Of those, how many were repetitions.
+    pub frame_retries: u64,
+    /// What was lost at this node, by reason. Reasons that do not occur are
+    /// left out.
+    pub drops: BTreeMap<String, u64>,
+    /// Share of the time in which its radio was neither asleep nor off.
+    pub radio_duty_cycle: f64,
+    /// Memory of the node: protocol state, tables, buffers and radio.
+    pub memory_bytes: u64,
+}
+
+/// The medium of a scenario.
+pub(crate) fn medium(scenario: &Scenario) -> Medium {
+    Medium {
+        listed_links: scenario.links.is_some(),
+        config: scenario.medium,
+    }
+}
+
+/// All that was lost at a node, by layer and reason.
+pub(crate) fn drops(
+    node: &SimNode,
+    lost: &Counts,
+    gate: Option<&Gate>,
+    host_overflow: u64,
+) -> BTreeMap<String, u64> {
+    let mut drops = BTreeMap::new();
+    let mut add = |layer: &str, reason: &str, count: u64| {
+        if count > 0 {
+            *drops.entry(format!("{layer}.{reason}")).or_insert(0) += count;
+        }
+    };
+    for (outcome, count) in Outcome::ALL.into_iter().zip(lost) {
+        if outcome != Outcome::Delivered {
+            add("radio", outcome.name(), u64::from(*count));
+        }
+    }
+    let mac = node.mac_counters();
+    for (reason, count) in [
+        ("no_ack", mac.dropped_no_ack),
+        ("channel_access_failure", mac.dropped_channel_access),
+        ("duplicate", mac.rx_duplicates),
+        ("malformed", mac.rx_malformed),
+        ("other_pan", mac.rx_other_pan),
+        ("not_for_us", mac.rx_not_for_us),
+        ("version", mac.rx_version),
+        ("secured", mac.rx_secured),
+        ("unsupported_type", mac.rx_unsupported_type),
+        ("no_source", mac.rx_no_source),
+    ] {
+        add("mac", reason, count.into());
+    }
+    for (reason, count) in node.lowpan_counters().drops() {
+        add("lowpan", reason, count.into());
+    }
+    for (reason, count) in node.counters().drops() {
+        add("ip", reason.name(), count.into());
+    }
+    if let Some(gate) = gate {
+        let counters = gate.counters();
+        for (reason, count) in [
+            ("malformed", counters.malformed),
+            ("spoofed_source", counters.spoofed_source),
+            ("not_for_mesh", counters.not_for_mesh),
+            ("foreign_destination", counters.foreign_destination),
+        ] {
+            add("host", reason, count.into());
+        }
+        add("host", "queue_full", host_overflow);
+    }
+    drops
+}
+
+/// The most memory that this process has had, as the kernel counts it; 0 where
+/// it does not tell.
+pub(crate) fn peak_memory_bytes() -> u64 {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return 0;
+    };
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB"));
+    kib.and_then(|kib| kib.trim().parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1_024)
+}
