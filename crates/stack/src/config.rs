@@ -7,6 +7,7 @@ use redpoll_tcp as tcp;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
+use crate::nd::{NdConfig, Neighbour};
 use crate::routes::Route;
 use crate::tcp::{ConnectionSlot, ListenerSlot};
 use crate::udp::UdpSlot;
@@ -22,12 +23,14 @@ pub struct NodeConfig {
     pub contexts: Contexts,
     /// TCP: segment size, timers.
     pub tcp: tcp::Config,
-    /// The node's global address.
+    /// The node's global address; unspecified if it is to be learned.
     pub address: Addr,
     /// The hop limit of packets that start here (RFC 4861 calls it CurHopLimit).
     pub hop_limit: u8,
     /// Whether packets for others are forwarded.
     pub forwards: bool,
+    /// Neighbour discovery. Default: none; address and routes are given.
+    pub nd: NdConfig,
     /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
     pub isn_secret: [u8; 16],
 }
@@ -49,6 +52,8 @@ pub struct NodeMemory<M: Memory + 'static> {
     pub udp: M::Table<UdpSlot<M::Buffer>>,
     /// The forwarding table.
     pub routes: M::Table<Option<Route>>,
+    /// Addresses of hosts that register with this router; empty for a host.
+    pub neighbours: M::Table<Option<Neighbour>>,
     /// Datagram slots, for reassembly and queues.
     pub lowpan: LowpanMemory<M>,
 }

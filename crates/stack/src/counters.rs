@@ -125,7 +125,9 @@ mod tests {
             counters.drop(reason);
             assert_eq!(counters.dropped(reason), 1);
             assert_eq!(counters.drops().map(|(_, n)| n).sum::<u32>(), 1);
-            let same_name = DropReason::ALL.into_iter().filter(|r| r.name() == reason.name());
+            let same_name = DropReason::ALL
+                .into_iter()
+                .filter(|r| r.name() == reason.name());
             assert_eq!(same_name.count(), 1);
         }
     }

@@ -47,7 +47,9 @@ impl IcmpError {
 /// Whether an error may be sent about this packet at all (RFC 4443 §2.4(e)).
 pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8]) -> bool {
     let is_error = header.next_header == next_header::ICMPV6
-        && payload.first().is_none_or(|&kind| kind < 128 || kind == 137);
+        && payload
+            .first()
+            .is_none_or(|&kind| kind < 128 || kind == 137);
     !is_error
         && !header.src.is_unspecified()
         && !header.src.is_multicast()

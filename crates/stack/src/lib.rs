@@ -30,12 +30,16 @@
 )]
 #![warn(missing_docs)]
 
+#[cfg(test)]
+extern crate std;
+
 mod config;
 mod counters;
 mod error;
 mod host;
 mod icmp;
 mod ids;
+mod nd;
 mod node;
 mod routes;
 mod tcp;
@@ -45,6 +49,7 @@ pub use config::{NodeConfig, NodeMemory};
 pub use counters::{DropReason, NodeCounters};
 pub use error::Error;
 pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
+pub use nd::{Advertised, NdConfig, Neighbour};
 pub use node::Node;
 pub use routes::{Route, Via};
 pub use tcp::{ConnectionSlot, ListenerSlot};

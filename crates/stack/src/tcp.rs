@@ -196,13 +196,11 @@ impl<M: Memory + 'static> TcpSockets<M> {
 
     /// Every open connection with its handle.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
-        (0u8..)
-            .zip(self.slots())
-            .filter_map(|(index, slot)| {
-                let generation = slot.generation;
-                let open = slot.open()?;
-                Some((ConnId { index, generation }, &open.connection))
-            })
+        (0u8..).zip(self.slots()).filter_map(|(index, slot)| {
+            let generation = slot.generation;
+            let open = slot.open()?;
+            Some((ConnId { index, generation }, &open.connection))
+        })
     }
 
     pub(crate) fn listen(&mut self, port: u16) -> Result<ListenerId, Error> {
@@ -223,7 +221,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
             let generation = slot.generation;
-            let Some(open) = slot.open_mut() else { continue };
+            let Some(open) = slot.open_mut() else {
+                continue;
+            };
             if open.backlog_of == Some(listener) && open.connection.state().is_synchronized() {
                 open.backlog_of = None;
                 self.dirty = true;
@@ -285,7 +285,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 waits.then(|| (index, open.connection.poll_at().map(|w| w.at)))
             })
             .min_by_key(|(_, at)| *at)?;
-        self.connections.as_mut().get_mut(usize::from(index))?.free();
+        self.connections
+            .as_mut()
+            .get_mut(usize::from(index))?
+            .free();
         counters.time_wait_recycled = counters.time_wait_recycled.wrapping_add(1);
         Some(index)
     }
@@ -331,7 +334,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
             }
         }
         for (index, slot) in (0u8..).zip(self.listeners.as_mut()) {
-            let Some(listener) = &mut slot.0 else { continue };
+            let Some(listener) = &mut slot.0 else {
+                continue;
+            };
             if listener.port() != seg.dst_port {
                 continue;
             }
@@ -388,10 +393,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let slots = self.connections.as_mut();
         let count = slots.len();
         for step in 0..count {
-            let index = usize::from(self.turn).wrapping_add(step).checked_rem(count)?;
+            let index = usize::from(self.turn)
+                .wrapping_add(step)
+                .checked_rem(count)?;
             let slot = slots.get_mut(index)?;
             let generation = slot.generation;
-            let Some(open) = slot.open_mut() else { continue };
+            let Some(open) = slot.open_mut() else {
+                continue;
+            };
             let (local, remote) = (open.connection.local(), open.connection.remote());
             if !eligible(&remote.addr) {
                 continue;
@@ -430,7 +439,12 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// Payload bytes of a pulled segment, from `offset` on.
-    pub(crate) fn read(&self, handle: Handle, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
+    pub(crate) fn read(
+        &self,
+        handle: Handle,
+        offset: usize,
+        out: &mut [u8],
+    ) -> Result<usize, Gone> {
         let (id, token) = handle.parts();
         self.connection(id).ok_or(Gone)?.read(token, offset, out)
     }
@@ -460,7 +474,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
         for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
             let generation = slot.generation;
-            let Some(open) = slot.open_mut() else { continue };
+            let Some(open) = slot.open_mut() else {
+                continue;
+            };
             while let Some(event) = open.connection.poll_event() {
                 if let Some(listener) = open.backlog_of {
                     match event {

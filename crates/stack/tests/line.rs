@@ -4,7 +4,7 @@ mod common;
 
 use common::{Fate, Line, address, endpoint};
 use redpoll_base::{Duration, Rng};
-use redpoll_stack::{ConnId, DropReason, Error, NodeEvent};
+use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent};
 
 /// Sends `total` patterned bytes from the first node to the last, which checks
 /// each of them; both ends close.
@@ -105,7 +105,10 @@ fn a_refused_connection_fails_at_once() {
     let events = line.take_events(0);
     let failed = |e: &NodeEvent| matches!(e, NodeEvent::Tcp(id, redpoll_tcp::Event::Failed(_)) if *id == client);
     assert!(events.iter().any(failed), "{events:?}");
-    assert_eq!(line.nodes[2].counters().dropped(DropReason::NoConnection), 1);
+    assert_eq!(
+        line.nodes[2].counters().dropped(DropReason::NoConnection),
+        1
+    );
 }
 
 #[test]
@@ -116,7 +119,9 @@ fn a_server_of_four_slots_serves_a_thousand_clients() {
         let now = line.now;
         let client = line.nodes[0].tcp_connect(now, endpoint(2, 80)).unwrap();
         line.run_for(Duration::from_millis(200));
-        let server = line.nodes[1].tcp_accept(listener).unwrap_or_else(|| panic!("round {round}"));
+        let server = line.nodes[1]
+            .tcp_accept(listener)
+            .unwrap_or_else(|| panic!("round {round}"));
         let now = line.now;
         assert_eq!(line.nodes[1].tcp_send(now, server, b"hello"), Ok(5));
         // The server closes first and is left with TIME-WAIT.
@@ -141,7 +146,9 @@ fn udp_datagrams_cross_the_line_whole() {
     let from = line.nodes[0].udp_bind(1234).unwrap();
     let data: Vec<u8> = (0..400).map(|i| i as u8).collect();
     let now = line.now;
-    line.nodes[0].udp_send(now, from, endpoint(4, 7), &data).unwrap();
+    line.nodes[0]
+        .udp_send(now, from, endpoint(4, 7), &data)
+        .unwrap();
     line.run_for(Duration::from_secs(1));
     assert_eq!(line.take_events(3), [NodeEvent::UdpReadable(to)]);
     let mut out = [0; 500];
@@ -176,4 +183,41 @@ fn a_full_house_of_slots_is_a_named_drop_and_never_a_stall() {
     let now = line.now;
     let again = line.nodes[0].udp_send(now, from, endpoint(3, 7), &[0; 200]);
     assert_eq!(again, Ok(()));
+}
+
+/// RFC 6775: a host that knows nothing learns prefix, context and router, is
+/// registered there, and can then be reached by its new address.
+#[test]
+fn a_host_that_knows_nothing_joins_by_neighbour_discovery() {
+    let mut line = Line::new(2, 600);
+    let nd = NdConfig {
+        solicit: false,
+        advertise: Some(Advertised {
+            prefix: common::prefix(),
+            router_lifetime_s: 1_800,
+            context_lifetime_min: 600,
+            border_router: address(1),
+        }),
+    };
+    line.nodes[0] = common::node_with(1, 600, |config| config.nd = nd);
+    line.nodes[1] = common::node_with(2, 600, |config| {
+        config.address = redpoll_base::Addr::UNSPECIFIED;
+        config.contexts = Default::default();
+        config.nd.solicit = true;
+    });
+    line.run_for(Duration::from_secs(3));
+    assert_eq!(line.nodes[1].address(), address(2));
+    let now = line.now;
+    line.nodes[0].ping(now, address(2), 1, 1, 8).unwrap();
+    line.run_for(Duration::from_secs(1));
+    let reply = NodeEvent::EchoReply { ident: 1, seq: 1 };
+    assert_eq!(line.take_events(0), [reply]);
+    // The registration is renewed before its hour is over; nothing else is sent.
+    let before = line.frames;
+    line.run_for(Duration::from_secs(3_600));
+    let now = line.now;
+    line.nodes[0].ping(now, address(2), 1, 2, 8).unwrap();
+    line.run_for(Duration::from_secs(1));
+    assert_eq!(line.take_events(0).len(), 1);
+    assert!(line.frames - before < 12, "{}", line.frames - before);
 }

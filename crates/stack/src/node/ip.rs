@@ -2,6 +2,7 @@
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_lowpan::SlotId;
+use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 use super::Node;
@@ -159,13 +160,14 @@ impl<M: Memory + 'static> Node<M> {
                 }
             };
         }
+        // Multicast stays on its link: nobody here has groups beyond it.
         if header.dst.is_multicast() || !self.config.forwards {
             return Err(DropReason::NoRoute.into());
         }
         self.forward(now, slot, &header, origin)
     }
 
-    fn is_mine(&self, dst: &Addr) -> bool {
+    pub(super) fn is_mine(&self, dst: &Addr) -> bool {
         *dst == self.config.address
             || *dst == self.link_local
             || *dst == ipv6::addr::LINK_LOCAL_ALL_NODES
@@ -193,6 +195,21 @@ impl<M: Memory + 'static> Node<M> {
         Ok(())
     }
 
+    /// Where packets to `dst` go: to a registered neighbour directly, else by
+    /// the routes; link-local ones never leave the link.
+    pub(super) fn via(&self, dst: &Addr) -> Option<Via> {
+        if ipv6::addr::is_link_local(dst) {
+            return Some(Via::OnLink);
+        }
+        if dst.is_multicast() {
+            return Some(Via::Neighbour(Address::BROADCAST));
+        }
+        match self.neighbours.lookup(dst) {
+            Some(link) => Some(Via::Neighbour(link)),
+            None => self.routes.lookup(dst),
+        }
+    }
+
     /// Puts the packet in `slot` on its way by the routing table.
     pub(super) fn send_slot(
         &mut self,
@@ -203,11 +220,7 @@ impl<M: Memory + 'static> Node<M> {
         let (header, _) =
             Ipv6Header::parse(self.lowpan.packet(slot)).map_err(|_| DropReason::Malformed)?;
         let dst = header.dst;
-        let via = if ipv6::addr::is_link_local(&dst) {
-            Some(Via::OnLink)
-        } else {
-            self.routes.lookup(&dst)
-        };
+        let via = self.via(&dst);
         let no_route = Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute));
         match via {
             // Back to where it came from would be a loop.

@@ -89,11 +89,16 @@ impl<M: Memory + 'static> Node<M> {
 
     /// Lets a connection whose route leads over the radio make a segment.
     fn pull_segment(&mut self, now: Instant) {
-        let routes = &self.routes;
+        let (routes, neighbours) = (&self.routes, &self.neighbours);
         let mut next_hop = None;
         let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN);
         let pulled = self.tcp.pull(now, max_len, |remote| {
-            next_hop = routes.lookup(remote).and_then(|via| link_address(via, remote));
+            next_hop = neighbours.lookup(remote).or_else(|| {
+                let link_local = redpoll_wire::ipv6::addr::is_link_local(remote);
+                let on_link = link_local.then_some(Via::OnLink);
+                let via = on_link.or_else(|| routes.lookup(remote))?;
+                link_address(via, remote)
+            });
             next_hop.is_some()
         });
         let (Some(pulled), Some(next_hop)) = (pulled, next_hop) else {

@@ -3,9 +3,11 @@
 //! - `mod.rs`: birth, time, events, routes;
 //! - `link.rs`: the radio side;
 //! - `ip.rs`: packets on their way: forwarding, the host side;
+//! - `discovery.rs`: neighbour discovery;
 //! - `upper.rs`: packets for this node, and its answers;
 //! - `sockets.rs`: what applications call.
 
+mod discovery;
 mod ip;
 mod link;
 mod sockets;
@@ -20,6 +22,7 @@ use crate::config::{NodeConfig, NodeMemory};
 use crate::counters::NodeCounters;
 use crate::host::HostQueue;
 use crate::icmp::ErrorLimiter;
+use crate::nd::{Neighbour, Neighbours, Solicitor};
 use crate::routes::{Route, Routes};
 use crate::tcp::TcpSockets;
 use crate::udp::UdpSockets;
@@ -35,6 +38,8 @@ pub struct Node<M: Memory + 'static> {
     routes: Routes<M::Table<Option<Route>>>,
     tcp: TcpSockets<M>,
     udp: UdpSockets<M>,
+    solicitor: Solicitor,
+    neighbours: Neighbours<M::Table<Option<Neighbour>>>,
     host: HostQueue,
     errors: ErrorLimiter,
     counters: NodeCounters,
@@ -45,6 +50,12 @@ impl<M: Memory + 'static> Node<M> {
     /// A node that listens and waits. `rng` drives backoff, ports and jitter.
     pub fn new(config: NodeConfig, memory: NodeMemory<M>, mut rng: Rng) -> Self {
         let mac_rng = Rng::new(rng.next_u64());
+        // RFC 4861 §6.3.7: a random delay of up to a second keeps nodes that
+        // start together from asking together.
+        let start = config
+            .nd
+            .solicit
+            .then(|| Instant::from_micros(rng.below(1_000_000).into()));
         let mut lowpan = Lowpan::new(config.lowpan.clone(), memory.lowpan);
         *lowpan.contexts_mut() = config.contexts.clone();
         Node {
@@ -59,6 +70,8 @@ impl<M: Memory + 'static> Node<M> {
                 config.isn_secret,
             ),
             udp: UdpSockets::new(memory.udp),
+            solicitor: Solicitor::new(start),
+            neighbours: Neighbours::new(memory.neighbours),
             host: HostQueue::default(),
             errors: ErrorLimiter::new(),
             counters: NodeCounters::default(),
@@ -94,7 +107,8 @@ impl<M: Memory + 'static> Node<M> {
     /// When the node wants [`Node::on_timeout`] next.
     pub fn poll_at(&self) -> Option<Wake> {
         let link = earliest(self.mac.poll_at(), self.lowpan.poll_at());
-        earliest(link, self.tcp.poll_at())
+        let upper = earliest(self.tcp.poll_at(), self.solicitor.poll_at());
+        earliest(link, upper)
     }
 
     /// Runs every timer that is due at `now`.
@@ -108,6 +122,9 @@ impl<M: Memory + 'static> Node<M> {
         }
         if due(self.tcp.poll_at()) {
             self.tcp.on_timeout(now);
+        }
+        if due(self.solicitor.poll_at()) {
+            self.nd_timeout(now);
         }
     }
 

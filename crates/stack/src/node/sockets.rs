@@ -1,7 +1,7 @@
 //! What applications call: TCP connections and listeners, UDP, echo.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Ecn, Instant, Memory};
+use redpoll_base::{Addr, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, RecvError, SendError};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
@@ -34,7 +34,7 @@ impl<M: Memory + 'static> Node<M> {
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
     pub fn tcp_connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error> {
         let local = self.source_for(&remote.addr);
-        if self.routes.lookup(&remote.addr).is_none() && !ipv6::addr::is_link_local(&remote.addr) {
+        if self.via(&remote.addr).is_none() {
             return Err(Error::NoRoute);
         }
         self.tcp
@@ -132,7 +132,8 @@ impl<M: Memory + 'static> Node<M> {
         let header = UdpHeader::for_payload((&src, src_port), (&dst.addr, dst.port), data)
             .ok_or(Error::TooLong)?;
         let length = usize::from(header.length);
-        self.originate(now, src, dst.addr, next_header::UDP, length, |upper| {
+        let ip = self.ip_header(src, dst.addr, next_header::UDP);
+        self.originate(now, ip, length, |upper| {
             let (head, body) = upper.split_at_mut_checked(UdpHeader::LEN)?;
             head.copy_from_slice(&header.to_bytes());
             body.copy_from_slice(data);
@@ -155,7 +156,8 @@ impl<M: Memory + 'static> Node<M> {
     ) -> Result<(), Error> {
         let src = self.source_for(&dst);
         let total = len.saturating_add(8);
-        self.originate(now, src, dst, next_header::ICMPV6, total, |message| {
+        let ip = self.ip_header(src, dst, next_header::ICMPV6);
+        self.originate(now, ip, total, |message| {
             message.fill(0x70);
             let [i, j] = ident.to_be_bytes();
             let [s, t] = seq.to_be_bytes();
@@ -180,13 +182,22 @@ impl<M: Memory + 'static> Node<M> {
         }
     }
 
+    /// The header of a packet that starts here, but for its length.
+    fn ip_header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
+        Ipv6Header {
+            next_header,
+            hop_limit: self.config.hop_limit,
+            src,
+            dst,
+            ..Ipv6Header::default()
+        }
+    }
+
     /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
-    fn originate(
+    pub(super) fn originate(
         &mut self,
         now: Instant,
-        src: Addr,
-        dst: Addr,
-        next_header: u8,
+        ip: Ipv6Header,
         upper_len: usize,
         fill: impl FnOnce(&mut [u8]) -> Option<()>,
     ) -> Result<(), Error> {
@@ -195,14 +206,8 @@ impl<M: Memory + 'static> Node<M> {
             return Err(Error::TooLong);
         }
         let ip = Ipv6Header {
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            flow_label: 0,
             payload_len: upper_len as u16,
-            next_header,
-            hop_limit: self.config.hop_limit,
-            src,
-            dst,
+            ..ip
         };
         let slot = self.lowpan.allocate(total).ok_or(Error::WouldBlock)?;
         let packet = self.lowpan.packet_mut(slot);

@@ -9,6 +9,7 @@ use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
+use super::discovery::{Learned, registration};
 use super::ip::{Outcome, Refusal};
 use super::link::Origin;
 use crate::counters::DropReason;
@@ -144,6 +145,28 @@ impl<M: Memory + 'static> Node<M> {
             }
             Message::TimeExceeded { code, quoted } => {
                 report_to_tcp(&mut self.tcp, now, IcmpKind::TimeExceeded { code }, quoted);
+                Ok(Outcome::Done)
+            }
+            Message::RouterSolicitation { .. } => {
+                self.on_router_solicitation(now, header.src)?;
+                Ok(Outcome::Done)
+            }
+            Message::RouterAdvertisement(message) => {
+                let learned = Learned::from_options(&message.options);
+                let lifetime_s = message.router_lifetime_s;
+                self.on_router_advertisement(now, header.src, lifetime_s, &learned)?;
+                Ok(Outcome::Done)
+            }
+            Message::NeighborSolicitation(message) => {
+                let link = message.options.source_link_layer();
+                let asked = registration(&message.options);
+                let target = message.target;
+                self.on_neighbor_solicitation(now, header.src, target, link, asked)?;
+                Ok(Outcome::Done)
+            }
+            Message::NeighborAdvertisement(message) => {
+                let answer = registration(&message.options);
+                self.on_neighbor_advertisement(now, message.target, answer)?;
                 Ok(Outcome::Done)
             }
             Message::PacketTooBig { mtu, quoted } => {

@@ -5,7 +5,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent, NodeMemory, Route,
+    UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -43,11 +44,16 @@ fn buffer(len: usize) -> Box<[u8]> {
 }
 
 pub fn node(short: u16, buffers: usize) -> TestNode {
+    node_with(short, buffers, |_| {})
+}
+
+pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)) -> TestNode {
     let mut contexts = Contexts::default();
     assert!(contexts.set(0, prefix(), 64));
-    let config = NodeConfig {
+    let mut config = NodeConfig {
         mac: MacConfig {
             short,
+            extended: [2, 0, 0, 0, 0, 0, 0, short as u8],
             caps: RadioCaps {
                 auto_ack: true,
                 ..RadioCaps::default()
@@ -63,8 +69,10 @@ pub fn node(short: u16, buffers: usize) -> TestNode {
         address: address(short),
         hop_limit: 64,
         forwards: true,
+        nd: NdConfig::default(),
         isn_secret: [short as u8; 16],
     };
+    adapt(&mut config);
     let memory = NodeMemory {
         connections: (0..4)
             .map(|_| ConnectionSlot::new(buffer(buffers), buffer(buffers)))
@@ -72,6 +80,7 @@ pub fn node(short: u16, buffers: usize) -> TestNode {
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 8].into(),
+        neighbours: vec![None; 4].into(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; 6].into(),
             bytes: buffer(6 * 1280),
@@ -80,13 +89,15 @@ pub fn node(short: u16, buffers: usize) -> TestNode {
     Node::new(config, memory, Rng::stream(42, short.into()))
 }
 
+type FateOf = Box<dyn FnMut(&[u8]) -> Fate>;
+
 /// Nodes 1, 2, … n; each hears only its neighbours in the line.
 pub struct Line {
     pub now: Instant,
     pub nodes: Vec<TestNode>,
     pub events: Vec<(usize, NodeEvent)>,
     /// Asked once a unicast frame: how the frame fares.
-    pub fate: Box<dyn FnMut(&[u8]) -> Fate>,
+    pub fate: FateOf,
     pub frames: usize,
 }
 
@@ -128,7 +139,7 @@ impl Line {
         let mut loaded: Vec<Vec<u8>> = vec![Vec::new(); self.nodes.len()];
         loop {
             let mut busy = false;
-            for i in 0..self.nodes.len() {
+            for (i, loaded) in loaded.iter_mut().enumerate() {
                 while let Some(event) = self.nodes[i].poll_event() {
                     self.events.push((i, event));
                     busy = true;
@@ -139,10 +150,10 @@ impl Line {
                 busy = true;
                 match work {
                     RadioWork::Load => {
-                        loaded[i] = frame.as_slice().to_vec();
+                        *loaded = frame.as_slice().to_vec();
                         self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
                     }
-                    RadioWork::Transmit { .. } => self.transmit(i, &loaded[i].clone()),
+                    RadioWork::Transmit { .. } => self.transmit(i, loaded),
                     RadioWork::Listen | RadioWork::Sleep => {}
                 }
             }

@@ -1,0 +1,328 @@
+//! Neighbour discovery for 6LoWPAN (RFC 6775): how a host finds its router,
+//! prefix and contexts, and how a router learns of its hosts.
+//!
+//! - [`Solicitor`] is the host's side: solicit routers until one advertises,
+//!   then register the address with it, and again before that expires.
+//! - [`Neighbours`] is the router's side: the addresses registered with it.
+//!
+//! Neither sends anything: they say what is due, and the node sends it. There
+//! is no resolution of addresses by multicast: link-local addresses carry the
+//! link-layer address (RFC 6775 §5.6), and the others are registered.
+
+use redpoll_base::{Addr, Duration, Instant, Wake};
+use redpoll_wire::ieee802154::Address;
+
+/// What a node does about neighbour discovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NdConfig {
+    /// Ask routers for prefix, context and a default route, form the address
+    /// from the prefix and register it. For hosts that were told nothing.
+    pub solicit: bool,
+    /// What to advertise to those who ask; `None` for a node that is no router.
+    pub advertise: Option<Advertised>,
+}
+
+/// What a router tells its hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertised {
+    /// The /64 from which hosts form their addresses; also context 0.
+    pub prefix: Addr,
+    /// How long the router serves as a default router, in seconds.
+    pub router_lifetime_s: u16,
+    /// How long prefix and context are valid, in minutes.
+    pub context_lifetime_min: u16,
+    /// The border router that all this comes from.
+    pub border_router: Addr,
+}
+
+/// For how long a host registers, in minutes. RFC 6775 leaves the value open;
+/// an hour keeps a sleepy host's upkeep far below its data.
+pub(crate) const REGISTRATION_LIFETIME_MIN: u16 = 60;
+/// RFC 6775 §9.
+const RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(10);
+const MAX_RTR_SOLICITATIONS: u8 = 3;
+const MAX_RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
+/// RFC 4861 §10.
+const RETRANS_TIMER: Duration = Duration::from_secs(1);
+const MAX_UNICAST_SOLICIT: u8 = 3;
+
+/// What a host should send now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// A router solicitation to all routers.
+    Solicit,
+    /// A neighbour solicitation with registration to this router.
+    Register(Address),
+}
+
+/// The host's side.
+#[derive(Debug)]
+pub(crate) struct Solicitor {
+    state: HostState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HostState {
+    Off,
+    Soliciting {
+        at: Instant,
+        tries: u8,
+    },
+    Registering {
+        router: Address,
+        at: Instant,
+        tries: u8,
+    },
+    Registered {
+        router: Address,
+        until: Instant,
+    },
+}
+
+impl Solicitor {
+    /// A solicitor that first speaks at `start`, or never.
+    pub(crate) fn new(start: Option<Instant>) -> Self {
+        Solicitor {
+            state: match start {
+                Some(at) => HostState::Soliciting { at, tries: 0 },
+                None => HostState::Off,
+            },
+        }
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        match self.state {
+            HostState::Off => None,
+            HostState::Soliciting { at, .. } | HostState::Registering { at, .. } => {
+                Some(Wake::within(at, Duration::from_millis(500)))
+            }
+            HostState::Registered { until, .. } => {
+                Some(Wake::within(until, Duration::from_secs(30)))
+            }
+        }
+    }
+
+    /// What is due at `now`, if anything; it counts as sent.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<Due> {
+        match self.state {
+            HostState::Soliciting { at, tries } if at <= now => {
+                // RFC 6775 §5.3: some attempts, then binary exponential backoff.
+                let sent = tries.saturating_add(1);
+                let shift = sent.saturating_sub(MAX_RTR_SOLICITATIONS.saturating_sub(1));
+                let wait = RTR_SOLICITATION_INTERVAL
+                    .times(1 << shift.min(8))
+                    .min(MAX_RTR_SOLICITATION_INTERVAL);
+                self.state = HostState::Soliciting {
+                    at: now + wait,
+                    tries: sent,
+                };
+                Some(Due::Solicit)
+            }
+            HostState::Registering { at, tries, .. }
+                if at <= now && tries >= MAX_UNICAST_SOLICIT =>
+            {
+                // RFC 6775 §5.5.3: this router is gone; look for another.
+                self.state = HostState::Soliciting { at: now, tries: 0 };
+                self.on_timeout(now)
+            }
+            HostState::Registering { router, at, tries } if at <= now => {
+                self.state = HostState::Registering {
+                    router,
+                    at: now + RETRANS_TIMER,
+                    tries: tries.saturating_add(1),
+                };
+                Some(Due::Register(router))
+            }
+            HostState::Registered { router, until } if until <= now => {
+                self.begin_registration(router, now);
+                self.on_timeout(now)
+            }
+            _ => None,
+        }
+    }
+
+    /// A router with a lifetime has advertised itself. `true` if the host
+    /// takes it for its default router.
+    pub(crate) fn on_advertisement(&mut self, router: Address, now: Instant) -> bool {
+        match self.state {
+            HostState::Soliciting { .. } => {
+                self.begin_registration(router, now);
+                true
+            }
+            HostState::Off => false,
+            HostState::Registering { router: mine, .. }
+            | HostState::Registered { router: mine, .. } => mine == router,
+        }
+    }
+
+    fn begin_registration(&mut self, router: Address, now: Instant) {
+        self.state = HostState::Registering {
+            router,
+            at: now,
+            tries: 0,
+        };
+    }
+
+    /// The router's answer to a registration, with its status (RFC 6775 §4.1).
+    pub(crate) fn on_registration(&mut self, from: Address, status: u8, now: Instant) {
+        let HostState::Registering { router, .. } = self.state else {
+            return;
+        };
+        if router != from {
+            return;
+        }
+        self.state = if status == 0 {
+            let lifetime = Duration::from_secs(60).times(REGISTRATION_LIFETIME_MIN.into());
+            HostState::Registered {
+                router,
+                until: now + lifetime.divided_by(2),
+            }
+        } else {
+            // Duplicate, or no room there: look for another router, later.
+            HostState::Soliciting {
+                at: now + MAX_RTR_SOLICITATION_INTERVAL,
+                tries: MAX_RTR_SOLICITATIONS,
+            }
+        };
+    }
+}
+
+/// A registered neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    addr: Addr,
+    link: Address,
+    eui64: [u8; 8],
+    until: Instant,
+}
+
+/// Status of a registration (RFC 6775 §4.1, table 1).
+pub(crate) mod status {
+    pub(crate) const SUCCESS: u8 = 0;
+    pub(crate) const DUPLICATE: u8 = 1;
+    pub(crate) const CACHE_FULL: u8 = 2;
+}
+
+/// The router's side: registered addresses in the caller's memory.
+pub(crate) struct Neighbours<T> {
+    table: T,
+}
+
+impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
+    pub(crate) fn new(mut table: T) -> Self {
+        table.as_mut().fill(None);
+        Neighbours { table }
+    }
+
+    /// Carries out a registration (RFC 6775 §6.5) and says with which status.
+    pub(crate) fn register(
+        &mut self,
+        now: Instant,
+        addr: Addr,
+        link: Address,
+        eui64: [u8; 8],
+        lifetime_min: u16,
+    ) -> u8 {
+        let entry = Neighbour {
+            addr,
+            link,
+            eui64,
+            until: now + Duration::from_secs(60).times(lifetime_min.into()),
+        };
+        let table = self.table.as_mut();
+        let alive = |n: &Neighbour| n.until > now;
+        if let Some(cell) = table
+            .iter_mut()
+            .find(|cell| cell.as_ref().is_some_and(|n| n.addr == addr && alive(n)))
+        {
+            if cell.is_some_and(|n| n.eui64 != eui64) {
+                return status::DUPLICATE;
+            }
+            // A lifetime of zero removes the registration.
+            *cell = (lifetime_min > 0).then_some(entry);
+            return status::SUCCESS;
+        }
+        if lifetime_min == 0 {
+            return status::SUCCESS;
+        }
+        match table
+            .iter_mut()
+            .find(|cell| !cell.as_ref().is_some_and(alive))
+        {
+            Some(cell) => {
+                *cell = Some(entry);
+                status::SUCCESS
+            }
+            None => status::CACHE_FULL,
+        }
+    }
+
+    /// The link-layer address of a registered neighbour.
+    pub(crate) fn lookup(&self, addr: &Addr) -> Option<Address> {
+        let mut entries = self.table.as_ref().iter().flatten();
+        entries.find(|n| n.addr == *addr).map(|n| n.link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTER: Address = Address::Short(1);
+
+    fn run(solicitor: &mut Solicitor, from: u64, to: u64) -> std::vec::Vec<(u64, Due)> {
+        (from..to)
+            .filter_map(|s| Some((s, solicitor.on_timeout(Instant::from_millis(s * 1000))?)))
+            .collect()
+    }
+
+    #[test]
+    fn a_host_alone_solicits_ever_more_slowly() {
+        let mut solicitor = Solicitor::new(Some(Instant::ZERO));
+        let times: std::vec::Vec<u64> = run(&mut solicitor, 0, 300)
+            .into_iter()
+            .map(|(s, _)| s)
+            .collect();
+        assert_eq!(times, [0, 10, 20, 40, 80, 140, 200, 260]);
+    }
+
+    #[test]
+    fn a_silent_router_is_given_up_and_a_good_one_kept() {
+        let mut solicitor = Solicitor::new(Some(Instant::ZERO));
+        run(&mut solicitor, 0, 1);
+        assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(1_000)));
+        let due = run(&mut solicitor, 1, 6);
+        let register = |s| (s, Due::Register(ROUTER));
+        assert_eq!(
+            due,
+            [register(1), register(2), register(3), (4, Due::Solicit)]
+        );
+
+        assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(6_000)));
+        assert_eq!(run(&mut solicitor, 6, 7), [register(6)]);
+        solicitor.on_registration(ROUTER, status::SUCCESS, Instant::from_millis(6_500));
+        assert_eq!(run(&mut solicitor, 7, 1_800), []);
+        let (again, _) = run(&mut solicitor, 1_800, 1_900)[0];
+        assert_eq!(again, 1_807, "half of an hour later");
+    }
+
+    #[test]
+    fn registrations_are_kept_replaced_refused_and_forgotten() {
+        let mut cache = Neighbours::new([None; 2]);
+        let now = Instant::from_millis(5);
+        let addr = |n| Addr([n; 16]);
+        let mut register = |at, a, link, eui, minutes| {
+            let status = cache.register(at, addr(a), Address::Short(link), [eui; 8], minutes);
+            (status, cache.lookup(&addr(a)))
+        };
+        assert_eq!(register(now, 1, 11, 1, 5), (0, Some(Address::Short(11))));
+        assert_eq!(register(now, 2, 12, 2, 5), (0, Some(Address::Short(12))));
+        assert_eq!(register(now, 1, 99, 9, 5), (1, Some(Address::Short(11))));
+        assert_eq!(register(now, 3, 13, 3, 5), (2, None));
+        assert_eq!(register(now, 1, 21, 1, 5), (0, Some(Address::Short(21))));
+        assert_eq!(register(now, 2, 12, 2, 0), (0, None));
+        assert_eq!(register(now, 3, 13, 3, 5), (0, Some(Address::Short(13))));
+        let later = now + Duration::from_secs(301);
+        assert_eq!(register(later, 4, 14, 4, 5), (0, Some(Address::Short(14))));
+    }
+}

@@ -1,0 +1,266 @@
+//! Neighbour discovery on the wire: what [`nd`](crate::nd) decides, sent and
+//! received (RFC 4861, RFC 6775).
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::icmpv6::nd::{
+    self, AddressRegistration, BorderRouter, ContextInformation, NdOption, NeighborAdvertisement,
+    NeighborSolicitation, Options, PrefixInformation, RouterAdvertisement,
+};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
+use redpoll_wire::{Cursor, NoRoom};
+
+use super::Node;
+use crate::counters::DropReason;
+use crate::nd::{Due, REGISTRATION_LIFETIME_MIN};
+use crate::routes::{Route, Via};
+
+/// Room for the options of one message: a router advertisement has the most.
+const OPTIONS_MAX: usize = 112;
+
+/// Options of one message, collected in the order they are sent.
+struct OptionsBuffer {
+    bytes: [u8; OPTIONS_MAX],
+    len: usize,
+}
+
+impl OptionsBuffer {
+    fn of(options: &[NdOption<'_>]) -> Result<Self, NoRoom> {
+        let mut bytes = [0; OPTIONS_MAX];
+        let mut cursor = Cursor::new(&mut bytes);
+        for option in options {
+            option.emit(&mut cursor)?;
+        }
+        let len = cursor.position();
+        Ok(OptionsBuffer { bytes, len })
+    }
+
+    fn parsed(&self) -> Options<'_> {
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        Options::parse(bytes).unwrap_or_default()
+    }
+}
+
+impl<M: Memory + 'static> Node<M> {
+    pub(super) fn nd_timeout(&mut self, now: Instant) {
+        match self.solicitor.on_timeout(now) {
+            Some(Due::Solicit) => {
+                let sllao = NdOption::SourceLinkLayer(self.config.link_address());
+                if let Ok(options) = OptionsBuffer::of(&[sllao]) {
+                    let options = options.parsed();
+                    let message = Message::RouterSolicitation { options };
+                    self.send_nd(now, self.link_local, addr::LINK_LOCAL_ALL_ROUTERS, &message);
+                }
+            }
+            Some(Due::Register(router)) => self.register_with(now, router),
+            None => {}
+        }
+    }
+
+    /// RFC 6775 §5.5.1: the address being registered is the packet's source.
+    fn register_with(&mut self, now: Instant, router: Address) {
+        let Some(target) = addr::link_local(router) else {
+            return;
+        };
+        let options = OptionsBuffer::of(&[
+            NdOption::SourceLinkLayer(self.config.link_address()),
+            NdOption::AddressRegistration(AddressRegistration {
+                status: 0,
+                lifetime_min: REGISTRATION_LIFETIME_MIN,
+                eui64: self.config.mac.extended,
+            }),
+        ]);
+        if let Ok(options) = options {
+            let options = options.parsed();
+            let message = Message::NeighborSolicitation(NeighborSolicitation { target, options });
+            self.send_nd(now, self.config.address, target, &message);
+        }
+    }
+
+    fn send_nd(&mut self, now: Instant, src: Addr, dst: Addr, message: &Message<'_>) {
+        let len = message.len();
+        // Without a free slot the message is lost like any other; ND repeats it.
+        let _ = self.originate(
+            now,
+            Ipv6Header {
+                hop_limit: nd::HOP_LIMIT,
+                next_header: next_header::ICMPV6,
+                src,
+                dst,
+                ..Ipv6Header::default()
+            },
+            len,
+            |area| message.emit(&src, &dst, &mut Cursor::new(area)).ok(),
+        );
+    }
+
+    /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
+    pub(super) fn on_router_solicitation(
+        &mut self,
+        now: Instant,
+        src: Addr,
+    ) -> Result<(), DropReason> {
+        let advertised = self.config.nd.advertise.ok_or(DropReason::IcmpIgnored)?;
+        if src.is_unspecified() {
+            return Err(DropReason::BadSource);
+        }
+        let lifetime_s = u32::from(advertised.context_lifetime_min).saturating_mul(60);
+        let options = OptionsBuffer::of(&[
+            NdOption::SourceLinkLayer(self.config.link_address()),
+            NdOption::PrefixInformation(PrefixInformation {
+                prefix: advertised.prefix,
+                prefix_len: 64,
+                on_link: false,
+                autonomous: true,
+                valid_lifetime_s: lifetime_s,
+                preferred_lifetime_s: lifetime_s,
+            }),
+            NdOption::Context(ContextInformation {
+                cid: 0,
+                compress: true,
+                prefix_len: 64,
+                prefix: advertised.prefix,
+                valid_lifetime_min: advertised.context_lifetime_min,
+            }),
+            NdOption::BorderRouter(BorderRouter {
+                version: 0,
+                valid_lifetime_min: advertised.context_lifetime_min,
+                address: advertised.border_router,
+            }),
+        ])
+        .map_err(|_| DropReason::TooBig)?;
+        let message = Message::RouterAdvertisement(RouterAdvertisement {
+            cur_hop_limit: self.config.hop_limit,
+            router_lifetime_s: advertised.router_lifetime_s,
+            options: options.parsed(),
+            ..RouterAdvertisement::default()
+        });
+        self.send_nd(now, self.link_local, src, &message);
+        Ok(())
+    }
+
+    /// RFC 6775 §5.4: takes prefix, context and default route from a router.
+    pub(super) fn on_router_advertisement(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        router_lifetime_s: u16,
+        learned: &Learned,
+    ) -> Result<(), DropReason> {
+        let router = addr::link_address(&src);
+        let usable = addr::is_link_local(&src) && router_lifetime_s > 0;
+        if !usable || !self.solicitor.on_advertisement(router, now) {
+            return Err(DropReason::IcmpIgnored);
+        }
+        if let Some(context) = learned.context {
+            let contexts = self.lowpan.contexts_mut();
+            contexts.insert(
+                context.cid,
+                context.prefix,
+                context.prefix_len,
+                context.compress,
+            );
+        }
+        if let Some(prefix) = learned.prefix
+            && self.config.address.is_unspecified()
+        {
+            self.config.address = addr::from_prefix_and_short(&prefix, self.config.mac.short);
+        }
+        self.routes
+            .add(Route {
+                prefix: Addr::UNSPECIFIED,
+                len: 0,
+                via: Via::Neighbour(router),
+            })
+            .map_err(|_| DropReason::NoRoute)
+    }
+
+    /// RFC 6775 §6.5 (registration) and RFC 4861 §7.2.3 (a question about us).
+    pub(super) fn on_neighbor_solicitation(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        target: Addr,
+        link: Option<Address>,
+        registration: Option<AddressRegistration>,
+    ) -> Result<(), DropReason> {
+        if src.is_unspecified() || !self.is_mine(&target) || target.is_multicast() {
+            return Err(DropReason::IcmpIgnored);
+        }
+        let tllao = NdOption::TargetLinkLayer(self.config.link_address());
+        let options = match (registration, link) {
+            (Some(asked), Some(link)) if self.config.nd.advertise.is_some() => {
+                let (eui64, lifetime_min) = (asked.eui64, asked.lifetime_min);
+                let status = self
+                    .neighbours
+                    .register(now, src, link, eui64, lifetime_min);
+                let answer = AddressRegistration { status, ..asked };
+                OptionsBuffer::of(&[tllao, NdOption::AddressRegistration(answer)])
+            }
+            _ => OptionsBuffer::of(&[tllao]),
+        }
+        .map_err(|_| DropReason::TooBig)?;
+        let message = Message::NeighborAdvertisement(NeighborAdvertisement {
+            router: self.config.nd.advertise.is_some(),
+            solicited: true,
+            override_cached: true,
+            target,
+            options: options.parsed(),
+        });
+        // RFC 6775 §6.5.2: the answer to a registration that may have failed
+        // goes to the link-local address, which is never in doubt.
+        let (from, to) = match link.and_then(addr::link_local) {
+            Some(to) if registration.is_some() => (self.link_local, to),
+            _ => (target, src),
+        };
+        self.send_nd(now, from, to, &message);
+        Ok(())
+    }
+
+    /// The answer to our registration (RFC 6775 §5.5.2).
+    pub(super) fn on_neighbor_advertisement(
+        &mut self,
+        now: Instant,
+        target: Addr,
+        registration: Option<AddressRegistration>,
+    ) -> Result<(), DropReason> {
+        let Some(answer) = registration.filter(|r| r.eui64 == self.config.mac.extended) else {
+            return Err(DropReason::IcmpIgnored);
+        };
+        let router = addr::link_address(&target);
+        self.solicitor.on_registration(router, answer.status, now);
+        Ok(())
+    }
+}
+
+/// What a router advertisement tells a host.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Learned {
+    prefix: Option<Addr>,
+    context: Option<ContextInformation>,
+}
+
+impl Learned {
+    pub(super) fn from_options(options: &Options<'_>) -> Self {
+        let mut learned = Learned::default();
+        for option in options.iter() {
+            match option {
+                NdOption::PrefixInformation(p) if p.autonomous && p.prefix_len == 64 => {
+                    learned.prefix = Some(p.prefix);
+                }
+                NdOption::Context(c) if c.valid_lifetime_min > 0 => learned.context = Some(c),
+                _ => {}
+            }
+        }
+        learned
+    }
+}
+
+/// The registration among the options, if there is one.
+pub(super) fn registration(options: &Options<'_>) -> Option<AddressRegistration> {
+    options.iter().find_map(|option| match option {
+        NdOption::AddressRegistration(registration) => Some(registration),
+        _ => None,
+    })
+}
