@@ -1,0 +1,21 @@
+//! 6LoWPAN dispatch and fragment headers (RFC 4944 §5).
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_wire::Cursor;
+use redpoll_wire::sixlowpan::fragment::Header;
+use redpoll_wire::sixlowpan::{Dispatch, dispatch};
+
+fuzz_target!(|payload: &[u8]| {
+    let kind = dispatch(payload);
+    if let Ok((header, part)) = Header::parse(payload) {
+        assert!(matches!(kind, Dispatch::First | Dispatch::Next));
+        assert!(header.offset() < header.size());
+        let mut buffer = [0; Header::NEXT_LEN];
+        let mut out = Cursor::new(&mut buffer);
+        header
+            .emit(&mut out)
+            .expect("the buffer is as long as the longer header");
+        assert_eq!([out.written(), part].concat(), payload);
+    }
+});

@@ -1,0 +1,33 @@
+//! ICMPv6 messages and neighbour-discovery options (RFC 4443, 4861, 6775).
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_base::Addr;
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::icmpv6::nd::Options;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(options) = Options::parse(bytes) {
+        let mut buffer = vec![0; bytes.len() + 8];
+        let mut out = Cursor::new(&mut buffer);
+        for option in options.iter() {
+            option.emit(&mut out).expect("no longer than it was");
+        }
+        let again = Options::parse(out.written()).expect("what we emit we accept");
+        assert!(again.iter().eq(options.iter()));
+    }
+    if let Ok(message) = Message::parse_unverified(bytes) {
+        let addr = Addr::UNSPECIFIED;
+        let mut buffer = vec![0; bytes.len()];
+        let mut out = Cursor::new(&mut buffer);
+        message
+            .emit(&addr, &addr, &mut out)
+            .expect("no longer than it was");
+        assert_eq!(out.position(), message.len());
+        // An error that quotes too much is cut; all else stays.
+        if message.len() == bytes.len() {
+            assert_eq!(Message::parse_unverified(out.written()), Ok(message));
+        }
+    }
+});

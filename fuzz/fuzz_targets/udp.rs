@@ -1,0 +1,17 @@
+//! UDP headers and checksums (RFC 768).
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_base::Addr;
+use redpoll_wire::udp::UdpHeader;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok((header, payload)) = UdpHeader::parse(bytes) {
+        assert!(bytes.starts_with(&header.to_bytes()));
+        let addr = Addr::UNSPECIFIED;
+        let ports = (header.src_port, header.dst_port);
+        let ours = UdpHeader::for_payload((&addr, ports.0), (&addr, ports.1), payload);
+        let ours = ours.expect("its length came from a length field");
+        assert_eq!(header.verify(&addr, &addr, payload), ours == header);
+    }
+});
