@@ -336,7 +336,7 @@ fn icmp_frame(message: &Message<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn icmpv6_and_neighbour_discovery() {
+fn echoes_and_errors() {
     let quoted = Ipv6Header {
         next_header: next_header::NONE,
         hop_limit: 1,
@@ -345,20 +345,60 @@ fn icmpv6_and_neighbour_discovery() {
         ..Ipv6Header::default()
     }
     .to_bytes();
-    let eui64 = [0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0xc7];
-    let registration = written(|out| {
-        nd::NdOption::SourceLinkLayer(Address::Short(0x11))
-            .emit(out)
-            .unwrap();
+    let quoted = &quoted;
+    let messages = [
+        Message::EchoRequest {
+            ident: 1,
+            seq: 2,
+            data: b"odd",
+        },
+        Message::DestinationUnreachable { code: 3, quoted },
+        Message::TimeExceeded { code: 0, quoted },
+        Message::PacketTooBig { mtu: 1280, quoted },
+        Message::ParameterProblem {
+            code: 1,
+            pointer: 6,
+            quoted,
+        },
+    ];
+    let frames = messages.map(|message| icmp_frame(&message));
+    let fields = [
+        "icmpv6.type",
+        "icmpv6.code",
+        "icmpv6.checksum.status",
+        "icmpv6.mtu",
+        "icmpv6.pointer",
+        "_ws.malformed",
+    ];
+    let Some(rows) = dissect("icmpv6", &frames, &fields) else {
+        return;
+    };
+    assert_eq!(rows[0], ["128", "0", "1", "", "", ""]);
+    assert_eq!(rows[1], ["1", "3", "1", "", "", ""]);
+    assert_eq!(rows[2], ["3", "0", "1", "", "", ""]);
+    assert_eq!(rows[3], ["2", "0", "1", "1280", "", ""]);
+    assert_eq!(rows[4], ["4", "1", "1", "", "6", ""]);
+}
+
+fn options(options: &[nd::NdOption<'_>]) -> Vec<u8> {
+    written(|out| {
+        for option in options {
+            option.emit(out).unwrap();
+        }
+    })
+}
+
+#[test]
+fn neighbour_discovery_and_its_options() {
+    let registration = options(&[
+        nd::NdOption::SourceLinkLayer(DST),
         nd::NdOption::AddressRegistration(nd::AddressRegistration {
             status: 0,
             lifetime_min: 5,
-            eui64,
-        })
-        .emit(out)
-        .unwrap();
-    });
-    let information = written(|out| {
+            eui64: [0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0xc7],
+        }),
+    ]);
+    let network = options(&[
         nd::NdOption::PrefixInformation(nd::PrefixInformation {
             prefix: PREFIX,
             prefix_len: 64,
@@ -366,80 +406,57 @@ fn icmpv6_and_neighbour_discovery() {
             valid_lifetime_s: 600,
             preferred_lifetime_s: 300,
             ..nd::PrefixInformation::default()
-        })
-        .emit(out)
-        .unwrap();
-    });
-    let context = written(|out| {
+        }),
+        nd::NdOption::Mtu(1280),
+    ]);
+    let origin = options(&[
         nd::NdOption::Context(nd::ContextInformation {
             cid: 3,
             compress: true,
             prefix_len: 128,
             prefix: HOST,
             valid_lifetime_min: 9,
-        })
-        .emit(out)
-        .unwrap();
+        }),
         nd::NdOption::BorderRouter(nd::BorderRouter {
             version: 0x0001_0002,
             valid_lifetime_min: 7,
             address: HOST,
-        })
-        .emit(out)
-        .unwrap();
-    });
+        }),
+    ]);
     let advertisement = |options| {
-        Message::RouterAdvertisement(nd::RouterAdvertisement {
+        icmp_frame(&Message::RouterAdvertisement(nd::RouterAdvertisement {
             cur_hop_limit: 64,
             router_lifetime_s: 1800,
             options: nd::Options::parse(options).unwrap(),
             ..nd::RouterAdvertisement::default()
-        })
+        }))
     };
+    let solicitation = icmp_frame(&Message::NeighborSolicitation(nd::NeighborSolicitation {
+        target: addr::link_local(DST).unwrap(),
+        options: nd::Options::parse(&registration).unwrap(),
+    }));
     let frames = [
-        icmp_frame(&Message::EchoRequest {
-            ident: 1,
-            seq: 2,
-            data: b"odd",
-        }),
-        icmp_frame(&Message::TimeExceeded {
-            code: 0,
-            quoted: &quoted,
-        }),
-        icmp_frame(&Message::PacketTooBig {
-            mtu: 1280,
-            quoted: &quoted,
-        }),
-        icmp_frame(&Message::NeighborSolicitation(nd::NeighborSolicitation {
-            target: addr::link_local(DST).unwrap(),
-            options: nd::Options::parse(&registration).unwrap(),
-        })),
-        icmp_frame(&advertisement(&information)),
-        icmp_frame(&advertisement(&context)),
+        solicitation,
+        advertisement(&network),
+        advertisement(&origin),
     ];
-    let fields = [
-        "icmpv6.type",
-        "icmpv6.checksum.status",
-        "_ws.malformed",
-        "icmpv6.opt.aro.registration_lifetime",
-        "icmpv6.opt.aro.eui64",
-        "icmpv6.opt.prefix",
-        "icmpv6.opt.prefix.valid_lifetime",
-        "icmpv6.opt.6co.flag.cid",
-        "icmpv6.opt.6co.context_prefix",
-        "icmpv6.opt.abro.version_high",
-        "icmpv6.opt.abro.6lbr_address",
-    ];
-    let Some(rows) = dissect("icmpv6", &frames, &fields) else {
+    let fields = "icmpv6.type icmpv6.checksum.status _ws.malformed \
+        icmpv6.opt.src_linkaddr_eui64 icmpv6.opt.aro.registration_lifetime icmpv6.opt.aro.eui64 \
+        icmpv6.opt.prefix icmpv6.opt.prefix.valid_lifetime icmpv6.opt.mtu \
+        icmpv6.opt.6co.flag.cid icmpv6.opt.6co.context_prefix \
+        icmpv6.opt.abro.version_high icmpv6.opt.abro.6lbr_address";
+    let fields: Vec<_> = fields.split_whitespace().collect();
+    let Some(rows) = dissect("discovery", &frames, &fields) else {
         return;
     };
-    for (row, kind) in rows.iter().zip(["128", "3", "2", "135", "134", "134"]) {
+    for (row, kind) in rows.iter().zip(["135", "134", "134"]) {
         assert_eq!(row[..3], [kind, "1", ""], "{row:?}");
     }
-    assert_eq!(rows[3][3..5], ["5", "02:12:4b:00:14:b5:d9:c7"]);
-    assert_eq!(rows[4][5..7], [PREFIX.to_string(), "600".into()]);
-    assert_eq!(rows[5][7..9], ["3".into(), HOST.to_string()]);
-    assert_eq!(rows[5][9..11], ["1".into(), HOST.to_string()]);
+    let eui64 = DST.to_string();
+    let (prefix, host) = (PREFIX.to_string(), HOST.to_string());
+    assert_eq!(rows[0][3..6], [&eui64, "5", &eui64]);
+    assert_eq!(rows[1][6..9], [&prefix, "600", "1280"]);
+    assert_eq!(rows[2][9..13], ["3", &host, "1", &host]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ const CHECKSUM_AT: usize = 2;
 pub enum Message<'a> {
     /// The packet could not be delivered.
     DestinationUnreachable {
-        /// Why; see [`unreachable`].
+        /// Why; see [`mod@unreachable`].
         code: u8,
         /// The beginning of the packet.
         quoted: &'a [u8],
