@@ -1,0 +1,169 @@
+//! Parameters of a connection.
+
+use redpoll_base::Duration;
+
+/// Parameters of a connection. All of them may differ between connections.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The MSS option that is announced, in bytes: the largest payload of a
+    /// segment *without* options, sent or received (RFC 6691 §2). With
+    /// timestamps every segment carries 12 bytes less. 64 at least. Default
+    /// 1220, IPv6's own (RFC 9293 §3.7.1).
+    pub mss: u16,
+    /// Whether small segments wait for company (RFC 9293 §3.7.4). Default true.
+    pub nagle: bool,
+    /// Whether to offer and accept timestamps (RFC 7323). Default true.
+    pub timestamps: bool,
+    /// How long an acknowledgment may wait, below 500 ms (RFC 9293 §3.8.6.3).
+    /// Default 200 ms, what other stacks' tail-loss probes allow for.
+    pub delayed_ack: Duration,
+    /// After how many segments an acknowledgment no longer waits, 1 to 255.
+    /// More than 2 is outside RFC 5681 §4.2. Default 2.
+    pub ack_every: u8,
+    /// Retransmission timeout before the first measurement (RFC 6298 §2.1).
+    /// Default 1 s.
+    pub initial_rto: Duration,
+    /// The least retransmission timeout (RFC 6298 §2.4). Default 1 s.
+    pub min_rto: Duration,
+    /// The greatest retransmission timeout, 60 s at least by RFC 6298 §2.5.
+    /// Default 60 s.
+    pub max_rto: Duration,
+    /// How often a segment is sent again before the connection fails (R2 of
+    /// RFC 9293 §3.8.3); also the number of window probes that may go
+    /// unanswered. Default 12.
+    pub max_retries: u8,
+    /// The same for SYN. Default 7, which gives 3 minutes (MUST-23).
+    pub syn_retries: u8,
+    /// The longest interval between window probes. Default 60 s.
+    pub persist_max: Duration,
+    /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
+    pub keepalive: Option<Keepalive>,
+    /// How long TIME-WAIT lasts: two maximum segment lifetimes. Default 60 s,
+    /// two times the 30 s that is common instead of RFC 9293's 2 minutes.
+    pub time_wait: Duration,
+    /// How long FIN-WAIT-2 may pass without a segment from the peer; `None`
+    /// is for ever, as RFC 9293 has it. Default 60 s.
+    pub fin_wait_2: Option<Duration>,
+    /// How long sent data may stay unacknowledged before the connection is
+    /// aborted (RFC 9293 §3.10.8). Default none; `max_retries` limits it.
+    pub user_timeout: Option<Duration>,
+}
+
+/// How an idle connection is probed (RFC 9293 §3.8.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keepalive {
+    /// Silence before the first probe. Default 2 hours (MUST-28).
+    pub idle: Duration,
+    /// Silence between probes. Default 75 s.
+    pub interval: Duration,
+    /// Unanswered probes before the connection fails. Default 8.
+    pub count: u8,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            mss: 1220,
+            nagle: true,
+            timestamps: true,
+            delayed_ack: Duration::from_millis(200),
+            ack_every: 2,
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            max_retries: 12,
+            syn_retries: 7,
+            persist_max: Duration::from_secs(60),
+            keepalive: None,
+            time_wait: Duration::from_secs(60),
+            fin_wait_2: Some(Duration::from_secs(60)),
+            user_timeout: None,
+        }
+    }
+}
+
+impl Default for Keepalive {
+    fn default() -> Self {
+        Keepalive {
+            idle: Duration::from_secs(2 * 60 * 60),
+            interval: Duration::from_secs(75),
+            count: 8,
+        }
+    }
+}
+
+/// A span in whole milliseconds, in four bytes: how a connection stores its
+/// parameters, because there may be many connections and little memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Millis(u32);
+
+impl Millis {
+    pub(crate) const fn duration(self) -> Duration {
+        Duration::from_millis(self.0 as u64)
+    }
+}
+
+impl From<Duration> for Millis {
+    fn from(duration: Duration) -> Self {
+        Millis(u32::try_from(duration.as_millis()).unwrap_or(u32::MAX))
+    }
+}
+
+/// [`Config`] as a connection keeps it, packed and with impossible values
+/// replaced by the nearest possible ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Params {
+    pub(crate) initial_rto: Millis,
+    pub(crate) min_rto: Millis,
+    pub(crate) max_rto: Millis,
+    pub(crate) persist_max: Millis,
+    pub(crate) time_wait: Millis,
+    pub(crate) fin_wait_2: Option<Millis>,
+    pub(crate) user_timeout: Option<Millis>,
+    pub(crate) keepalive_idle: Millis,
+    pub(crate) keepalive_interval: Millis,
+    pub(crate) delayed_ack: Millis,
+    pub(crate) mss: u16,
+    /// Zero: no keep-alive.
+    pub(crate) keepalive_count: u8,
+    pub(crate) ack_every: u8,
+    pub(crate) max_retries: u8,
+    pub(crate) syn_retries: u8,
+    pub(crate) nagle: bool,
+    pub(crate) timestamps: bool,
+}
+
+/// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms.
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(499);
+
+/// The least MSS that is announced or believed. Below it a segment would be
+/// nearly all header.
+pub(crate) const LEAST_MSS: u16 = 64;
+
+impl From<&Config> for Params {
+    fn from(config: &Config) -> Self {
+        let keepalive = config.keepalive.unwrap_or(Keepalive {
+            count: 0,
+            ..Keepalive::default()
+        });
+        Params {
+            initial_rto: config.initial_rto.into(),
+            min_rto: config.min_rto.into(),
+            max_rto: config.max_rto.max(config.min_rto).into(),
+            persist_max: config.persist_max.into(),
+            time_wait: config.time_wait.into(),
+            fin_wait_2: config.fin_wait_2.map(Millis::from),
+            user_timeout: config.user_timeout.map(Millis::from),
+            keepalive_idle: keepalive.idle.into(),
+            keepalive_interval: keepalive.interval.into(),
+            delayed_ack: config.delayed_ack.min(LONGEST_ACK_DELAY).into(),
+            mss: config.mss.max(LEAST_MSS),
+            keepalive_count: keepalive.count,
+            ack_every: config.ack_every.max(1),
+            max_retries: config.max_retries,
+            syn_retries: config.syn_retries,
+            nagle: config.nagle,
+            timestamps: config.timestamps,
+        }
+    }
+}

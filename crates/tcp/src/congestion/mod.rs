@@ -1,0 +1,5 @@
+//! Congestion control: how much may be in the network.
+
+mod newreno;
+
+pub(crate) use newreno::NewReno;

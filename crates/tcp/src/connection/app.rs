@@ -1,0 +1,115 @@
+//! The application's calls (RFC 9293 §3.9.1).
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use crate::state::{Cause, Phase, Synchronized};
+use crate::{Error, RecvError, SendError, SeqRange};
+
+impl<B: Bytes> Connection<B> {
+    /// SEND: takes as much of `bytes` as there is room for, and says how much.
+    ///
+    /// 0 means that the buffer is full; [`Event::Writable`](crate::Event)
+    /// follows. Data may be given before the connection is established.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] once the application has closed or the connection ended.
+    pub fn send(&mut self, now: Instant, bytes: &[u8]) -> Result<usize, SendError> {
+        let may_write = match self.phase {
+            Phase::SynSent(_) => true,
+            Phase::SynReceived(state) => !state.close_queued,
+            Phase::Synchronized(state) => state.may_write(),
+            Phase::Closed(closed) => return Err(SendError::Closed(closed.error)),
+        };
+        if !may_write {
+            return Err(SendError::Closing);
+        }
+        let taken = self.outbox.write(bytes);
+        self.starved |= taken < bytes.len();
+        self.settle(now);
+        Ok(taken)
+    }
+
+    /// RECEIVE: moves received bytes to `out`, and says how many.
+    ///
+    /// `Ok(0)` with a non-empty `out` means that the peer closed and
+    /// everything was read.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::WouldBlock`] if nothing has arrived yet,
+    /// [`RecvError::Failed`] if the connection ended by an error.
+    pub fn recv(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, RecvError> {
+        if let Some(error) = self.error() {
+            return Err(RecvError::Failed(error));
+        }
+        let count = self.inbox.read(out);
+        if count > 0 {
+            self.offer_window();
+            self.settle(now);
+        } else if !out.is_empty() && self.may_still_receive() {
+            return Err(RecvError::WouldBlock);
+        }
+        Ok(count)
+    }
+
+    /// Whether the peer may still send.
+    fn may_still_receive(&self) -> bool {
+        match self.phase {
+            Phase::SynSent(_) | Phase::SynReceived(_) => true,
+            Phase::Synchronized(state) => state.may_receive(),
+            Phase::Closed(_) => false,
+        }
+    }
+
+    /// RFC 9293 §3.8.6.2.2: tells the peer of freed buffer, in large steps.
+    fn offer_window(&mut self) {
+        let receiving = self.synchronized().is_some_and(Synchronized::may_receive);
+        let (room, capacity) = (self.inbox.room(), self.inbox.capacity());
+        if receiving && self.rcv.wants_update(room, capacity, self.eff_snd_mss()) {
+            self.acks.require();
+        }
+    }
+
+    /// CLOSE: no more will be sent; what was taken still is, and a FIN. The
+    /// peer may go on sending. Calling it again changes nothing.
+    pub fn close(&mut self, now: Instant) {
+        match &mut self.phase {
+            // "Delete the TCB."
+            Phase::SynSent(_) => self.closed(),
+            // "Queue for processing after entering ESTABLISHED state."
+            Phase::SynReceived(state) => state.close_queued = true,
+            Phase::Synchronized(state) if state.may_write() => {
+                self.closing = true;
+                self.transition(now, Cause::Close);
+            }
+            Phase::Synchronized(_) | Phase::Closed(_) => {}
+        }
+        self.settle(now);
+    }
+
+    /// ABORT: everything is dropped, and the peer is told by a reset, which
+    /// goes out by [`poll_segment`](Self::poll_segment).
+    pub fn abort(&mut self, _now: Instant) {
+        if !self.is_closed() {
+            self.fail_with_reset(Error::Aborted);
+        }
+    }
+
+    /// Bytes that [`send`](Self::send) would take now.
+    pub fn send_room(&self) -> usize {
+        self.outbox.room()
+    }
+
+    /// Bytes that [`recv`](Self::recv) would give now.
+    pub fn recv_queue(&self) -> usize {
+        self.inbox.ready()
+    }
+
+    /// Bytes taken from the application and not yet acknowledged by the peer.
+    pub fn unacked(&self) -> usize {
+        let SeqRange { start, end } = self.outbox.range();
+        (end - start.max(self.snd.una)) as usize
+    }
+}

@@ -1,0 +1,120 @@
+//! SYN-SENT, SYN-RECEIVED, and the way to ESTABLISHED (RFC 9293 §3.5).
+
+use core::ops::ControlFlow::{Break, Continue};
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use super::input::Step;
+use crate::recovery::Loss;
+use crate::segment::reset_fields;
+use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
+use crate::timers::Timer;
+use crate::{Error, Segment, SeqNum};
+
+impl<B: Bytes> Connection<B> {
+    /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
+    pub(super) fn syn_sent_state(
+        &mut self,
+        now: Instant,
+        seg: &Segment<'_>,
+        state: SynSent,
+    ) -> Step {
+        // First, check the ACK bit.
+        let acks_our_syn = seg.flags.ack() && self.snd.is_new_ack(seg.ack);
+        if seg.flags.ack() && !acks_our_syn {
+            self.reset = reset_fields(seg);
+            return Break(());
+        }
+        // Second, check the RST bit. RFC 5961 §3.2: in SYN-SENT a reset is
+        // good if it acknowledges the SYN.
+        if seg.flags.rst() {
+            if acks_our_syn {
+                self.fail(Error::Refused);
+            }
+            return Break(());
+        }
+        // Third, check the security: there is none. Fourth, check the SYN bit.
+        if !seg.flags.syn() {
+            return Break(());
+        }
+        let timestamp = seg.options.timestamps.map(|option| option.value);
+        self.on_peer_syn(now, seg.seq, seg.options.mss, timestamp);
+        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
+        if !acks_our_syn {
+            // Simultaneous open. Text on the SYN will come again.
+            self.phase = Phase::SynReceived(SynReceived {
+                syn: OurSyn {
+                    due: true,
+                    ..state.syn
+                },
+                passive: false,
+                close_queued: false,
+            });
+            return Break(());
+        }
+        self.on_handshake_ack(now, seg);
+        self.established(now, state.syn);
+        self.acks.require();
+        // "If there are other controls or text in the segment, then continue
+        // processing at the sixth step."
+        self.process_text(now, seg)?;
+        self.process_fin(now, seg)
+    }
+
+    /// RFC 9293 §3.10.7.4, fifth step, in SYN-RECEIVED.
+    pub(super) fn syn_received_ack(
+        &mut self,
+        now: Instant,
+        seg: &Segment<'_>,
+        state: SynReceived,
+    ) -> Step {
+        if !self.snd.is_new_ack(seg.ack) {
+            // <SEQ=SEG.ACK><CTL=RST>
+            self.reset = reset_fields(seg);
+            return Break(());
+        }
+        self.on_handshake_ack(now, seg);
+        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
+        self.established(now, state.syn);
+        if state.close_queued {
+            self.closing = true;
+            self.transition(now, Cause::Close);
+        }
+        Continue(())
+    }
+
+    /// The peer's SYN: its sequence number and its options.
+    pub(super) fn on_peer_syn(
+        &mut self,
+        now: Instant,
+        irs: SeqNum,
+        mss: Option<u16>,
+        timestamp: Option<u32>,
+    ) {
+        self.rcv.synchronize(irs, self.inbox.room());
+        self.size.on_peer_mss(mss);
+        if let Some(value) = timestamp.filter(|_| self.params.timestamps) {
+            self.ts.enable(value, now);
+        }
+    }
+
+    /// Our SYN is acknowledged.
+    fn on_handshake_ack(&mut self, now: Instant, seg: &Segment<'_>) {
+        self.measure_rtt(now, seg);
+        self.snd.on_ack(seg.ack);
+        self.pins.on_ack(self.snd.una);
+        self.timers.cancel(Timer::Retransmission);
+    }
+
+    fn established(&mut self, now: Instant, syn: OurSyn) {
+        self.phase = Phase::Synchronized(Synchronized::Established);
+        self.rto.on_established(syn.lost == Some(Loss::Timeout));
+        self.cc
+            .on_established(self.eff_snd_mss(), syn.lost.is_some());
+        self.link.on_sent();
+        self.last_sent = now;
+        self.events.connected();
+        self.on_heard(now);
+    }
+}

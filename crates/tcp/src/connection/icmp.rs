@@ -1,0 +1,76 @@
+//! What the network says about the path (RFC 9293 §3.9.2.2, RFC 5927).
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use crate::event::Trouble;
+use crate::recovery::Loss;
+use crate::state::Phase;
+use crate::{Error, SeqNum};
+
+/// An ICMPv6 error message that quoted a segment of ours (RFC 4443).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IcmpKind {
+    /// Destination Unreachable, code 0: no route.
+    NoRoute,
+    /// Destination Unreachable, code 1: administratively prohibited.
+    Prohibited,
+    /// Destination Unreachable, code 3: address unreachable.
+    AddressUnreachable,
+    /// Destination Unreachable, code 4: port unreachable.
+    PortUnreachable,
+    /// Time Exceeded, any code.
+    TimeExceeded,
+    /// Parameter Problem, any code.
+    ParameterProblem,
+}
+
+impl IcmpKind {
+    /// Whether RFC 9293 §3.9.2.2 counts the message as a hard error.
+    pub const fn is_hard(self) -> bool {
+        matches!(self, IcmpKind::Prohibited | IcmpKind::PortUnreachable)
+    }
+}
+
+impl<B: Bytes> Connection<B> {
+    /// An ICMP error quoted a segment of this connection that began at `quoted`.
+    ///
+    /// A hard error ends an attempt to connect. A synchronised connection
+    /// takes every error for a soft one (RFC 5927 §5.2) and reports it.
+    pub fn on_icmp(&mut self, now: Instant, kind: IcmpKind, quoted: SeqNum) {
+        // RFC 5927 §4.1: the quoted number must be one that is out.
+        if !(self.snd.una <= quoted && quoted < self.snd.max) {
+            return;
+        }
+        match self.phase {
+            Phase::SynSent(_) | Phase::SynReceived(_) if kind.is_hard() => {
+                self.fail(match kind {
+                    IcmpKind::PortUnreachable => Error::Refused,
+                    _ => Error::Unreachable,
+                });
+            }
+            Phase::Closed(_) => {}
+            // MUST-56: a soft error does not abort; SHLD-25: it is reported.
+            _ => self.events.trouble(Trouble::Icmp),
+        }
+        self.settle(now);
+    }
+
+    /// The path takes IP packets of `mtu` bytes. The caller has checked that
+    /// the message is genuine (RFC 8201 §4; RFC 5927 §7).
+    ///
+    /// A lower MTU makes segments smaller from now on. What is out and too
+    /// large is sent again, and not as a sign of congestion; what the link is
+    /// sending right now stays as it is.
+    pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
+        let old = self.eff_snd_mss();
+        if !self.size.on_path_mtu(mtu) {
+            return;
+        }
+        self.cc.on_smaller_mss(old, self.eff_snd_mss());
+        if self.synchronized().is_some() && self.snd.flight() > 0 {
+            self.resend_all(Loss::PathMtu);
+        }
+        self.settle(now);
+    }
+}

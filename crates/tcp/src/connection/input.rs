@@ -1,0 +1,267 @@
+//! A segment arrives (RFC 9293 §3.10.7).
+
+use core::ops::ControlFlow::{self, Break, Continue};
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use crate::recv::Arrival;
+use crate::segment::reset_fields;
+use crate::state::{Cause, Phase, Synchronized};
+use crate::stats::count;
+use crate::timers::Timer;
+use crate::{Error, IpMeta, Segment};
+
+/// A step of segment processing: go on, or be done with the segment.
+pub(super) type Step = ControlFlow<()>;
+
+impl<B: Bytes> Connection<B> {
+    /// A segment for this connection arrived.
+    pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
+        count(&mut self.stats.segments_received);
+        if !seg.payload.is_empty() {
+            count(&mut self.stats.data_segments_received);
+        }
+        // Congestion marks in `meta` are not heeded before ECN is negotiated.
+        let _ = meta;
+        let (Continue(()) | Break(())) = match self.phase {
+            Phase::Closed(_) => self.closed_state(seg),
+            Phase::SynSent(state) => self.syn_sent_state(now, seg, state),
+            Phase::SynReceived(_) | Phase::Synchronized(_) => self.other_states(now, seg),
+        };
+        self.settle(now);
+    }
+
+    /// RFC 9293 §3.10.7.1: CLOSED STATE.
+    fn closed_state(&mut self, seg: &Segment<'_>) -> Step {
+        self.reset = reset_fields(seg).or(self.reset);
+        Break(())
+    }
+
+    /// RFC 9293 §3.10.7.4: Other States.
+    fn other_states(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        self.check_timestamp(now, seg)?; // RFC 7323 §5.3: before all others
+        self.check_sequence(now, seg)?; // first
+        self.check_rst(now, seg)?; // second
+        // Third, check security: there is none.
+        self.check_syn(now, seg)?; // fourth
+        self.check_ack(now, seg)?; // fifth
+        // Sixth, check the URG bit: it is ignored.
+        self.process_text(now, seg)?; // seventh
+        self.process_fin(now, seg) // eighth
+    }
+
+    /// RFC 7323 §5.3, R1, and §3.2 on segments without the option.
+    fn check_timestamp(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        // RFC 7323 §5.2: a reset is not subject to the check.
+        if !self.ts.is_enabled() || seg.flags.rst() {
+            return Continue(());
+        }
+        match seg.options.timestamps {
+            Some(theirs) if self.ts.is_old(theirs, now) => {
+                count(&mut self.stats.bad_segments);
+                self.answer_unacceptable(now, seg);
+                Break(())
+            }
+            Some(_) => Continue(()),
+            // "If a non-<RST> segment is received without a TSopt, a TCP
+            // SHOULD silently drop the segment."
+            None => {
+                count(&mut self.stats.bad_segments);
+                Break(())
+            }
+        }
+    }
+
+    /// First, check sequence number.
+    fn check_sequence(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        // RFC 5961 §3.2: a reset's own sequence number is what counts.
+        let len = if seg.flags.rst() { 0 } else { seg.len() };
+        if self.rcv.accepts(seg.seq, len) {
+            // RFC 7323 §5.3, R3; §5.2: nothing is taken from a reset.
+            if let Some(theirs) = seg.options.timestamps.filter(|_| !seg.flags.rst()) {
+                self.ts.on_acceptable(theirs, seg.seq, now);
+            }
+            return Continue(());
+        }
+        if seg.flags.rst() {
+            count(&mut self.stats.bad_segments);
+            return Break(());
+        }
+        if self.is_peers_syn_again(seg) {
+            // Simultaneous open: the peer's SYN comes again with its ACK. "Old
+            // portions" are trimmed off, and that is the SYN.
+            if seg.flags.ack() {
+                return Continue(());
+            }
+            // Passive open: our answer was lost, or is slow.
+            if let Some(syn) = self.phase.our_syn() {
+                syn.due = true;
+            }
+            return Break(());
+        }
+        // Eighth step, in TIME-WAIT: the peer's FIN comes again.
+        if self.synchronized() == Some(Synchronized::TimeWait)
+            && seg.flags.fin()
+            && seg.end() == self.rcv.nxt
+        {
+            self.start_time_wait(now);
+        }
+        self.answer_unacceptable(now, seg);
+        Break(())
+    }
+
+    /// Whether this is the SYN that we know, while ours is not acknowledged.
+    fn is_peers_syn_again(&self, seg: &Segment<'_>) -> bool {
+        matches!(self.phase, Phase::SynReceived(_))
+            && seg.flags.syn()
+            && seg.seq + 1 == self.rcv.nxt
+    }
+
+    /// "If an incoming segment is not acceptable, an acknowledgment should be
+    /// sent in reply."
+    ///
+    /// Segments that occupy sequence numbers are always answered: their
+    /// sender may have lost our acknowledgment. Empty ones are answered at a
+    /// limited rate, lest two ends answer each other's answers for ever.
+    pub(super) fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
+        if !seg.is_empty() || self.challenge.admit(now) {
+            self.acks.require();
+        }
+    }
+
+    /// RFC 5961: answers with an ACK, at a limited rate, and drops.
+    fn challenge(&mut self, now: Instant) -> Step {
+        count(&mut self.stats.bad_segments);
+        if self.challenge.admit(now) {
+            count(&mut self.stats.challenge_acks);
+            self.acks.require();
+        }
+        Break(())
+    }
+
+    /// Second, check the RST bit.
+    fn check_rst(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        if !seg.flags.rst() {
+            return Continue(());
+        }
+        // RFC 5961 §3.2: only a reset exactly at RCV.NXT is obeyed. (One
+        // outside the window was dropped in the first step.)
+        if seg.seq != self.rcv.nxt {
+            return if self.rcv.contains(seg.seq) {
+                self.challenge(now)
+            } else {
+                Break(())
+            };
+        }
+        match self.phase {
+            Phase::SynReceived(state) if !state.passive => self.fail(Error::Refused),
+            Phase::Synchronized(Synchronized::TimeWait) => self.closed(),
+            _ => self.fail(Error::Reset),
+        }
+        Break(())
+    }
+
+    /// Fourth, check the SYN bit.
+    fn check_syn(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        if !seg.flags.syn() || self.is_peers_syn_again(seg) {
+            return Continue(());
+        }
+        match self.phase {
+            // "If the connection was initiated with a passive OPEN, then
+            // return this connection to the LISTEN state."
+            Phase::SynReceived(state) if state.passive => {
+                self.fail(Error::Reset);
+                Break(())
+            }
+            // RFC 5961 §4.2: a challenge ACK, irrespective of the number.
+            _ => self.challenge(now),
+        }
+    }
+
+    /// Fifth, check the ACK field.
+    fn check_ack(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        if !seg.flags.ack() {
+            return Break(());
+        }
+        match self.phase {
+            Phase::SynReceived(state) => self.syn_received_ack(now, seg, state),
+            // RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
+            _ if !self.snd.is_plausible_ack(seg.ack) => self.challenge(now),
+            _ => {
+                self.on_heard(now);
+                self.acknowledge(now, seg)
+            }
+        }
+    }
+
+    /// The peer is there: a segment of its came through the checks.
+    pub(super) fn on_heard(&mut self, now: Instant) {
+        self.persist.on_heard();
+        match self.synchronized() {
+            Some(Synchronized::TimeWait) | None => return,
+            Some(Synchronized::FinWait2) => self.start_fin_wait_2(now),
+            Some(_) => {}
+        }
+        if let Some(idle) = self.keepalive.on_heard(&self.params) {
+            self.timers.set(Timer::Keepalive, now + idle);
+        }
+    }
+
+    /// Seventh, process the segment text.
+    pub(super) fn process_text(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        let receiving = self.synchronized().is_some_and(Synchronized::may_receive);
+        if seg.payload.is_empty() || !receiving {
+            return Continue(());
+        }
+        let seq = seg.seq + u32::from(seg.flags.syn());
+        let before = self.rcv.nxt;
+        let (nxt, arrival) = self.inbox.take(before, self.rcv.edge(), seq, seg.payload);
+        self.rcv.advance(nxt);
+        self.stats.bytes_received = self.stats.bytes_received.wrapping_add(nxt - before);
+        match arrival {
+            // A window probe, or text beyond a FIN: say what is expected.
+            Arrival::Nothing => self.acks.require(),
+            Arrival::InOrder => {
+                if self.acks.on_in_order(self.params.ack_every)
+                    && !self.timers.is_running(Timer::DelayedAck)
+                {
+                    let delay = self.params.delayed_ack.duration();
+                    self.timers.set(Timer::DelayedAck, now + delay);
+                }
+            }
+            Arrival::FilledGap => self.acks.on_gap_filled(),
+            Arrival::OutOfOrder => {
+                count(&mut self.stats.out_of_order_segments);
+                self.acks.on_out_of_order();
+            }
+        }
+        if nxt != before {
+            self.events.readable();
+        }
+        Continue(())
+    }
+
+    /// Eighth, check the FIN bit; also a FIN whose gap was filled just now.
+    ///
+    /// A FIN exactly at the right edge of the window is taken: it needs no
+    /// buffer, and refusing it would cost the peer a timeout.
+    pub(super) fn process_fin(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        if !self.synchronized().is_some_and(Synchronized::may_receive) {
+            return Break(());
+        }
+        let fin = seg.end() - 1;
+        if seg.flags.fin() && self.rcv.nxt <= fin && fin <= self.rcv.edge() {
+            self.inbox.on_fin(fin);
+            // Answered at once, be it in order or beyond a gap.
+            self.acks.require();
+        }
+        if self.inbox.fin_is_next(self.rcv.nxt) {
+            self.rcv.advance(self.rcv.nxt + 1);
+            self.acks.require();
+            self.events.peer_closed();
+            self.transition(now, Cause::FinReceived);
+        }
+        Continue(())
+    }
+}

@@ -1,0 +1,137 @@
+//! What the link reads and reports of the segments it was given.
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use crate::recovery::Loss;
+use crate::send::{Pin, PinKind, Token};
+use crate::state::Phase;
+use crate::stats::count;
+use crate::timers::Timer;
+use crate::{Gone, SeqRange};
+
+impl<B: Bytes> Connection<B> {
+    /// Copies payload of the segment `token`, from `offset` bytes into it, to
+    /// `out`; says how many bytes there were, which is 0 at the payload's end.
+    ///
+    /// The bytes are the same at each call until the segment is reported sent
+    /// or lost, whatever else happens to the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Gone`] once all of the segment was acknowledged or the connection
+    /// was reset or aborted: the rest of it need not be sent. A report is
+    /// still expected.
+    pub fn read(&self, token: Token, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
+        if token.is_unpinned() {
+            return Ok(0);
+        }
+        let mut range = self.pins.get(token).ok_or(Gone)?.range();
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
+        range.start += offset;
+        Ok(self.outbox.read(range, out))
+    }
+
+    /// The link delivered the segment to the next hop.
+    ///
+    /// RFC 6298 §5.1: now the retransmission timer starts. Before, the
+    /// segment was not on its way.
+    pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
+        if let Some(pin) = self.release(token) {
+            self.link.on_sent();
+            self.resend.on_delivered(pin.range());
+            match pin.kind() {
+                // The persist timer takes care of probes.
+                PinKind::Probe => {}
+                PinKind::First => {
+                    self.rtt.on_sent(pin.range().end, now);
+                    self.start_retransmission_timer(now, &pin);
+                }
+                PinKind::Again => self.start_retransmission_timer(now, &pin),
+            }
+            self.last_sent = now;
+        }
+        self.settle(now);
+    }
+
+    /// The link gave the segment up.
+    pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
+        if let Some(pin) = self.release(token) {
+            count(&mut self.stats.link_losses);
+            self.link.on_lost();
+            if pin.kind() != PinKind::Probe {
+                self.resend_after_link_loss(pin.range());
+            }
+            if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
+                self.timers.set(Timer::Retransmission, now + self.rto());
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Ends the pin, unless it is gone: then the report comes too late to
+    /// matter.
+    fn release(&mut self, token: Token) -> Option<Pin> {
+        let pin = self.pins.release(token)?;
+        self.free_acked();
+        Some(pin)
+    }
+
+    fn resend_after_link_loss(&mut self, range: SeqRange) {
+        if let Some(syn) = self.phase.our_syn() {
+            syn.due = true;
+            syn.lost.get_or_insert(Loss::Link);
+            return;
+        }
+        if self.fast.on_link_loss(self.snd.una, self.snd.nxt) {
+            self.cc.on_link_loss(self.snd.flight(), self.eff_snd_mss());
+        }
+        let start = range.start.max(self.snd.una);
+        self.resend.add(SeqRange::new(start, range.end), Loss::Link);
+    }
+
+    /// RFC 6298 §5: the timer must not run out less than one RTO after the
+    /// segment that it would send again, which is the one at SND.UNA.
+    fn start_retransmission_timer(&mut self, now: Instant, pin: &Pin) {
+        let is_first = pin.range().start <= self.snd.una;
+        if is_first || !self.timers.is_running(Timer::Retransmission) {
+            self.timers.set(Timer::Retransmission, now + self.rto());
+        }
+    }
+
+    /// Brings the timers that depend on several things in line with them.
+    /// Called at the end of every event.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if let Phase::Closed(_) = self.phase {
+            return;
+        }
+        self.settle_persist(now);
+        self.settle_user_timeout(now);
+    }
+
+    fn settle_persist(&mut self, now: Instant) {
+        if !self.is_held_by_window() {
+            self.timers.cancel(Timer::Persist);
+            // While a probe is out the count of probes goes on.
+            if self.pins.is_empty() && self.snd.wnd > 0 {
+                self.persist.stop();
+            }
+        } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {
+            self.timers.cancel(Timer::Retransmission);
+            let max = self.params.persist_max.duration();
+            let interval = self.persist.interval(self.rto(), max);
+            self.timers.set(Timer::Persist, now + interval);
+        }
+    }
+
+    fn settle_user_timeout(&mut self, now: Instant) {
+        let Some(timeout) = self.params.user_timeout else {
+            return;
+        };
+        if self.snd.una == self.snd.nxt && self.outbox.end() <= self.snd.nxt {
+            self.timers.cancel(Timer::User);
+        } else if !self.timers.is_running(Timer::User) {
+            self.timers.set(Timer::User, now + timeout.duration());
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A connection: the conductor of the mechanisms.
+//!
+//! Nothing is decided here that a mechanism could decide. The parts:
+//!
+//! - `handshake`: SYN-SENT, SYN-RECEIVED and the way to ESTABLISHED;
+//! - `input`: a segment arrives, in the order of RFC 9293 §3.10.7.4;
+//! - `acknowledge`: the fifth step of that, by far the largest;
+//! - `output`: the ordered list of reasons to send, and making a segment;
+//! - `link`: what the link reads and reports;
+//! - `timeouts`: a timer ran out;
+//! - `teardown`: the ways to CLOSED;
+//! - `app`: the application's calls.
+
+mod acknowledge;
+mod app;
+mod handshake;
+mod icmp;
+mod input;
+mod link;
+mod output;
+mod teardown;
+mod timeouts;
+
+use redpoll_base::{Bytes, Duration, Instant, Wake};
+
+use crate::challenge::ChallengeLimit;
+use crate::config::{Config, Params};
+use crate::congestion::NewReno;
+use crate::event::EventSet;
+use crate::header::Fields;
+use crate::keepalive::Keepalive;
+use crate::options::TIMESTAMPS_SPACE;
+use crate::pmtu::SegmentSize;
+use crate::recovery::{FastRecovery, LinkHealth, Resend, Rto};
+use crate::recv::{AckPolicy, Inbox, RecvWindow};
+use crate::rtt::RttEstimator;
+use crate::send::{Nagle, Persist, Pins, SendRing, SendWindow};
+use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
+use crate::timers::TimerTable;
+use crate::timestamps::Timestamps;
+use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State, Stats};
+
+pub use icmp::IcmpKind;
+pub use output::SegmentDesc;
+
+/// A TCP connection in any state but LISTEN.
+///
+/// `B` is the kind of buffer the caller gives for each direction. More than
+/// 65,535 bytes of receive buffer are of no use: windows are not scaled.
+#[derive(Debug)]
+pub struct Connection<B: Bytes> {
+    local: Endpoint,
+    remote: Endpoint,
+    params: Params,
+    phase: Phase,
+
+    // Sending.
+    snd: SendWindow,
+    outbox: SendRing<B>,
+    /// CLOSE was called: a FIN follows the last byte of `outbox`.
+    closing: bool,
+    /// `send` took less than it was offered.
+    starved: bool,
+    pins: Pins,
+    size: SegmentSize,
+    nagle: Nagle,
+    persist: Persist,
+    cc: NewReno,
+    /// When something that occupies sequence numbers was last sent.
+    last_sent: Instant,
+
+    // Finding and repairing losses.
+    rtt: RttEstimator,
+    rto: Rto,
+    fast: FastRecovery,
+    link: LinkHealth,
+    resend: Resend,
+
+    // Receiving.
+    rcv: RecvWindow,
+    inbox: Inbox<B>,
+    acks: AckPolicy,
+
+    // Both ways.
+    ts: Timestamps,
+    keepalive: Keepalive,
+    challenge: ChallengeLimit,
+    timers: TimerTable,
+    /// A reset waiting to be sent.
+    reset: Option<Fields>,
+    events: EventSet,
+    stats: Stats,
+}
+
+impl<B: Bytes> Connection<B> {
+    /// RFC 9293 §3.10.1, an active OPEN. The SYN goes out by
+    /// [`poll_segment`](Self::poll_segment). `iss` comes from an
+    /// [`IsnGenerator`](crate::IsnGenerator); `tx` and `rx` are the buffers.
+    pub fn connect(
+        now: Instant,
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: SeqNum,
+        tx: B,
+        rx: B,
+    ) -> Self {
+        let phase = Phase::SynSent(SynSent { syn: OurSyn::FIRST });
+        Self::new(now, config, local, remote, iss, phase, tx, rx)
+    }
+
+    /// Continues a connection request as SYN-RECEIVED. The SYN with ACK goes
+    /// out by [`poll_segment`](Self::poll_segment).
+    pub fn accept(
+        now: Instant,
+        config: &Config,
+        request: HalfOpen,
+        iss: SeqNum,
+        tx: B,
+        rx: B,
+    ) -> Self {
+        let phase = Phase::SynReceived(SynReceived {
+            syn: OurSyn::FIRST,
+            passive: true,
+            close_queued: false,
+        });
+        let (local, remote) = (request.local, request.remote);
+        let mut connection = Self::new(now, config, local, remote, iss, phase, tx, rx);
+        connection.on_peer_syn(now, request.irs, request.mss, request.timestamp);
+        connection
+            .snd
+            .set(request.irs, iss, u32::from(request.window));
+        connection
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the two openings in one place")]
+    fn new(
+        now: Instant,
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: SeqNum,
+        phase: Phase,
+        tx: B,
+        rx: B,
+    ) -> Self {
+        let params = Params::from(config);
+        let size = SegmentSize::new(params.mss);
+        let mut connection = Connection {
+            local,
+            remote,
+            phase,
+            snd: SendWindow::new(iss),
+            outbox: SendRing::new(tx, iss + 1),
+            closing: false,
+            starved: false,
+            pins: Pins::default(),
+            nagle: Nagle::new(iss),
+            persist: Persist::default(),
+            cc: NewReno::new(size.eff_snd_mss(0)),
+            last_sent: now,
+            rtt: RttEstimator::new(),
+            rto: Rto::default(),
+            fast: FastRecovery::new(iss),
+            link: LinkHealth::default(),
+            resend: Resend::nothing(),
+            rcv: RecvWindow::unknown(),
+            inbox: Inbox::new(rx),
+            acks: AckPolicy::default(),
+            ts: Timestamps::new(),
+            keepalive: Keepalive::default(),
+            challenge: ChallengeLimit::new(),
+            timers: TimerTable::new(),
+            reset: None,
+            events: EventSet::default(),
+            stats: Stats::default(),
+            size,
+            params,
+        };
+        connection.settle(now);
+        connection
+    }
+
+    /// When to call [`on_timeout`](Self::on_timeout) next.
+    pub fn poll_at(&self) -> Option<Wake> {
+        self.timers.next()
+    }
+
+    /// The next event, if any.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        let error = self.error();
+        self.events.take(error)
+    }
+
+    /// What kind of traffic the connection waits for.
+    pub fn expects(&self) -> Expect {
+        let syn_under_way = matches!(self.phase, Phase::SynSent(_) | Phase::SynReceived(_));
+        if syn_under_way || self.snd.una < self.snd.max {
+            Expect::Ack
+        } else if self.acks.is_waiting() || self.inbox.has_gap() || self.state() == State::FinWait2
+        {
+            Expect::Data
+        } else {
+            Expect::Nothing
+        }
+    }
+
+    /// Whether a segment belongs to this connection.
+    pub fn matches(&self, meta: &IpMeta, seg: &Segment<'_>) -> bool {
+        self.remote.port == seg.src_port
+            && self.local.port == seg.dst_port
+            && self.remote.addr == meta.src
+            && self.local.addr == meta.dst
+    }
+
+    /// Whether a SYN may open a new connection in place of this one, which is
+    /// in TIME-WAIT and knows the SYN to be no old duplicate (RFC 9293
+    /// §3.6.1, MAY-2). Ask before [`input`](Self::input).
+    pub fn yields_to(&self, seg: &Segment<'_>) -> bool {
+        let is_request = seg.flags.syn() && !seg.flags.ack() && !seg.flags.rst();
+        let is_newer = match seg.options.timestamps {
+            Some(theirs) if self.ts.is_enabled() => self.ts.is_newer(theirs),
+            _ => seg.seq > self.rcv.nxt,
+        };
+        self.state() == State::TimeWait && is_request && is_newer
+    }
+
+    /// The state, by RFC 9293 §3.3.2.
+    pub fn state(&self) -> State {
+        self.phase.state()
+    }
+
+    /// Our end.
+    pub fn local(&self) -> Endpoint {
+        self.local
+    }
+
+    /// The peer's end.
+    pub fn remote(&self) -> Endpoint {
+        self.remote
+    }
+
+    /// Whether the state is CLOSED. A reset may still wait to be sent.
+    pub fn is_closed(&self) -> bool {
+        self.state() == State::Closed
+    }
+
+    /// Whether the state is CLOSED and no reset waits to be sent: the memory
+    /// may serve another connection.
+    pub fn is_finished(&self) -> bool {
+        self.is_closed() && self.reset.is_none()
+    }
+
+    /// Why the connection ended, unless it closed normally or is alive.
+    pub fn error(&self) -> Option<Error> {
+        match &self.phase {
+            Phase::Closed(closed) => closed.error,
+            _ => None,
+        }
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The congestion window in bytes (RFC 5681 §2).
+    pub fn cwnd(&self) -> u32 {
+        self.cc.cwnd()
+    }
+
+    /// The slow start threshold in bytes (RFC 5681 §2).
+    pub fn ssthresh(&self) -> u32 {
+        self.cc.ssthresh()
+    }
+
+    /// The present retransmission timeout, backoff included (RFC 6298).
+    pub fn rto(&self) -> Duration {
+        self.rto.value(self.rtt.rto(), &self.params)
+    }
+
+    /// Eff.snd.MSS: the payload of a full-sized segment (RFC 9293 §3.7.1).
+    pub fn eff_snd_mss(&self) -> u32 {
+        self.size.eff_snd_mss(self.option_space())
+    }
+
+    /// Gives the buffers back, send buffer first. The connection must be
+    /// closed or abandoned, and the link must hold none of its segments.
+    pub fn into_buffers(self) -> (B, B) {
+        (self.outbox.into_buffer(), self.inbox.into_buffer())
+    }
+
+    /// Bytes of options in every segment after the handshake.
+    fn option_space(&self) -> u16 {
+        if self.ts.is_enabled() {
+            TIMESTAMPS_SPACE
+        } else {
+            0
+        }
+    }
+
+    fn synchronized(&self) -> Option<Synchronized> {
+        self.phase.synchronized()
+    }
+}

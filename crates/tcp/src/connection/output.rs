@@ -1,0 +1,412 @@
+//! What to send: one ordered list of reasons, and the making of a segment.
+
+use redpoll_base::{Bytes, Ecn, Instant};
+
+use super::Connection;
+use crate::header::{self, Fields, Flags, Header};
+use crate::recovery::Loss;
+use crate::send::{PinKind, Token};
+use crate::state::{Phase, Synchronized};
+use crate::stats::count;
+use crate::timers::Timer;
+use crate::{Options, SeqNum, SeqRange};
+
+/// A segment that the link is to send: the header as it was when the segment
+/// was made, and the name of the payload.
+#[derive(Clone, Debug)]
+pub struct SegmentDesc {
+    /// Names the segment in [`read`](Connection::read),
+    /// [`on_segment_sent`](Connection::on_segment_sent) and
+    /// [`on_segment_lost`](Connection::on_segment_lost).
+    pub token: Token,
+    /// The encoded header; its checksum covers the payload.
+    pub header: Header,
+    /// Length of the payload in bytes.
+    pub payload_len: u16,
+    /// What the IP header's ECN field shall say.
+    pub ecn: Ecn,
+}
+
+/// A segment that there is a reason to send.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    seq: SeqNum,
+    /// Payload bytes.
+    len: u32,
+    flags: Flags,
+    kind: PinKind,
+}
+
+impl Plan {
+    /// A segment that occupies no sequence number.
+    fn empty(seq: SeqNum) -> Plan {
+        Plan {
+            seq,
+            len: 0,
+            flags: Flags::ACK,
+            kind: PinKind::First,
+        }
+    }
+
+    /// The sequence numbers that the segment occupies.
+    fn range(&self) -> SeqRange {
+        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
+        SeqRange::new(self.seq, self.seq + self.len.saturating_add(controls))
+    }
+
+    fn is_pure_ack(&self) -> bool {
+        self.range().is_empty()
+    }
+}
+
+impl<B: Bytes> Connection<B> {
+    /// The next segment to send, or `None` if there is nothing to send now.
+    ///
+    /// `max_len` is how many bytes of TCP header and payload the link takes;
+    /// 60 or more. Each segment ends with exactly one call of
+    /// [`on_segment_sent`](Self::on_segment_sent) or
+    /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
+    /// four segments with data at once; acknowledgments come beyond that.
+    pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
+        if let Some(fields) = self.reset.take() {
+            return Some(self.make_reset(now, fields));
+        }
+        self.restart_after_idle(now);
+        let plan = self.reason_to_send(max_len)?;
+        let desc = self.make(now, &plan);
+        self.settle(now);
+        Some(desc)
+    }
+
+    /// Every reason to send a segment, the most pressing first.
+    fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
+        self.handshake()
+            .or_else(|| self.duplicate_ack())
+            .or_else(|| self.retransmission(max_len))
+            .or_else(|| self.new_data(max_len))
+            .or_else(|| self.window_probe(max_len))
+            .or_else(|| self.keepalive_probe())
+            .or_else(|| self.acknowledgment())
+    }
+
+    /// Our SYN, in SYN-SENT without and in SYN-RECEIVED with an ACK.
+    fn handshake(&self) -> Option<Plan> {
+        let (syn, flags) = match self.phase {
+            Phase::SynSent(state) => (state.syn, Flags::SYN),
+            Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK)),
+            Phase::Synchronized(_) | Phase::Closed(_) => return None,
+        };
+        let with_the_link = self.pins.covers(self.snd.una);
+        let again = self.snd.nxt != self.snd.una;
+        (syn.due && !with_the_link && !self.link.is_resting()).then_some(Plan {
+            seq: self.snd.una,
+            len: 0,
+            flags,
+            kind: if again {
+                PinKind::Again
+            } else {
+                PinKind::First
+            },
+        })
+    }
+
+    /// RFC 5681 §4.2: tells of a gap; without data, or it would not count.
+    fn duplicate_ack(&self) -> Option<Plan> {
+        let owed = self.acks.owes_duplicate() && self.synchronized().is_some();
+        owed.then(|| Plan::empty(self.snd.nxt))
+    }
+
+    /// The front of what is believed lost.
+    fn retransmission(&self, max_len: usize) -> Option<Plan> {
+        let lost = self.pins.unpinned_part(self.resend.range());
+        // A closed window is for probes; a window that shrank is not, old
+        // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
+        if lost.is_empty() || self.snd.wnd == 0 || !self.may_send_sequence() {
+            return None;
+        }
+        // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
+        // nothing follows that was sent, data not sent before fills it up.
+        let data_end = self.outbox.end();
+        let sendable = data_end.min(self.snd.una + self.snd.wnd);
+        let is_last = lost.end == self.snd.nxt && !self.pins.covers(self.snd.nxt);
+        let limit = if is_last {
+            lost.end.max(sendable)
+        } else {
+            lost.end
+        };
+        let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
+        let fin_lost = lost.end > data_end;
+        let fin_fits = is_last && self.snd.room_from(data_end) > 0;
+        let fin = self.closing && lost.start + len == data_end && (fin_lost || fin_fits);
+        let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
+        (self.resend.at_once() || self.fits_cwnd(&plan)).then_some(plan)
+    }
+
+    /// Data that was not sent before, and the FIN behind it.
+    fn new_data(&self, max_len: usize) -> Option<Plan> {
+        let start = self.snd.nxt;
+        let blocked = !self.resend.is_empty() || self.pins.covers(start);
+        if blocked || !self.may_send_sequence() {
+            return None;
+        }
+        let (unsent, window) = (self.outbox.end() - start, self.snd.room_from(start));
+        let mss = self.mss_for(max_len);
+        let len = unsent.min(window).min(mss);
+        let fin = self.fin_is_unsent() && len == unsent && window > len;
+        let plan = self.data_plan(start, len, fin, PinKind::First);
+        (self.is_worth_sending(&plan, unsent, mss) && self.fits_cwnd(&plan)).then_some(plan)
+    }
+
+    /// RFC 9293 §3.8.6.2.1, rules 1 to 3: no silly windows. The fourth is in
+    /// [`window_probe`](Self::window_probe).
+    fn is_worth_sending(&self, plan: &Plan, unsent: u32, mss: u32) -> bool {
+        if plan.range().is_empty() {
+            return false;
+        }
+        // (1) a full-sized segment.
+        if plan.len >= mss {
+            return true;
+        }
+        // The bracketed condition is the Nagle algorithm's. A FIN says that
+        // nothing more will come to wait for.
+        let nagle_holds = self.params.nagle && !plan.flags.fin() && self.nagle.holds(self.snd.una);
+        // (2) all that is there, or (3) half the largest window seen.
+        let all = plan.len == unsent;
+        let half = plan.len >= self.snd.max_wnd / 2;
+        !nagle_holds && (all || half)
+    }
+
+    /// RFC 9293 §3.8.6.1: an octet into a closed window; or, as the override
+    /// of §3.8.6.2.1, what a window takes that is open but small.
+    fn window_probe(&self, max_len: usize) -> Option<Plan> {
+        if !self.persist.due || !self.pins.is_empty() || !self.may_send_sequence() {
+            return None;
+        }
+        let old = !self.resend.is_empty();
+        let start = if old { self.snd.una } else { self.snd.nxt };
+        let unsent = self.outbox.end() - start;
+        let window = self.snd.room_from(start);
+        let (most, kind) = match window {
+            0 => (1, PinKind::Probe),
+            open if old => (open.min(self.mss_for(max_len)), PinKind::Again),
+            open => (open.min(self.mss_for(max_len)), PinKind::First),
+        };
+        let len = unsent.min(most);
+        // The FIN is an octet like any other when nothing else is left.
+        let fin = self.closing && unsent == 0;
+        Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
+    }
+
+    /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
+    fn keepalive_probe(&self) -> Option<Plan> {
+        self.keepalive.due.then(|| Plan::empty(self.snd.nxt - 1))
+    }
+
+    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    fn acknowledgment(&self) -> Option<Plan> {
+        let may = !matches!(self.phase, Phase::SynSent(_) | Phase::Closed(_));
+        (may && self.acks.is_due()).then(|| Plan::empty(self.snd.nxt))
+    }
+
+    fn data_plan(&self, seq: SeqNum, len: u32, fin: bool, kind: PinKind) -> Plan {
+        let mut flags = Flags::ACK;
+        // RFC 9293 §3.9.1.2: the last of the data there is carries PSH.
+        if len > 0 && seq + len == self.outbox.end() {
+            flags = flags.with(Flags::PSH);
+        }
+        if fin {
+            flags = flags.with(Flags::FIN);
+        }
+        Plan {
+            seq,
+            len,
+            flags,
+            kind,
+        }
+    }
+
+    /// Whether a segment may be made that occupies sequence numbers.
+    fn may_send_sequence(&self) -> bool {
+        self.synchronized().is_some_and(Synchronized::may_send)
+            && !self.pins.is_full()
+            && !self.link.is_resting()
+    }
+
+    fn fin_is_unsent(&self) -> bool {
+        self.closing && self.snd.nxt <= self.outbox.end()
+    }
+
+    /// The payload of a full-sized segment on a link that takes `max_len`.
+    fn mss_for(&self, max_len: usize) -> u32 {
+        let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
+        let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
+        self.eff_snd_mss().min(link)
+    }
+
+    /// RFC 5681 §3.1: no more in the network than cwnd; RFC 3042: on the
+    /// first two duplicate ACKs a segment more for each. The FIN is free.
+    fn fits_cwnd(&self, plan: &Plan) -> bool {
+        let in_network = self.snd.flight().saturating_sub(self.resend.len());
+        let extra = self
+            .fast
+            .limited_transmit()
+            .saturating_mul(self.eff_snd_mss());
+        in_network.saturating_add(plan.len) <= self.cc.cwnd().saturating_add(extra)
+    }
+
+    /// RFC 5681 §4.1.
+    fn restart_after_idle(&mut self, now: Instant) {
+        if self.snd.flight() == 0 && now - self.last_sent > self.rto() {
+            self.cc.on_idle(self.eff_snd_mss());
+        }
+    }
+
+    /// Makes the planned segment and takes note of it everywhere.
+    fn make(&mut self, now: Instant, plan: &Plan) -> SegmentDesc {
+        let fields = Fields {
+            seq: plan.seq,
+            ack: self.rcv.nxt,
+            flags: plan.flags,
+            window: self.window_to_announce(),
+            options: self.options(now, plan),
+        };
+        let payload = SeqRange::new(plan.seq, plan.seq + plan.len);
+        let header = Header::encode(
+            &fields,
+            &self.local,
+            &self.remote,
+            self.outbox.slices(payload),
+        );
+        let token = if plan.is_pure_ack() {
+            self.note_empty(plan);
+            Token::UNPINNED
+        } else {
+            self.note_sequence(now, plan)
+        };
+        if plan.flags.ack() {
+            self.acks.on_sent(plan.is_pure_ack());
+            self.timers.cancel(Timer::DelayedAck);
+            self.ts.on_ack_sent(self.rcv.nxt);
+        }
+        count(&mut self.stats.segments_sent);
+        SegmentDesc {
+            token,
+            header,
+            payload_len: plan.len as u16,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    /// RFC 9293 §3.8.6.2.2.
+    fn window_to_announce(&mut self) -> u16 {
+        if matches!(self.phase, Phase::SynSent(_)) {
+            // Nothing is known of the peer's numbers, but the room is.
+            return u16::try_from(self.inbox.room()).unwrap_or(u16::MAX);
+        }
+        self.rcv
+            .announce(self.inbox.room(), self.inbox.capacity(), self.eff_snd_mss())
+    }
+
+    fn options(&self, now: Instant, plan: &Plan) -> Options {
+        let mut options = Options {
+            mss: None,
+            timestamps: self.ts.option(now),
+        };
+        if plan.flags.syn() {
+            // RFC 9293 §3.7.1: in every SYN.
+            options.mss = Some(self.params.mss);
+            if !plan.flags.ack() && self.params.timestamps {
+                options.timestamps = Some(crate::timestamps::Timestamps::offer(now));
+            }
+        }
+        options
+    }
+
+    fn note_empty(&mut self, plan: &Plan) {
+        count(&mut self.stats.acks_sent);
+        if plan.seq != self.snd.nxt {
+            self.keepalive.due = false;
+        }
+    }
+
+    fn note_sequence(&mut self, now: Instant, plan: &Plan) -> Token {
+        let range = plan.range();
+        self.note_retransmission(plan);
+        if let Some(syn) = self.phase.our_syn() {
+            syn.due = false;
+        }
+        if self.persist.due {
+            self.persist.on_probe_sent();
+            count(&mut self.stats.window_probes);
+        }
+        match plan.kind {
+            PinKind::Probe => self.snd.on_probe_sent(range.end),
+            PinKind::First | PinKind::Again => {
+                self.snd.on_sent(range.end);
+                self.resend.on_sent(range.end);
+                if plan.len > 0 && plan.len < self.eff_snd_mss() {
+                    self.nagle.on_small_sent(range.end);
+                }
+            }
+        }
+        if plan.len > 0 {
+            count(&mut self.stats.data_segments_sent);
+            self.stats.bytes_sent = self.stats.bytes_sent.wrapping_add(plan.len);
+        }
+        self.last_sent = now;
+        self.pins.insert(range, plan.kind)
+    }
+
+    fn note_retransmission(&mut self, plan: &Plan) {
+        if plan.seq >= self.snd.nxt {
+            return;
+        }
+        // Karn's algorithm; timestamps tell retransmissions apart.
+        if !self.ts.is_enabled() {
+            self.rtt.on_retransmission();
+        }
+        self.fast.on_resent(plan.range().end);
+        let by_cause = &mut self.stats.retransmissions;
+        let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
+        let counter = match syn_lost.unwrap_or(Some(self.resend.loss())) {
+            _ if plan.kind == PinKind::Probe => &mut by_cause.probe,
+            Some(Loss::Timeout) => &mut by_cause.rto,
+            Some(Loss::Fast) => &mut by_cause.fast,
+            Some(Loss::Link) => &mut by_cause.link_lost,
+            Some(Loss::PathMtu) => &mut by_cause.path_mtu,
+            // Simultaneous open: the SYN goes out again to carry an ACK.
+            None => return,
+        };
+        count(counter);
+    }
+
+    /// A reset: it belongs to no sequence and pins nothing.
+    fn make_reset(&mut self, now: Instant, mut fields: Fields) -> SegmentDesc {
+        // RFC 7323 §5.2: an abort's reset carries timestamps as well.
+        if fields.options.timestamps.is_none() {
+            fields.options.timestamps = self.ts.option(now);
+        }
+        let header = Header::encode(&fields, &self.local, &self.remote, [&[], &[]]);
+        count(&mut self.stats.segments_sent);
+        SegmentDesc {
+            token: Token::UNPINNED,
+            header,
+            payload_len: 0,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    /// Whether something waits that only the peer's window holds back: then
+    /// the persist timer runs.
+    pub(super) fn is_held_by_window(&self) -> bool {
+        let old = !self.resend.is_empty();
+        let unsent = self.outbox.end() > self.snd.nxt || self.fin_is_unsent();
+        let nothing_out = self.snd.flight() == self.resend.len();
+        (old || unsent)
+            && nothing_out
+            && self.pins.is_empty()
+            && self.may_send_sequence()
+            && self.retransmission(usize::MAX).is_none()
+            && self.new_data(usize::MAX).is_none()
+    }
+}

@@ -1,0 +1,98 @@
+//! A timer ran out (RFC 9293 §3.10.8).
+
+use redpoll_base::{Bytes, Instant};
+
+use super::Connection;
+use crate::event::Trouble;
+use crate::recovery::{Loss, Verdict};
+use crate::state::{Cause, Phase};
+use crate::stats::count;
+use crate::timers::Timer;
+use crate::{Error, SeqRange};
+
+impl<B: Bytes> Connection<B> {
+    /// Serves the timers that have run out by `now`; harmless if none has.
+    pub fn on_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.take_expired(now) {
+            match timer {
+                Timer::Retransmission => self.on_retransmission_timeout(),
+                Timer::Persist => self.on_persist_timeout(),
+                Timer::DelayedAck => self.acks.require(),
+                Timer::Keepalive => self.on_keepalive_timeout(now),
+                Timer::FinWait2 => self.fail(Error::TimedOut),
+                Timer::TimeWait => self.transition(now, Cause::TimeWaitOver),
+                // "For any state if the user timeout expires, flush all queues,
+                // signal the user ... delete the TCB."
+                Timer::User => self.fail(Error::UserTimeout),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// RFC 6298 §5.4 to §5.6. The timer starts again when the link has sent
+    /// the segment.
+    fn on_retransmission_timeout(&mut self) {
+        // What would be sent again is still with the link; or everything
+        // arrived in the meantime.
+        let outstanding = self.snd.una < self.snd.nxt || !self.resend.is_empty();
+        if self.pins.covers(self.snd.una) || !outstanding {
+            return;
+        }
+        let handshake = matches!(self.phase, Phase::SynSent(_) | Phase::SynReceived(_));
+        let retries = if handshake {
+            self.params.syn_retries
+        } else {
+            self.params.max_retries
+        };
+        let is_first = self.rto.is_first();
+        match self.rto.on_timeout(retries) {
+            Verdict::GiveUp => return self.give_up(),
+            Verdict::Warn => self.events.trouble(Trouble::NoAnswer),
+            Verdict::Retransmit => {}
+        }
+        count(&mut self.stats.rtos);
+        self.link.on_timeout();
+        self.rtt.on_retransmission();
+        if let Some(syn) = self.phase.our_syn() {
+            syn.due = true;
+            syn.lost = Some(Loss::Timeout);
+            return;
+        }
+        self.cc
+            .on_timeout(self.snd.flight(), self.eff_snd_mss(), is_first);
+        self.fast.on_timeout(self.snd.nxt);
+        self.resend_all(Loss::Timeout);
+    }
+
+    /// All that was sent is lost, except what the link has yet to send.
+    pub(super) fn resend_all(&mut self, loss: Loss) {
+        let all = SeqRange::new(self.snd.una, self.snd.nxt);
+        let lost = self.pins.unpinned_part(all);
+        self.resend.add(lost, loss);
+    }
+
+    /// RFC 9293 §3.8.3 (c): R2 is reached.
+    fn give_up(&mut self) {
+        self.fail_with_reset(Error::TimedOut);
+    }
+
+    fn on_persist_timeout(&mut self) {
+        if !self.persist.on_timeout(self.params.max_retries) {
+            self.give_up();
+        }
+    }
+
+    fn on_keepalive_timeout(&mut self, now: Instant) {
+        // MUST-26: only when no sent data is outstanding; then the
+        // retransmission timer watches the peer.
+        if self.snd.flight() > 0 {
+            let interval = self.params.keepalive_interval.duration();
+            self.timers.set(Timer::Keepalive, now + interval);
+            return;
+        }
+        match self.keepalive.on_timeout(&self.params) {
+            Some(interval) => self.timers.set(Timer::Keepalive, now + interval),
+            None => self.give_up(),
+        }
+    }
+}

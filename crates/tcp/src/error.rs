@@ -1,0 +1,111 @@
+//! What can go wrong, as the application and the caller see it.
+
+use core::fmt;
+
+/// Why a connection ended other than by a normal close.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Error {
+    /// The peer reset the connection (RFC 9293 §3.5.3).
+    Reset,
+    /// The peer, or a host on its behalf, refused the connection.
+    Refused,
+    /// The peer did not answer: retransmissions (RFC 9293 §3.8.3, R2), window
+    /// probes or keep-alives ran out, or FIN-WAIT-2 lasted too long.
+    TimedOut,
+    /// The user timeout ran out (RFC 9293 §3.10.8).
+    UserTimeout,
+    /// The network has no way to the peer and the connection was not yet
+    /// established (RFC 9293 §3.9.2.2).
+    Unreachable,
+    /// The application aborted the connection.
+    Aborted,
+}
+
+/// Why bytes cannot be taken for sending.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SendError {
+    /// The application closed its direction (RFC 9293 §3.10.2, "connection closing").
+    Closing,
+    /// The connection is gone.
+    Closed(Option<Error>),
+}
+
+/// Why no bytes are handed out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RecvError {
+    /// Nothing has arrived yet; [`Event::Readable`](crate::Event) will say when.
+    WouldBlock,
+    /// The connection ended by this error; its unread data is gone.
+    Failed(Error),
+}
+
+/// The bytes behind a token are no longer there: they were acknowledged, or
+/// the connection was reset or aborted. What is left of the segment need not
+/// be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Gone;
+
+/// Why bytes are not a TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ParseError {
+    /// Shorter than a header.
+    Truncated,
+    /// The data offset is below five words or past the end.
+    DataOffset,
+    /// The checksum is wrong.
+    Checksum,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Error::Reset => "connection reset by peer",
+            Error::Refused => "connection refused",
+            Error::TimedOut => "connection timed out",
+            Error::UserTimeout => "connection aborted due to user timeout",
+            Error::Unreachable => "peer unreachable",
+            Error::Aborted => "connection aborted",
+        })
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Closing => f.write_str("connection closing"),
+            SendError::Closed(None) => f.write_str("connection closed"),
+            SendError::Closed(Some(error)) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecvError::WouldBlock => f.write_str("no data yet"),
+            RecvError::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the segment is no longer needed")
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ParseError::Truncated => "TCP header cut short",
+            ParseError::DataOffset => "impossible TCP data offset",
+            ParseError::Checksum => "wrong TCP checksum",
+        })
+    }
+}
+
+impl core::error::Error for Error {}
+impl core::error::Error for SendError {}
+impl core::error::Error for RecvError {}
+impl core::error::Error for Gone {}
+impl core::error::Error for ParseError {}

@@ -1,0 +1,133 @@
+//! Events: what the application is told, as edge bits.
+
+use crate::Error;
+
+/// Something that happened to a connection.
+///
+/// Events are edges: one is raised when its condition comes about, and raised
+/// once however often that happens before it is polled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Event {
+    /// The handshake is complete.
+    Connected,
+    /// Data arrived in order.
+    Readable,
+    /// Room became free after `send` had taken less than it was offered.
+    Writable,
+    /// The peer will send no more: `recv` returns `Ok(0)` after the last byte.
+    PeerClosed,
+    /// Trouble that does not end the connection (RFC 9293 §3.9.1.8).
+    Trouble(Trouble),
+    /// Both directions closed normally and the state is CLOSED.
+    Closed,
+    /// The connection ended by an error.
+    Failed(Error),
+}
+
+/// Trouble that does not end a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trouble {
+    /// Three retransmissions went unanswered (R1 of RFC 9293 §3.8.3).
+    NoAnswer,
+    /// A router reported a soft error (RFC 9293 §3.9.2.2), or a hard one on a
+    /// synchronised connection.
+    Icmp,
+}
+
+/// What kind of traffic a connection waits for; sets a sleepy node's poll rate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Expect {
+    /// Nothing in particular; the peer may still begin to send.
+    Nothing,
+    /// Data: a transfer is under way or a gap is to be filled.
+    Data,
+    /// An acknowledgment.
+    Ack,
+}
+
+/// The set of events not yet polled.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct EventSet {
+    bits: u8,
+    trouble: Option<Trouble>,
+}
+
+const CONNECTED: u8 = 1 << 0;
+const READABLE: u8 = 1 << 1;
+const WRITABLE: u8 = 1 << 2;
+const PEER_CLOSED: u8 = 1 << 3;
+const CLOSED: u8 = 1 << 4;
+
+impl EventSet {
+    pub(crate) fn connected(&mut self) {
+        self.bits |= CONNECTED;
+    }
+
+    pub(crate) fn readable(&mut self) {
+        self.bits |= READABLE;
+    }
+
+    pub(crate) fn writable(&mut self) {
+        self.bits |= WRITABLE;
+    }
+
+    pub(crate) fn peer_closed(&mut self) {
+        self.bits |= PEER_CLOSED;
+    }
+
+    /// The connection is over, normally or by an error.
+    pub(crate) fn closed(&mut self) {
+        self.bits |= CLOSED;
+    }
+
+    pub(crate) fn trouble(&mut self, trouble: Trouble) {
+        self.trouble = Some(trouble);
+    }
+
+    /// Takes the next event, in the order in which they make sense. `error`
+    /// is the reason if the connection is over because of one.
+    pub(crate) fn take(&mut self, error: Option<Error>) -> Option<Event> {
+        if let Some(trouble) = self.trouble.take() {
+            return Some(Event::Trouble(trouble));
+        }
+        let lowest = self.bits & self.bits.wrapping_neg();
+        self.bits &= !lowest;
+        match lowest {
+            CONNECTED => Some(Event::Connected),
+            READABLE => Some(Event::Readable),
+            WRITABLE => Some(Event::Writable),
+            PEER_CLOSED => Some(Event::PeerClosed),
+            CLOSED => Some(error.map_or(Event::Closed, Event::Failed)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_comes_once_and_in_order() {
+        let mut events = EventSet::default();
+        events.closed();
+        events.readable();
+        events.readable();
+        events.connected();
+        events.trouble(Trouble::Icmp);
+        let mut seen = [None; 5];
+        for slot in &mut seen {
+            *slot = events.take(Some(Error::Reset));
+        }
+        assert_eq!(
+            seen,
+            [
+                Some(Event::Trouble(Trouble::Icmp)),
+                Some(Event::Connected),
+                Some(Event::Readable),
+                Some(Event::Failed(Error::Reset)),
+                None
+            ]
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! The TCP header (RFC 9293 §3.1): flags and encoding.
+
+use core::fmt;
+
+use redpoll_base::checksum::Checksum;
+
+use crate::{Endpoint, Options, SeqNum};
+
+/// TCP's protocol number in an IP header.
+pub const PROTOCOL: u8 = 6;
+
+/// Length of a header without options, in bytes.
+pub(crate) const BASE_LEN: usize = 20;
+
+/// Length of the longest header, in bytes: the data offset counts to 15 words.
+pub(crate) const MAX_LEN: usize = 60;
+
+/// The control bits (RFC 9293 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Push.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer is significant; never sent, ignored when received.
+    pub const URG: Flags = Flags(0x20);
+
+    /// These flags and those of `other`.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// Whether every flag of `other` is set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether SYN is set.
+    pub const fn syn(self) -> bool {
+        self.contains(Flags::SYN)
+    }
+
+    /// Whether ACK is set.
+    pub const fn ack(self) -> bool {
+        self.contains(Flags::ACK)
+    }
+
+    /// Whether RST is set.
+    pub const fn rst(self) -> bool {
+        self.contains(Flags::RST)
+    }
+
+    /// Whether FIN is set.
+    pub const fn fin(self) -> bool {
+        self.contains(Flags::FIN)
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Flags::SYN, "SYN"),
+            (Flags::FIN, "FIN"),
+            (Flags::RST, "RST"),
+            (Flags::PSH, "PSH"),
+            (Flags::ACK, "ACK"),
+            (Flags::URG, "URG"),
+        ];
+        let mut separator = "";
+        for (flag, name) in names {
+            if self.contains(flag) {
+                write!(f, "{separator}{name}")?;
+                separator = "|";
+            }
+        }
+        if separator.is_empty() {
+            f.write_str("-")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// What a header says, apart from ports and checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fields {
+    /// Sequence number of the first byte, or of the SYN.
+    pub seq: SeqNum,
+    /// Next sequence number expected; 0 on the wire without the ACK flag.
+    pub ack: SeqNum,
+    /// Control bits.
+    pub flags: Flags,
+    /// Receive window in bytes.
+    pub window: u16,
+    /// Options.
+    pub options: Options,
+}
+
+/// An encoded header, checksum included.
+#[derive(Clone, Copy)]
+pub struct Header {
+    bytes: [u8; MAX_LEN],
+    len: u8,
+}
+
+impl Header {
+    /// Encodes a header from `src` to `dst` over a payload that lies in up to
+    /// two pieces. The checksum covers the payload (RFC 9293 §3.1, MUST-2).
+    pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
+        let header_len = BASE_LEN.saturating_add(fields.options.len());
+        // The data offset, in 32-bit words, fills the upper half of its byte.
+        let data_offset = (header_len as u8) << 2;
+        let ack = if fields.flags.ack() { fields.ack.0 } else { 0 };
+
+        let mut header = Header {
+            bytes: [0; MAX_LEN],
+            len: 0,
+        };
+        header.put(&src.port.to_be_bytes());
+        header.put(&dst.port.to_be_bytes());
+        header.put(&fields.seq.0.to_be_bytes());
+        header.put(&ack.to_be_bytes());
+        header.put(&[data_offset, fields.flags.0]);
+        header.put(&fields.window.to_be_bytes());
+        header.put(&[0; 4]); // checksum, filled in below, and urgent pointer
+        fields.options.emit(|piece| header.put(piece));
+
+        let [first, second] = payload;
+        let len = header_len
+            .saturating_add(first.len())
+            .saturating_add(second.len());
+        let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len as u32);
+        sum.add(header.as_bytes());
+        sum.add(first);
+        sum.add(second);
+        if let Some(field) = header.bytes.get_mut(16..18) {
+            field.copy_from_slice(&sum.finish().to_be_bytes());
+        }
+        header
+    }
+
+    /// The encoded header, 20 to 60 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Length in bytes.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Never: a header has at least 20 bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn put(&mut self, piece: &[u8]) {
+        let start = usize::from(self.len);
+        let end = start.saturating_add(piece.len());
+        if let Some(room) = self.bytes.get_mut(start..end) {
+            room.copy_from_slice(piece);
+            self.len = end as u8;
+        }
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Header").field(&self.as_bytes()).finish()
+    }
+}

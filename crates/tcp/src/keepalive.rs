@@ -1,0 +1,35 @@
+//! Keep-alive (RFC 9293 §3.8.4).
+
+use redpoll_base::Duration;
+
+use crate::config::Params;
+
+/// Counts the probes of an idle connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keepalive {
+    /// Probes since the peer was last heard.
+    unanswered: u8,
+    /// A probe is to be sent.
+    pub(crate) due: bool,
+}
+
+impl Keepalive {
+    /// The peer was heard. Returns when to ask next, if at all.
+    pub(crate) fn on_heard(&mut self, params: &Params) -> Option<Duration> {
+        *self = Keepalive::default();
+        (params.keepalive_count > 0).then(|| params.keepalive_idle.duration())
+    }
+
+    /// The timer ran out. Returns when to ask next, or `None` if the peer has
+    /// had its chances.
+    ///
+    /// Only a run of unanswered probes counts, never a single one (MUST-29).
+    pub(crate) fn on_timeout(&mut self, params: &Params) -> Option<Duration> {
+        if self.unanswered >= params.keepalive_count {
+            return None;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.due = true;
+        Some(params.keepalive_interval.duration())
+    }
+}

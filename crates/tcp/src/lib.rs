@@ -1,0 +1,131 @@
+//! Full-scale TCP for low-power wireless nodes, as an engine without I/O.
+//!
+//! A [`Connection`] is fed with segments and time and asked for segments and
+//! timers. It owns no clock, no socket, no heap and no thread; its buffers
+//! are the caller's. A [`Listener`] waits for connection requests and keeps
+//! nothing of them.
+//!
+//! # The grammar
+//!
+//! Facts come in with [`input`](Connection::input) and `on_*`, things go out
+//! with `poll_*`, time is an argument. After each call, ask
+//! [`poll_event`](Connection::poll_event) until it is empty, and arm a timer
+//! by [`poll_at`](Connection::poll_at).
+//!
+//! # Pull, pin, one copy
+//!
+//! A segment is made only when the link has room for it:
+//! [`poll_segment`](Connection::poll_segment) hands out its header and pins
+//! its bytes, the link [reads](Connection::read) them piece by piece while it
+//! sends, and reports the end with
+//! [`on_segment_sent`](Connection::on_segment_sent) or
+//! [`on_segment_lost`](Connection::on_segment_lost). The retransmission timer
+//! starts at the report, and what is still with the link is not sent again.
+//!
+//! # Example
+//!
+//! Two ends and a link that never fails:
+//!
+//! ```
+//! use redpoll_base::{Addr, Ecn, Instant};
+//! use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum};
+//!
+//! let (a, b) = (Endpoint::new(Addr([1; 16]), 49152), Endpoint::new(Addr([2; 16]), 80));
+//! let (config, now) = (Config::default(), Instant::ZERO);
+//!
+//! // The next segment of one end, as the bytes of an IP packet's payload.
+//! fn next(from: &mut Connection<[u8; 512]>, now: Instant) -> Option<Vec<u8>> {
+//!     let desc = from.poll_segment(now, 1280)?;
+//!     let mut bytes = desc.header.as_bytes().to_vec();
+//!     let mut payload = vec![0; usize::from(desc.payload_len)];
+//!     from.read(desc.token, 0, &mut payload).unwrap();
+//!     bytes.extend(payload);
+//!     from.on_segment_sent(desc.token, now);
+//!     Some(bytes)
+//! }
+//!
+//! let mut client = Connection::connect(now, &config, a, b, SeqNum(7), [0; 512], [0; 512]);
+//! client.send(now, b"hello").unwrap();
+//!
+//! let meta = IpMeta { src: a.addr, dst: b.addr, ecn: Ecn::NotEct, hop_limit: 64 };
+//! let back = IpMeta { src: b.addr, dst: a.addr, ..meta };
+//!
+//! let syn = next(&mut client, now).unwrap();
+//! let mut listener = Listener::new(b);
+//! let Action::Accept(request) = listener.input(now, &meta, &Segment::parse(&meta, &syn).unwrap())
+//! else { panic!("not a connection request") };
+//! let mut server = Connection::accept(now, &config, request, SeqNum(99), [0; 512], [0; 512]);
+//!
+//! loop {
+//!     let mut idle = true;
+//!     while let Some(bytes) = next(&mut server, now) {
+//!         client.input(now, &back, &Segment::parse(&back, &bytes).unwrap());
+//!         idle = false;
+//!     }
+//!     while let Some(bytes) = next(&mut client, now) {
+//!         server.input(now, &meta, &Segment::parse(&meta, &bytes).unwrap());
+//!         idle = false;
+//!     }
+//!     if idle { break }
+//! }
+//! let mut out = [0; 16];
+//! assert_eq!(server.recv(now, &mut out), Ok(5));
+//! assert_eq!(&out[..5], b"hello");
+//! ```
+//!
+//! # What it does not do
+//!
+//! The urgent pointer is neither sent nor heeded, and windows are not scaled:
+//! 64 KiB is more than a node has. Both are left out on purpose.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+#![warn(missing_docs)]
+
+mod challenge;
+mod config;
+mod congestion;
+mod connection;
+mod endpoint;
+mod error;
+mod event;
+mod header;
+mod isn;
+mod keepalive;
+mod listener;
+mod options;
+mod pmtu;
+mod recovery;
+mod recv;
+mod rtt;
+mod segment;
+mod send;
+mod seq;
+pub mod state;
+mod stats;
+mod timers;
+mod timestamps;
+
+pub use config::{Config, Keepalive};
+pub use connection::{Connection, IcmpKind, SegmentDesc};
+pub use endpoint::Endpoint;
+pub use error::{Error, Gone, ParseError, RecvError, SendError};
+pub use event::{Event, Expect, Trouble};
+pub use header::{Fields, Flags, Header, PROTOCOL};
+pub use isn::IsnGenerator;
+pub use listener::{Action, HalfOpen, Listener};
+pub use options::{Options, TimestampOption};
+pub use segment::{IpMeta, Segment, reset_reply};
+pub use send::Token;
+pub use seq::{SeqNum, SeqRange};
+pub use state::State;
+pub use stats::{Retransmissions, Stats};

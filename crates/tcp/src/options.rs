@@ -1,0 +1,165 @@
+//! TCP options (RFC 9293 §3.2): maximum segment size and timestamps.
+//!
+//! An option that is not known is skipped by its length (RFC 9293 §3.1,
+//! MUST-6). When a length is impossible, this option and those behind it are
+//! ignored and the segment is used without them (MUST-7).
+
+/// The options that this TCP understands.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Maximum segment size in bytes; on SYN segments only (RFC 9293 §3.7.1).
+    pub mss: Option<u16>,
+    /// Timestamps (RFC 7323 §3.2).
+    pub timestamps: Option<TimestampOption>,
+}
+
+/// The two fields of the timestamps option (RFC 7323 §3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TimestampOption {
+    /// TSval: the sender's timestamp clock.
+    pub value: u32,
+    /// TSecr: the timestamp being echoed; meaningless without ACK.
+    pub echo: u32,
+}
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const MSS_LEN: usize = 4;
+const TIMESTAMPS: u8 = 8;
+const TIMESTAMPS_LEN: usize = 10;
+
+/// The bytes that timestamps take in every segment: the option and two NOPs
+/// that align it, as RFC 7323 appendix A recommends.
+pub(crate) const TIMESTAMPS_SPACE: u16 = 12;
+
+impl Options {
+    /// Reads the option bytes of a header. Never fails; see the module.
+    pub fn parse(bytes: &[u8]) -> Options {
+        let mut options = Options::default();
+        let mut rest = bytes;
+        while let [kind, tail @ ..] = rest {
+            match *kind {
+                END => break,
+                NOP => rest = tail,
+                kind => {
+                    let [len, ..] = tail else { break };
+                    let Some((option, next)) = rest.split_at_checked(usize::from(*len)) else {
+                        break;
+                    };
+                    // A length below two would not even cover kind and length.
+                    let [_, _, value @ ..] = option else { break };
+                    options.take(kind, value);
+                    rest = next;
+                }
+            }
+        }
+        options
+    }
+
+    fn take(&mut self, kind: u8, value: &[u8]) {
+        match (kind, value) {
+            (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
+                self.timestamps = Some(TimestampOption {
+                    value: u32::from_be_bytes([a, b, c, d]),
+                    echo: u32::from_be_bytes([e, f, g, h]),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The bytes these options take in a header, a multiple of four.
+    pub fn len(&self) -> usize {
+        let mss = if self.mss.is_some() { MSS_LEN } else { 0 };
+        let timestamps = match self.timestamps {
+            Some(_) => usize::from(TIMESTAMPS_SPACE),
+            None => 0,
+        };
+        mss.saturating_add(timestamps)
+    }
+
+    /// Whether there is no option.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Hands the option bytes to `put`, piece by piece.
+    pub(crate) fn emit(&self, mut put: impl FnMut(&[u8])) {
+        if let Some(mss) = self.mss {
+            put(&[MSS, MSS_LEN as u8]);
+            put(&mss.to_be_bytes());
+        }
+        if let Some(timestamps) = self.timestamps {
+            put(&[NOP, NOP, TIMESTAMPS, TIMESTAMPS_LEN as u8]);
+            put(&timestamps.value.to_be_bytes());
+            put(&timestamps.echo.to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn emitted(options: &Options) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        options.emit(|piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+    #[test]
+    fn what_is_emitted_is_read_back() {
+        let timestamps = Some(TimestampOption {
+            value: 7,
+            echo: u32::MAX,
+        });
+        for options in [
+            Options::default(),
+            Options {
+                mss: Some(462),
+                timestamps: None,
+            },
+            Options {
+                mss: None,
+                timestamps,
+            },
+            Options {
+                mss: Some(1220),
+                timestamps,
+            },
+        ] {
+            let bytes = emitted(&options);
+            assert_eq!(bytes.len(), options.len());
+            assert_eq!(bytes.len() % 4, 0);
+            assert_eq!(Options::parse(&bytes), options);
+        }
+    }
+
+    #[test]
+    fn unknown_options_are_skipped_and_the_end_ends() {
+        let bytes = [
+            3, 3, 7, NOP, 254, 4, 1, 2, MSS, 4, 1, 206, END, MSS, 4, 0, 1,
+        ];
+        assert_eq!(Options::parse(&bytes).mss, Some(462));
+    }
+
+    #[test]
+    fn impossible_lengths_end_the_options() {
+        for bytes in [
+            &[MSS, 4, 1, 206, 99, 0, MSS, 4, 0, 1][..],
+            &[MSS, 4, 1, 206, 99, 1, MSS, 4, 0, 1],
+            &[MSS, 4, 1, 206, 99, 200],
+            &[MSS, 4, 1, 206, 99],
+        ] {
+            assert_eq!(Options::parse(bytes).mss, Some(462), "{bytes:?}");
+        }
+        assert_eq!(
+            Options::parse(&[MSS, 3, 1, TIMESTAMPS, 2]),
+            Options::default()
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! The retransmission timeout (RFC 6298 §2 and §5) and giving up
+//! (RFC 9293 §3.8.3).
+
+use redpoll_base::Duration;
+
+use crate::config::Params;
+
+/// RFC 9293 §3.8.3, SHLD-10: R1 corresponds to at least three retransmissions.
+const R1: u8 = 3;
+
+/// RFC 6298 §5.7: the timeout after a lost SYN.
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+
+/// What a timeout means for the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Send again.
+    Retransmit,
+    /// Send again, and tell the application (R1).
+    Warn,
+    /// Give up (R2).
+    GiveUp,
+}
+
+/// Backoff and retries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rto {
+    /// How often the timeout was doubled.
+    backoff: u8,
+    /// Timeouts since SND.UNA last moved.
+    retries: u8,
+    syn_lost: bool,
+}
+
+impl Rto {
+    /// The present timeout. `estimated` is SRTT + max(G, K·RTTVAR).
+    pub(crate) fn value(&self, estimated: Option<Duration>, params: &Params) -> Duration {
+        let base = match estimated {
+            // RFC 6298 §2.4: not below the minimum.
+            Some(rto) => rto.max(params.min_rto.duration()),
+            // RFC 6298 §5.7, then §2.1.
+            None if self.syn_lost => AFTER_LOST_SYN.max(params.initial_rto.duration()),
+            None => params.initial_rto.duration(),
+        };
+        // RFC 6298 §5.5 and §2.5.
+        let factor = 1u64
+            .checked_shl(u32::from(self.backoff))
+            .unwrap_or(u64::MAX);
+        base.times(factor).min(params.max_rto.duration())
+    }
+
+    /// Whether this is the first timeout since the last progress.
+    pub(crate) fn is_first(&self) -> bool {
+        self.retries == 0
+    }
+
+    /// The timer ran out; at most `max_retries` in a row are answered.
+    pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Verdict {
+        if self.retries >= max_retries {
+            return Verdict::GiveUp;
+        }
+        self.retries = self.retries.saturating_add(1);
+        // RFC 6298 §5.5: back off the timer.
+        self.backoff = self.backoff.saturating_add(1).min(32);
+        if self.retries == R1 {
+            Verdict::Warn
+        } else {
+            Verdict::Retransmit
+        }
+    }
+
+    /// SND.UNA moved.
+    pub(crate) fn on_progress(&mut self) {
+        self.retries = 0;
+    }
+
+    /// A round-trip time was measured: the backed-off value has served.
+    ///
+    /// RFC 6298 §5 and RFC 9293 §3.8.2: the backoff stays until data was sent
+    /// and acknowledged that gives a valid measurement.
+    pub(crate) fn on_measurement(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The handshake is complete; `syn_lost` if a SYN timed out on the way.
+    ///
+    /// RFC 6298 §5.7: the timeout is initialised anew.
+    pub(crate) fn on_established(&mut self, syn_lost: bool) {
+        *self = Rto {
+            syn_lost,
+            ..Rto::default()
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    fn params() -> Params {
+        Params::from(&Config::default())
+    }
+
+    fn seconds(rto: &Rto, estimated: Option<Duration>) -> u64 {
+        rto.value(estimated, &params()).as_millis() / 1000
+    }
+
+    #[test]
+    fn it_doubles_up_to_the_limit_and_gives_up_after_r2() {
+        let mut rto = Rto::default();
+        let mut seen = [0; 8];
+        for slot in &mut seen {
+            *slot = seconds(&rto, None);
+            assert_ne!(rto.on_timeout(8), Verdict::GiveUp);
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(rto.on_timeout(8), Verdict::GiveUp);
+    }
+
+    #[test]
+    fn the_third_retransmission_is_reported() {
+        let mut rto = Rto::default();
+        let verdicts = [(); 4].map(|()| rto.on_timeout(12));
+        use Verdict::*;
+        assert_eq!(verdicts, [Retransmit, Retransmit, Warn, Retransmit]);
+    }
+
+    #[test]
+    fn progress_resets_the_retries_and_a_measurement_the_backoff() {
+        let mut rto = Rto::default();
+        rto.on_timeout(12);
+        rto.on_progress();
+        assert!(rto.is_first());
+        assert_eq!(seconds(&rto, None), 2);
+        rto.on_measurement();
+        assert_eq!(seconds(&rto, None), 1);
+        assert_eq!(seconds(&rto, Some(Duration::from_millis(300))), 1);
+        assert_eq!(seconds(&rto, Some(Duration::from_millis(4300))), 4);
+    }
+
+    #[test]
+    fn a_lost_syn_makes_it_three_seconds() {
+        let mut rto = Rto::default();
+        rto.on_timeout(7);
+        rto.on_established(true);
+        assert_eq!(seconds(&rto, None), 3);
+        rto.on_established(false);
+        assert_eq!(seconds(&rto, None), 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+
+/// What acknowledgments are owed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AckPolicy {
+    /// Segments in order since the last acknowledgment.
+    unacked: u8,
+    /// Duplicate ACKs owed: one for each segment beyond a gap.
+    duplicates: u8,
+    /// An ACK is due now.
+    due: bool,
+}
+
+/// Fast retransmit needs three duplicate ACKs; more say nothing new.
+const MOST_DUPLICATES: u8 = 3;
+
+impl AckPolicy {
+    /// A segment with text arrived in order. `every` is how many of them may
+    /// share an acknowledgment. Returns whether the ACK may wait.
+    ///
+    /// Segments are counted whatever their size, as RFC 5681 §4.2 thinks
+    /// desirable: the peer's idea of full-sized may be smaller than ours.
+    pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
+        self.unacked = self.unacked.saturating_add(1);
+        self.due |= self.unacked >= every;
+        !self.due
+    }
+
+    /// A segment arrived beyond a gap.
+    ///
+    /// RFC 5681 §4.2: it is answered at once, and each one by itself, since
+    /// the sender counts the answers.
+    pub(crate) fn on_out_of_order(&mut self) {
+        self.duplicates = self.duplicates.saturating_add(1).min(MOST_DUPLICATES);
+    }
+
+    /// A segment filled a gap or a part of it. RFC 5681 §4.2: answered at once.
+    pub(crate) fn on_gap_filled(&mut self) {
+        self.duplicates = 0;
+        self.due = true;
+    }
+
+    /// An ACK is due for another reason.
+    pub(crate) fn require(&mut self) {
+        self.due = true;
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    pub(crate) fn owes_duplicate(&self) -> bool {
+        self.duplicates > 0
+    }
+
+    /// Whether segments wait for their acknowledgment.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.unacked > 0
+    }
+
+    /// A segment with an acknowledgment leaves; `pure` if it has neither text
+    /// nor control. Only such a one can be a duplicate ACK (RFC 5681 §2).
+    pub(crate) fn on_sent(&mut self, pure: bool) {
+        self.unacked = 0;
+        self.due = false;
+        if pure {
+            self.duplicates = self.duplicates.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut acks = AckPolicy::default();
+        assert!(acks.on_in_order(2) && acks.is_waiting() && !acks.is_due());
+        assert!(!acks.on_in_order(2) && acks.is_due());
+        acks.on_sent(true);
+        assert!(!acks.is_due() && !acks.is_waiting());
+    }
+
+    #[test]
+    fn each_segment_beyond_a_gap_has_its_own_duplicate() {
+        let mut acks = AckPolicy::default();
+        acks.on_out_of_order();
+        acks.on_out_of_order();
+        acks.on_sent(false);
+        assert!(
+            acks.owes_duplicate(),
+            "data does not count as a duplicate ACK"
+        );
+        acks.on_sent(true);
+        acks.on_sent(true);
+        assert!(!acks.owes_duplicate());
+        acks.on_out_of_order();
+        acks.on_gap_filled();
+        assert!(!acks.owes_duplicate() && acks.is_due());
+    }
+}

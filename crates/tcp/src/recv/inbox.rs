@@ -1,0 +1,133 @@
+//! In-place reassembly: the receive store and what is known about its gaps.
+
+use redpoll_base::Bytes;
+
+use super::ranges::Ranges;
+use super::store::RecvRing;
+use crate::{SeqNum, SeqRange};
+
+/// What a piece of text did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// Nothing new.
+    Nothing,
+    /// It was next, and nothing waits behind a gap.
+    InOrder,
+    /// It was next, and filled a gap or a part of one.
+    FilledGap,
+    /// It lies beyond a gap.
+    OutOfOrder,
+}
+
+/// The received text of a connection.
+#[derive(Debug)]
+pub(crate) struct Inbox<B> {
+    ring: RecvRing<B>,
+    beyond: Ranges,
+    /// Sequence number of the peer's FIN once it is known, be it beyond a gap.
+    fin: Option<SeqNum>,
+}
+
+impl<B: Bytes> Inbox<B> {
+    pub(crate) fn new(buf: B) -> Self {
+        Inbox {
+            ring: RecvRing::new(buf),
+            beyond: Ranges::default(),
+            fin: None,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.ring.capacity() as u32
+    }
+
+    /// Bytes that can still arrive behind RCV.NXT.
+    pub(crate) fn room(&self) -> u32 {
+        self.ring.room() as u32
+    }
+
+    /// Bytes ready to be read.
+    pub(crate) fn ready(&self) -> usize {
+        self.ring.ready()
+    }
+
+    /// Whether there is a gap: something lies beyond what is ready.
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.beyond.is_empty()
+    }
+
+    /// Takes the part of `text`, which begins at `seq`, that lies from `nxt`
+    /// up to `edge`. Returns the new RCV.NXT and what happened.
+    pub(crate) fn take(
+        &mut self,
+        nxt: SeqNum,
+        edge: SeqNum,
+        seq: SeqNum,
+        text: &[u8],
+    ) -> (SeqNum, Arrival) {
+        // RFC 9293 §3.10.7.4: "If a segment's contents straddle the boundary
+        // between old and new, only the new parts are processed." And nothing
+        // comes behind a FIN.
+        let edge = self.fin.map_or(edge, |fin| fin.min(edge));
+        let start = seq.max(nxt);
+        let end = (seq + text.len() as u32).min(edge);
+        let new = SeqRange::new(start, end);
+        let skip = (start - seq) as usize;
+        let keep = skip.saturating_add(new.len() as usize);
+        let text = text.get(skip..keep).unwrap_or(&[]);
+        if text.is_empty() {
+            return (nxt, Arrival::Nothing);
+        }
+
+        if start == nxt {
+            self.ring.write_at(0, text);
+            let had_gap = self.has_gap();
+            let advanced = self.beyond.absorb(end);
+            self.ring.commit((advanced - nxt) as usize);
+            (
+                advanced,
+                if had_gap {
+                    Arrival::FilledGap
+                } else {
+                    Arrival::InOrder
+                },
+            )
+        } else {
+            // SHLD-31: text beyond a gap is kept, while there is a place in
+            // the list; else it is dropped and acknowledged like the rest.
+            if self.beyond.can_add(new) {
+                self.ring.write_at((start - nxt) as usize, text);
+                self.beyond.add(new);
+            }
+            (nxt, Arrival::OutOfOrder)
+        }
+    }
+
+    /// A FIN was seen at `seq`, inside the window.
+    pub(crate) fn on_fin(&mut self, seq: SeqNum) {
+        self.fin.get_or_insert(seq);
+    }
+
+    /// Whether the FIN is what comes next.
+    pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
+        self.fin == Some(nxt)
+    }
+
+    /// Moves ready bytes to `out`; says how many.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        self.ring.read(out)
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        self.ring.clear();
+        self.beyond.clear();
+    }
+
+    pub(crate) fn into_buffer(self) -> B {
+        self.ring.into_buffer()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! The receiving half: RFC 9293's RCV variables, in-place reassembly, and
+//! when to acknowledge.
+
+mod ack;
+mod inbox;
+mod ranges;
+mod store;
+mod window;
+
+pub(crate) use ack::AckPolicy;
+pub(crate) use inbox::{Arrival, Inbox};
+pub(crate) use window::RecvWindow;

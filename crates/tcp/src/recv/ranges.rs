@@ -1,0 +1,138 @@
+//! Which sequence numbers beyond RCV.NXT have arrived.
+
+use crate::{SeqNum, SeqRange};
+
+/// How many separate stretches beyond a gap are remembered. With a window of
+/// four segments there cannot be more than two; a larger window may have to
+/// see the data of one more hole twice.
+const RANGES: usize = 4;
+
+/// Disjoint ranges with gaps between them, in ascending order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranges {
+    list: [SeqRange; RANGES],
+    len: u8,
+}
+
+impl Ranges {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
+        self.list.iter().take(usize::from(self.len)).copied()
+    }
+
+    fn push(&mut self, range: SeqRange) {
+        if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
+            *slot = range;
+            self.len = self.len.saturating_add(1);
+        }
+    }
+
+    /// Whether `range` could be added: it touches a known one or there is a
+    /// free place.
+    pub(crate) fn can_add(&self, range: SeqRange) -> bool {
+        usize::from(self.len) < RANGES || self.iter().any(|known| touches(known, range))
+    }
+
+    /// Adds `range`, joining it with those that it touches.
+    pub(crate) fn add(&mut self, range: SeqRange) {
+        let mut new = range;
+        let mut placed = false;
+        let mut result = Ranges::default();
+        for known in self.iter() {
+            if touches(known, new) {
+                new = SeqRange::new(new.start.min(known.start), new.end.max(known.end));
+            } else if known.start < new.start {
+                result.push(known);
+            } else {
+                if !placed {
+                    result.push(new);
+                    placed = true;
+                }
+                result.push(known);
+            }
+        }
+        if !placed {
+            result.push(new);
+        }
+        *self = result;
+    }
+
+    /// Everything before `nxt` has arrived in order. Removes the ranges that
+    /// this reaches; returns where the next gap begins.
+    pub(crate) fn absorb(&mut self, nxt: SeqNum) -> SeqNum {
+        let mut end = nxt;
+        let mut rest = Ranges::default();
+        for range in self.iter() {
+            if range.start <= end {
+                end = end.max(range.end);
+            } else {
+                rest.push(range);
+            }
+        }
+        *self = rest;
+        end
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+fn touches(a: SeqRange, b: SeqRange) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::vec::Vec;
+
+    fn range(start: u32, end: u32) -> SeqRange {
+        SeqRange::new(SeqNum(start), SeqNum(end))
+    }
+
+    fn of(list: &[(u32, u32)]) -> Ranges {
+        let mut ranges = Ranges::default();
+        for &(start, end) in list {
+            ranges.add(range(start, end));
+        }
+        ranges
+    }
+
+    fn listed(ranges: &Ranges) -> Vec<(u32, u32)> {
+        ranges.iter().map(|r| (r.start.0, r.end.0)).collect()
+    }
+
+    #[test]
+    fn ranges_stay_sorted_and_join() {
+        assert_eq!(listed(&of(&[(30, 40), (10, 20)])), [(10, 20), (30, 40)]);
+        assert_eq!(listed(&of(&[(10, 20), (30, 40), (20, 30)])), [(10, 40)]);
+        assert_eq!(listed(&of(&[(10, 20), (30, 40), (15, 32)])), [(10, 40)]);
+        assert_eq!(
+            listed(&of(&[(10, 20), (50, 60), (30, 40)])),
+            [(10, 20), (30, 40), (50, 60)]
+        );
+        assert_eq!(listed(&of(&[(10, 20), (12, 15)])), [(10, 20)]);
+    }
+
+    #[test]
+    fn a_full_list_takes_only_what_touches() {
+        let full = of(&[(10, 20), (30, 40), (50, 60), (70, 80)]);
+        assert!(!full.can_add(range(90, 95)));
+        assert!(full.can_add(range(80, 95)) && full.can_add(range(25, 30)));
+    }
+
+    #[test]
+    fn absorbing_reaches_over_ranges_that_follow() {
+        let mut ranges = of(&[(10, 20), (30, 40)]);
+        assert_eq!(ranges.absorb(SeqNum(5)), SeqNum(5));
+        assert_eq!(ranges.absorb(SeqNum(10)), SeqNum(20));
+        assert_eq!(listed(&ranges), [(30, 40)]);
+        assert_eq!(ranges.absorb(SeqNum(35)), SeqNum(40));
+        assert!(ranges.is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! Received bytes in a ring in the caller's memory.
+
+use redpoll_base::Bytes;
+
+/// The receive store: bytes in order, ready to be read, and behind them free
+/// space into which bytes beyond a gap are written where they will belong.
+#[derive(Debug)]
+pub(crate) struct RecvRing<B> {
+    buf: B,
+    /// Where in `buf` the next byte to read lies.
+    head: usize,
+    /// Bytes ready to be read.
+    ready: usize,
+}
+
+impl<B: Bytes> RecvRing<B> {
+    pub(crate) fn new(buf: B) -> Self {
+        RecvRing {
+            buf,
+            head: 0,
+            ready: 0,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.buf.as_ref().len()
+    }
+
+    /// Bytes ready to be read.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready
+    }
+
+    /// Bytes that can still arrive.
+    pub(crate) fn room(&self) -> usize {
+        self.capacity().saturating_sub(self.ready)
+    }
+
+    /// Writes `bytes` so that the first one lies `offset` bytes behind the
+    /// last one that is ready. What does not fit is cut off.
+    pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
+        let count = bytes.len().min(self.room().saturating_sub(offset));
+        let at = self.position(self.ready.saturating_add(offset));
+        let (Some(bytes), Some((before, after))) = (
+            bytes.get(..count),
+            self.buf.as_mut().split_at_mut_checked(at),
+        ) else {
+            return;
+        };
+        let (first, second) = bytes.split_at(count.min(after.len()));
+        if let Some(to) = after.get_mut(..first.len()) {
+            to.copy_from_slice(first);
+        }
+        if let Some(to) = before.get_mut(..second.len()) {
+            to.copy_from_slice(second);
+        }
+    }
+
+    /// The next `count` bytes have arrived in order.
+    pub(crate) fn commit(&mut self, count: usize) {
+        self.ready = self.ready.saturating_add(count).min(self.capacity());
+    }
+
+    /// Moves ready bytes to `out`; says how many.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        let count = out.len().min(self.ready);
+        let buf = self.buf.as_ref();
+        let tail = buf.get(self.head..).unwrap_or(&[]);
+        let first = count.min(tail.len());
+        if let (Some(from), Some(to)) = (tail.get(..first), out.get_mut(..first)) {
+            to.copy_from_slice(from);
+        }
+        let second = count.saturating_sub(first);
+        if let (Some(from), Some(to)) = (buf.get(..second), out.get_mut(first..count)) {
+            to.copy_from_slice(from);
+        }
+        self.head = self.position(count);
+        self.ready = self.ready.saturating_sub(count);
+        count
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ready = 0;
+    }
+
+    pub(crate) fn into_buffer(self) -> B {
+        self.buf
+    }
+
+    /// Where in `buf` the byte `offset` behind the next one to read lies.
+    fn position(&self, offset: usize) -> usize {
+        let position = self.head.saturating_add(offset);
+        position.checked_sub(self.capacity()).unwrap_or(position)
+    }
+}

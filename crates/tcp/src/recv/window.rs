@@ -1,0 +1,162 @@
+//! The receive sequence variables (RFC 9293 §3.3.1), which segments they
+//! accept, and the window that is announced.
+
+use crate::SeqNum;
+
+/// RCV.* of RFC 9293 §3.3.1.
+#[derive(Clone, Debug)]
+pub(crate) struct RecvWindow {
+    /// RCV.NXT: the next sequence number expected.
+    pub(crate) nxt: SeqNum,
+    /// RCV.NXT + RCV.WND as last announced. It never moves left (RFC 9293
+    /// §3.8.6, SHLD-14).
+    edge: SeqNum,
+}
+
+impl RecvWindow {
+    /// Before the peer's SYN nothing is known.
+    pub(crate) const fn unknown() -> Self {
+        RecvWindow {
+            nxt: SeqNum(0),
+            edge: SeqNum(0),
+        }
+    }
+
+    /// The peer's SYN had number `irs`; there is room for `room` bytes.
+    pub(crate) fn synchronize(&mut self, irs: SeqNum, room: u32) {
+        self.nxt = irs + 1;
+        self.edge = self.nxt + room.min(u32::from(u16::MAX));
+    }
+
+    /// RCV.WND.
+    pub(crate) fn wnd(&self) -> u32 {
+        self.edge - self.nxt
+    }
+
+    /// One past the last sequence number that is accepted.
+    pub(crate) fn edge(&self) -> SeqNum {
+        self.edge
+    }
+
+    /// The acceptability test of RFC 9293 §3.10.7.4, table 6, with what its
+    /// text and appendix A.2 add for the sake of the acknowledgments that the
+    /// segments carry:
+    ///
+    /// - a segment exactly at the right edge and without length is accepted:
+    ///   its sender has merely used up the window;
+    /// - a segment exactly at RCV.NXT is accepted though the window is closed:
+    ///   it is a window probe, its text is cut off.
+    pub(crate) fn accepts(&self, seq: SeqNum, len: u32) -> bool {
+        let last = seq + len.saturating_sub(1);
+        if len == 0 {
+            self.nxt <= seq && seq <= self.edge
+        } else {
+            seq == self.nxt || self.contains(seq) || self.contains(last)
+        }
+    }
+
+    /// Whether `seq` is inside the window.
+    pub(crate) fn contains(&self, seq: SeqNum) -> bool {
+        self.nxt <= seq && seq < self.edge
+    }
+
+    /// The next sequence number expected is now `nxt`.
+    pub(crate) fn advance(&mut self, nxt: SeqNum) {
+        self.nxt = nxt;
+        // A FIN is taken even exactly at the edge; see `Connection::process_fin`.
+        self.edge = self.edge.max(nxt);
+    }
+
+    /// How far the right edge could move if `room` bytes are free.
+    fn growth(&self, room: u32) -> u32 {
+        (self.nxt + room.min(u32::from(u16::MAX))) - self.edge
+    }
+
+    /// The window to put into a segment that leaves now.
+    ///
+    /// RFC 9293 §3.8.6.2.2: the edge stays until it can move by
+    /// `min(RCV.BUFF / 2, Eff.snd.MSS)`.
+    pub(crate) fn announce(&mut self, room: u32, capacity: u32, mss: u32) -> u16 {
+        let growth = self.growth(room);
+        if growth > 0 && growth >= mss.min(capacity / 2) {
+            self.edge += growth;
+        }
+        u16::try_from(self.wnd()).unwrap_or(u16::MAX)
+    }
+
+    /// Whether the application has freed so much that the peer should hear of
+    /// it without waiting for the next acknowledgment: two segments' worth,
+    /// half the buffer, or anything to speak of if the window was closed.
+    pub(crate) fn wants_update(&self, room: u32, capacity: u32, mss: u32) -> bool {
+        let growth = self.growth(room);
+        let least = mss.min(capacity / 2).max(1);
+        if self.wnd() < least {
+            growth >= least
+        } else {
+            growth >= mss.saturating_mul(2).min(capacity / 2).max(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(nxt: u32, wnd: u32) -> RecvWindow {
+        RecvWindow {
+            nxt: SeqNum(nxt),
+            edge: SeqNum(nxt) + wnd,
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4, table 6, and the two additions.
+    #[test]
+    fn acceptability() {
+        let open = window(u32::MAX - 1, 10);
+        let at = |offset: u32| SeqNum(u32::MAX - 1) + offset;
+        assert!(open.accepts(at(0), 0) && open.accepts(at(9), 0));
+        assert!(open.accepts(at(10), 0), "at the edge, empty");
+        assert!(!open.accepts(at(11), 0) && !open.accepts(at(0) - 1, 0));
+        assert!(
+            open.accepts(at(0) - 3, 4),
+            "the last octet is in the window"
+        );
+        assert!(!open.accepts(at(0) - 3, 3), "just before the window");
+        assert!(open.accepts(at(9), 100));
+        assert!(!open.accepts(at(10), 1));
+        let closed = window(5, 0);
+        assert!(closed.accepts(SeqNum(5), 0));
+        assert!(closed.accepts(SeqNum(5), 1), "a window probe");
+        assert!(!closed.accepts(SeqNum(6), 0) && !closed.accepts(SeqNum(4), 0));
+        assert!(!closed.accepts(SeqNum(4), 1) && !closed.accepts(SeqNum(6), 1));
+    }
+
+    #[test]
+    fn the_edge_moves_in_steps_and_never_back() {
+        // Buffer of 1848 bytes, segments of 462.
+        let mut rcv = window(0, 1848);
+        rcv.advance(SeqNum(462));
+        assert_eq!(
+            rcv.announce(1848 - 462, 1848, 462),
+            1386,
+            "nothing read yet"
+        );
+        assert_eq!(
+            rcv.announce(1848 - 462 + 461, 1848, 462),
+            1386,
+            "one byte too little"
+        );
+        assert_eq!(rcv.announce(1848, 1848, 462), 1848);
+        assert_eq!(rcv.announce(0, 1848, 462), 1848, "no shrinking");
+    }
+
+    #[test]
+    fn updates_come_for_two_segments_or_a_reopened_window() {
+        let rcv = window(0, 924);
+        assert!(!rcv.wants_update(924 + 923, 1848, 462));
+        assert!(rcv.wants_update(924 + 924, 1848, 462));
+        let closed = window(0, 0);
+        assert!(!closed.wants_update(461, 1848, 462));
+        assert!(closed.wants_update(462, 1848, 462));
+    }
+}

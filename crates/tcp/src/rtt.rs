@@ -1,0 +1,159 @@
+//! Round-trip time estimation (RFC 6298 §2 to §4, RFC 7323 §4).
+
+use redpoll_base::{Duration, Instant};
+
+use crate::SeqNum;
+
+/// RFC 6298 §4: the clock granularity G. Timestamps tick in milliseconds.
+const G: u32 = 1_000;
+
+/// SRTT and RTTVAR, in microseconds, and the segment being timed.
+///
+/// One measurement is taken per round trip, timestamps or not, as RFC 6298's
+/// weights assume (RFC 7323 §4.2).
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    srtt: u32,
+    rttvar: u32,
+    /// The end of a segment sent once, and when (its microseconds, wrapping).
+    timed: Option<(SeqNum, u32)>,
+}
+
+impl RttEstimator {
+    pub(crate) const fn new() -> Self {
+        RttEstimator {
+            srtt: 0,
+            rttvar: 0,
+            timed: None,
+        }
+    }
+
+    /// SRTT + max(G, K·RTTVAR), or `None` before the first measurement.
+    pub(crate) fn rto(&self) -> Option<Duration> {
+        if self.srtt == 0 {
+            return None;
+        }
+        // RFC 6298 §2.3, with K = 4.
+        let us = self
+            .srtt
+            .saturating_add(self.rttvar.saturating_mul(4).max(G));
+        Some(Duration::from_micros(u64::from(us)))
+    }
+
+    /// A segment that ends at `end` left for the first time.
+    pub(crate) fn on_sent(&mut self, end: SeqNum, now: Instant) {
+        if self.timed.is_none() {
+            self.timed = Some((end, now.as_micros() as u32));
+        }
+    }
+
+    /// Something up to `end` or beyond is sent again.
+    ///
+    /// RFC 6298 §3, Karn's algorithm: a segment that was sent twice, or whose
+    /// acknowledgment waits for one that was, is not measured.
+    pub(crate) fn on_retransmission(&mut self) {
+        self.timed = None;
+    }
+
+    /// `ack` advanced SND.UNA. `echoed` is the time since the echoed timestamp
+    /// where timestamps are in use: it is exact even for retransmissions.
+    /// Returns the measurement if one is due.
+    pub(crate) fn on_ack(
+        &mut self,
+        ack: SeqNum,
+        now: Instant,
+        echoed: Option<Duration>,
+    ) -> Option<Duration> {
+        let elapsed = match self.timed {
+            Some((end, _)) if ack < end => return None,
+            Some((_, sent)) => Some((now.as_micros() as u32).wrapping_sub(sent)),
+            None => None,
+        };
+        let us = match (echoed, elapsed) {
+            (Some(echoed), _) => u32::try_from(echoed.as_micros()).ok()?,
+            (None, Some(elapsed)) => elapsed,
+            (None, None) => return None,
+        };
+        self.timed = None;
+        self.sample(us.max(1));
+        Some(Duration::from_micros(u64::from(us)))
+    }
+
+    fn sample(&mut self, r: u32) {
+        if self.srtt == 0 {
+            // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2.
+            self.srtt = r;
+            self.rttvar = r / 2;
+            return;
+        }
+        // RFC 6298 §2.3, in this order, with alpha = 1/8 and beta = 1/4.
+        let deviation = self.srtt.abs_diff(r);
+        self.rttvar = weighted(self.rttvar, deviation, 4);
+        self.srtt = weighted(self.srtt, r, 8);
+    }
+}
+
+/// `(1 - 1/n)·old + (1/n)·new`, rounded to nearest and never zero.
+fn weighted(old: u32, new: u32, n: u32) -> u32 {
+    let (old, new, n) = (u64::from(old), u64::from(new), u64::from(n));
+    let sum = old.saturating_mul(n.saturating_sub(1)).saturating_add(new);
+    let mean = sum.saturating_add(n / 2).checked_div(n).unwrap_or(sum);
+    (mean as u32).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn first_and_later_measurements_follow_the_formulas() {
+        let mut rtt = RttEstimator::new();
+        assert_eq!(rtt.rto(), None);
+        rtt.on_sent(SeqNum(10), at(0));
+        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None), Some(ms(100)));
+        assert_eq!(rtt.rto(), Some(ms(100 + 4 * 50)));
+        rtt.on_sent(SeqNum(20), at(200));
+        assert_eq!(rtt.on_ack(SeqNum(20), at(380), None), Some(ms(180)));
+        // RTTVAR = 0.75·50 + 0.25·80 = 57.5; SRTT = 0.875·100 + 0.125·180 = 110.
+        assert_eq!(rtt.rto(), Some(ms(110 + 4 * 57 + 2)));
+    }
+
+    #[test]
+    fn only_the_timed_segment_is_measured() {
+        let mut rtt = RttEstimator::new();
+        rtt.on_sent(SeqNum(10), at(0));
+        rtt.on_sent(SeqNum(20), at(5));
+        assert_eq!(rtt.on_ack(SeqNum(5), at(6), None), None);
+        assert_eq!(rtt.on_ack(SeqNum(20), at(30), None), Some(ms(30)));
+        assert_eq!(rtt.on_ack(SeqNum(25), at(40), None), None);
+    }
+
+    #[test]
+    fn karn_no_measurement_after_a_retransmission_without_timestamps() {
+        let mut rtt = RttEstimator::new();
+        rtt.on_sent(SeqNum(10), at(0));
+        rtt.on_retransmission();
+        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None), None);
+        assert_eq!(rtt.on_ack(SeqNum(10), at(100), Some(ms(40))), Some(ms(40)));
+    }
+
+    #[test]
+    fn the_clock_may_wrap_and_the_variance_term_is_at_least_g() {
+        let mut rtt = RttEstimator::new();
+        for n in 0..200u64 {
+            let sent = Instant::from_micros(u64::from(u32::MAX) - 1000 + n * 50_000);
+            rtt.on_sent(SeqNum(n as u32 + 1), sent);
+            rtt.on_ack(SeqNum(n as u32 + 1), sent + ms(20), None);
+        }
+        let rto = rtt.rto().unwrap();
+        assert!(rto >= ms(21) && rto < ms(22), "{rto:?}");
+    }
+}

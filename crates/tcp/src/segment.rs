@@ -1,0 +1,165 @@
+//! Received segments: a view of the bytes, valid by construction.
+
+use redpoll_base::checksum::Checksum;
+use redpoll_base::{Addr, Ecn};
+
+use crate::header::{self, Fields, Flags};
+use crate::{Endpoint, Header, Options, ParseError, SeqNum};
+
+/// What the IP layer knows about a received packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IpMeta {
+    /// Source address.
+    pub src: Addr,
+    /// Destination address.
+    pub dst: Addr,
+    /// The ECN field as it arrived.
+    pub ecn: Ecn,
+    /// The hop limit as it arrived.
+    pub hop_limit: u8,
+}
+
+/// A received segment with a correct length and checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment<'a> {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// SEG.SEQ.
+    pub seq: SeqNum,
+    /// SEG.ACK; meaningless without the ACK flag.
+    pub ack: SeqNum,
+    /// Control bits.
+    pub flags: Flags,
+    /// SEG.WND in bytes.
+    pub window: u16,
+    /// Options.
+    pub options: Options,
+    /// The data.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Reads the segment in `bytes`, an IP packet's whole payload.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if the header is cut short, its data offset is
+    /// impossible, or the checksum is wrong (RFC 9293 §3.1, MUST-3).
+    pub fn parse(meta: &IpMeta, bytes: &'a [u8]) -> Result<Segment<'a>, ParseError> {
+        let (fixed, _) = bytes
+            .split_first_chunk::<{ header::BASE_LEN }>()
+            .ok_or(ParseError::Truncated)?;
+        let [
+            sp0,
+            sp1,
+            dp0,
+            dp1,
+            s0,
+            s1,
+            s2,
+            s3,
+            a0,
+            a1,
+            a2,
+            a3,
+            offset,
+            flags,
+            w0,
+            w1,
+            ..,
+        ] = *fixed;
+
+        let header_len = usize::from(offset >> 4).saturating_mul(4);
+        let (header, payload) = bytes
+            .split_at_checked(header_len)
+            .ok_or(ParseError::DataOffset)?;
+        let options = header
+            .get(header::BASE_LEN..)
+            .ok_or(ParseError::DataOffset)?;
+
+        let mut sum =
+            Checksum::pseudo_header(&meta.src, &meta.dst, header::PROTOCOL, bytes.len() as u32);
+        sum.add(bytes);
+        if !sum.is_valid() {
+            return Err(ParseError::Checksum);
+        }
+
+        Ok(Segment {
+            src_port: u16::from_be_bytes([sp0, sp1]),
+            dst_port: u16::from_be_bytes([dp0, dp1]),
+            seq: SeqNum(u32::from_be_bytes([s0, s1, s2, s3])),
+            ack: SeqNum(u32::from_be_bytes([a0, a1, a2, a3])),
+            flags: Flags(flags),
+            window: u16::from_be_bytes([w0, w1]),
+            options: Options::parse(options),
+            payload,
+        })
+    }
+
+    /// SEG.LEN: the sequence numbers that the segment occupies, those of SYN
+    /// and FIN included (RFC 9293 §3.4).
+    pub fn len(&self) -> u32 {
+        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
+        (self.payload.len() as u32).saturating_add(controls)
+    }
+
+    /// Whether the segment occupies no sequence number.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One past the last sequence number of the segment.
+    pub fn end(&self) -> SeqNum {
+        self.seq + self.len()
+    }
+}
+
+/// The reset that answers a segment for which there is no connection, or
+/// `None` if nothing is to be answered (RFC 9293 §3.10.7.1).
+///
+/// It goes from `meta.dst` to `meta.src`.
+pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
+    // Nothing that came from, or went to, a group is answered (RFC 9293
+    // §3.9.2.3, MUST-57).
+    if meta.src.is_multicast() || meta.dst.is_multicast() || meta.src.is_unspecified() {
+        return None;
+    }
+    let fields = reset_fields(seg)?;
+    let local = Endpoint::new(meta.dst, seg.dst_port);
+    let remote = Endpoint::new(meta.src, seg.src_port);
+    Some(Header::encode(&fields, &local, &remote, [&[], &[]]))
+}
+
+/// What that reset says.
+pub(crate) fn reset_fields(seg: &Segment<'_>) -> Option<Fields> {
+    // RFC 9293 §3.10.7.1: "An incoming segment containing a RST is discarded."
+    if seg.flags.rst() {
+        return None;
+    }
+    let mut fields = if seg.flags.ack() {
+        // <SEQ=SEG.ACK><CTL=RST>
+        Fields {
+            seq: seg.ack,
+            flags: Flags::RST,
+            ..Fields::default()
+        }
+    } else {
+        // <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
+        Fields {
+            ack: seg.end(),
+            flags: Flags::RST.with(Flags::ACK),
+            ..Fields::default()
+        }
+    };
+    // RFC 7323 §5.2: TSecr is the offending segment's TSval, TSval is zero.
+    fields.options.timestamps = seg.options.timestamps.map(|theirs| crate::TimestampOption {
+        value: 0,
+        echo: theirs.value,
+    });
+    Some(fields)
+}
+
+#[cfg(test)]
+mod tests;

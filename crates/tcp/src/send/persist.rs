@@ -1,0 +1,82 @@
+//! Probing a closed window (RFC 9293 §3.8.6.1).
+//!
+//! The same timer overrides silly-window avoidance when a window stays open
+//! too little (§3.8.6.2.1, rule 4).
+
+use redpoll_base::Duration;
+
+/// Paces window probes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Persist {
+    /// Probes since the window was last open.
+    sent: u8,
+    /// Probes since the peer was last heard.
+    unanswered: u8,
+    /// A probe is to be sent.
+    pub(crate) due: bool,
+}
+
+impl Persist {
+    /// How long to wait for the next probe.
+    ///
+    /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
+    /// exponentially longer.
+    pub(crate) fn interval(&self, rto: Duration, max: Duration) -> Duration {
+        let factor = 1u64.checked_shl(u32::from(self.sent)).unwrap_or(u64::MAX);
+        rto.times(factor).min(max.max(rto))
+    }
+
+    /// The timer ran out. Returns whether to go on: not if the peer has been
+    /// silent for `max_unanswered` probes.
+    ///
+    /// MUST-37: as long as it answers, the peer may keep its window closed.
+    pub(crate) fn on_timeout(&mut self, max_unanswered: u8) -> bool {
+        self.due = true;
+        self.unanswered < max_unanswered
+    }
+
+    pub(crate) fn on_probe_sent(&mut self) {
+        self.due = false;
+        self.sent = self.sent.saturating_add(1).min(32);
+        self.unanswered = self.unanswered.saturating_add(1);
+    }
+
+    /// An acceptable segment arrived.
+    pub(crate) fn on_heard(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// There is no need to probe (any more).
+    pub(crate) fn stop(&mut self) {
+        *self = Persist::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_double_up_to_the_limit() {
+        let (rto, max) = (Duration::from_secs(1), Duration::from_secs(10));
+        let mut persist = Persist::default();
+        let mut seconds = [0; 6];
+        for slot in &mut seconds {
+            *slot = persist.interval(rto, max).as_millis() / 1000;
+            persist.on_probe_sent();
+        }
+        assert_eq!(seconds, [1, 2, 4, 8, 10, 10]);
+    }
+
+    #[test]
+    fn only_silence_ends_it() {
+        let mut persist = Persist::default();
+        for _ in 0..3 {
+            assert!(persist.on_timeout(3));
+            persist.on_probe_sent();
+        }
+        assert!(!persist.on_timeout(3));
+        persist.on_heard();
+        assert!(persist.on_timeout(3));
+    }
+}

@@ -1,0 +1,155 @@
+//! The send sequence variables (RFC 9293 §3.3.1) and what follows from them.
+
+use crate::{Segment, SeqNum};
+
+/// SND.* of RFC 9293 §3.3.1.
+#[derive(Clone, Debug)]
+pub(crate) struct SendWindow {
+    /// SND.UNA: the oldest unacknowledged sequence number.
+    pub(crate) una: SeqNum,
+    /// SND.NXT: the next sequence number to send.
+    pub(crate) nxt: SeqNum,
+    /// One past the highest sequence number that may have reached the peer:
+    /// SND.NXT, or one more after a window probe, which does not move SND.NXT
+    /// because the octet is likely to be refused.
+    pub(crate) max: SeqNum,
+    /// SND.WL1: sequence number of the segment that last updated the window.
+    wl1: SeqNum,
+    /// SND.WL2: its acknowledgment number.
+    wl2: SeqNum,
+    /// SND.WND: how far beyond SND.UNA the peer lets us send.
+    pub(crate) wnd: u32,
+    /// MAX.SND.WND: the largest window the peer ever offered (RFC 5961 §5.2).
+    pub(crate) max_wnd: u32,
+}
+
+impl SendWindow {
+    /// Nothing sent yet; the SYN will have number `iss`.
+    pub(crate) fn new(iss: SeqNum) -> Self {
+        SendWindow {
+            una: iss,
+            nxt: iss,
+            max: iss,
+            wl1: iss,
+            wl2: iss,
+            wnd: 0,
+            max_wnd: 0,
+        }
+    }
+
+    /// FlightSize (RFC 5681 §2): sent and not acknowledged.
+    pub(crate) fn flight(&self) -> u32 {
+        self.nxt - self.una
+    }
+
+    /// How much the peer's window takes from `seq` on.
+    ///
+    /// A window that shrank leaves nothing (RFC 9293 §3.8.6, MUST-34).
+    pub(crate) fn room_from(&self, seq: SeqNum) -> u32 {
+        (self.una + self.wnd) - seq
+    }
+
+    /// Everything before `end` was handed to the link.
+    pub(crate) fn on_sent(&mut self, end: SeqNum) {
+        self.nxt = self.nxt.max(end);
+        self.max = self.max.max(end);
+    }
+
+    /// An octet at SND.NXT was sent into a closed window.
+    pub(crate) fn on_probe_sent(&mut self, end: SeqNum) {
+        self.max = self.max.max(end);
+    }
+
+    /// RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
+    pub(crate) fn is_plausible_ack(&self, ack: SeqNum) -> bool {
+        self.una - self.max_wnd <= ack && ack <= self.max
+    }
+
+    /// `SND.UNA < SEG.ACK =< SND.NXT`.
+    pub(crate) fn is_new_ack(&self, ack: SeqNum) -> bool {
+        self.una < ack && ack <= self.max
+    }
+
+    /// A new acknowledgment: everything before `ack` has arrived.
+    pub(crate) fn on_ack(&mut self, ack: SeqNum) {
+        // The window's right edge stays; the segment's own window comes next.
+        self.wnd = self.room_from(ack);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+    }
+
+    /// Takes the window of an acceptable segment if it is the newest.
+    ///
+    /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 =
+    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`.
+    pub(crate) fn update(&mut self, seg: &Segment<'_>) {
+        if self.wl1 < seg.seq || (self.wl1 == seg.seq && self.wl2 <= seg.ack) {
+            self.set(seg.seq, seg.ack, u32::from(seg.window));
+        }
+    }
+
+    /// The window at the start of the connection.
+    pub(crate) fn set(&mut self, wl1: SeqNum, wl2: SeqNum, wnd: u32) {
+        self.wl1 = wl1;
+        self.wl2 = wl2;
+        self.wnd = wnd;
+        self.max_wnd = self.max_wnd.max(wnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Options};
+
+    fn seg(seq: u32, ack: u32, window: u16) -> Segment<'static> {
+        Segment {
+            src_port: 1,
+            dst_port: 2,
+            seq: SeqNum(seq),
+            ack: SeqNum(ack),
+            flags: Flags::ACK,
+            window,
+            options: Options::default(),
+            payload: &[],
+        }
+    }
+
+    #[test]
+    fn old_segments_do_not_move_the_window() {
+        let mut snd = SendWindow::new(SeqNum(1000));
+        snd.set(SeqNum(50), SeqNum(1001), 500);
+        snd.update(&seg(49, 1001, 7));
+        assert_eq!(snd.wnd, 500);
+        snd.update(&seg(50, 1000, 7));
+        assert_eq!(snd.wnd, 500);
+        snd.update(&seg(50, 1001, 7));
+        assert_eq!(snd.wnd, 7);
+        assert_eq!(snd.max_wnd, 500);
+    }
+
+    #[test]
+    fn a_shrunk_window_leaves_no_room_and_no_underflow() {
+        let mut snd = SendWindow::new(SeqNum(0));
+        snd.set(SeqNum(0), SeqNum(0), 100);
+        snd.on_sent(SeqNum(100));
+        snd.update(&seg(0, 0, 30));
+        assert_eq!(snd.room_from(snd.nxt), 0);
+        assert_eq!(snd.room_from(snd.una), 30);
+        snd.on_ack(SeqNum(60));
+        assert_eq!(snd.wnd, 0);
+    }
+
+    #[test]
+    fn a_probe_may_be_acknowledged_though_it_is_not_counted_as_sent() {
+        let mut snd = SendWindow::new(SeqNum(u32::MAX));
+        snd.on_sent(SeqNum(0));
+        snd.on_ack(SeqNum(0));
+        snd.on_probe_sent(SeqNum(1));
+        assert_eq!(snd.flight(), 0);
+        assert!(snd.is_new_ack(SeqNum(1)));
+        assert!(!snd.is_new_ack(SeqNum(2)));
+        snd.on_ack(SeqNum(1));
+        assert_eq!(snd.nxt, SeqNum(1));
+    }
+}

@@ -1,0 +1,77 @@
+//! Counters of one connection. They wrap.
+
+use redpoll_base::Duration;
+
+/// What a connection has done so far.
+///
+/// Segments are counted as sent when the link takes them from the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Segments of any kind handed to the link.
+    pub segments_sent: u32,
+    /// Segments that arrived for this connection.
+    pub segments_received: u32,
+    /// Segments with payload handed to the link, retransmissions included.
+    pub data_segments_sent: u32,
+    /// Segments with payload that arrived: in order or not, duplicates too.
+    pub data_segments_received: u32,
+    /// Payload bytes handed to the link, retransmissions included.
+    pub bytes_sent: u32,
+    /// Payload bytes that the peer acknowledged.
+    pub bytes_acked: u32,
+    /// Payload bytes received in order, each counted once.
+    pub bytes_received: u32,
+    /// Retransmitted segments by cause.
+    pub retransmissions: Retransmissions,
+    /// Times the retransmission timer ran out.
+    pub rtos: u32,
+    /// Segments that the link gave up.
+    pub link_losses: u32,
+    /// Duplicate acknowledgments (RFC 5681 §2) that arrived.
+    pub dup_acks_received: u32,
+    /// Segments sent with neither payload, SYN, FIN nor RST.
+    pub acks_sent: u32,
+    /// Challenge ACKs (RFC 5961), those suppressed by the rate limit not counted.
+    pub challenge_acks: u32,
+    /// Window probes sent.
+    pub window_probes: u32,
+    /// Segments that failed a check and were dropped.
+    pub bad_segments: u32,
+    /// Segments with payload that arrived beyond a gap.
+    pub out_of_order_segments: u32,
+    /// Round-trip times measured.
+    pub rtt_samples: u32,
+    /// The last round-trip time measured; zero if none was.
+    pub last_rtt: Duration,
+}
+
+/// Retransmitted segments by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Retransmissions {
+    /// After the retransmission timer ran out (RFC 6298), SYN included.
+    pub rto: u32,
+    /// By fast retransmit and partial acknowledgments (RFC 5681, RFC 6582).
+    pub fast: u32,
+    /// After the link had reported the segment lost.
+    pub link_lost: u32,
+    /// After the path MTU had shrunk.
+    pub path_mtu: u32,
+    /// Old data sent again to probe a window that shrank to zero.
+    pub probe: u32,
+}
+
+impl Retransmissions {
+    /// All of them.
+    pub fn total(&self) -> u32 {
+        self.rto
+            .wrapping_add(self.fast)
+            .wrapping_add(self.link_lost)
+            .wrapping_add(self.path_mtu)
+            .wrapping_add(self.probe)
+    }
+}
+
+/// Adds one to a counter.
+pub(crate) fn count(counter: &mut u32) {
+    *counter = counter.wrapping_add(1);
+}

@@ -1,0 +1,175 @@
+//! Timestamps and protection against wrapped sequence numbers (RFC 7323).
+
+use redpoll_base::{Duration, Instant};
+
+use crate::{SeqNum, TimestampOption};
+
+/// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
+const OUTDATED_AFTER: u32 = 24 * 24 * 60 * 60;
+
+/// The timestamp state of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Timestamps {
+    /// Snd.TS.OK: both SYNs carried the option.
+    enabled: bool,
+    /// TS.Recent: what to echo.
+    recent: u32,
+    /// When TS.Recent was set, in seconds.
+    recent_at: u32,
+    /// Last.ACK.sent.
+    last_ack_sent: SeqNum,
+}
+
+impl Timestamps {
+    pub(crate) const fn new() -> Self {
+        Timestamps {
+            enabled: false,
+            recent: 0,
+            recent_at: 0,
+            last_ack_sent: SeqNum(0),
+        }
+    }
+
+    /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping.
+    fn clock(now: Instant) -> u32 {
+        now.as_millis() as u32
+    }
+
+    fn seconds(now: Instant) -> u32 {
+        (now.as_millis() / 1000) as u32
+    }
+
+    /// Both ends sent the option on their SYN; the peer's said `value`.
+    pub(crate) fn enable(&mut self, value: u32, now: Instant) {
+        self.enabled = true;
+        self.recent = value;
+        self.recent_at = Self::seconds(now);
+    }
+
+    pub(crate) const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The option for a segment that is not a first SYN.
+    pub(crate) fn option(&self, now: Instant) -> Option<TimestampOption> {
+        // RFC 7323 §3.2: in every segment once negotiated.
+        self.enabled.then(|| TimestampOption {
+            value: Self::clock(now),
+            echo: self.recent,
+        })
+    }
+
+    /// The option for a SYN without ACK, whose TSecr is zero (RFC 7323 §3.2).
+    pub(crate) fn offer(now: Instant) -> TimestampOption {
+        TimestampOption {
+            value: Self::clock(now),
+            echo: 0,
+        }
+    }
+
+    /// RFC 7323 §5.3, R1: whether a segment is an old duplicate.
+    pub(crate) fn is_old(&self, theirs: TimestampOption, now: Instant) -> bool {
+        // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
+        let outdated = Self::seconds(now).wrapping_sub(self.recent_at) > OUTDATED_AFTER;
+        SeqNum(theirs.value) < SeqNum(self.recent) && !outdated
+    }
+
+    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo.
+    pub(crate) fn on_acceptable(&mut self, theirs: TimestampOption, seq: SeqNum, now: Instant) {
+        if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
+            self.recent = theirs.value;
+            self.recent_at = Self::seconds(now);
+        }
+    }
+
+    /// A segment with this acknowledgment leaves.
+    pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
+        self.last_ack_sent = ack;
+    }
+
+    /// The time since the segment left whose timestamp is echoed, if the echo
+    /// makes sense (RFC 7323 §4.1; a zero echo comes from stacks that have
+    /// nothing to echo).
+    pub(crate) fn elapsed(&self, theirs: TimestampOption, now: Instant) -> Option<Duration> {
+        if !self.enabled || theirs.echo == 0 {
+            return None;
+        }
+        let ms = Self::clock(now).wrapping_sub(theirs.echo);
+        // An echo from the future or from weeks ago is not ours.
+        (ms < 1 << 22).then(|| Duration::from_millis(u64::from(ms)))
+    }
+
+    /// Whether a SYN with this timestamp may open a new connection in place
+    /// of one in TIME-WAIT (RFC 9293 §3.6.1, SHLD-4).
+    pub(crate) fn is_newer(&self, theirs: TimestampOption) -> bool {
+        self.enabled && SeqNum(theirs.value) > SeqNum(self.recent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ts(value: u32) -> TimestampOption {
+        TimestampOption { value, echo: 0 }
+    }
+
+    /// The example of RFC 7323 §4.3: segments in order, acknowledgments delayed.
+    #[test]
+    fn the_oldest_unacknowledged_segment_is_echoed() {
+        let t = Instant::ZERO;
+        let mut state = Timestamps::new();
+        state.enable(0, t);
+        state.on_ack_sent(SeqNum(100));
+        state.on_acceptable(ts(1), SeqNum(100), t);
+        state.on_acceptable(ts(2), SeqNum(200), t);
+        state.on_acceptable(ts(3), SeqNum(300), t);
+        assert_eq!(state.option(t).unwrap().echo, 1);
+    }
+
+    /// The example of RFC 7323 §4.3: a hole, then the segment that fills it.
+    #[test]
+    fn the_segment_that_fills_the_hole_is_echoed() {
+        let t = Instant::ZERO;
+        let mut state = Timestamps::new();
+        state.enable(0, t);
+        for (value, seq, ack, echo) in [
+            (1, 100, 200, 1),
+            (3, 300, 200, 1),
+            (2, 200, 400, 2),
+            (5, 500, 400, 2),
+            (4, 400, 600, 4),
+        ] {
+            if value == 1 {
+                state.on_ack_sent(SeqNum(100));
+            }
+            state.on_acceptable(ts(value), SeqNum(seq), t);
+            assert_eq!(state.option(t).unwrap().echo, echo);
+            state.on_ack_sent(SeqNum(ack));
+        }
+    }
+
+    #[test]
+    fn old_is_relative_and_goes_out_of_date() {
+        let mut state = Timestamps::new();
+        state.enable(5, Instant::ZERO);
+        let soon = Instant::from_millis(1);
+        assert!(state.is_old(ts(4), soon));
+        assert!(state.is_old(ts(u32::MAX), soon));
+        assert!(!state.is_old(ts(5), soon));
+        assert!(!state.is_old(ts(6), soon));
+        let weeks = Instant::ZERO + Duration::from_secs(25 * 24 * 3600);
+        assert!(!state.is_old(ts(4), weeks));
+    }
+
+    #[test]
+    fn echoes_from_the_future_and_zero_are_not_measured() {
+        let mut state = Timestamps::new();
+        state.enable(0, Instant::ZERO);
+        let now = Instant::from_millis(1000);
+        let echo = |echo| state.elapsed(TimestampOption { value: 0, echo }, now);
+        assert_eq!(echo(900), Some(Duration::from_millis(100)));
+        assert_eq!(echo(1001), None);
+        assert_eq!(echo(0), None);
+    }
+}
