@@ -14,14 +14,14 @@ use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::{Role, Scenario, TcpParams, global_address};
 use crate::topology::NodeRoutes;
+use crate::traffic::Sockets;
 
 /// A node of the simulation.
 pub type SimNode = Node<HeapMemory>;
 
-/// TCP ports that a node can listen on.
-const LISTENERS: usize = 4;
-/// UDP sockets of a node, and what each can hold in bytes.
-const UDP_SOCKETS: usize = 2;
+/// Sockets of each kind beside those of the scenario's apps.
+const SPARE_SOCKETS: usize = 1;
+/// What a UDP socket can hold, in bytes.
 const UDP_BYTES: usize = 1_024;
 /// Routes beside those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;
@@ -32,8 +32,14 @@ pub(crate) struct Built {
     pub(crate) memory_bytes: usize,
 }
 
-/// Node `index` of a scenario, with its routes.
-pub(crate) fn build(scenario: &Scenario, index: usize, routes: &NodeRoutes, seed: Seed) -> Built {
+/// Node `index` of a scenario, with its routes and room for `sockets`.
+pub(crate) fn build(
+    scenario: &Scenario,
+    index: usize,
+    routes: &NodeRoutes,
+    sockets: Sockets,
+    seed: Seed,
+) -> Built {
     let spec = &scenario.nodes[index];
     let prefix = scenario.border.prefix;
     let mut rng = seed.node_stream("node", index);
@@ -69,7 +75,7 @@ pub(crate) fn build(scenario: &Scenario, index: usize, routes: &NodeRoutes, seed
         nd: NdConfig::default(),
         isn_secret: secret,
     };
-    let (memory, boxed) = memory(scenario, index, routes);
+    let (memory, boxed) = memory(scenario, index, routes, sockets);
     let mut node = Node::new(config, memory, rng);
     for route in routes_of(scenario, index, routes) {
         // The table was made as long as the list.
@@ -108,19 +114,22 @@ fn memory(
     scenario: &Scenario,
     index: usize,
     routes: &NodeRoutes,
+    sockets: Sockets,
 ) -> (NodeMemory<HeapMemory>, usize) {
     let tcp = &scenario.tcp;
     let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
     let connections = usize::from(scenario.nodes[index].connections);
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
+    let listeners = sockets.listeners + SPARE_SOCKETS;
+    let udp = sockets.udp + SPARE_SOCKETS;
     let route_count = routes.hosts.len() + SPARE_ROUTES;
     let memory = NodeMemory {
         connections: (0..connections)
             .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
             .collect(),
-        listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
-        udp: (0..UDP_SOCKETS)
+        listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
+        udp: (0..udp)
             .map(|_| UdpSlot::new(buffer(UDP_BYTES)))
             .collect(),
         routes: vec![None; route_count].into(),
@@ -133,7 +142,7 @@ fn memory(
     let bytes = connections * (tx + rx)
         + bytes_of(&memory.connections)
         + bytes_of(&memory.listeners)
-        + UDP_SOCKETS * UDP_BYTES
+        + udp * UDP_BYTES
         + bytes_of(&memory.udp)
         + bytes_of(&memory.routes)
         + bytes_of(&memory.lowpan.slots)

@@ -93,6 +93,7 @@ pub(crate) fn drops(
     lost: &Counts,
     gate: Option<&Gate>,
     host_overflow: u64,
+    losses: &[(&'static str, u64)],
 ) -> BTreeMap<String, u64> {
     let mut drops = BTreeMap::new();
     let mut add = |layer: &str, reason: &str, count: u64| {
@@ -137,6 +138,9 @@ pub(crate) fn drops(
             add("host", reason, count.into());
         }
         add("host", "queue_full", host_overflow);
+    }
+    for (reason, count) in losses {
+        add("app", reason, *count);
     }
     drops
 }

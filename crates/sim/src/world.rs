@@ -24,7 +24,7 @@ use crate::report::{self, Report};
 use crate::scenario::Scenario;
 use crate::topology;
 use crate::trace::{FrameTrace, TraceError};
-use crate::traffic::{App, Context};
+use crate::traffic::{self, App, Context};
 
 /// Packets that may wait for the host.
 const HOST_QUEUE: usize = 256;
@@ -102,7 +102,8 @@ pub struct World {
 }
 
 impl World {
-    /// The world of a scenario; `seed` replaces the scenario's own.
+    /// The world of a scenario with its applications, which start at once;
+    /// `seed` replaces the scenario's own.
     ///
     /// # Errors
     /// [`BuildError`], if the scenario contradicts itself.
@@ -134,7 +135,8 @@ impl World {
         let routes = topology::plan(scenario, &neighbours);
         let inhabitants = (0..count)
             .map(|index| {
-                let built = node::build(scenario, index, &routes.nodes[index], seed);
+                let sockets = traffic::sockets(scenario, index);
+                let built = node::build(scenario, index, &routes.nodes[index], sockets, seed);
                 Inhabitant {
                     node: built.node,
                     apps: Vec::new(),
@@ -167,13 +169,20 @@ impl World {
             world.serve(index);
         }
         world.drain();
+        for (index, app) in traffic::apps(scenario, seed.0) {
+            world.add_app(index, app);
+        }
         Ok(world)
     }
 
     /// Puts an application on node `index` and starts it.
-    pub fn add_app(&mut self, index: usize, mut app: Box<dyn App>) {
-        self.with_apps(index, |_, cx| app.start(cx));
+    pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
         self.inhabitants[index].apps.push(app);
+        self.with_apps(index, |apps, cx| {
+            if let Some(app) = apps.last_mut() {
+                app.start(cx);
+            }
+        });
         self.serve(index);
         self.drain();
     }
@@ -309,6 +318,11 @@ impl World {
                 let name = &self.scenario.nodes[index].name;
                 let gate = (Some(index) == self.border).then_some(&self.gate);
                 let overflow = gate.map_or(0, |_| self.host_overflow);
+                let losses: Vec<_> = inhabitant
+                    .apps
+                    .iter()
+                    .flat_map(|app| app.losses())
+                    .collect();
                 let duty_cycle = self.air.stations()[index].times.duty_cycle(self.now);
                 report::NodeFigures {
                     name: name.clone(),
@@ -319,6 +333,7 @@ impl World {
                         self.air.ledger().lost_at(index),
                         gate,
                         overflow,
+                        &losses,
                     ),
                     radio_duty_cycle: duty_cycle,
                     memory_bytes: inhabitant.memory_bytes as u64,

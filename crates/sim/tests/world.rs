@@ -1,0 +1,176 @@
+//! Whole worlds: nodes, radios, medium, applications, oracle, report.
+
+use redpoll_base::Instant;
+use redpoll_sim::fault::{Rule, Spec};
+use redpoll_sim::report::Report;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+fn scenario(name: &str) -> Scenario {
+    Scenario::load(name, &[]).unwrap()
+}
+
+/// Nodes in a line; all but the first send readings to the first.
+fn readings(nodes: usize, interval: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "20 s"
+        [topology]
+        kind = "line"
+        nodes = {nodes}
+        spacing = "40 m"
+        [medium]
+        model = "unit-disk"
+        transmission_range = "50 m"
+        interference_range = "50 m"
+        carrier_sense_range = "50 m"
+        [apps.readings]
+        type = "sensor"
+        on = "every other node"
+        to = "node-1:5000"
+        transport = "udp"
+        reading = "50 B"
+        interval = "{interval}"
+        "#
+    );
+    Scenario::parse("readings", &text, &[]).unwrap()
+}
+
+fn run(scenario: &Scenario, seed: u64, ms: u64) -> (World, Report) {
+    let mut world = World::new(scenario, seed).unwrap();
+    world.run_until(Instant::from_millis(ms));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0]);
+    assert!(report.oracle.ok);
+    (world, report)
+}
+
+#[test]
+fn readings_arrive_over_four_hops() {
+    let (_, report) = run(&readings(5, "1 s"), 1, 20_000);
+    assert_eq!(report.flows.len(), 4);
+    for flow in &report.flows {
+        assert!(flow.segment_loss < 0.06, "{flow:?}");
+        assert!(flow.delivered_bytes >= 18 * 50, "{flow:?}");
+    }
+    for node in &report.nodes {
+        assert!(node.memory_bytes < 64 * 1_024, "{node:?}");
+        assert!((node.radio_duty_cycle - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn same_seed_same_digest() {
+    let scenario = readings(5, "100 ms");
+    let of = |seed| {
+        let (world, _) = run(&scenario, seed, 5_000);
+        (world.digest(), world.events())
+    };
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1).0, of(2).0);
+}
+
+#[test]
+fn running_in_steps_is_running_at_once() {
+    let scenario = readings(3, "100 ms");
+    let (whole, _) = run(&scenario, 1, 3_000);
+    let mut steps = World::new(&scenario, 1).unwrap();
+    while let Some(at) = steps.next_event_at() {
+        if at > Instant::from_millis(3_000) {
+            break;
+        }
+        steps.run_until(at);
+    }
+    assert_eq!(whole.digest(), steps.digest());
+}
+
+/// A frame that its receiver gets twice is delivered once.
+#[test]
+fn duplicated_frames_are_suppressed() {
+    let mut scenario = readings(3, "200 ms");
+    scenario.faults.push(Spec {
+        from: Instant::ZERO,
+        until: Instant::FAR_FUTURE,
+        rule: Rule::DuplicateFrames {
+            from: None,
+            to: None,
+            probability: 0.5,
+        },
+    });
+    let (_, report) = run(&scenario, 1, 20_000);
+    let nodes = report.nodes.iter();
+    let duplicates: u64 = nodes.filter_map(|node| node.drops.get("mac.duplicate")).sum();
+    assert!(duplicates > 50, "{duplicates}");
+}
+
+#[test]
+fn the_grid_of_a_thousand_nodes_runs() {
+    let (_, report) = run(&scenario("grid-1000"), 1, 20_000);
+    let sent: u64 = report.flows.iter().map(|flow| flow.segments_sent).sum();
+    let delivered: u64 = report.flows.iter().map(|flow| flow.delivered_bytes / 50).sum();
+    println!(
+        "{delivered} of {sent} in {} s, {} events",
+        report.wall_s, report.events
+    );
+    assert!(delivered * 10 > sent * 9, "{delivered} of {sent}");
+    let most = report.nodes.iter().map(|node| node.memory_bytes).max();
+    assert!(most.unwrap() <= 64 * 1_024, "{most:?}");
+}
+
+fn keys(value: &serde_json::Value) -> Vec<&str> {
+    let object = value.as_object().unwrap();
+    object.keys().map(String::as_str).collect()
+}
+
+fn sorted<'a>(words: &'a str) -> Vec<&'a str> {
+    let mut words: Vec<_> = words.split_whitespace().collect();
+    words.sort_unstable();
+    words
+}
+
+#[test]
+fn the_report_is_the_object_that_scripts_rely_on() {
+    let (_, report) = run(&readings(2, "1 s"), 7, 3_000);
+    let object = serde_json::to_value(report).unwrap();
+    assert_eq!(
+        keys(&object),
+        sorted(
+            "version scenario seed medium simulated_s wall_s events peak_memory_bytes
+            oracle flows nodes"
+        )
+    );
+    assert_eq!(object["version"], 1);
+    assert_eq!(object["scenario"], "readings");
+    assert_eq!(object["seed"], 7);
+    assert_eq!(object["simulated_s"], 3.0);
+    assert_eq!(object["medium"]["model"], "unit-disk");
+    assert_eq!(object["medium"]["transmission_range_m"], 50.0);
+    assert_eq!(object["oracle"]["ok"], true);
+    assert_eq!(
+        keys(&object["flows"][0]),
+        sorted(
+            "name from to delivered_bytes goodput_kbps segments_sent segment_loss
+            retransmissions rtt_ms"
+        )
+    );
+    assert_eq!(keys(&object["flows"][0]["rtt_ms"]), ["p50", "p95"]);
+    assert_eq!(
+        keys(&object["nodes"][0]),
+        sorted("name frames_sent frame_retries drops radio_duty_cycle memory_bytes")
+    );
+    assert!(object["peak_memory_bytes"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn bulk_over_each_line() {
+    for hops in 1..=4 {
+        let (_, report) = run(&scenario(&format!("line-{hops}")), 1, 60_000);
+        let flow = &report.flows[0];
+        println!(
+            "{hops}: {flow:?}, wall {} s, {} events",
+            report.wall_s, report.events
+        );
+        assert!(flow.goodput_kbps > 10.0, "{flow:?}");
+        assert!(flow.rtt_ms.p50.is_some());
+    }
+}
