@@ -23,6 +23,8 @@ pub struct ConnectionSlot<B: Bytes> {
     use_: Use<B>,
 }
 
+// The slot is the connection's memory: it is as large as one on purpose.
+#[allow(clippy::large_enum_variant)]
 enum Use<B: Bytes> {
     Free(B, B),
     Open(Open<B>),
@@ -123,17 +125,14 @@ pub(crate) struct Handle(pub(crate) u32);
 
 impl Handle {
     fn new(id: ConnId, token: Token) -> Self {
-        Handle(u32::from_be_bytes([
-            id.generation,
-            id.index,
-            token.to_bits(),
-            0,
-        ]))
+        let [high, low] = token.to_bits().to_be_bytes();
+        Handle(u32::from_be_bytes([id.generation, id.index, high, low]))
     }
 
     fn parts(self) -> (ConnId, Token) {
-        let [generation, index, token, _] = self.0.to_be_bytes();
-        (ConnId { index, generation }, Token::from_bits(token))
+        let [generation, index, high, low] = self.0.to_be_bytes();
+        let token = Token::from_bits(u16::from_be_bytes([high, low]));
+        (ConnId { index, generation }, token)
     }
 }
 
@@ -207,14 +206,17 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let mut free = None;
         for (index, slot) in (0u8..).zip(self.listeners.as_ref()) {
             match &slot.0 {
-                Some(listener) if listener.port() == port => return Err(Error::PortInUse),
+                Some(listener) if listener.local().port == port => return Err(Error::PortInUse),
                 Some(_) => {}
                 None => free = free.or(Some(index)),
             }
         }
         let id = ListenerId(free.ok_or(Error::NoSlot)?);
         let slot = self.listeners.as_mut().get_mut(usize::from(id.0));
-        slot.ok_or(Error::NoSlot)?.0 = Some(Listener::new(port));
+        slot.ok_or(Error::NoSlot)?.0 = Some(Listener::new(Endpoint {
+            addr: Addr::UNSPECIFIED,
+            port,
+        }));
         Ok(id)
     }
 
@@ -224,7 +226,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
             let Some(open) = slot.open_mut() else {
                 continue;
             };
-            if open.backlog_of == Some(listener) && open.connection.state().is_synchronized() {
+            if open.backlog_of == Some(listener)
+                && !matches!(open.connection.state(), State::SynReceived | State::Closed)
+            {
                 open.backlog_of = None;
                 self.dirty = true;
                 return Some(ConnId { index, generation });
@@ -243,7 +247,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     ) -> Result<ConnId, Error> {
         let port = self.ephemeral_port(remote, rng).ok_or(Error::PortInUse)?;
         let local = Endpoint { addr: local, port };
-        let iss = self.isn.generate(now, &local, &remote);
+        let iss = self.isn.isn(now, &local, &remote);
         let index = self.free_slot(counters).ok_or(Error::NoSlot)?;
         let config = &self.config;
         let slot = self.connections.as_mut().get_mut(usize::from(index));
@@ -307,8 +311,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         for slot in self.connections.as_mut() {
             if let Some(open) = slot.open_mut()
                 && open.released
-                && open.connection.is_closed()
-                && open.connection.is_drained()
+                && open.connection.is_finished()
             {
                 slot.free();
             }
@@ -324,10 +327,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
     ) -> Verdict {
         self.dirty = true;
         for slot in self.connections.as_mut() {
-            if let Some(open) = slot.open_mut()
-                && open.connection.matches(meta, seg)
-                && !open.connection.is_closed()
-            {
+            let Some(open) = slot.open_mut() else {
+                continue;
+            };
+            if open.connection.matches(meta, seg) && !open.connection.is_closed() {
+                if open.released && open.connection.yields_to(seg) {
+                    slot.free();
+                    break;
+                }
                 open.connection.input(now, meta, seg);
                 self.reap();
                 return Verdict::Taken;
@@ -337,7 +344,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             let Some(listener) = &mut slot.0 else {
                 continue;
             };
-            if listener.port() != seg.dst_port {
+            if !listener.matches(meta, seg) {
                 continue;
             }
             return match listener.input(now, meta, seg) {
@@ -345,8 +352,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     let Some(slot) = self.free_slot(counters) else {
                         return Verdict::Drop(DropReason::NoConnectionSlot);
                     };
-                    let local = half_open.local();
-                    let iss = self.isn.generate(now, &local, &half_open.remote());
+                    let iss = self.isn.isn(now, &half_open.local, &half_open.remote);
                     let config = &self.config;
                     if let Some(slot) = self.connections.as_mut().get_mut(usize::from(slot)) {
                         slot.start(|tx, rx| Open {

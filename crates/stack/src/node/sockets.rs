@@ -2,7 +2,7 @@
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, RecvError, SendError};
+use redpoll_tcp::{Connection, Endpoint, RecvError};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
 
@@ -48,10 +48,11 @@ impl<M: Memory + 'static> Node<M> {
     /// after a close, [`Error::Failed`], [`Error::UnknownHandle`].
     pub fn tcp_send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error> {
         let connection = self.tcp.connection_mut(id).ok_or(Error::UnknownHandle)?;
-        connection.send(now, data).map_err(|error| match error {
-            SendError::WouldBlock => Error::WouldBlock,
-            _ => failure(connection),
-        })
+        match connection.send(now, data) {
+            Ok(0) if !data.is_empty() => Err(Error::WouldBlock),
+            Ok(taken) => Ok(taken),
+            Err(_) => Err(failure(connection)),
+        }
     }
 
     /// Takes received bytes; `Ok(0)` says that the peer has closed.

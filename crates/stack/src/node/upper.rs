@@ -3,8 +3,8 @@
 
 use redpoll_base::{Addr, Ecn, Instant, Memory};
 use redpoll_lowpan::SlotId;
-use redpoll_tcp::{Endpoint, Header, IcmpKind, IpMeta, Segment, SeqNum};
-use redpoll_wire::icmpv6::Message;
+use redpoll_tcp::{Connection, Endpoint, Header, IcmpKind, IpMeta, Segment, SeqNum};
+use redpoll_wire::icmpv6::{Message, unreachable};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
 
@@ -14,7 +14,7 @@ use super::ip::{Outcome, Refusal};
 use super::link::Origin;
 use crate::counters::DropReason;
 use crate::icmp::{self, IcmpError};
-use crate::tcp::Verdict;
+use crate::tcp::{TcpSockets, Verdict};
 use crate::udp::Delivery;
 
 impl<M: Memory + 'static> Node<M> {
@@ -140,11 +140,18 @@ impl<M: Memory + 'static> Node<M> {
                 Ok(Outcome::Done)
             }
             Message::DestinationUnreachable { code, quoted } => {
-                report_to_tcp(&mut self.tcp, now, IcmpKind::Unreachable { code }, quoted);
+                let kind = match code {
+                    unreachable::PROHIBITED => IcmpKind::Prohibited,
+                    unreachable::ADDRESS => IcmpKind::AddressUnreachable,
+                    unreachable::PORT => IcmpKind::PortUnreachable,
+                    _ => IcmpKind::NoRoute,
+                };
+                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
                 Ok(Outcome::Done)
             }
-            Message::TimeExceeded { code, quoted } => {
-                report_to_tcp(&mut self.tcp, now, IcmpKind::TimeExceeded { code }, quoted);
+            Message::TimeExceeded { quoted, .. } => {
+                let kind = IcmpKind::TimeExceeded;
+                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
                 Ok(Outcome::Done)
             }
             Message::RouterSolicitation { .. } => {
@@ -171,10 +178,17 @@ impl<M: Memory + 'static> Node<M> {
             }
             Message::PacketTooBig { mtu, quoted } => {
                 let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-                report_to_tcp(&mut self.tcp, now, IcmpKind::PacketTooBig { mtu }, quoted);
+                report_to_tcp(&mut self.tcp, quoted, |c, _| c.on_path_mtu(now, mtu));
                 Ok(Outcome::Done)
             }
-            _ => Err(DropReason::IcmpIgnored.into()),
+            Message::ParameterProblem { quoted, .. } => {
+                let kind = IcmpKind::ParameterProblem;
+                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
+                Ok(Outcome::Done)
+            }
+            Message::Unknown { .. } => Err(DropReason::IcmpIgnored.into()),
+            // An echo request behind extension headers: not answered in place.
+            Message::EchoRequest { .. } => Err(DropReason::IcmpIgnored.into()),
         }
     }
 
@@ -210,10 +224,9 @@ impl<M: Memory + 'static> Node<M> {
 /// Tells the connection that an ICMP error quotes about it (RFC 5927 §4:
 /// only if the quoted addresses, ports and sequence number are its own).
 fn report_to_tcp<M: Memory + 'static>(
-    tcp: &mut crate::tcp::TcpSockets<M>,
-    now: Instant,
-    kind: IcmpKind,
+    tcp: &mut TcpSockets<M>,
     quoted: &[u8],
+    report: impl FnOnce(&mut Connection<M::Buffer>, SeqNum),
 ) {
     let Ok((ip, payload)) = Ipv6Header::parse_partial(quoted) else {
         return;
@@ -229,8 +242,8 @@ fn report_to_tcp<M: Memory + 'static>(
         port: u16::from_be_bytes(port),
     };
     let (local, remote) = (end(ip.src, [s0, s1]), end(ip.dst, [d0, d1]));
-    let seq = SeqNum::from(u32::from_be_bytes([q0, q1, q2, q3]));
+    let seq = SeqNum(u32::from_be_bytes([q0, q1, q2, q3]));
     if let Some(connection) = tcp.find_mut(&local, &remote) {
-        connection.on_icmp(now, kind, seq);
+        report(connection, seq);
     }
 }

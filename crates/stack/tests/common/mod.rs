@@ -63,7 +63,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
         lowpan: LowpanConfig::default(),
         contexts,
         tcp: redpoll_tcp::Config {
-            mss: 462,
+            mss: 474,
             ..redpoll_tcp::Config::default()
         },
         address: address(short),
@@ -99,6 +99,8 @@ pub struct Line {
     /// Asked once a unicast frame: how the frame fares.
     pub fate: FateOf,
     pub frames: usize,
+    /// The frame in each radio's buffer.
+    loaded: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,6 +127,7 @@ impl Line {
             }
         }
         Line {
+            loaded: vec![Vec::new(); nodes.len()],
             now: Instant::from_millis(1_000),
             nodes,
             events: Vec::new(),
@@ -136,10 +139,9 @@ impl Line {
     /// Lets every node do what it can at this moment.
     pub fn settle(&mut self) {
         let mut frame = FrameBuf::new();
-        let mut loaded: Vec<Vec<u8>> = vec![Vec::new(); self.nodes.len()];
         loop {
             let mut busy = false;
-            for (i, loaded) in loaded.iter_mut().enumerate() {
+            for i in 0..self.nodes.len() {
                 while let Some(event) = self.nodes[i].poll_event() {
                     self.events.push((i, event));
                     busy = true;
@@ -150,10 +152,10 @@ impl Line {
                 busy = true;
                 match work {
                     RadioWork::Load => {
-                        *loaded = frame.as_slice().to_vec();
+                        self.loaded[i] = frame.as_slice().to_vec();
                         self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
                     }
-                    RadioWork::Transmit { .. } => self.transmit(i, loaded),
+                    RadioWork::Transmit { .. } => self.transmit(i, &self.loaded[i].clone()),
                     RadioWork::Listen | RadioWork::Sleep => {}
                 }
             }
