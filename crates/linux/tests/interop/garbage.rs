@@ -13,7 +13,7 @@ use crate::impair::Badness;
 use crate::node::Bench;
 
 /// Upper-layer protocols, known and not, that the kernel lets root send raw.
-const PROTOCOLS: [i32; 8] = [0, 6, 17, 43, 44, 58, 60, 253];
+const PROTOCOLS: [i32; 7] = [6, 17, 43, 44, 58, 60, 253];
 const PACKETS: usize = 400;
 
 pub fn from_the_host(prefix: u16) {

@@ -12,7 +12,8 @@ use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_stack::mac::{FrameBuf, MacConfig};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via, transport,
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    transport,
 };
 
 use crate::common;
@@ -30,9 +31,8 @@ pub type HeapNode = Node<HeapMemory>;
 
 /// Bytes of a connection's send buffer and of its receive buffer.
 const BUFFER: usize = 16 * 1024;
-/// Payload of a full segment: a packet of 1280 bytes without the IPv6 and TCP
-/// headers and the timestamps option.
-const MSS: u16 = 1280 - 40 - 20 - 12;
+/// A packet of 1280 bytes without the IPv6 and TCP headers (RFC 6691 §2).
+const MSS: u16 = 1280 - 40 - 20;
 /// Shorter than a mesh needs, and than RFC 6298 recommends: with a lower bound
 /// of 1 s this test would spend minutes waiting for a link of some milliseconds.
 const MIN_RTO: Duration = Duration::from_millis(250);
@@ -57,6 +57,7 @@ fn make(address: Addr, seed: u64) -> HeapNode {
         address,
         hop_limit: 64,
         forwards: false,
+        nd: NdConfig::default(),
         isn_secret: [seed as u8; 16],
     };
     const SLOTS: usize = 16;
@@ -67,6 +68,7 @@ fn make(address: Addr, seed: u64) -> HeapNode {
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         udp: (0..1).map(|_| UdpSlot::new(buffer(2048))).collect(),
         routes: vec![None; 2].into_boxed_slice(),
+        neighbours: Box::default(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; SLOTS].into_boxed_slice(),
             bytes: buffer(SLOTS * 1280),
