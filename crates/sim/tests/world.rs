@@ -122,7 +122,7 @@ fn keys(value: &serde_json::Value) -> Vec<&str> {
     object.keys().map(String::as_str).collect()
 }
 
-fn sorted<'a>(words: &'a str) -> Vec<&'a str> {
+fn sorted(words: &str) -> Vec<&str> {
     let mut words: Vec<_> = words.split_whitespace().collect();
     words.sort_unstable();
     words

@@ -6,17 +6,17 @@ use redpoll_wire::ieee802154::timing;
 use super::{Config, Model};
 
 /// Clear channel assessment: 8 symbols.
-pub const CCA: Duration = Duration::from_micros(timing::CCA_US as u64);
+pub const CCA: Duration = Duration::from_micros(timing::CCA_US);
 /// aTurnaroundTime: 12 symbols.
-pub const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US as u64);
+pub const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
 /// macAckWaitDuration: 54 symbols.
-pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US as u64);
+pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
 /// Bytes of the frame check sequence, which the radio adds and takes away.
 pub const FCS_LEN: usize = 2;
 
 /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air.
 pub fn air_time(mpdu_len: usize) -> Duration {
-    let octets = timing::SHR_PHR_US as u64 + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US as u64;
+    let octets = timing::SHR_PHR_US + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US;
     Duration::from_micros(octets)
 }
 
