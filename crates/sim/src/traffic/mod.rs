@@ -1,33 +1,212 @@
-//! Applications of simulated nodes.
+//! Applications on the nodes: what makes the traffic of a scenario.
+//!
+//! An app is a small state machine on the sockets of its node. It is told of
+//! events and of its timer, and shows the oracle every byte that it sends or
+//! takes.
 
-use redpoll_base::Instant;
+mod bulk;
+mod content;
+mod http;
+mod later;
+mod mqtt;
+mod outgoing;
+mod peers;
+mod sensor;
+
+use redpoll_base::{Instant, Rng};
 use redpoll_stack::NodeEvent;
+use redpoll_tcp::Endpoint;
 
 use crate::node::SimNode;
 use crate::oracle::Oracle;
+use crate::scenario::{AppKind, AppSpec, Scenario, SensorTransport, Target, TargetHost, When};
 
-/// What an application has to work with when it is called.
+pub use content::counting_lines;
+
+use later::Later;
+use peers::Peers;
+
+/// What an app may use while it is called.
 pub struct Context<'a> {
     /// The time.
     pub now: Instant,
-    /// The node that the application runs on.
+    /// The node that it runs on.
     pub node: &'a mut SimNode,
-    /// To tell what was sent and received.
+    /// Who sees every byte.
     pub oracle: &'a mut Oracle,
 }
 
 /// An application on a node.
 pub trait App {
-    /// The run begins.
+    /// It begins.
     fn start(&mut self, cx: &mut Context<'_>);
 
-    /// Something happened at one of the node's sockets, not necessarily one of
-    /// this application's.
+    /// Something happened on the node, perhaps to a socket of another app.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent);
 
-    /// The time that [`next_timer`](Self::next_timer) asked for has come.
+    /// The moment that it had named came.
     fn on_timer(&mut self, cx: &mut Context<'_>);
 
-    /// When the application wants to be called next, events apart.
+    /// When it wants to be called.
     fn next_timer(&self) -> Option<Instant>;
+
+    /// What it lost for want of room, by reason.
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// How many sockets the apps of a node need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sockets {
+    /// TCP listeners.
+    pub listeners: usize,
+    /// UDP sockets.
+    pub udp: usize,
+}
+
+/// How many sockets the apps of node `index` need.
+pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
+    let mut sockets = Sockets {
+        listeners: 0,
+        udp: datagram_ports(scenario, index).len(),
+    };
+    for app in &scenario.nodes[index].apps {
+        match app.kind {
+            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => sockets.listeners += 1,
+            AppKind::Sensor {
+                transport: SensorTransport::Udp,
+                ..
+            } => sockets.udp += 1,
+            _ => {}
+        }
+    }
+    sockets
+}
+
+/// The apps of `scenario`, each with the index of its node, with random
+/// numbers of the run's `seed`.
+///
+/// Apps that need a host are among them: whoever has none removes them from
+/// the scenario first ([`Scenario::retain_apps`]).
+pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
+    let mut maker = Maker {
+        rng: Rng::named(seed, "traffic"),
+        peers: Peers::default(),
+    };
+    let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
+    // What receives comes first, so that nobody sends to a port that opens in
+    // the same moment.
+    for index in 0..scenario.nodes.len() {
+        for port in datagram_ports(scenario, index) {
+            let sink = sensor::DatagramSink::new(port, maker.peers.clone());
+            apps.push((index, Box::new(sink)));
+        }
+    }
+    for receives in [true, false] {
+        for (index, node) in scenario.nodes.iter().enumerate() {
+            for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
+                if spec.kind.target().is_none() == receives {
+                    let app = maker.app(scenario, index, spec);
+                    apps.push((index, Later::wrap(app, spec.start)));
+                }
+            }
+        }
+    }
+    apps
+}
+
+/// The ports of node `index` that sensors send datagrams to. It counts them
+/// without an app of the scenario.
+fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
+    let all = scenario.nodes.iter().flat_map(|node| &node.apps);
+    let to_here = all.filter_map(|app| match &app.kind {
+        AppKind::Sensor {
+            to,
+            transport: SensorTransport::Udp,
+            ..
+        } if to.host == TargetHost::Node(index) => Some(to.port),
+        _ => None,
+    });
+    let mut ports: Vec<u16> = to_here.collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+/// What all apps of a run are made with.
+struct Maker {
+    rng: Rng,
+    peers: Peers,
+}
+
+impl Maker {
+    fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
+        let peers = self.peers.clone();
+        let route = |to: &Target| Route::new(scenario, index, spec, to, peers.clone());
+        match &spec.kind {
+            AppKind::HttpServer { port, file_bytes } => Box::new(http::Server::new(
+                &scenario.nodes[index].name,
+                *port,
+                *file_bytes,
+            )),
+            AppKind::BulkSender { to, bytes, retry } => {
+                Box::new(bulk::Sender::new(route(to), *bytes, *retry))
+            }
+            AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers)),
+            AppKind::Sensor {
+                to,
+                transport,
+                bytes,
+                interval,
+            } => {
+                let clock = sensor::Clock::new(*interval, &mut self.rng);
+                match transport {
+                    SensorTransport::Udp => {
+                        Box::new(sensor::UdpSensor::new(route(to), *bytes, clock))
+                    }
+                    SensorTransport::Tcp => {
+                        Box::new(sensor::TcpSensor::new(route(to), *bytes, clock))
+                    }
+                }
+            }
+            AppKind::MqttSensor { to, interval, .. } => {
+                let clock = sensor::Clock::new(*interval, &mut self.rng);
+                Box::new(mqtt::Sensor::new(route(to), &spec.kind, clock))
+            }
+        }
+    }
+}
+
+/// A flow from an app: its name, its ends, its far end's address.
+#[derive(Clone, Debug)]
+struct Route {
+    flow: String,
+    from: String,
+    to: String,
+    remote: Endpoint,
+    /// The far end is a simulated node, which shows the oracle what it gets.
+    is_inside: bool,
+    peers: Peers,
+}
+
+impl Route {
+    fn new(scenario: &Scenario, index: usize, spec: &AppSpec, to: &Target, peers: Peers) -> Route {
+        let far_end = match to.host {
+            TargetHost::Node(node) => scenario.nodes[node].name.clone(),
+            TargetHost::Outside if to.addr == scenario.border.host => "host".to_owned(),
+            TargetHost::Outside => to.addr.to_string(),
+        };
+        Route {
+            flow: spec.name.clone(),
+            from: scenario.nodes[index].name.clone(),
+            to: far_end,
+            remote: Endpoint {
+                addr: to.addr,
+                port: to.port,
+            },
+            is_inside: matches!(to.host, TargetHost::Node(_)),
+            peers,
+        }
+    }
 }

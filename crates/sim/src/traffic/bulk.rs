@@ -1,0 +1,196 @@
+//! Bulk transfers: a sender that never has nothing to send, and a sink that
+//! takes all that comes.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent};
+
+use super::content::{counting_lines, pattern};
+use super::outgoing::{Change, Outgoing};
+use super::peers::{Pair, Peers};
+use super::{App, Context, Route};
+use crate::oracle::End;
+
+/// Bytes moved between an app and its connection at once.
+const CHUNK: usize = 512;
+
+/// Connects, sends so many bytes or without end, closes.
+///
+/// To a node it sends the oracle's pattern; to a host text that counts its
+/// lines. After a lost connection it starts again from the first byte.
+pub(super) struct Sender {
+    out: Outgoing,
+    total: Option<u64>,
+    /// Bytes given to the present connection.
+    offset: u64,
+}
+
+impl Sender {
+    pub(super) fn new(route: Route, total: Option<u64>, retry: Duration) -> Sender {
+        Sender {
+            out: Outgoing::new(route, retry),
+            total,
+            offset: 0,
+        }
+    }
+
+    fn pump(&mut self, cx: &mut Context<'_>) {
+        let mut chunk = [0; CHUNK];
+        // The peer has nothing to say; its end does not end ours.
+        while self.out.recv(cx, &mut chunk).is_some_and(|len| len > 0) {}
+        while let (Some(conn), Some(flow)) = (self.out.conn(), self.out.flow()) {
+            let left = self.total.map_or(u64::MAX, |total| total - self.offset);
+            if left == 0 {
+                self.out.close(cx);
+                return;
+            }
+            let room = cx
+                .node
+                .tcp_connection(conn)
+                .map_or(0, |connection| connection.send_room());
+            // One byte more than there is room for: TCP tells of new room only
+            // after it has had to refuse something.
+            let len = CHUNK
+                .min(room + 1)
+                .min(usize::try_from(left).unwrap_or(CHUNK));
+            let chunk = &mut chunk[..len];
+            if self.out.is_inside() {
+                pattern(flow, self.offset, chunk);
+            } else {
+                counting_lines(self.offset, chunk);
+            }
+            let sent = self.out.send(cx, chunk);
+            if sent == 0 {
+                return;
+            }
+            self.offset += sent as u64;
+        }
+    }
+}
+
+impl App for Sender {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.out.open(cx);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        match self.out.on_event(cx, event) {
+            Some(Change::Opened) => {
+                self.offset = 0;
+                self.pump(cx);
+            }
+            Some(Change::Progress) => self.pump(cx),
+            Some(Change::Lost | Change::Finished) | None => {}
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.out.on_timer(cx);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.out.next_timer()
+    }
+}
+
+/// Accepts connections and reads as fast as it can.
+pub(super) struct Sink {
+    port: u16,
+    peers: Peers,
+    listener: Option<ListenerId>,
+    sessions: Vec<Session>,
+}
+
+struct Session {
+    conn: ConnId,
+    pair: Pair,
+}
+
+impl Sink {
+    pub(super) fn new(port: u16, peers: Peers) -> Sink {
+        Sink {
+            port,
+            peers,
+            listener: None,
+            sessions: Vec::new(),
+        }
+    }
+
+    fn accept(&mut self, cx: &mut Context<'_>, listener: ListenerId) {
+        while let Some(conn) = cx.node.tcp_accept(listener) {
+            let Some(connection) = cx.node.tcp_connection(conn) else {
+                continue;
+            };
+            let pair = Pair::new(connection.remote(), connection.local());
+            if let Some(flow) = self.peers.flow(&pair) {
+                cx.oracle.watch(flow, End::Receiver, conn);
+            }
+            let session = Session { conn, pair };
+            if session.pump(cx, &self.peers) {
+                self.sessions.push(session);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Reads what is there; false once the session is over.
+    fn pump(&self, cx: &mut Context<'_>, peers: &Peers) -> bool {
+        let mut chunk = [0; CHUNK];
+        loop {
+            // A connection that its sender has given up on may still hold
+            // bytes: they are read, and belong to no flow any more.
+            let flow = peers.flow(&self.pair);
+            match cx.node.tcp_recv(cx.now, self.conn, &mut chunk) {
+                Ok(0) => {
+                    if let Some(flow) = flow {
+                        cx.oracle.ended(flow, cx.now);
+                    }
+                    cx.node.tcp_close(cx.now, self.conn);
+                    cx.node.tcp_release(self.conn);
+                    return false;
+                }
+                Ok(len) => {
+                    if let Some(flow) = flow {
+                        cx.oracle.received(flow, cx.now, &chunk[..len]);
+                    }
+                }
+                Err(Error::WouldBlock) => return true,
+                Err(_) => {
+                    cx.node.tcp_release(self.conn);
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+impl App for Sink {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.listener = cx.node.tcp_listen(self.port).ok();
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        match event {
+            NodeEvent::Accepted(listener) if Some(*listener) == self.listener => {
+                self.accept(cx, *listener);
+            }
+            NodeEvent::Tcp(conn, _) => {
+                if let Some(at) = self
+                    .sessions
+                    .iter()
+                    .position(|session| session.conn == *conn)
+                    && !self.sessions[at].pump(cx, &self.peers)
+                {
+                    self.sessions.swap_remove(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+}

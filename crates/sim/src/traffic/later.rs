@@ -1,0 +1,64 @@
+//! An app that starts some time after the run.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::NodeEvent;
+
+use super::{App, Context};
+
+/// See the [module](self).
+pub(super) struct Later {
+    app: Box<dyn App>,
+    delay: Duration,
+    /// When the app starts; `None` before the run and once it has started.
+    start: Option<Instant>,
+    has_started: bool,
+}
+
+impl Later {
+    /// `app`, to be started `delay` after the run.
+    pub(super) fn wrap(app: Box<dyn App>, delay: Duration) -> Box<dyn App> {
+        if delay.is_zero() {
+            return app;
+        }
+        Box::new(Later {
+            app,
+            delay,
+            start: None,
+            has_started: false,
+        })
+    }
+}
+
+impl App for Later {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.start = Some(cx.now + self.delay);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        if self.has_started {
+            self.app.on_event(cx, event);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        match self.start.take() {
+            Some(_) => {
+                self.has_started = true;
+                self.app.start(cx);
+            }
+            None => self.app.on_timer(cx),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        match self.start {
+            Some(start) => Some(start),
+            None if self.has_started => self.app.next_timer(),
+            None => None,
+        }
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        self.app.losses()
+    }
+}

@@ -1,0 +1,208 @@
+//! A connection that an app opens, and opens again when it was lost.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{ConnId, Error, NodeEvent};
+use redpoll_tcp::Event;
+
+use super::peers::Pair;
+use super::{Context, Route};
+use crate::oracle::{End, FlowId};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    route: Route,
+    retry: Duration,
+    state: State,
+    /// Of the present connection: bytes that its far end, outside of the
+    /// simulation, has acknowledged.
+    acked: u32,
+    flow: Option<FlowId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Not connected; the next attempt is due then.
+    Waiting(Instant),
+    Connecting(ConnId),
+    Open(ConnId),
+    /// Closed by the app; TCP delivers what is queued.
+    Closing(ConnId),
+    Over,
+}
+
+/// What an event changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// The connection is open.
+    Opened,
+    /// There is room to send, or something to read, or the peer has closed.
+    Progress,
+    /// It failed; there will be another attempt.
+    Lost,
+    /// After [`Outgoing::close`]: all has arrived.
+    Finished,
+}
+
+impl Outgoing {
+    pub(super) fn new(route: Route, retry: Duration) -> Outgoing {
+        Outgoing {
+            route,
+            retry,
+            state: State::Waiting(Instant::FAR_FUTURE),
+            acked: 0,
+            flow: None,
+        }
+    }
+
+    /// The connection, while the app may use it.
+    pub(super) fn conn(&self) -> Option<ConnId> {
+        match self.state {
+            State::Open(conn) => Some(conn),
+            _ => None,
+        }
+    }
+
+    /// The flow; `None` before the first attempt.
+    pub(super) fn flow(&self) -> Option<FlowId> {
+        self.flow
+    }
+
+    /// Whether the far end is a simulated node.
+    pub(super) fn is_inside(&self) -> bool {
+        self.route.is_inside
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        match self.state {
+            State::Waiting(until) if until < Instant::FAR_FUTURE => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Begins to connect.
+    pub(super) fn open(&mut self, cx: &mut Context<'_>) {
+        let Route {
+            flow,
+            from,
+            to,
+            remote,
+            is_inside,
+            peers,
+        } = &self.route;
+        let flow = cx.oracle.flow(flow, from, to);
+        self.flow = Some(flow);
+        self.acked = 0;
+        cx.oracle.restart(flow);
+        let Ok(conn) = cx.node.tcp_connect(cx.now, *remote) else {
+            self.state = State::Waiting(cx.now + self.retry);
+            return;
+        };
+        cx.oracle.watch(flow, End::Sender, conn);
+        if *is_inside && let Some(connection) = cx.node.tcp_connection(conn) {
+            peers.set(Pair::new(connection.local(), *remote), flow);
+        }
+        self.state = State::Connecting(conn);
+    }
+
+    /// Tries again if it is time.
+    pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if self.next_timer().is_some_and(|at| at <= cx.now) {
+            self.open(cx);
+        }
+    }
+
+    /// What `event` means for this connection; `None` if nothing.
+    pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Change> {
+        let (State::Connecting(conn) | State::Open(conn) | State::Closing(conn)) = self.state
+        else {
+            return None;
+        };
+        let event = match event {
+            NodeEvent::Tcp(id, event) if *id == conn => event,
+            _ => return None,
+        };
+        self.measure(cx, conn);
+        match event {
+            Event::Connected => {
+                self.state = State::Open(conn);
+                Some(Change::Opened)
+            }
+            Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
+            Event::Trouble(_) => None,
+            Event::Closed if matches!(self.state, State::Closing(_)) => {
+                cx.node.tcp_release(conn);
+                self.state = State::Over;
+                Some(Change::Finished)
+            }
+            Event::Closed | Event::Failed(_) => {
+                self.lose(cx, conn);
+                Some(Change::Lost)
+            }
+        }
+    }
+
+    /// Closes the connection after what was sent.
+    pub(super) fn close(&mut self, cx: &mut Context<'_>) {
+        if let State::Open(conn) = self.state {
+            cx.node.tcp_close(cx.now, conn);
+            self.state = State::Closing(conn);
+        }
+    }
+
+    /// Resets the connection and tries again later.
+    pub(super) fn abandon(&mut self, cx: &mut Context<'_>) {
+        if let State::Connecting(conn) | State::Open(conn) | State::Closing(conn) = self.state {
+            cx.node.tcp_abort(cx.now, conn);
+            self.lose(cx, conn);
+        }
+    }
+
+    fn lose(&mut self, cx: &mut Context<'_>, conn: ConnId) {
+        cx.node.tcp_release(conn);
+        self.state = State::Waiting(cx.now + self.retry);
+    }
+
+    /// Sends as much of `data` as there is room for, and shows it to the
+    /// oracle; how much it was.
+    pub(super) fn send(&mut self, cx: &mut Context<'_>, data: &[u8]) -> usize {
+        let (Some(conn), Some(flow)) = (self.conn(), self.flow) else {
+            return 0;
+        };
+        match cx.node.tcp_send(cx.now, conn, data) {
+            Ok(sent) => {
+                if self.route.is_inside {
+                    cx.oracle.sent(flow, cx.now, &data[..sent]);
+                }
+                sent
+            }
+            // What is wrong comes as an event.
+            Err(_) => 0,
+        }
+    }
+
+    /// Reads what has arrived; `None` if nothing is there, `Some(0)` at the
+    /// peer's end.
+    pub(super) fn recv(&mut self, cx: &mut Context<'_>, out: &mut [u8]) -> Option<usize> {
+        match cx.node.tcp_recv(cx.now, self.conn()?, out) {
+            Ok(len) => Some(len),
+            Err(Error::WouldBlock) => None,
+            Err(_) => None,
+        }
+    }
+
+    /// Counts what a far end outside of the simulation has acknowledged.
+    fn measure(&mut self, cx: &mut Context<'_>, conn: ConnId) {
+        let (false, Some(flow)) = (self.route.is_inside, self.flow) else {
+            return;
+        };
+        if let Some(connection) = cx.node.tcp_connection(conn) {
+            let acked = connection.stats().bytes_acked;
+            let new = acked.wrapping_sub(self.acked);
+            self.acked = acked;
+            if new > 0 {
+                cx.oracle.delivered(flow, cx.now, new as usize);
+            }
+        }
+    }
+}
