@@ -1,0 +1,248 @@
+//! One connection against a scripted peer.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Addr, Duration, Ecn, Instant};
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, Event, Flags, Header, IpMeta, Listener, Segment, SeqNum,
+};
+
+use crate::Record;
+
+/// A connection's buffers on the test host.
+pub type Buffer = Vec<u8>;
+
+/// Our end in packet tests.
+pub const LOCAL: Endpoint = Endpoint::new(Addr([0x0a; 16]), 49152);
+/// The scripted peer's end.
+pub const REMOTE: Endpoint = Endpoint::new(Addr([0x0b; 16]), 80);
+/// Our initial sequence number: every test crosses the wrap.
+pub const ISS: SeqNum = SeqNum(u32::MAX - 99);
+/// The peer's initial sequence number.
+pub const IRS: SeqNum = SeqNum(u32::MAX - 9);
+
+/// A connection under test, with virtual time and everything that it sends.
+///
+/// Sequence numbers in [`Record`]s are relative: 0 is the SYN of the side
+/// that they belong to.
+pub struct Host {
+    /// The connection. Packet tests reach states through packets only.
+    pub conn: Connection<Buffer>,
+    now: Instant,
+    sent: VecDeque<(Instant, Record)>,
+    /// Bytes of TCP header and payload that the link takes.
+    pub max_len: usize,
+}
+
+impl Host {
+    /// An active open: a SYN is about to be sent. `tx` and `rx` bytes of buffer.
+    pub fn connect(config: &Config, tx: usize, rx: usize) -> Host {
+        let now = Instant::from_millis(1_000);
+        let conn = Connection::connect(now, config, LOCAL, REMOTE, ISS, vec![0; tx], vec![0; rx]);
+        Host::new(conn, now)
+    }
+
+    /// A passive open: the SYN `request` has just arrived.
+    pub fn accept(config: &Config, tx: usize, rx: usize, request: Record) -> Host {
+        let now = Instant::from_millis(1_000);
+        let mut listener = Listener::new(LOCAL);
+        let bytes = from_peer(&request);
+        let action = listener.input(now, &inward(), &parse(&bytes));
+        let Action::Accept(half_open) = action else {
+            panic!("refused: {action:?}")
+        };
+        let conn = Connection::accept(now, config, half_open, ISS, vec![0; tx], vec![0; rx]);
+        Host::new(conn, now)
+    }
+
+    /// A connection established by us; the peer announced `mss` and `window`.
+    /// No timestamps. Time is 0 afterwards.
+    pub fn established(config: &Config, mss: u16, window: u16) -> Host {
+        Host::established_with(config, mss, window, 4096, 4096)
+    }
+
+    /// Likewise, with `tx` and `rx` bytes of buffer.
+    pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
+        let mut host = Host::connect(config, tx, rx);
+        host.drain();
+        host.sent.clear();
+        host.send(
+            Record::new()
+                .flags(Flags::SYN.with(Flags::ACK))
+                .ack(1)
+                .win(window)
+                .mss(mss),
+        );
+        host.drain();
+        host.sent.clear();
+        while host.conn.poll_event().is_some() {}
+        host
+    }
+
+    fn new(conn: Connection<Buffer>, now: Instant) -> Host {
+        Host {
+            conn,
+            now,
+            sent: VecDeque::new(),
+            max_len: 1240,
+        }
+    }
+
+    /// Milliseconds since the start.
+    pub fn ms(&self) -> u64 {
+        self.now.as_millis() - 1_000
+    }
+
+    /// The present moment, as the connection knows it.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The peer's segment `record` arrives.
+    pub fn send(&mut self, record: Record) {
+        let bytes = from_peer(&record);
+        let seg = parse(&bytes);
+        assert!(self.conn.matches(&inward(), &seg));
+        self.conn.input(self.now, &inward(), &seg);
+    }
+
+    /// The connection must send `expected` next, and now, unless `expected`
+    /// names a later moment; then exactly at that moment and not before.
+    #[track_caller]
+    pub fn recv(&mut self, expected: Record) -> Record {
+        if let Some(ms) = expected.at_ms {
+            self.run_until(ms);
+        }
+        self.drain();
+        let Some((at, got)) = self.sent.pop_front() else {
+            panic!(
+                "at {} ms: nothing was sent; expected {expected:?}",
+                self.ms()
+            );
+        };
+        if expected.at_ms.is_some() {
+            assert_eq!(at, self.now, "sent too early: {got:?}");
+        }
+        assert!(
+            got.is_as(&expected),
+            "at {at:?}\n     got {got:?}\nexpected {expected:?}"
+        );
+        got
+    }
+
+    /// The connection must have nothing to send now.
+    #[track_caller]
+    pub fn recv_nothing(&mut self) {
+        self.drain();
+        if let Some((at, got)) = self.sent.front() {
+            panic!("at {at:?}: expected nothing, got {got:?}");
+        }
+    }
+
+    /// Lets time pass up to `ms` milliseconds after the start. Timers run on
+    /// the way; what is sent waits for [`recv`](Self::recv).
+    pub fn run_until(&mut self, ms: u64) {
+        let end = Instant::from_millis(1_000 + ms);
+        self.drain();
+        while let Some(wake) = self.conn.poll_at().filter(|wake| wake.at <= end) {
+            self.now = self.now.max(wake.at);
+            self.conn.on_timeout(self.now);
+            self.drain();
+        }
+        self.now = end;
+        self.conn.on_timeout(self.now);
+    }
+
+    /// Lets `ms` milliseconds pass.
+    pub fn wait(&mut self, ms: u64) {
+        self.run_until(self.ms() + ms);
+    }
+
+    /// Lets the connection send all it wants to, over a link that takes no time.
+    pub fn drain(&mut self) {
+        while let Some(desc) = self.conn.poll_segment(self.now, self.max_len) {
+            let mut payload = vec![0; usize::from(desc.payload_len)];
+            let read = self.conn.read(desc.token, 0, &mut payload);
+            assert_eq!(read, Ok(payload.len()));
+            self.conn.on_segment_sent(desc.token, self.now);
+            self.sent
+                .push_back((self.now, from_us(&desc.header, &payload)));
+        }
+    }
+
+    /// Everything that was sent and not yet looked at.
+    pub fn sent(&mut self) -> Vec<Record> {
+        self.drain();
+        self.sent.drain(..).map(|(_, record)| record).collect()
+    }
+
+    /// The application writes; all of it must fit.
+    #[track_caller]
+    pub fn write(&mut self, bytes: &[u8]) {
+        assert_eq!(self.conn.send(self.now, bytes), Ok(bytes.len()));
+    }
+
+    /// The application reads what there is, up to `len` bytes.
+    pub fn read(&mut self, len: usize) -> Vec<u8> {
+        let mut out = vec![0; len];
+        let count = self.conn.recv(self.now, &mut out).unwrap_or(0);
+        out.truncate(count);
+        out
+    }
+
+    /// The application closes.
+    pub fn close(&mut self) {
+        self.conn.close(self.now);
+    }
+
+    /// The application aborts.
+    pub fn abort(&mut self) {
+        self.conn.abort(self.now);
+    }
+
+    /// All events not yet polled.
+    pub fn events(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.conn.poll_event()).collect()
+    }
+}
+
+/// Addresses of a packet from the peer.
+pub fn inward() -> IpMeta {
+    IpMeta {
+        src: REMOTE.addr,
+        dst: LOCAL.addr,
+        ecn: Ecn::NotEct,
+        hop_limit: 64,
+    }
+}
+
+/// Addresses of a packet to the peer.
+pub fn outward() -> IpMeta {
+    IpMeta {
+        src: LOCAL.addr,
+        dst: REMOTE.addr,
+        ..inward()
+    }
+}
+
+fn parse(bytes: &[u8]) -> Segment<'_> {
+    Segment::parse(&inward(), bytes).expect("the script's segment is well-formed")
+}
+
+/// The bytes of a segment from the peer.
+pub fn from_peer(record: &Record) -> Vec<u8> {
+    record.encode(&REMOTE, &LOCAL, IRS, ISS)
+}
+
+/// Reads a segment that the connection sent, checksum and all.
+fn from_us(header: &Header, payload: &[u8]) -> Record {
+    let bytes = [header.as_bytes(), payload].concat();
+    let seg = Segment::parse(&outward(), &bytes).expect("our own segment is well-formed");
+    assert_eq!((seg.src_port, seg.dst_port), (LOCAL.port, REMOTE.port));
+    Record::read(&seg, ISS, IRS)
+}
+
+/// Milliseconds as a duration.
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}

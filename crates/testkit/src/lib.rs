@@ -1,0 +1,60 @@
+//! What the tests of the TCP engine are written with.
+//!
+//! - [`Host`] and the macros [`send!`], [`recv!`] and [`recv_nothing!`]: one
+//!   connection against a scripted peer, segment by segment. A test reads like
+//!   a packet trace.
+//! - [`Pair`]: two connections and a link between them that delays, loses,
+//!   reorders and duplicates, in virtual time and reproducible by its seed.
+//!
+//! ```
+//! use redpoll_tcp::{Config, Flags, State};
+//! use redpoll_testkit::{Host, recv, recv_nothing, send};
+//!
+//! let config = Config { timestamps: false, ..Config::default() };
+//! let mut t = Host::connect(&config, 1024, 1024);
+//! recv!(t, flags Flags::SYN, seq 0, win 1024, mss 1220);
+//! send!(t, flags Flags::SYN.with(Flags::ACK), seq 0, ack 1, mss 462);
+//! recv!(t, seq 1, ack 1);
+//! recv_nothing!(t);
+//! assert_eq!(t.conn.state(), State::Established);
+//! ```
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod host;
+mod pair;
+mod record;
+
+pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
+pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
+pub use record::Record;
+
+/// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.
+#[macro_export]
+macro_rules! send {
+    ($host:expr, $($word:ident $value:expr),* $(,)?) => {
+        $host.send($crate::Record::new()$(.$word($value))*)
+    };
+}
+
+/// The connection must send this segment next: `recv!(t, seq 1, ack 4)`, or
+/// exactly at a moment: `recv!(t, at 1000, seq 1, ack 4)`.
+#[macro_export]
+macro_rules! recv {
+    ($host:expr, $($word:ident $value:expr),* $(,)?) => {
+        $host.recv($crate::Record::new()$(.$word($value))*)
+    };
+}
+
+/// The connection must have nothing to send now, or until a moment:
+/// `recv_nothing!(t, until 999)`.
+#[macro_export]
+macro_rules! recv_nothing {
+    ($host:expr) => {
+        $host.recv_nothing()
+    };
+    ($host:expr, until $ms:expr) => {{
+        $host.run_until($ms);
+        $host.recv_nothing()
+    }};
+}

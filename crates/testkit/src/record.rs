@@ -1,0 +1,209 @@
+//! Segments as tests write them down.
+
+use std::fmt;
+
+use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, Segment, SeqNum, TimestampOption};
+
+/// A segment with relative sequence numbers: 0 is the SYN.
+///
+/// Written by the macros [`send!`](crate::send) and [`recv!`](crate::recv):
+/// each word is a method of this type. What is not said is: an ACK, without
+/// data, from sequence number 0.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Record {
+    pub(crate) at_ms: Option<u64>,
+    flags: Flags,
+    seq: u32,
+    ack: u32,
+    win: Option<u16>,
+    mss: Option<u16>,
+    ts: Option<(u32, u32)>,
+    data: Vec<u8>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Record {
+            at_ms: None,
+            flags: Flags::ACK,
+            seq: 0,
+            ack: 0,
+            win: None,
+            mss: None,
+            ts: None,
+            data: Vec::new(),
+        }
+    }
+}
+
+impl Record {
+    /// An ACK from sequence number 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Exactly at this many milliseconds since the start (`recv!` only).
+    pub fn at(mut self, ms: u64) -> Self {
+        self.at_ms = Some(ms);
+        self
+    }
+
+    /// Control bits. PSH is not compared when receiving.
+    pub fn flags(mut self, flags: Flags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// Sequence number, relative to the sender's SYN.
+    pub fn seq(mut self, seq: u32) -> Self {
+        self.seq = seq;
+        self
+    }
+
+    /// Acknowledgment number, relative to the receiver's SYN.
+    pub fn ack(mut self, ack: u32) -> Self {
+        self.ack = ack;
+        self
+    }
+
+    /// Window. 4096 when sent, not compared when received, unless said.
+    pub fn win(mut self, win: u16) -> Self {
+        self.win = Some(win);
+        self
+    }
+
+    /// The MSS option.
+    pub fn mss(mut self, mss: u16) -> Self {
+        self.mss = Some(mss);
+        self
+    }
+
+    /// The timestamps option, `(TSval, TSecr)`. Not compared when received,
+    /// unless said.
+    pub fn ts(mut self, ts: (u32, u32)) -> Self {
+        self.ts = Some(ts);
+        self
+    }
+
+    /// The data.
+    pub fn data(mut self, data: &[u8]) -> Self {
+        self.data = data.to_vec();
+        self
+    }
+
+    /// As many bytes of data, all of them the byte `x`. Only the length is
+    /// compared when receiving.
+    pub fn len(mut self, len: usize) -> Self {
+        self.data = vec![b'x'; len];
+        self
+    }
+
+    /// The sequence number.
+    pub fn seq_number(&self) -> u32 {
+        self.seq
+    }
+
+    /// The acknowledgment number.
+    pub fn ack_number(&self) -> u32 {
+        self.ack
+    }
+
+    /// The control bits.
+    pub fn control(&self) -> Flags {
+        self.flags
+    }
+
+    /// The data.
+    pub fn payload(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// The timestamps, if there are any.
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        self.ts
+    }
+
+    /// The window, if it is known.
+    pub fn window(&self) -> Option<u16> {
+        self.win
+    }
+
+    pub(crate) fn encode(
+        &self,
+        src: &Endpoint,
+        dst: &Endpoint,
+        iss: SeqNum,
+        irs: SeqNum,
+    ) -> Vec<u8> {
+        let fields = Fields {
+            seq: iss + self.seq,
+            ack: irs + self.ack,
+            flags: self.flags,
+            window: self.win.unwrap_or(4096),
+            options: Options {
+                mss: self.mss,
+                timestamps: self.ts.map(|(value, echo)| TimestampOption { value, echo }),
+            },
+        };
+        let header = Header::encode(&fields, src, dst, [&self.data, &[]]);
+        [header.as_bytes(), &self.data].concat()
+    }
+
+    pub(crate) fn read(seg: &Segment<'_>, iss: SeqNum, irs: SeqNum) -> Record {
+        Record {
+            at_ms: None,
+            flags: seg.flags,
+            seq: seg.seq.0.wrapping_sub(iss.0),
+            ack: if seg.flags.ack() {
+                seg.ack.0.wrapping_sub(irs.0)
+            } else {
+                0
+            },
+            win: Some(seg.window),
+            mss: seg.options.mss,
+            ts: seg.options.timestamps.map(|ts| (ts.value, ts.echo)),
+            data: seg.payload.to_vec(),
+        }
+    }
+
+    /// Whether a received segment is as `expected` says.
+    pub(crate) fn is_as(&self, expected: &Record) -> bool {
+        let control = |flags: Flags| flags.0 & !Flags::PSH.0;
+        let filler = expected.data.iter().all(|byte| *byte == b'x');
+        let same_data = if filler {
+            self.data.len() == expected.data.len()
+        } else {
+            self.data == expected.data
+        };
+        control(self.flags) == control(expected.flags)
+            && self.seq == expected.seq
+            && (!self.flags.ack() || self.ack == expected.ack)
+            && same_data
+            && self.mss == expected.mss
+            && (expected.win.is_none() || self.win == expected.win)
+            && (expected.ts.is_none() || self.ts == expected.ts)
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "flags {:?}, seq {}, ack {}",
+            self.flags, self.seq, self.ack
+        )?;
+        if let Some(win) = self.win {
+            write!(f, ", win {win}")?;
+        }
+        if let Some(mss) = self.mss {
+            write!(f, ", mss {mss}")?;
+        }
+        if let Some(ts) = self.ts {
+            write!(f, ", ts {ts:?}")?;
+        }
+        if !self.data.is_empty() {
+            write!(f, ", {} bytes", self.data.len())?;
+        }
+        Ok(())
+    }
+}
