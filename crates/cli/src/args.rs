@@ -1,0 +1,117 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use redpoll_base::Addr;
+
+use crate::up::UpArgs;
+
+/// Redpoll: TCP for IEEE 802.15.4 networks.
+///
+/// A mesh of radio nodes with 6LoWPAN, IPv6 and Redpoll's TCP, described by a
+/// scenario: simulated in virtual time (run) or joined to this computer in real
+/// time (up).
+///
+/// Start with `redpoll run pair` and `redpoll run line-3`.
+#[derive(Debug, Parser)]
+#[command(name = "redpoll", version, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(RunArgs),
+    Up(UpArgs),
+    Dissect(DissectArgs),
+}
+
+/// Simulate a scenario in virtual time, as fast as it goes, and print a result.
+///
+/// Exit code: 0 when all went well, 1 when the oracle found a byte or a frame
+/// unaccounted for or a file could not be written, 2 when the scenario cannot
+/// be used, 130 after Ctrl-C (the result up to then is printed).
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+
+    /// Virtual time to simulate, such as "60 s"; short for --set duration=T
+    #[arg(long, value_name = "T")]
+    pub duration: Option<String>,
+
+    /// Write every frame on the air to this pcapng file, for Wireshark, tshark
+    /// or `redpoll dissect`
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+
+    /// Write the result as one JSON object to this file; - is standard output,
+    /// where it takes the table's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Which scenario, with which changes.
+#[derive(Debug, ClapArgs)]
+pub struct ScenarioArgs {
+    /// A scenario's TOML file, or the name of a built-in one: pair, line-1 to
+    /// line-4, office, grid-30, grid-1000
+    #[arg(value_name = "SCENARIO")]
+    pub file: String,
+
+    /// Seed of every random number: the same seed gives the same run
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Override any key of the scenario by its dotted path, such as
+    /// radio.model=ideal or mac.link_retry_delay="0 ms". May be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+}
+
+impl ScenarioArgs {
+    /// The overrides in the order in which they apply.
+    pub fn overrides(&self) -> Vec<(String, String)> {
+        let mut overrides = self.set.clone();
+        if let Some(seed) = self.seed {
+            overrides.push(("seed".to_owned(), seed.to_string()));
+        }
+        overrides
+    }
+}
+
+/// Print a line for every frame of a capture, decoded by Redpoll itself.
+///
+/// Reads pcapng and pcap with the link types of IEEE 802.15.4 (with TAP header,
+/// with or without check sequence). Frames that cannot be decoded say so.
+#[derive(Debug, ClapArgs)]
+pub struct DissectArgs {
+    /// The capture; - is standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
+    /// context 0)
+    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
+          value_parser = prefix)]
+    pub prefix: Addr,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("allowed: KEY=VALUE, such as radio.model=ideal".to_owned()),
+    }
+}
+
+fn prefix(text: &str) -> Result<Addr, String> {
+    let addr = text
+        .strip_suffix("/64")
+        .and_then(|addr| addr.parse::<std::net::Ipv6Addr>().ok());
+    addr.map(Addr::from)
+        .ok_or_else(|| "allowed: a prefix of 64 bits such as fd00::/64".to_owned())
+}

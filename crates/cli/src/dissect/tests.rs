@@ -1,0 +1,297 @@
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use redpoll_base::{Addr, Ecn, Rng, checksum::Checksum};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs, imm_ack};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
+use redpoll_wire::udp::UdpHeader;
+
+use super::capture::{Capture, Captured, Ended};
+use super::frame::summary;
+
+const SRC: Address = Address::Short(2);
+const DST: Address = Address::Short(1);
+
+fn addr(short: u8) -> Addr {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&[0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c]);
+    bytes[8..].copy_from_slice(&[0, 0, 0, 0xff, 0xfe, 0, 0, short]);
+    Addr(bytes)
+}
+
+fn contexts() -> Contexts {
+    Contexts::with_prefix(addr(0))
+}
+
+fn ip(payload_len: usize, next_header: u8) -> Ipv6Header {
+    Ipv6Header {
+        dscp: 0,
+        ecn: Ecn::NotEct,
+        flow_label: 0,
+        payload_len: payload_len as u16,
+        next_header,
+        hop_limit: 64,
+        src: addr(2),
+        dst: addr(1),
+    }
+}
+
+/// A data frame from 2 to 1 around `payload`, without its check sequence.
+fn frame(payload: &[u8]) -> Vec<u8> {
+    let header = FrameHeader {
+        frame_type: FrameType::Data,
+        ack_request: true,
+        version: 1,
+        dsn: 7,
+        dst_pan: Some(0x7270),
+        dst: DST,
+        src_pan: Some(0x7270),
+        src: SRC,
+        ..FrameHeader::default()
+    };
+    let mut bytes = vec![0; header.len()];
+    header.emit(&mut Cursor::new(&mut bytes)).unwrap();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+fn compressed(ip: &Ipv6Header, upper: iphc::Upper<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    let mut cursor = Cursor::new(&mut bytes);
+    iphc::compress(ip, upper, SRC, DST, &contexts(), &mut cursor).unwrap();
+    let len = cursor.position();
+    bytes.truncate(len);
+    bytes
+}
+
+fn tcp_segment(payload: &[u8]) -> Vec<u8> {
+    let mut segment = vec![0xc0, 0, 0x1b, 0x58, 0, 0, 0, 100, 0, 0, 0, 200, 0x60, 0x18];
+    segment.extend_from_slice(&1848u16.to_be_bytes());
+    segment.extend_from_slice(&[0, 0, 0, 0, 2, 4, 1, 0xce]);
+    segment.extend_from_slice(payload);
+    let mut sum = Checksum::pseudo_header(&addr(2), &addr(1), 6, segment.len() as u32);
+    sum.add(&segment);
+    segment[16..18].copy_from_slice(&sum.finish().to_be_bytes());
+    segment
+}
+
+fn shown(mpdu: &[u8]) -> String {
+    summary(
+        &Captured {
+            mpdu,
+            fcs: Some(fcs(mpdu)),
+            missing: 0,
+        },
+        &contexts(),
+    )
+}
+
+#[test]
+fn an_acknowledgement_names_what_it_acknowledges() {
+    assert_eq!(shown(&imm_ack(9, false)).trim(), "ack seq 9 [3 B]");
+    assert_eq!(shown(&imm_ack(9, true)).trim(), "ack seq 9 [3 B] pending");
+}
+
+#[test]
+fn a_udp_datagram_in_one_frame_is_shown_whole() {
+    let udp = UdpHeader::for_payload((&addr(2), 5000), (&addr(1), 61617), b"hello").unwrap();
+    let mut payload = compressed(&ip(13, next_header::UDP), iphc::Upper::Udp(&udp));
+    payload.extend_from_slice(b"hello");
+    let text = shown(&frame(&payload));
+    assert!(text.starts_with("0x0002 > 0x0001 data seq 7 ["), "{text}");
+    assert!(
+        text.ends_with(
+            "IPHC fd72:6564:706f:6c6c:0:ff:fe00:2 > fd72:6564:706f:6c6c:0:ff:fe00:1 \
+             hlim 64 UDP 5000 > 61617 len 5"
+        ),
+        "{text}"
+    );
+    *payload.last_mut().unwrap() ^= 1;
+    assert!(shown(&frame(&payload)).ends_with("(wrong checksum)"));
+}
+
+#[test]
+fn a_tcp_segment_shows_flags_numbers_and_options() {
+    let segment = tcp_segment(b"data");
+    let ip = ip(segment.len(), next_header::TCP);
+    let mut payload = compressed(&ip, iphc::Upper::Other);
+    payload.extend_from_slice(&segment);
+    let text = shown(&frame(&payload));
+    assert!(
+        text.ends_with("TCP 49152 > 7000 [P.] seq 100 ack 200 win 1848 len 4 mss 462"),
+        "{text}"
+    );
+}
+
+#[test]
+fn fragments_show_their_place_and_the_first_what_is_known() {
+    let segment = tcp_segment(&[0; 400]);
+    let ip = ip(segment.len(), next_header::TCP);
+    let size = 40 + segment.len() as u16;
+    let mut first = vec![0; 4];
+    fragment::Header::First { size, tag: 3 }
+        .emit(&mut Cursor::new(&mut first))
+        .unwrap();
+    first.extend_from_slice(&compressed(&ip, iphc::Upper::Other));
+    first.extend_from_slice(&segment[..80]);
+    let text = shown(&frame(&first));
+    assert!(text.contains("FRAG1 tag 3 size 464 IPHC fd72"), "{text}");
+    assert!(text.ends_with("len 400 mss 462"), "{text}");
+    let mut next = vec![0; 5];
+    let header = fragment::Header::Next {
+        size,
+        tag: 3,
+        offset: 448,
+    };
+    header.emit(&mut Cursor::new(&mut next)).unwrap();
+    next.extend_from_slice(&[0; 16]);
+    let text = shown(&frame(&next));
+    assert!(
+        text.ends_with("FRAGN tag 3 size 464 offset 448 len 16 last"),
+        "{text}"
+    );
+    next.push(0);
+    assert!(shown(&frame(&next)).ends_with("malformed: beyond the size"));
+}
+
+#[test]
+fn what_is_malformed_is_said_to_be() {
+    assert!(shown(&[]).starts_with("malformed frame"));
+    assert!(shown(&[0xff; 20]).starts_with("malformed frame"));
+    assert!(shown(&frame(&[0x7f])).contains("malformed IPHC"));
+    assert!(shown(&frame(&[0xc0])).contains("malformed fragment"));
+    let mpdu = frame(&[0]);
+    let text = summary(
+        &Captured {
+            mpdu: &mpdu,
+            fcs: Some(1),
+            missing: 0,
+        },
+        &contexts(),
+    );
+    assert!(text.ends_with("(wrong FCS)"), "{text}");
+}
+
+#[test]
+fn random_bytes_in_the_place_of_frames_never_panic() {
+    let mut rng = Rng::named(1, "dissect");
+    let mut bytes = [0u8; 127];
+    for round in 0..60_000u32 {
+        for byte in &mut bytes {
+            *byte = rng.next_u32() as u8;
+        }
+        let len = rng.below(128) as usize;
+        let text = match round % 3 {
+            0 => shown(&bytes[..len]),
+            1 => shown(&frame(&bytes[..len.min(100)])),
+            _ => {
+                // A plausible dispatch leads deeper.
+                bytes[0] = [0x60, 0x78, 0x7e, 0x41, 0xc1, 0xe1][rng.below(6) as usize];
+                shown(&frame(&bytes[..len.min(100)]))
+            }
+        };
+        assert!(!text.contains('\n'));
+    }
+}
+
+fn pcap(link: DataLink, frames: &[Vec<u8>]) -> Vec<u8> {
+    let header = PcapHeader {
+        datalink: link,
+        ..PcapHeader::default()
+    };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+    for (at, frame) in frames.iter().enumerate() {
+        let at = std::time::Duration::from_micros(1_500_000 * at as u64);
+        writer
+            .write_packet(&PcapPacket::new(at, frame.len() as u32, frame))
+            .unwrap();
+    }
+    writer.into_writer()
+}
+
+fn lines(file: &[u8]) -> (Vec<String>, Option<Ended>) {
+    let mut capture = Capture::open(Box::new(std::io::Cursor::new(file.to_vec()))).unwrap();
+    let mut lines = Vec::new();
+    loop {
+        match capture.next() {
+            Ok(Some(record)) => lines.push(super::line(&record, &contexts())),
+            Ok(None) => return (lines, None),
+            Err(ended) => return (lines, Some(ended)),
+        }
+    }
+}
+
+fn with_fcs(mut mpdu: Vec<u8>) -> Vec<u8> {
+    let check = fcs(&mpdu);
+    mpdu.extend_from_slice(&check.to_le_bytes());
+    mpdu
+}
+
+#[test]
+fn a_pcap_file_is_read_to_where_it_breaks_off() {
+    let frames = [
+        with_fcs(imm_ack(1, false).to_vec()),
+        with_fcs(frame(&[0x41])),
+    ];
+    let file = pcap(DataLink::IEEE802_15_4, &frames);
+    let (all, ended) = lines(&file);
+    assert!(ended.is_none());
+    assert_eq!(all.len(), 2);
+    assert!(
+        all[0].starts_with("    0.000000 ") && all[0].ends_with("ack seq 1 [3 B]"),
+        "{all:?}"
+    );
+    assert!(all[1].starts_with("    1.500000 "), "{all:?}");
+    let (part, ended) = lines(&file[..file.len() - 3]);
+    assert_eq!(part.len(), 1);
+    assert!(matches!(ended, Some(Ended::CutOff)));
+}
+
+#[test]
+fn other_link_types_and_short_records_are_said_to_be_malformed() {
+    let (lines_, _) = lines(&pcap(DataLink::ETHERNET, &[vec![0; 20]]));
+    assert!(lines_[0].ends_with("malformed: link type 1, which is not IEEE 802.15.4"));
+    let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4, &[vec![0; 1]]));
+    assert!(lines_[0].ends_with("malformed: too short for its check sequence"));
+    let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4_TAP, &[vec![0, 0, 99, 0, 1]]));
+    assert!(lines_[0].ends_with("malformed: a TAP header that is cut off"));
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    for bytes in [
+        &b""[..],
+        b"abc",
+        b"hello, this is text",
+        &[0x0a, 0x0d, 0x0d, 0x0a, 1, 2],
+    ] {
+        let opened = Capture::open(Box::new(std::io::Cursor::new(bytes.to_vec())));
+        let problem = opened.err().unwrap();
+        assert!(
+            problem.contains("is no capture; allowed: pcapng or pcap"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn broken_captures_never_panic() {
+    let whole = pcap(
+        DataLink::IEEE802_15_4,
+        &[with_fcs(frame(&[0x7e, 0x33, 1, 2, 3]))],
+    );
+    let mut rng = Rng::named(1, "captures");
+    for _ in 0..300 {
+        let mut file = whole.clone();
+        for _ in 0..=rng.below(3) {
+            let at = rng.below(file.len() as u32) as usize;
+            file[at] = rng.next_u32() as u8;
+        }
+        if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
+            while let Ok(Some(record)) = capture.next() {
+                let _ = super::line(&record, &contexts());
+            }
+        }
+    }
+}

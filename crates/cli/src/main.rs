@@ -1,0 +1,29 @@
+//! The `redpoll` program: simulate a mesh, live it beside this computer, read
+//! its captures.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod args;
+mod dissect;
+mod output;
+mod run;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+
+/// Something went wrong.
+const FAILED: u8 = 1;
+/// What the user said cannot be used.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    match Args::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Up(args) => up::run(&args),
+        Command::Dissect(args) => dissect::run(&args),
+    }
+}

@@ -1,0 +1,168 @@
+//! `redpoll run`: a scenario in virtual time, and its result.
+
+mod progress;
+mod table;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_linux::signals::{Notice, Signals};
+use redpoll_sim::report::Report;
+use redpoll_sim::scenario::{AppSpec, Scenario, TargetHost, When};
+use redpoll_sim::trace::PcapngFile;
+use redpoll_sim::world::World;
+
+use crate::args::RunArgs;
+use crate::output::{fail, is_standard, print};
+use crate::{FAILED, USAGE};
+
+use progress::Progress;
+
+/// Exit code of a process that a signal ended, as shells give it, less the
+/// signal's number.
+const SIGNALLED: u8 = 128;
+/// How long to simulate between two looks at signals and the progress bar.
+const SLICE: WallDuration = WallDuration::from_millis(50);
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(code) => code,
+        Err((code, message)) => fail(code, message),
+    }
+}
+
+/// An exit code and the line that explains it.
+pub(crate) type Failure = (u8, String);
+
+fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let mut overrides = args.scenario.overrides();
+    if let Some(duration) = &args.duration {
+        overrides.push(("duration".to_owned(), duration.clone()));
+    }
+    let mut scenario = Scenario::load(&args.scenario.file, &overrides)
+        .map_err(|error| (USAGE, error.to_string()))?;
+    let left_out = scenario.retain_apps(runs_without_host);
+    let mut world = World::new(&scenario, scenario.seed)
+        .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
+    // Files are made before the run: nobody waits for an hour to hear that a
+    // folder is missing.
+    if let Some(path) = &args.pcap {
+        let file = PcapngFile::create(path).map_err(|error| (FAILED, error.to_string()))?;
+        world.add_trace(Box::new(file));
+    }
+    let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+    let signal = simulate(&mut world, scenario.duration)?;
+    let report = world.report();
+    match json {
+        Some(json) if json.is_standard() => json.write(&report)?,
+        json => {
+            let text = table::render(&report, &scenario, &left_out, signal.is_some());
+            print(&text).map_err(|error| cannot_write("standard output", &error))?;
+            if let Some(json) = json {
+                json.write(&report)?;
+            }
+        }
+    }
+    Ok(match signal {
+        Some(signal) => ExitCode::from(SIGNALLED.saturating_add(signal)),
+        None if !report.oracle.ok => ExitCode::from(FAILED),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// In virtual time there is no host: whoever would talk to one stays out.
+fn runs_without_host(app: &AppSpec) -> bool {
+    let needs_host = app
+        .kind
+        .target()
+        .is_some_and(|to| to.host == TargetHost::Outside);
+    matches!(app.when, When::Always | When::Run) && !needs_host
+}
+
+/// Runs the world to its end, or to the signal whose number is returned.
+fn simulate(world: &mut World, duration: Duration) -> Result<Option<u8>, Failure> {
+    // Without descriptors for it Ctrl-C ends the run as it ends any program.
+    let signals = Signals::watch().ok();
+    let end = Instant::ZERO + duration;
+    let mut progress = Progress::new(duration);
+    let mut step = Duration::from_millis(100);
+    let mut signal = None;
+    while world.now() < end && signal.is_none() {
+        let until = end.min(world.now() + step);
+        let started = WallInstant::now();
+        world.run_until(until);
+        step = next_step(step, started.elapsed());
+        progress.set(world.now());
+        world
+            .flush_traces()
+            .map_err(|error| (FAILED, error.to_string()))?;
+        signal = signals.as_ref().and_then(asked_to_end);
+    }
+    progress.finish();
+    Ok(signal)
+}
+
+/// Steps that took long become shorter, and the other way round.
+fn next_step(step: Duration, took: WallDuration) -> Duration {
+    if took > SLICE {
+        step.divided_by(2).max(Duration::from_millis(1))
+    } else if took < SLICE / 4 {
+        step.times(2)
+    } else {
+        step
+    }
+}
+
+fn asked_to_end(signals: &Signals) -> Option<u8> {
+    while let Ok(Some(notice)) = signals.next() {
+        if let Notice::End(signal) = notice {
+            return u8::try_from(signal as i32).ok();
+        }
+    }
+    None
+}
+
+fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
+    (FAILED, format!("cannot write {what}: {error}"))
+}
+
+/// Where the JSON object goes.
+pub(crate) enum JsonFile {
+    Standard,
+    File(File, PathBuf),
+}
+
+impl JsonFile {
+    pub(crate) fn create(path: &Path) -> Result<JsonFile, Failure> {
+        if is_standard(path) {
+            return Ok(JsonFile::Standard);
+        }
+        match File::create(path) {
+            Ok(file) => Ok(JsonFile::File(file, path.to_owned())),
+            Err(error) => Err(cannot_write(&path.display().to_string(), &error)),
+        }
+    }
+
+    pub(crate) fn is_standard(&self) -> bool {
+        matches!(self, JsonFile::Standard)
+    }
+
+    pub(crate) fn write(self, report: &Report) -> Result<(), Failure> {
+        let mut text = serde_json::to_string_pretty(report)
+            .map_err(|error| (FAILED, format!("cannot make JSON of the result: {error}")))?;
+        text.push('\n');
+        match self {
+            JsonFile::Standard => {
+                print(&text).map_err(|error| cannot_write("standard output", &error))
+            }
+            JsonFile::File(mut file, path) => file
+                .write_all(text.as_bytes())
+                .map_err(|error| cannot_write(&path.display().to_string(), &error)),
+        }
+    }
+}

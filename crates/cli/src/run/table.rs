@@ -1,0 +1,268 @@
+//! The result of a run as text for people.
+
+use std::fmt::Write as _;
+
+use redpoll_sim::medium::{Config, Sinr, UnitDisk};
+use redpoll_sim::oracle::FlowFigures;
+use redpoll_sim::report::{Medium, NodeFigures, Report};
+use redpoll_sim::scenario::Scenario;
+
+/// Rows of a table before the rest is only counted.
+const ROWS: usize = 40;
+
+/// The result of `scenario`, in which the apps `left_out` were not started.
+pub fn render(
+    report: &Report,
+    scenario: &Scenario,
+    left_out: &[String],
+    was_ended: bool,
+) -> String {
+    let mut text = String::new();
+    let speed = report.simulated_s / report.wall_s.max(1e-9);
+    let ended = if was_ended { ", ended early" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}: {:.3} s simulated in {:.2} s ({speed:.0} x real time), seed {}, {} events{ended}",
+        report.scenario, report.simulated_s, report.wall_s, report.seed, report.events
+    );
+    let _ = writeln!(text, "medium: {}", medium(&report.medium));
+    let _ = writeln!(
+        text,
+        "radio: {}; link retry delay {} ms; segments of {} B",
+        radio(scenario),
+        scenario.mac.link_retry_delay.as_micros() as f64 / 1_000.0,
+        scenario.tcp.payload_bytes(),
+    );
+    if !left_out.is_empty() {
+        let _ = writeln!(
+            text,
+            "not started, for redpoll up or switched off: {}",
+            left_out.join(", ")
+        );
+    }
+    text.push('\n');
+    flows(&mut text, &report.flows);
+    text.push('\n');
+    nodes(&mut text, &report.nodes);
+    text.push('\n');
+    if report.oracle.ok {
+        text.push_str("oracle: every byte once and in order, every frame accounted for\n");
+    } else {
+        text.push_str("oracle: VIOLATED\n");
+        for violation in report.oracle.violations.iter().take(ROWS) {
+            let _ = writeln!(text, "  {violation}");
+        }
+    }
+    text
+}
+
+fn radio(scenario: &Scenario) -> String {
+    let name = match scenario.radio.model {
+        redpoll_sim::radio::Model::At86rf233 => "AT86RF233",
+        redpoll_sim::radio::Model::Cc2420 => "CC2420",
+        redpoll_sim::radio::Model::Ideal => "ideal",
+    };
+    match scenario.radio.spi_us_per_byte {
+        Some(us) => format!("{name}, {us} us of SPI a byte"),
+        None => name.to_owned(),
+    }
+}
+
+fn medium(medium: &Medium) -> String {
+    if medium.listed_links {
+        return "listed links: nodes hear, sense and disturb each other over them alone".to_owned();
+    }
+    match medium.config {
+        Config::UnitDisk(UnitDisk {
+            transmission_range_m,
+            interference_range_m,
+            carrier_sense_range_m,
+            success_ratio_tx,
+            success_ratio_rx,
+        }) => {
+            let mut text = format!(
+                "unit disk: transmission {transmission_range_m} m, interference \
+                 {interference_range_m} m, carrier sense (CCA) {carrier_sense_range_m} m"
+            );
+            if (success_ratio_tx, success_ratio_rx) != (1.0, 1.0) {
+                let _ = write!(
+                    text,
+                    ", success ratios {success_ratio_tx} / {success_ratio_rx}"
+                );
+            }
+            text
+        }
+        Config::Sinr(Sinr {
+            tx_power_dbm,
+            path_loss_exponent,
+            shadowing_sigma_db,
+            noise_floor_dbm,
+            sensitivity_dbm,
+            capture_db,
+            cca_threshold_dbm,
+            ..
+        }) => format!(
+            "SINR: {tx_power_dbm} dBm, path loss exponent {path_loss_exponent}, shadowing \
+             {shadowing_sigma_db} dB, noise {noise_floor_dbm} dBm, sensitivity {sensitivity_dbm} \
+             dBm, capture {capture_db} dB, CCA threshold {cca_threshold_dbm} dBm"
+        ),
+    }
+}
+
+fn flows(text: &mut String, flows: &[FlowFigures]) {
+    if flows.is_empty() {
+        text.push_str("no flows\n");
+        return;
+    }
+    let mut table = Table::new(&[
+        "flow",
+        "from",
+        "to",
+        "delivered",
+        "goodput",
+        "segments",
+        "loss",
+        "rto",
+        "fast",
+        "link",
+        "probe",
+        "RTT p50",
+        "p95",
+    ]);
+    for flow in flows.iter().take(ROWS) {
+        let again = &flow.retransmissions;
+        let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
+        table.row(vec![
+            flow.name.clone(),
+            flow.from.clone(),
+            flow.to.clone(),
+            format!("{} B", flow.delivered_bytes),
+            format!("{:.1} kb/s", flow.goodput_kbps),
+            flow.segments_sent.to_string(),
+            percent(flow.segment_loss),
+            again.rto.to_string(),
+            again.fast.to_string(),
+            (again.link_lost + again.path_mtu).to_string(),
+            again.probe.to_string(),
+            ms(flow.rtt_ms.p50),
+            ms(flow.rtt_ms.p95),
+        ]);
+    }
+    table.render(text);
+    more(text, flows.len(), "flows");
+    if flows.len() > 1 {
+        let delivered: u64 = flows.iter().map(|flow| flow.delivered_bytes).sum();
+        let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
+        let lost: f64 = flows
+            .iter()
+            .map(|flow| flow.segment_loss * flow.segments_sent as f64)
+            .sum();
+        let loss = if sent > 0 { lost / sent as f64 } else { 0.0 };
+        let _ = writeln!(
+            text,
+            "all {} flows: {delivered} B delivered, {sent} segments or datagrams sent, {} lost",
+            flows.len(),
+            percent(loss),
+        );
+    }
+}
+
+fn nodes(text: &mut String, nodes: &[NodeFigures]) {
+    let mut table = Table::new(&["node", "frames", "retries", "duty", "memory", "dropped"]);
+    for node in nodes.iter().take(ROWS) {
+        let drops: Vec<String> = node
+            .drops
+            .iter()
+            .map(|(reason, count)| format!("{reason} {count}"))
+            .collect();
+        table.row(vec![
+            node.name.clone(),
+            node.frames_sent.to_string(),
+            node.frame_retries.to_string(),
+            percent(node.radio_duty_cycle),
+            format!("{:.1} KiB", node.memory_bytes as f64 / 1_024.0),
+            drops.join(", "),
+        ]);
+    }
+    table.render(text);
+    more(text, nodes.len(), "nodes");
+}
+
+fn more(text: &mut String, all: usize, what: &str) {
+    if all > ROWS {
+        let _ = writeln!(
+            text,
+            "… and {} {what} more; --json has them all",
+            all - ROWS
+        );
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Columns as wide as their widest cell. Cells that begin with a digit stand
+/// to the right, but for the last column.
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &[&str]) -> Table {
+        Table {
+            rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()],
+        }
+    }
+
+    fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    fn render(&self, text: &mut String) {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let is_last = column + 1 == columns;
+                let is_number = self
+                    .rows
+                    .get(1)
+                    .and_then(|first| first.get(column))
+                    .is_some_and(|first| {
+                        first == "-" || first.starts_with(|c: char| c.is_ascii_digit())
+                    });
+                if is_number && !is_last {
+                    let _ = write!(line, "{cell:>width$}  ");
+                } else {
+                    let _ = write!(line, "{cell:<width$}  ");
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_numbers_to_the_right() {
+        let mut table = Table::new(&["name", "n", "what"]);
+        table.row(vec!["a".into(), "7 B".into(), "x".into()]);
+        table.row(vec!["longer".into(), "1200 B".into(), String::new()]);
+        let mut text = String::new();
+        table.render(&mut text);
+        assert_eq!(
+            text,
+            "name         n  what\na          7 B  x\nlonger  1200 B\n"
+        );
+    }
+}

@@ -1,0 +1,362 @@
+//! The program as its users meet it: exit codes, messages, files.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder of a test's own, gone when the test is.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("redpoll-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.file(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
+
+fn redpoll(args: &[&str]) -> Output {
+    Command::new(PROGRAM).args(args).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The one line on standard error.
+fn complaint(output: &Output) -> String {
+    let text = stderr(output);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    text.trim_end().to_owned()
+}
+
+#[test]
+fn help_and_version_explain_themselves() {
+    let help = redpoll(&["--help"]);
+    assert_eq!(code(&help), 0);
+    for word in ["run", "up", "dissect", "redpoll run pair"] {
+        assert!(stdout(&help).contains(word), "{word}");
+    }
+    for (command, words) in [
+        (
+            "run",
+            &[
+                "--seed",
+                "--duration",
+                "--set",
+                "--pcap",
+                "--json",
+                "Exit code",
+            ][..],
+        ),
+        ("up", &["--forward", "--shell", "--set"]),
+        ("dissect", &["--prefix", "pcapng"]),
+    ] {
+        let help = stdout(&redpoll(&[command, "--help"]));
+        for word in words {
+            assert!(help.contains(word), "{command}: {word}");
+        }
+    }
+    let version = redpoll(&["--version"]);
+    assert_eq!(
+        stdout(&version).trim(),
+        format!("redpoll {}", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(code(&redpoll(&[])), 2);
+    assert_eq!(code(&redpoll(&["run"])), 2);
+    assert_eq!(code(&redpoll(&["run", "pair", "--set", "nothing"])), 2);
+}
+
+#[test]
+fn a_wrong_scenario_ends_with_2_and_one_line_that_says_where() {
+    let folder = Folder::new("wrong");
+    let unknown = redpoll(&["run", "offce"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(complaint(&unknown).contains("(did you mean office?)"));
+
+    let head = "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n";
+    let file = folder.write("a.toml", &format!("{head}[mac]\nlink_retry_delay = 40\n"));
+    let output = redpoll(&["run", &file]);
+    assert_eq!(code(&output), 2);
+    let expected =
+        format!("redpoll: {file}:6: mac.link_retry_delay: got 40 without a unit; allowed: ");
+    assert!(
+        complaint(&output).starts_with(&expected),
+        "{}",
+        stderr(&output)
+    );
+
+    let output = redpoll(&["run", "pair", "--set", "radio.modell=ideal"]);
+    assert_eq!(code(&output), 2);
+    let line = complaint(&output);
+    assert!(line.starts_with("redpoll: --set radio.modell=ideal: radio.modell: got the unknown"));
+    assert!(line.contains("(did you mean model?)"), "{line}");
+
+    let output = redpoll(&["run", "pair", "--duration", "5"]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("duration: got 5 without a unit"));
+
+    let file = folder.write("b.toml", "[topology\n");
+    let output = redpoll(&["run", &file]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).starts_with(&format!("redpoll: {file}:1: ")));
+}
+
+#[test]
+fn a_run_prints_flows_nodes_and_the_medium_with_its_ranges() {
+    let output = redpoll(&["run", "pair", "--duration", "5 s"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    let text = stdout(&output);
+    for part in [
+        "pair: 5.000 s simulated in ",
+        "medium: unit disk: transmission 50 m, interference 100 m, carrier sense (CCA) 100 m",
+        "goodput",
+        "bulk  node-2  node-1  ",
+        "RTT p50",
+        "retries",
+        "oracle: every byte once and in order",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn the_json_object_has_the_documented_keys() {
+    let output = redpoll(&[
+        "run",
+        "pair",
+        "--duration",
+        "5 s",
+        "--seed",
+        "7",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(
+        keys(&json),
+        [
+            "events",
+            "flows",
+            "medium",
+            "nodes",
+            "oracle",
+            "peak_memory_bytes",
+            "scenario",
+            "seed",
+            "simulated_s",
+            "version",
+            "wall_s"
+        ]
+    );
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["scenario"], "pair");
+    assert_eq!(json["seed"], 7);
+    assert_eq!(json["simulated_s"], 5.0);
+    assert_eq!(keys(&json["oracle"]), ["ok", "violations"]);
+    assert_eq!(json["oracle"]["ok"], true);
+    assert_eq!(json["medium"]["transmission_range_m"], 50.0);
+    let flow = &json["flows"][0];
+    assert_eq!(
+        keys(flow),
+        [
+            "delivered_bytes",
+            "from",
+            "goodput_kbps",
+            "name",
+            "retransmissions",
+            "rtt_ms",
+            "segment_loss",
+            "segments_sent",
+            "to"
+        ]
+    );
+    assert!(flow["delivered_bytes"].as_u64().unwrap() > 10_000, "{flow}");
+    assert_eq!(keys(&flow["rtt_ms"]), ["p50", "p95"]);
+    assert!(flow["retransmissions"]["rto"].is_u64() && flow["retransmissions"]["fast"].is_u64());
+    let node = &json["nodes"][0];
+    assert_eq!(
+        keys(node),
+        [
+            "drops",
+            "frame_retries",
+            "frames_sent",
+            "memory_bytes",
+            "name",
+            "radio_duty_cycle"
+        ]
+    );
+    assert!(
+        node["memory_bytes"].as_u64().unwrap() <= 64 * 1024,
+        "{node}"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_result() {
+    let run = |seed| {
+        let output = redpoll(&[
+            "run",
+            "line-2",
+            "--duration",
+            "4 s",
+            "--seed",
+            seed,
+            "--json",
+            "-",
+        ]);
+        let mut json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for key in ["wall_s", "peak_memory_bytes"] {
+            json.as_object_mut().unwrap().remove(key);
+        }
+        json
+    };
+    assert_eq!(run("3"), run("3"));
+    assert_ne!(run("3"), run("4"));
+}
+
+#[test]
+fn a_capture_can_be_dissected_without_one_malformed_frame() {
+    let folder = Folder::new("capture");
+    let file = folder.file("run.pcapng");
+    let output = redpoll(&["run", "pair", "--duration", "2 s", "--pcap", &file]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let output = redpoll(&["dissect", &file]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.lines().count() > 50, "{text}");
+    for word in ["[S]", "FRAG1", "FRAGN", "ack seq", "IPHC", "TCP"] {
+        assert!(text.contains(word), "{word}");
+    }
+    for word in ["malformed", "wrong", "unknown"] {
+        assert!(!text.contains(word), "{word}");
+    }
+    // The same from standard input.
+    let input = std::fs::File::open(&file).unwrap();
+    let piped = Command::new(PROGRAM)
+        .args(["dissect", "-"])
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert_eq!(stdout(&piped), text);
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written_cost_one_line() {
+    let folder = Folder::new("files");
+    let missing = folder.file("no/such/folder/x");
+    for option in ["--pcap", "--json"] {
+        let output = redpoll(&["run", "pair", "--duration", "1 s", option, &missing]);
+        assert_eq!(code(&output), 1);
+        assert!(complaint(&output).starts_with(&format!("redpoll: cannot write {missing}: ")));
+        let output = redpoll(&["run", "pair", "--duration", "1 s", option, "/dev/full"]);
+        assert_eq!(code(&output), 1, "{option}");
+        assert!(complaint(&output).starts_with("redpoll: cannot write /dev/full: "));
+    }
+    let output = redpoll(&["dissect", &missing]);
+    assert_eq!(code(&output), 1);
+    assert!(complaint(&output).starts_with(&format!("redpoll: cannot read {missing}: ")));
+    let text = folder.write("text.pcap", "this is no capture at all, whatever its name");
+    let output = redpoll(&["dissect", &text]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("is no capture; allowed: pcapng or pcap"));
+    assert_eq!(code(&redpoll(&["run", folder.0.to_str().unwrap()])), 2);
+}
+
+#[test]
+fn what_a_full_disk_left_of_a_capture_stays_readable() {
+    let folder = Folder::new("full");
+    let file = folder.file("run.pcapng");
+    // A limit on the file's size stands for the disk's end. The signal that
+    // would come with it is ignored, as it is where a disk is full.
+    let script =
+        "trap '' XFSZ; ulimit -f 200; exec \"$0\" run pair --duration '600 s' --pcap \"$1\"";
+    let output = Command::new("sh")
+        .args(["-c", script, PROGRAM, &file])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(complaint(&output).starts_with(&format!("redpoll: cannot write {file}: ")));
+    let output = redpoll(&["dissect", &file]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    assert!(stdout(&output).lines().count() > 100);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new("pipe");
+    let file = folder.file("run.pcapng");
+    redpoll(&["run", "pair", "--duration", "20 s", "--pcap", &file]);
+    let mut child = Command::new(PROGRAM)
+        .args(["dissect", &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0);
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_early_with_what_there_is() {
+    let mut command = Command::new(PROGRAM);
+    command.args(["run", "line-3", "--duration", "20000 h"]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 130, "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("ended early"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(
+        stdout(&output).contains("bulk  node-4  node-1"),
+        "{}",
+        stdout(&output)
+    );
+}
