@@ -129,9 +129,7 @@ fn memory(
             .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
             .collect(),
         listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
-        udp: (0..udp)
-            .map(|_| UdpSlot::new(buffer(UDP_BYTES)))
-            .collect(),
+        udp: (0..udp).map(|_| UdpSlot::new(buffer(UDP_BYTES))).collect(),
         routes: vec![None; route_count].into(),
         neighbours: Vec::new().into(),
         lowpan: LowpanMemory {

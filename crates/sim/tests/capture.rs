@@ -1,0 +1,115 @@
+//! Captures of whole runs, read by tshark.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::PcapngFile;
+use redpoll_sim::world::World;
+
+/// Runs a scenario with a capture; the file and the number of events.
+fn capture(scenario: &str, ms: u64) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}.pcapng"));
+    let scenario = Scenario::load(scenario, &[]).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    world.add_trace(Box::new(PcapngFile::create(&path).unwrap()));
+    world.run_until(Instant::from_millis(ms));
+    world.flush_traces().unwrap();
+    path
+}
+
+/// What tshark says about a capture, a line a frame; `None` without tshark.
+fn tshark(path: &Path, args: &[&str]) -> Option<String> {
+    let output = Command::new("tshark")
+        .args(["-r", path.to_str().unwrap(), "-n"])
+        .args(["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"])
+        .args(args)
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skipped: tshark is not installed");
+        return None;
+    };
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Nothing malformed, every check sequence right, and TCP's checksums too.
+#[test]
+fn tshark_finds_nothing_malformed() {
+    for scenario in ["line-3", "office", "grid-30"] {
+        let path = capture(scenario, 10_000);
+        let Some(all) = tshark(&path, &["-T", "fields", "-e", "frame.number"]) else {
+            return;
+        };
+        let frames = all.lines().count();
+        assert!(frames > 500, "{scenario}: {frames} frames");
+        for filter in [
+            "_ws.malformed",
+            "wpan.fcs_ok == 0",
+            "_ws.expert.severity == error",
+        ] {
+            let found = tshark(&path, &["-Y", filter]).unwrap();
+            assert_eq!(found, "", "{scenario}: {filter}");
+        }
+    }
+}
+
+/// The header in front of each frame says what was simulated.
+#[test]
+fn tshark_reads_the_tap_header() {
+    let path = capture("line-1", 2_000);
+    let fields = [
+        "-T",
+        "fields",
+        "-e",
+        "frame.time_epoch",
+        "-e",
+        "wpan-tap.fcs_type",
+        "-e",
+        "wpan-tap.rss",
+        "-e",
+        "wpan-tap.ch_num",
+        "-e",
+        "wpan-tap.sof_ts",
+        "-e",
+        "wpan-tap.eof_ts",
+        "-e",
+        "wpan.frame_length",
+    ];
+    let Some(lines) = tshark(&path, &fields) else {
+        return;
+    };
+    let mut last = 0.0;
+    for line in lines.lines() {
+        let values: Vec<_> = line.split('\t').collect();
+        let time: f64 = values[0].parse().unwrap();
+        assert!(time >= last, "{line}");
+        last = time;
+        assert_eq!(values[1], "1", "{line}");
+        // 40 m of 50 m: -10 - 85 * 0.8.
+        assert!(values[2].starts_with("-78"), "{line}");
+        assert_eq!(values[3], "26", "{line}");
+        let start: u64 = values[4].parse().unwrap();
+        let end: u64 = values[5].parse().unwrap();
+        let microseconds = (time * 1e6).round() as u64;
+        assert_eq!(start, microseconds * 1_000, "{line}");
+        // Preamble, start-of-frame delimiter and length; the frame; its FCS,
+        // which tshark's length leaves out.
+        let len: u64 = values[6].parse().unwrap();
+        assert_eq!(end - start, (6 + len + 2) * 32_000, "{line}");
+    }
+}
+
+/// A bulk transfer as tshark sees it: TCP segments reassembled from fragments.
+#[test]
+fn tshark_follows_the_transfer() {
+    let path = capture("line-2", 5_000);
+    let args = ["-Y", "tcp.len > 400", "-T", "fields", "-e", "tcp.len"];
+    let Some(lines) = tshark(&path, &args) else {
+        return;
+    };
+    let full = lines.lines().filter(|line| *line == "462").count();
+    assert!(full > 50, "{full} full segments");
+}
