@@ -109,5 +109,6 @@ fn loopback_up() -> io::Result<()> {
 /// Whether [`enter`] has moved this process into a user namespace as well.
 pub fn is_of_a_user() -> bool {
     // user_namespaces(7): the initial one maps all identifiers.
-    fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().nth(2) == Some("1"))
+    fs::read_to_string("/proc/self/uid_map")
+        .is_ok_and(|map| map.split_whitespace().nth(2) == Some("1"))
 }

@@ -1,13 +1,15 @@
 //! Nothing that a companion has started outlives it. One test a file: a
 //! companion takes all children of its process for its own.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::sys::signal::kill;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, pipe2};
 use redpoll_linux::child::Companion;
 
 /// Starts a shell that leaves two processes behind: one in the background, one
@@ -18,7 +20,7 @@ const SCRIPT: &str = "sleep 1000 & echo $!
 
 #[test]
 fn what_a_companion_started_ends_with_it() {
-    let (reader, writer) = std::io::pipe().unwrap();
+    let (reader, writer) = pipe2(OFlag::O_CLOEXEC).unwrap();
     let mut command = Command::new("sh");
     command
         .args(["-c", SCRIPT])
@@ -26,7 +28,7 @@ fn what_a_companion_started_ends_with_it() {
         .stdin(Stdio::null());
     let mut companion = Companion::spawn(&mut command).expect("there is a shell");
     drop(command);
-    let mut lines = BufReader::new(reader).lines();
+    let mut lines = BufReader::new(File::from(reader)).lines();
     let pids: Vec<Pid> = (0..2)
         .map(|_| Pid::from_raw(lines.next().unwrap().unwrap().trim().parse().unwrap()))
         .collect();

@@ -1,0 +1,273 @@
+//! `redpoll up`: a mesh in real time, joined to this computer.
+//!
+//! - `join`: by which way, TUN, namespace or forwards alone, and saying so;
+//! - `mesh`: the simulated mesh as the gateway sees it;
+//! - `environment`: what a program that runs beside the mesh is told;
+//! - `demo`: the demonstration, which is such a program.
+
+mod args;
+mod demo;
+mod environment;
+mod greeting;
+mod join;
+mod mesh;
+
+use std::fmt::Write as _;
+use std::process::{Command, ExitCode};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_border::Splice;
+use redpoll_linux::child::Companion;
+use redpoll_linux::forward::{ForwardSpec, Forwarder};
+use redpoll_linux::gateway::Gateway;
+use redpoll_linux::signals::{Notice, Signals};
+use redpoll_sim::scenario::{Scenario, When};
+
+use crate::output::{self, fail};
+use crate::run::{Failure, JsonFile};
+use crate::{FAILED, USAGE};
+pub use args::UpArgs;
+use environment::{Environment, Forwarded};
+use mesh::SimulatedMesh;
+
+/// Something went wrong that the scenario is not to blame for.
+fn failed(error: impl std::fmt::Display) -> Failure {
+    (FAILED, error.to_string())
+}
+
+/// What the user said cannot be used.
+fn unusable(error: impl std::fmt::Display) -> Failure {
+    (USAGE, error.to_string())
+}
+
+/// Runs the command.
+pub fn run(args: &UpArgs) -> ExitCode {
+    let result = match args.demo_steps {
+        true => load(args).and_then(|scenario| {
+            let environment = Environment::of_this_process();
+            let environment =
+                environment.ok_or_else(|| unusable("--demo-steps is for `redpoll up --demo`"))?;
+            Ok(demo::walk(&scenario, &environment))
+        }),
+        false => up(args).map(ExitCode::from),
+    };
+    result.unwrap_or_else(|(code, line)| fail(code, line))
+}
+
+fn up(args: &UpArgs) -> Result<u8, Failure> {
+    // Before anything else: no signal may come between an interface and its end.
+    let signals = Signals::watch().map_err(failed)?;
+    let scenario = load(args)?;
+    let mut mesh = SimulatedMesh::new(&scenario).map_err(unusable)?;
+    if let Some(path) = &args.pcap {
+        mesh.capture(path).map_err(failed)?;
+    }
+
+    let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+    let chatty = !json.as_ref().is_some_and(JsonFile::is_standard);
+
+    // The sockets are opened in the network that the user is in, before join
+    // may move to another one.
+    let (forwarder, forwards) = listen(args, &scenario)?;
+    let joined = join::join(args, &scenario, !forwards.is_empty()).map_err(failed)?;
+    let environment = Environment {
+        way: joined.way,
+        host: scenario.border.host.into(),
+        forwards,
+    };
+    let greeting = greeting::text(&scenario, &joined, &environment);
+    if chatty {
+        output::print(&greeting).map_err(failed)?;
+    } else {
+        eprint!("{greeting}");
+    }
+
+    let mut session = Session {
+        gateway: Gateway::new(joined.tun, forwarder),
+        mesh,
+        companion: None,
+        signals,
+    };
+    if let Some(mut command) = companion(args) {
+        environment.tell(&mut command);
+        let spawned = Companion::spawn(&mut command).map_err(|e| {
+            failed(format!(
+                "cannot start {}: {e}",
+                command.get_program().to_string_lossy()
+            ))
+        })?;
+        session.companion = Some(spawned);
+    }
+    let code = session.live()?;
+    session.companion = None;
+    session.mesh.flush().map_err(failed)?;
+    let report = session.mesh.report();
+    if chatty && args.is_alone() {
+        output::print(&session.farewell()).map_err(failed)?;
+    }
+    if let Some(json) = json {
+        json.write(&report)?;
+    }
+    for violation in &report.oracle.violations {
+        eprintln!("redpoll: {violation}");
+    }
+    Ok(if report.oracle.ok {
+        code
+    } else {
+        code.max(FAILED)
+    })
+}
+
+/// The scenario with the user's changes, and without the apps that only run in
+/// virtual time.
+fn load(args: &UpArgs) -> Result<Scenario, Failure> {
+    let mut scenario = Scenario::load(&args.scenario.file, &args.overrides()).map_err(unusable)?;
+    scenario.retain_apps(|app| matches!(app.when, When::Always | When::Up));
+    if scenario.border_router().is_none() {
+        let line = format!(
+            "{}: no node has role = \"border\", so there is nothing to join to this computer; simulate it with `redpoll run`",
+            args.scenario.file
+        );
+        return Err(unusable(line));
+    }
+    Ok(scenario)
+}
+
+/// Opens the ports of `--forward`.
+fn listen(
+    args: &UpArgs,
+    scenario: &Scenario,
+) -> Result<(Forwarder<Splice>, Vec<Forwarded>), Failure> {
+    let mut forwarder = Forwarder::new();
+    let mut forwards = Vec::new();
+    let mut specs = Vec::new();
+    for text in &args.forward {
+        let spec = text.parse::<ForwardSpec>();
+        specs.push(spec.map_err(|e| unusable(format!("--forward: {e}")))?);
+    }
+    if args.demo {
+        specs.extend(demo::forward(scenario));
+    }
+    for spec in specs {
+        let address = scenario
+            .node(&spec.node)
+            .and_then(|index| scenario.address(index));
+        let Some(address) = address else {
+            let names: Vec<&str> = scenario
+                .nodes
+                .iter()
+                .map(|node| node.name.as_str())
+                .collect();
+            let line = format!(
+                "--forward: there is no node {}; allowed: {}",
+                spec.node,
+                names.join(", ")
+            );
+            return Err(unusable(line));
+        };
+        let target = std::net::SocketAddrV6::new(address.into(), spec.node_port, 0, 0);
+        let host_port = forwarder.listen(spec.host_port, target).map_err(failed)?;
+        forwards.push(Forwarded {
+            host_port,
+            node: spec.node,
+            node_port: spec.node_port,
+        });
+    }
+    Ok((forwarder, forwards))
+}
+
+/// The program to run beside the mesh, if one is asked for.
+fn companion(args: &UpArgs) -> Option<Command> {
+    if args.demo {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["up", &args.scenario.file, demo::STEPS_FLAG]);
+        for (key, value) in args.overrides() {
+            command.arg("--set").arg(format!("{key}={value}"));
+        }
+        Some(command)
+    } else if args.shell {
+        Some(environment::shell())
+    } else {
+        let (program, arguments) = args.command.split_first()?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Some(command)
+    }
+}
+
+/// A mesh that is up.
+struct Session {
+    gateway: Gateway,
+    mesh: SimulatedMesh,
+    companion: Option<Companion>,
+    signals: Signals,
+}
+
+impl Session {
+    /// How late an event may be before the user is told.
+    const TOLERANCE: Duration = Duration::from_millis(200);
+    /// How often the user is told at most, and the capture brought to disk.
+    const REMINDER: Duration = Duration::from_secs(2);
+
+    /// Lives until a signal or the companion's end. The exit code.
+    fn live(&mut self) -> Result<u8, Failure> {
+        let mut look_again = Instant::ZERO + Self::REMINDER;
+        loop {
+            self.gateway.turn(&mut self.mesh).map_err(failed)?;
+            if let Some(code) = self.ending().map_err(failed)? {
+                return Ok(code);
+            }
+            if self.gateway.clock().now() >= look_again {
+                self.warn_if_late();
+                self.mesh.flush().map_err(failed)?;
+                look_again = self.gateway.clock().now() + Self::REMINDER;
+            }
+            let wait = self
+                .gateway
+                .wait(&self.mesh, Some(&self.signals), Some(look_again));
+            wait.map_err(failed)?;
+        }
+    }
+
+    /// The exit code, if it is time to end.
+    fn ending(&mut self) -> std::io::Result<Option<u8>> {
+        while let Some(notice) = self.signals.next()? {
+            match (notice, &mut self.companion) {
+                // A mesh by itself has no other end than this one.
+                (Notice::End(_), None) => return Ok(Some(0)),
+                (Notice::End(signal), Some(_)) => return Ok(Some(128 + signal as u8)),
+                (Notice::Child, Some(companion)) => {
+                    if let Some(code) = companion.reap()? {
+                        return Ok(Some(code));
+                    }
+                }
+                (Notice::Child, None) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn warn_if_late(&mut self) {
+        let lateness = self.gateway.take_lateness();
+        if lateness > Self::TOLERANCE {
+            eprintln!(
+                "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
+                lateness.as_millis()
+            );
+        }
+    }
+
+    fn farewell(&self) -> String {
+        let packets = self.gateway.counters();
+        let forwards = self.gateway.forwarder().counters();
+        let mut text = format!(
+            "\n{} packets into the mesh, {} out of it",
+            packets.packets_in, packets.packets_out
+        );
+        if !self.gateway.forwarder().is_empty() {
+            let _ = write!(text, "; {} connections forwarded", forwards.accepted);
+        }
+        text.push('\n');
+        text
+    }
+}

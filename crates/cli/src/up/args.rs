@@ -1,0 +1,100 @@
+//! The command line of `redpoll up`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::args::ScenarioArgs;
+
+/// Live a scenario in real time, joined to this computer by its border router.
+///
+/// The mesh appears behind a TUN interface, with the scenario's prefix. Without
+/// the privilege for that it is joined inside a network namespace of its own,
+/// where the kernel allows that (use --shell, or give a COMMAND), or single
+/// ports are forwarded into it (--forward). Ctrl-C ends it and leaves nothing
+/// behind.
+///
+/// With a COMMAND, that is run beside the mesh, which ends with it and with its
+/// exit code. It finds in its environment: REDPOLL_JOINED (tun, namespace or
+/// forward), REDPOLL_HOST (this computer's address), REDPOLL_FORWARDS.
+///
+/// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be joined or a file cannot
+/// be written, 2 when the scenario cannot be used.
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+
+    /// Carry connections to a port of this computer to a node's port, such as
+    /// 8080:leaf-12:80; needs no privilege. May be repeated
+    #[arg(long, value_name = "PORT:NODE:PORT")]
+    pub forward: Vec<String>,
+
+    /// Open a shell in a network namespace that the mesh is joined to; needs no
+    /// privilege where the kernel allows that
+    #[arg(long, conflicts_with_all = ["command", "demo"])]
+    pub shell: bool,
+
+    /// How to join the mesh to this computer
+    #[arg(long, value_enum, default_value_t = Join::Auto)]
+    pub join: Join,
+
+    /// Name of the TUN interface; %d stands for the first free number
+    #[arg(long, value_name = "NAME", default_value = "redpoll%d")]
+    pub name: String,
+
+    /// The mesh's prefix; short for --set border.prefix=PREFIX/64
+    #[arg(long, value_name = "PREFIX/64")]
+    pub prefix: Option<String>,
+
+    /// Write every frame on the air to this pcapng file
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+
+    /// Write the result as one JSON object to this file when the mesh ends; -
+    /// is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Walk through the demonstration and end: ping, curl, an upload, MQTT
+    #[arg(long, conflicts_with = "command")]
+    pub demo: bool,
+
+    /// The steps themselves, for the program that runs beside the mesh
+    #[arg(long, hide = true)]
+    pub demo_steps: bool,
+
+    /// A program to run beside the mesh
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How to join the mesh to this computer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Join {
+    /// The first of the others that is possible here
+    Auto,
+    /// A TUN interface of this computer; needs root or CAP_NET_ADMIN
+    Tun,
+    /// A TUN interface inside a network namespace of its own
+    Namespace,
+    /// Forwarded ports only
+    Forward,
+}
+
+impl UpArgs {
+    /// The overrides of the scenario, in the order in which they apply.
+    pub fn overrides(&self) -> Vec<(String, String)> {
+        let mut overrides = self.scenario.overrides();
+        if let Some(prefix) = &self.prefix {
+            overrides.push(("border.prefix".to_owned(), prefix.clone()));
+        }
+        overrides
+    }
+
+    /// Whether nothing runs beside the mesh.
+    pub fn is_alone(&self) -> bool {
+        !self.shell && !self.demo && self.command.is_empty()
+    }
+}

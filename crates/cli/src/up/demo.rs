@@ -1,0 +1,111 @@
+//! The demonstration: a real kernel's TCP, curl, ping and an MQTT broker
+//! against the nodes of a mesh that runs beside it.
+//!
+//! `redpoll up SCENARIO --demo` starts the mesh and, as the program beside it,
+//! itself once more; that second process finds in its environment how the mesh
+//! was joined and walks through the steps. What cannot run here is left out and
+//! said, with how to get it; what fails ends the demonstration with exit code 1.
+
+mod broker;
+mod fetch;
+mod mqtt;
+mod ping;
+mod plan;
+mod show;
+mod upload;
+
+use std::process::{Command, ExitCode};
+
+use redpoll_linux::forward::ForwardSpec;
+use redpoll_sim::scenario::Scenario;
+
+use crate::up::environment::Environment;
+use plan::Plan;
+use show::Step;
+
+/// What came of a step.
+pub(crate) enum Outcome {
+    /// It did what it should; the text says how well.
+    Done(String),
+    /// It cannot run here; the text says why and what would help.
+    LeftOut(String),
+}
+
+/// Why a step failed, in one line.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// The arguments after the program's name that make the second process walk
+/// through the steps.
+pub(crate) const STEPS_FLAG: &str = "--demo-steps";
+
+/// The forward that the demonstration falls back to where there can be no
+/// interface: any free port of this computer to the server.
+pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
+    let (server, _) = plan::server(scenario)?;
+    Some(ForwardSpec {
+        host_port: 0,
+        node: server.name,
+        node_port: server.port,
+    })
+}
+
+/// Walks through the steps; for the process that runs beside the mesh.
+pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
+    let plan = match Plan::make(scenario, environment) {
+        Ok(plan) => plan,
+        Err(e) => {
+            println!("demo: failed: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    type Run = fn(&Plan, &Step) -> Result<Outcome, Failure>;
+    let steps: [(String, Run); 4] = [
+        (format!("ping {}", plan.server), ping::run),
+        (
+            format!(
+                "curl a page and {} KiB from {}",
+                plan.file_bytes / 1024,
+                plan.server
+            ),
+            fetch::run,
+        ),
+        (plan.upload_title(), upload::run),
+        (plan.readings_title(), broker::run),
+    ];
+    let count = steps.len();
+    let mut left_out = Vec::new();
+    for (number, (title, run)) in (1..).zip(steps) {
+        let step = Step::begin(number, count, &title);
+        match run(&plan, &step) {
+            Ok(Outcome::Done(text)) => step.done(&text),
+            Ok(Outcome::LeftOut(why)) => {
+                step.left_out(&why);
+                left_out.push(format!("step {number} ({title}): {why}"));
+            }
+            Err(e) => {
+                step.failed(&e.to_string());
+                println!("\ndemo: failed at step {number} ({title}): {e}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!();
+    for line in &left_out {
+        println!("left out: {line}");
+    }
+    println!("demo: ok");
+    ExitCode::SUCCESS
+}
+
+/// Whether a program can be found.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// A command whose output is in English, for us to read.
+pub(crate) fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("LC_ALL", "C");
+    command
+}

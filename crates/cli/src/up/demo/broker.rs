@@ -1,0 +1,159 @@
+//! Step 4: a leaf's readings at a real MQTT broker.
+
+use std::io::Write;
+use std::net::{SocketAddrV6, TcpStream};
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::mqtt::Subscriber;
+use super::plan::{Plan, Readings};
+use super::show::Step;
+use super::{Failure, Outcome, command};
+
+/// Debian keeps daemons where a user's PATH does not lead.
+const PROGRAMS: [&str; 3] = [
+    "mosquitto",
+    "/usr/sbin/mosquitto",
+    "/usr/local/sbin/mosquitto",
+];
+/// Batches to see before the step is content.
+const BATCHES: usize = 2;
+/// For the leaf to connect, which it tries every few seconds, and to fill its batches.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
+    let Some(readings) = &plan.readings else {
+        return Ok(Outcome::LeftOut(
+            "no node of this scenario sends readings to the host".to_owned(),
+        ));
+    };
+    if !plan.host_is_joined {
+        return Ok(Outcome::LeftOut(plan.needs_tun()));
+    }
+    let Some(broker) = Broker::start(readings.broker)? else {
+        return Ok(Outcome::LeftOut(
+            "there is no mosquitto: sudo apt-get install mosquitto".to_owned(),
+        ));
+    };
+    step.note(&format!("mosquitto listens on {}", readings.broker));
+    let mut subscriber = Subscriber::connect(readings.broker)?;
+    let result = watch(&mut subscriber, readings, step);
+    drop(broker);
+    result
+}
+
+/// Looks at what comes until so many batches are complete and, since the leaf
+/// has kept readings from the time before the broker, as long as it takes to
+/// fill a fresh one.
+fn watch(
+    subscriber: &mut Subscriber,
+    readings: &Readings,
+    step: &Step,
+) -> Result<Outcome, Failure> {
+    let batch = usize::from(readings.batch);
+    let wanted = BATCHES * batch;
+    let started = Instant::now();
+    let mut arrived = 0;
+    while arrived < wanted || started.elapsed() < readings.batch_time() {
+        let Some(message) = subscriber.next()? else {
+            if started.elapsed() > PATIENCE {
+                return Err(format!(
+                    "{arrived} of {wanted} readings arrived in {} s",
+                    PATIENCE.as_secs()
+                )
+                .into());
+            }
+            continue;
+        };
+        if message.topic != readings.topic {
+            continue;
+        }
+        if message.payload.len() != usize::from(readings.bytes) {
+            let len = message.payload.len();
+            return Err(format!(
+                "a reading of {len} bytes arrived instead of {}",
+                readings.bytes
+            )
+            .into());
+        }
+        arrived += 1;
+        if arrived % batch == 1 % batch {
+            step.note(&format!("{}: {}", message.topic, shown(&message.payload)));
+        }
+        if arrived % batch == 0 {
+            step.note(&format!(
+                "a batch of {batch} is complete after {:.1} s",
+                started.elapsed().as_secs_f64()
+            ));
+        }
+    }
+    Ok(Outcome::Done(format!(
+        "{arrived} readings of {} bytes each",
+        readings.bytes
+    )))
+}
+
+/// A reading without what fills it up to its size.
+fn shown(payload: &[u8]) -> String {
+    let text = String::from_utf8_lossy(payload);
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|&word| word != ".")
+        .collect();
+    words.join(" ")
+}
+
+/// A mosquitto of our own, ended when dropped.
+struct Broker(Child);
+
+impl Broker {
+    /// Starts it on the address; `None` where none is installed.
+    fn start(listen: SocketAddrV6) -> Result<Option<Broker>, Failure> {
+        let config = format!(
+            "listener {} {}\nallow_anonymous true\npersistence false\nlog_type error\nuser root\n",
+            listen.port(),
+            listen.ip()
+        );
+        let spawn = |program: &&str| {
+            let child = command(program)
+                .args(["-c", "/dev/stdin"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            child.ok()
+        };
+        let Some(child) = PROGRAMS.iter().find_map(spawn) else {
+            return Ok(None);
+        };
+        let mut broker = Broker(child);
+        // Closing the pipe is the end of its configuration.
+        broker
+            .0
+            .stdin
+            .take()
+            .ok_or("mosquitto takes no input")?
+            .write_all(config.as_bytes())?;
+        for _ in 0..100 {
+            if TcpStream::connect(listen).is_ok() {
+                return Ok(Some(broker));
+            }
+            if let Some(status) = broker.0.try_wait()? {
+                return Err(format!(
+                    "mosquitto does not start on {listen} ({status}): is the port in use?"
+                )
+                .into());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Err("mosquitto does not open its port".into())
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

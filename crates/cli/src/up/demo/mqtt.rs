@@ -1,0 +1,79 @@
+//! A subscriber to every topic of an MQTT broker (OASIS MQTT 3.1.1).
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddrV6, TcpStream};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use mqttbytes::QoS;
+use mqttbytes::v4::{Connect, Packet, Publish, Subscribe, read};
+
+/// The longest packet to take.
+const MAX_PACKET: usize = 64 * 1024;
+
+/// A subscriber to every topic of a broker.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    stream: TcpStream,
+    inbox: BytesMut,
+}
+
+impl Subscriber {
+    /// Connects and subscribes.
+    pub(super) fn connect(broker: SocketAddrV6) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&broker.into(), Duration::from_secs(5))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        let mut subscriber = Subscriber {
+            stream,
+            inbox: BytesMut::new(),
+        };
+        let mut outbox = BytesMut::new();
+        Connect::new("redpoll-demo")
+            .write(&mut outbox)
+            .map_err(wrong)?;
+        let mut subscribe = Subscribe::new("#", QoS::AtMostOnce);
+        subscribe.pkid = 1;
+        subscribe.write(&mut outbox).map_err(wrong)?;
+        subscriber.stream.write_all(&outbox)?;
+        while !matches!(subscriber.packet()?, Some(Packet::SubAck(_))) {}
+        subscriber
+            .stream
+            .set_read_timeout(Some(Duration::from_millis(250)))?;
+        Ok(subscriber)
+    }
+
+    /// The next message, if one comes within a quarter of a second.
+    pub(super) fn next(&mut self) -> io::Result<Option<Publish>> {
+        loop {
+            match self.packet() {
+                Ok(Some(Packet::Publish(message))) => return Ok(Some(message)),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Ok(None);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// The next packet; `None` when the broker has closed the connection.
+    fn packet(&mut self) -> io::Result<Option<Packet>> {
+        loop {
+            match read(&mut self.inbox, MAX_PACKET) {
+                Ok(packet) => return Ok(Some(packet)),
+                Err(mqttbytes::Error::InsufficientBytes(_)) => {}
+                Err(e) => return Err(wrong(e)),
+            }
+            let mut block = [0; 4096];
+            match self.stream.read(&mut block)? {
+                0 => return Ok(None),
+                len => self.inbox.extend_from_slice(&block[..len]),
+            }
+        }
+    }
+}
+
+fn wrong(error: mqttbytes::Error) -> io::Error {
+    io::Error::other(format!("the broker does not speak MQTT 3.1.1: {error}"))
+}

@@ -1,0 +1,202 @@
+//! What the demonstration does with a scenario: which nodes, which addresses.
+
+use std::net::{Ipv6Addr, SocketAddrV6};
+
+use redpoll_sim::scenario::{AppKind, Scenario, Target, TargetHost};
+use redpoll_sim::topology;
+use redpoll_sim::world::World;
+
+use super::Failure;
+use crate::up::environment::Environment;
+use crate::up::join::Way;
+
+/// A node with a name and an address.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) address: Ipv6Addr,
+    pub(super) hops: usize,
+    pub(super) port: u16,
+}
+
+/// A node that sends a file to this host.
+#[derive(Debug)]
+pub(super) struct Upload {
+    pub(super) node: String,
+    pub(super) bytes: u64,
+    pub(super) server: SocketAddrV6,
+}
+
+/// A node that publishes readings at a broker on this host.
+#[derive(Debug)]
+pub(super) struct Readings {
+    pub(super) node: String,
+    pub(super) topic: String,
+    pub(super) bytes: u16,
+    pub(super) batch: u16,
+    pub(super) interval: redpoll_base::Duration,
+    pub(super) broker: SocketAddrV6,
+}
+
+impl Readings {
+    /// How long a batch takes to fill.
+    pub(super) fn batch_time(&self) -> std::time::Duration {
+        std::time::Duration::from_micros(self.interval.times(self.batch.into()).as_micros())
+    }
+}
+
+/// The demonstration of one scenario on this host.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) server: Server,
+    pub(super) file_bytes: u64,
+    pub(super) upload: Option<Upload>,
+    pub(super) readings: Option<Readings>,
+    /// Whether the host's own network reaches the mesh.
+    pub(super) host_is_joined: bool,
+    /// The host's port that leads to the server's, where it is forwarded.
+    forwarded_port: Option<u16>,
+}
+
+impl Plan {
+    pub(super) fn make(scenario: &Scenario, environment: &Environment) -> Result<Plan, Failure> {
+        let (server, file_bytes) =
+            server(scenario).ok_or("no node of this scenario serves HTTP")?;
+        let forwarded = environment
+            .forwards
+            .iter()
+            .find(|f| f.node == server.name && f.node_port == server.port);
+        let host_is_joined = environment.way != Way::Forward;
+        let forwarded_port = forwarded.map(|f| f.host_port);
+        if !host_is_joined && forwarded_port.is_none() {
+            return Err(format!(
+                "nothing leads to {}: give --forward 8080:{}:{}",
+                server.name, server.name, server.port
+            )
+            .into());
+        }
+        let outside = |target: &Target| {
+            target.host == TargetHost::Outside && target.addr == scenario.border.host
+        };
+        let socket = |target: &Target| SocketAddrV6::new(environment.host, target.port, 0, 0);
+        let mut plan = Plan {
+            server,
+            file_bytes,
+            upload: None,
+            readings: None,
+            host_is_joined,
+            forwarded_port,
+        };
+        for node in &scenario.nodes {
+            for app in &node.apps {
+                match &app.kind {
+                    AppKind::BulkSender {
+                        to,
+                        bytes: Some(bytes),
+                        ..
+                    } if outside(to) => {
+                        plan.upload = Some(Upload {
+                            node: node.name.clone(),
+                            bytes: *bytes,
+                            server: socket(to),
+                        });
+                    }
+                    AppKind::MqttSensor {
+                        to,
+                        topic,
+                        bytes,
+                        batch,
+                        interval,
+                        ..
+                    } if outside(to) => {
+                        plan.readings = Some(Readings {
+                            node: node.name.clone(),
+                            topic: topic.replace("{node}", &node.name),
+                            bytes: *bytes,
+                            batch: *batch,
+                            interval: *interval,
+                            broker: socket(to),
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The upload step's heading.
+    pub(super) fn upload_title(&self) -> String {
+        match &self.upload {
+            Some(upload) => format!(
+                "{} uploads {} KiB to a TCP server of this computer",
+                upload.node,
+                upload.bytes / 1024
+            ),
+            None => "an upload to a TCP server of this computer".to_owned(),
+        }
+    }
+
+    /// The readings' step's heading.
+    pub(super) fn readings_title(&self) -> String {
+        match &self.readings {
+            Some(readings) => format!(
+                "sensor readings of {} at an MQTT broker of this computer",
+                readings.node
+            ),
+            None => "sensor readings at an MQTT broker of this computer".to_owned(),
+        }
+    }
+
+    /// Where curl finds the server.
+    pub(super) fn server_url(&self) -> String {
+        match self.forwarded_port {
+            Some(port) if !self.host_is_joined => format!("http://127.0.0.1:{port}"),
+            _ if self.server.port == 80 => format!("http://[{}]", self.server.address),
+            _ => format!("http://[{}]:{}", self.server.address, self.server.port),
+        }
+    }
+
+    /// Why a step that needs an interface is left out.
+    pub(super) fn needs_tun(&self) -> String {
+        "the mesh is joined by forwarded ports only; with root, or user namespaces, it would be joined by an interface".to_owned()
+    }
+}
+
+/// The HTTP server to show, and the size of its file: of the four hops away
+/// the first, else the one farthest away.
+pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
+    let servers = scenario
+        .nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(index, node)| {
+            let (port, file_bytes) = node.apps.iter().find_map(|app| match app.kind {
+                AppKind::HttpServer { port, file_bytes } => Some((port, file_bytes)),
+                _ => None,
+            })?;
+            let server = Server {
+                name: node.name.clone(),
+                address: scenario.address(index)?.into(),
+                hops: 0,
+                port,
+            };
+            Some((index, server, file_bytes))
+        });
+    let world = World::new(scenario, scenario.seed).ok()?;
+    let neighbours: Vec<Vec<usize>> = (0..scenario.nodes.len())
+        .map(|node| world.air().neighbours(node))
+        .collect();
+    let routes = topology::plan(scenario, &neighbours);
+    let reached = servers.filter_map(|(index, server, file_bytes)| {
+        let hops = routes.nodes.get(index)?.hops_to_root?;
+        Some((Server { hops, ..server }, file_bytes))
+    });
+    reached.min_by_key(|(server, _)| (server.hops != 4, std::cmp::Reverse(server.hops)))
+}
+
+impl std::fmt::Display for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {} hops away", self.name, self.hops)
+    }
+}

@@ -1,0 +1,133 @@
+//! What a program that runs beside the mesh finds in its environment.
+
+use std::env;
+use std::net::Ipv6Addr;
+use std::process::Command;
+
+use super::join::Way;
+
+const JOINED: &str = "REDPOLL_JOINED";
+const HOST: &str = "REDPOLL_HOST";
+const FORWARDS: &str = "REDPOLL_FORWARDS";
+
+/// A port of this computer that leads to a node's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Forwarded {
+    pub(super) host_port: u16,
+    pub(super) node: String,
+    pub(super) node_port: u16,
+}
+
+/// How the mesh is joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Environment {
+    pub(super) way: Way,
+    /// This computer's address, as the mesh sees it.
+    pub(super) host: Ipv6Addr,
+    pub(super) forwards: Vec<Forwarded>,
+}
+
+impl Way {
+    const ALL: [Way; 3] = [Way::Tun, Way::Namespace, Way::Forward];
+
+    fn word(self) -> &'static str {
+        match self {
+            Way::Tun => "tun",
+            Way::Namespace => "namespace",
+            Way::Forward => "forward",
+        }
+    }
+}
+
+impl Environment {
+    /// Puts it into the environment of `command`.
+    pub(super) fn tell(&self, command: &mut Command) {
+        for (name, value) in self.variables() {
+            command.env(name, value);
+        }
+    }
+
+    /// What [`tell`](Self::tell) has put into this process's environment.
+    pub(super) fn of_this_process() -> Option<Environment> {
+        Self::read(|name| env::var(name).ok())
+    }
+
+    fn variables(&self) -> [(&'static str, String); 3] {
+        let forwards: Vec<String> = self
+            .forwards
+            .iter()
+            .map(|f| format!("{}:{}:{}", f.host_port, f.node, f.node_port))
+            .collect();
+        [
+            (JOINED, self.way.word().to_owned()),
+            (HOST, self.host.to_string()),
+            (FORWARDS, forwards.join(" ")),
+        ]
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Option<Environment> {
+        let word = variable(JOINED)?;
+        let forwards = variable(FORWARDS)?;
+        let forward = |text: &str| {
+            let (host_port, rest) = text.split_once(':')?;
+            let (node, node_port) = rest.rsplit_once(':')?;
+            Some(Forwarded {
+                host_port: host_port.parse().ok()?,
+                node: node.to_owned(),
+                node_port: node_port.parse().ok()?,
+            })
+        };
+        Some(Environment {
+            way: Way::ALL.into_iter().find(|way| way.word() == word)?,
+            host: variable(HOST)?.parse().ok()?,
+            forwards: forwards
+                .split_whitespace()
+                .map(forward)
+                .collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// The user's shell, with a prompt that tells where it is.
+pub(super) fn shell() -> Command {
+    let program = env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    let mut command = Command::new(program);
+    command.env("PS1", "(redpoll) \\w$ ");
+    // bash's start-up files set their own prompt after that.
+    command.env("PROMPT_COMMAND", "PS1=\"(redpoll) ${PS1#(redpoll) }\"");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_can_be_read() {
+        let told = Environment {
+            way: Way::Namespace,
+            host: "fd00::1".parse().unwrap(),
+            forwards: vec![
+                Forwarded {
+                    host_port: 8080,
+                    node: "leaf-12".into(),
+                    node_port: 80,
+                },
+                Forwarded {
+                    host_port: 8081,
+                    node: "leaf-13".into(),
+                    node_port: 80,
+                },
+            ],
+        };
+        let variables = told.variables();
+        let find = |name: &str| {
+            variables
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, value)| value.clone())
+        };
+        assert_eq!(Environment::read(find), Some(told));
+        assert_eq!(Environment::read(|_| None), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! What the user is told when the mesh is up.
+
+use std::fmt::Write;
+use std::net::Ipv6Addr;
+
+use redpoll_linux::namespace;
+use redpoll_sim::scenario::{AppKind, NodeSpec, Scenario};
+
+use super::environment::Environment;
+use super::join::{Joined, Way};
+
+/// How the mesh is joined and where its nodes are.
+pub(super) fn text(scenario: &Scenario, joined: &Joined, environment: &Environment) -> String {
+    let mut text = format!(
+        "{}: {} nodes, in real time\n",
+        scenario.name,
+        scenario.nodes.len()
+    );
+    if let Some(because) = &joined.because {
+        let _ = writeln!(text, "{}", sentence(because));
+    }
+    let interface = joined.tun.as_ref().map_or("", |tun| tun.name());
+    let _ = match joined.way {
+        Way::Tun => writeln!(
+            text,
+            "Joined to this computer by the TUN interface {interface}."
+        ),
+        Way::Namespace => writeln!(
+            text,
+            "Joined by the TUN interface {interface} inside a network namespace of its own: only programs in there reach the mesh.\nTo enter it from another terminal: nsenter {} -t {}",
+            if namespace::is_of_a_user() {
+                "--preserve-credentials -U -n"
+            } else {
+                "-n"
+            },
+            std::process::id()
+        ),
+        Way::Forward => writeln!(
+            text,
+            "No interface: this computer reaches the mesh through forwarded ports only."
+        ),
+    };
+    if joined.way != Way::Forward {
+        let prefix = Ipv6Addr::from(scenario.border.prefix);
+        let _ = writeln!(
+            text,
+            "Prefix {prefix}/64, this computer is {}.",
+            environment.host
+        );
+    }
+    let width = scenario
+        .nodes
+        .iter()
+        .map(|node| node.name.len())
+        .max()
+        .unwrap_or(0);
+    for (index, node) in scenario.nodes.iter().enumerate() {
+        let Some(address) = scenario.address(index) else {
+            continue;
+        };
+        let address = Ipv6Addr::from(address).to_string();
+        let line = format!("  {:width$}  {address:27}  {}", node.name, about(node));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for forward in &environment.forwards {
+        let _ = writeln!(
+            text,
+            "Forwarded: 127.0.0.1:{} -> {}:{}",
+            forward.host_port, forward.node, forward.node_port
+        );
+    }
+    text
+}
+
+/// A node's role and what it does.
+fn about(node: &NodeSpec) -> String {
+    let mut words = vec![node.role.word().to_owned()];
+    for app in &node.apps {
+        words.push(match &app.kind {
+            AppKind::HttpServer { port: 80, .. } => "http".to_owned(),
+            AppKind::HttpServer { port, .. } => format!("http on port {port}"),
+            AppKind::BulkSink { port } => format!("takes bytes on port {port}"),
+            sender => sender.word().to_owned(),
+        });
+    }
+    words.join(", ")
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}

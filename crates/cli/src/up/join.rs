@@ -1,0 +1,135 @@
+//! By which way the mesh is joined to this computer.
+
+use std::fmt;
+
+use redpoll_linux::namespace::{self, NamespaceError};
+use redpoll_linux::tun::{Tun, TunConfig, TunError};
+use redpoll_sim::scenario::Scenario;
+
+use super::args::{Join, UpArgs};
+
+/// The smallest MTU that IPv6 allows (RFC 8200 §5), and what 6LoWPAN carries
+/// (RFC 4944 §4).
+const MTU: u16 = 1280;
+
+/// The way that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// An interface in the network that the user is in.
+    Tun,
+    /// An interface in a namespace of our own, in which we now are.
+    Namespace,
+    /// No interface; forwards do with sockets.
+    Forward,
+}
+
+/// A mesh that is joined.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub(super) way: Way,
+    pub(super) tun: Option<Tun>,
+    /// Why it is not the way before it in the list.
+    pub(super) because: Option<String>,
+}
+
+/// Why the mesh is not joined.
+#[derive(Debug)]
+pub(super) enum JoinError {
+    Tun(TunError),
+    Namespace(NamespaceError),
+    NothingToForward,
+    NoWay(TunError, NamespaceError),
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const ADVICE: &str =
+            "forward single ports, which needs no privilege: --forward 8080:NODE:80";
+        match self {
+            JoinError::Tun(e) => write!(f, "{e}"),
+            JoinError::Namespace(e) => write!(f, "{e}; run it as root, or {ADVICE}"),
+            JoinError::NothingToForward => write!(
+                f,
+                "--join forward needs at least one --forward PORT:NODE:PORT"
+            ),
+            JoinError::NoWay(tun, namespace) => {
+                write!(
+                    f,
+                    "the mesh cannot be joined to this computer: {tun}; {namespace}; run it as root, or {ADVICE}"
+                )
+            }
+        }
+    }
+}
+
+/// Joins the mesh as `args` ask for, else by the first way that is possible.
+/// The way of a namespace moves this process into it.
+pub(super) fn join(
+    args: &UpArgs,
+    scenario: &Scenario,
+    forwards: bool,
+) -> Result<Joined, JoinError> {
+    let config = TunConfig {
+        name: args.name.clone(),
+        address: scenario.border.host.into(),
+        route: (scenario.border.prefix.into(), 64),
+        mtu: MTU,
+    };
+    match args.join {
+        Join::Auto if args.shell => by_namespace(&config, None),
+        Join::Auto => automatically(args, &config, forwards),
+        Join::Tun => by_tun(&config).map_err(JoinError::Tun),
+        Join::Namespace => by_namespace(&config, None),
+        Join::Forward if forwards => Ok(Joined {
+            way: Way::Forward,
+            tun: None,
+            because: None,
+        }),
+        Join::Forward => Err(JoinError::NothingToForward),
+    }
+}
+
+fn automatically(args: &UpArgs, config: &TunConfig, forwards: bool) -> Result<Joined, JoinError> {
+    let no_tun = match by_tun(config) {
+        Ok(joined) => return Ok(joined),
+        Err(e) if e.is_permission() => e,
+        Err(e) => return Err(JoinError::Tun(e)),
+    };
+    let no_namespace = match namespace::probe(config) {
+        // Somebody who only forwards ports has no use for a namespace.
+        Ok(()) if forwards && args.is_alone() => None,
+        Ok(()) => return by_namespace(config, Some(no_tun.to_string())),
+        Err(e) => Some(e),
+    };
+    match no_namespace {
+        Some(e) if !forwards => Err(JoinError::NoWay(no_tun, e)),
+        other => Ok(Joined {
+            way: Way::Forward,
+            tun: None,
+            because: Some(match other {
+                Some(e) => format!("{no_tun}; {e}"),
+                None => no_tun.to_string(),
+            }),
+        }),
+    }
+}
+
+fn by_tun(config: &TunConfig) -> Result<Joined, TunError> {
+    let tun = Tun::create(config)?;
+    Ok(Joined {
+        way: Way::Tun,
+        tun: Some(tun),
+        because: None,
+    })
+}
+
+fn by_namespace(config: &TunConfig, because: Option<String>) -> Result<Joined, JoinError> {
+    namespace::probe(config).map_err(JoinError::Namespace)?;
+    namespace::enter().map_err(JoinError::Namespace)?;
+    let tun = Tun::create(config).map_err(JoinError::Tun)?;
+    Ok(Joined {
+        way: Way::Namespace,
+        tun: Some(tun),
+        because,
+    })
+}

@@ -1,0 +1,74 @@
+//! The simulated mesh as the gateway sees it.
+
+use std::path::Path;
+
+use redpoll_base::Instant;
+use redpoll_linux::gateway::Mesh;
+use redpoll_sim::memory::HeapMemory;
+use redpoll_sim::node::SimNode;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::{PcapngFile, TraceError};
+use redpoll_sim::world::{BuildError, World};
+
+/// A world whose border router is joined to this computer.
+pub(super) struct SimulatedMesh {
+    world: World,
+    /// The border router's name.
+    border: String,
+}
+
+impl SimulatedMesh {
+    /// The world of a scenario that has a border router.
+    pub(super) fn new(scenario: &Scenario) -> Result<Self, BuildError> {
+        let border = scenario
+            .border_router()
+            .and_then(|index| scenario.nodes.get(index));
+        Ok(SimulatedMesh {
+            world: World::new(scenario, scenario.seed)?,
+            border: border.map(|node| node.name.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// Writes every frame on the air to the file at `path`.
+    pub(super) fn capture(&mut self, path: &Path) -> Result<(), TraceError> {
+        self.world.add_trace(Box::new(PcapngFile::create(path)?));
+        Ok(())
+    }
+
+    /// Brings the capture to disk; says what has gone wrong with it.
+    pub(super) fn flush(&mut self) -> Result<(), TraceError> {
+        self.world.flush_traces()
+    }
+
+    /// The result so far, as `redpoll run` reports it.
+    pub(super) fn report(&mut self) -> redpoll_sim::report::Report {
+        self.world.report()
+    }
+}
+
+impl Mesh for SimulatedMesh {
+    type Memory = HeapMemory;
+
+    fn advance(&mut self, now: Instant) {
+        self.world.run_until(now);
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        self.world.next_event_at()
+    }
+
+    fn input_packet(&mut self, packet: &[u8]) {
+        self.world.host_input(packet);
+    }
+
+    fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize> {
+        let packet = self.world.host_output()?;
+        out.get_mut(..packet.len())?.copy_from_slice(&packet);
+        Some(packet.len())
+    }
+
+    fn border<R>(&mut self, act: impl FnOnce(Instant, &mut SimNode) -> R) -> R {
+        let result = self.world.with_node(&self.border, act);
+        result.expect("the border router is one of the world's nodes")
+    }
+}
