@@ -5,8 +5,11 @@
 //! nodes can talk. Where an app's two ends have a shorter path than by the
 //! tree, the nodes along it get host routes for both of them.
 //!
-//! Of several shortest paths the one through the lowest indices is taken, at
-//! every hop counted from the root: the same scenario has the same routes.
+//! Of several shortest paths to the root a node takes the one by the neighbour
+//! with the fewest nodes behind it, as far as those are known when the farther
+//! nodes have chosen; then the lowest index. A mesh whose relays next to the
+//! root share the load carries more than one in which the first of them has it
+//! all, and the same scenario always has the same routes.
 
 use std::collections::VecDeque;
 
@@ -134,36 +137,73 @@ struct Graph<'a> {
     forwards: &'a [bool],
 }
 
+/// How far every node is from some goal.
+struct Distances {
+    goal: usize,
+    /// In hops; `None` without a path.
+    hops: Vec<Option<usize>>,
+    /// The nodes that have a path, nearest first.
+    order: Vec<usize>,
+}
+
 impl Graph<'_> {
-    /// For every node its next hop towards `goal`, and the nodes in the order
-    /// of their distance. Only nodes that forward lie between.
-    fn towards(&self, goal: usize) -> (Vec<Option<usize>>, Vec<usize>) {
-        let mut next_hop = vec![None; self.neighbours.len()];
-        let mut order = vec![goal];
-        let mut queue = VecDeque::from([goal]);
-        while let Some(here) = queue.pop_front() {
+    /// Distances to `goal` when only nodes that forward lie between.
+    fn distances(&self, goal: usize) -> Distances {
+        let mut hops = vec![None; self.neighbours.len()];
+        let mut order = Vec::new();
+        let mut queue = VecDeque::from([(goal, 0)]);
+        hops[goal] = Some(0);
+        while let Some((here, distance)) = queue.pop_front() {
+            order.push(here);
             if here != goal && !self.forwards[here] {
                 continue;
             }
-            let mut near = self.neighbours[here].clone();
-            near.sort_unstable();
-            for other in near {
-                if other != goal && next_hop[other].is_none() {
-                    next_hop[other] = Some(here);
-                    order.push(other);
-                    queue.push_back(other);
+            for &other in &self.neighbours[here] {
+                if hops[other].is_none() {
+                    hops[other] = Some(distance + 1);
+                    queue.push_back((other, distance + 1));
                 }
             }
         }
-        (next_hop, order)
+        Distances { goal, hops, order }
+    }
+
+    /// The neighbours of `node` that are nearer to the goal and would forward.
+    fn nearer(&self, distances: &Distances, node: usize) -> impl Iterator<Item = usize> {
+        let nearer = move |other: &usize| match (distances.hops[*other], distances.hops[node]) {
+            (Some(other), Some(here)) => other < here,
+            _ => false,
+        };
+        let carries = |other: &usize| *other == distances.goal || self.forwards[*other];
+        self.neighbours[node]
+            .iter()
+            .copied()
+            .filter(move |other| nearer(other) && carries(other))
+    }
+
+    /// For every node the next hop to the goal, such that the nodes at the same
+    /// distance carry for about as many others each.
+    fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
+        let mut next_hop = vec![None; self.neighbours.len()];
+        let mut behind = vec![0usize; self.neighbours.len()];
+        // From the farthest on: how many are behind a node is known when its
+        // turn comes.
+        for &node in distances.order.iter().rev() {
+            let parents = self.nearer(distances, node);
+            if let Some(parent) = parents.min_by_key(|parent| (behind[*parent], *parent)) {
+                behind[parent] += behind[node] + 1;
+                next_hop[node] = Some(parent);
+            }
+        }
+        next_hop
     }
 }
 
 fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
-    let (parent, order) = graph.towards(root);
+    let distances = graph.distances(root);
+    let parent = graph.spread(&distances);
     let mut nodes = vec![NodeRoutes::default(); graph.neighbours.len()];
-    for &node in &order {
-        let mut hops = 0;
+    for &node in &distances.order {
         let mut below = node;
         while let Some(above) = parent[below] {
             nodes[above].hosts.push(HostRoute {
@@ -171,10 +211,9 @@ fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
                 next_hop: below,
             });
             below = above;
-            hops += 1;
         }
         nodes[node].default = parent[node];
-        nodes[node].hops_to_root = Some(hops);
+        nodes[node].hops_to_root = distances.hops[node];
     }
     for node in &mut nodes {
         node.hosts.sort_unstable_by_key(|route| route.dest);
@@ -185,9 +224,12 @@ fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
 /// Gives the nodes on a shortest path between `from` and `to` routes to both,
 /// if it is shorter than the way they have.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
-    let (next_hop, _) = graph.towards(to);
+    let distances = graph.distances(to);
     let mut path = vec![from];
-    while let Some(next) = path.last().and_then(|here| next_hop[*here]) {
+    while let Some(next) = path
+        .last()
+        .and_then(|here| graph.nearer(&distances, *here).min())
+    {
         path.push(next);
     }
     let arrives = path.last() == Some(&to);
@@ -280,6 +322,30 @@ mod tests {
         let routes = tree_routes(&graph, 0);
         assert_eq!(routes.path(3, 0), Some(vec![3, 5, 4, 1, 0]));
         assert_eq!(routes.path(2, 0), Some(vec![2, 1, 0]));
+    }
+
+    #[test]
+    fn equal_ways_share_the_load() {
+        // 0 is reached through 1, 2 or 3 from all of 4 to 9.
+        let mut neighbours = vec![vec![1, 2, 3]];
+        neighbours.extend((1..4).map(|_| vec![0, 4, 5, 6, 7, 8, 9]));
+        neighbours.extend((4..10).map(|_| vec![1, 2, 3]));
+        let forwards = [true; 10];
+        let routes = tree_routes(
+            &Graph {
+                neighbours: &neighbours,
+                forwards: &forwards,
+            },
+            0,
+        );
+        let behind = |via| {
+            (4..10usize)
+                .filter(|at| routes.nodes[*at].default == Some(via))
+                .count()
+        };
+        for via in 1..4 {
+            assert_eq!(behind(via), 2, "{via}");
+        }
     }
 
     #[test]
