@@ -15,8 +15,11 @@ const G: u32 = 1_000;
 pub(crate) struct RttEstimator {
     srtt: u32,
     rttvar: u32,
-    /// The end of a segment sent once, and when (its microseconds, wrapping).
+    /// The end of the segment being timed, and when it was sent, or first sent
+    /// again (microseconds, wrapping).
     timed: Option<(SeqNum, u32)>,
+    /// It was sent again: only an echo can measure it.
+    resent: bool,
 }
 
 impl RttEstimator {
@@ -25,6 +28,7 @@ impl RttEstimator {
             srtt: 0,
             rttvar: 0,
             timed: None,
+            resent: false,
         }
     }
 
@@ -44,37 +48,43 @@ impl RttEstimator {
     pub(crate) fn on_sent(&mut self, end: SeqNum, now: Instant) {
         if self.timed.is_none() {
             self.timed = Some((end, now.as_micros() as u32));
+            self.resent = false;
         }
     }
 
-    /// Something up to `end` or beyond is sent again.
-    ///
-    /// RFC 6298 §3, Karn's algorithm: a segment that was sent twice, or whose
-    /// acknowledgment waits for one that was, is not measured.
-    pub(crate) fn on_retransmission(&mut self) {
-        self.timed = None;
+    /// A segment that ends at `end` is sent again.
+    pub(crate) fn on_retransmission(&mut self, end: SeqNum, now: Instant) {
+        if !self.resent {
+            let end = self.timed.map_or(end, |(timed, _)| timed.max(end));
+            self.timed = Some((end, now.as_micros() as u32));
+            self.resent = true;
+        }
     }
 
     /// `ack` advanced SND.UNA. `echoed` is the time since the echoed timestamp
-    /// where timestamps are in use: it is exact even for retransmissions.
-    /// Returns the measurement if one is due.
+    /// where timestamps are in use. Returns the measurement if there is one.
     pub(crate) fn on_ack(
         &mut self,
         ack: SeqNum,
         now: Instant,
         echoed: Option<Duration>,
     ) -> Option<Duration> {
-        let elapsed = match self.timed {
-            Some((end, _)) if ack < end => return None,
-            Some((_, sent)) => Some((now.as_micros() as u32).wrapping_sub(sent)),
-            None => None,
-        };
-        let us = match (echoed, elapsed) {
-            (Some(echoed), _) => u32::try_from(echoed.as_micros()).ok()?,
-            (None, Some(elapsed)) => elapsed,
-            (None, None) => return None,
-        };
+        let (end, sent) = self.timed?;
+        if ack < end {
+            return None;
+        }
         self.timed = None;
+        let elapsed = (now.as_micros() as u32).wrapping_sub(sent);
+        let us = match echoed.map(|echoed| echoed.as_micros() as u32) {
+            // RFC 6298 §3, Karn's algorithm: what was sent twice is measured
+            // only by a timestamp. One from before the retransmission tells
+            // that the original had arrived and its acknowledgment was lost:
+            // that would measure the timeout, not the path.
+            None if self.resent => return None,
+            Some(echoed) if self.resent && echoed > elapsed.saturating_add(G) => return None,
+            Some(echoed) => echoed,
+            None => elapsed,
+        };
         self.sample(us.max(1));
         Some(Duration::from_micros(u64::from(us)))
     }
@@ -140,9 +150,18 @@ mod tests {
     fn karn_no_measurement_after_a_retransmission_without_timestamps() {
         let mut rtt = RttEstimator::new();
         rtt.on_sent(SeqNum(10), at(0));
-        rtt.on_retransmission();
+        rtt.on_retransmission(SeqNum(10), at(60));
         assert_eq!(rtt.on_ack(SeqNum(10), at(100), None), None);
-        assert_eq!(rtt.on_ack(SeqNum(10), at(100), Some(ms(40))), Some(ms(40)));
+    }
+
+    #[test]
+    fn an_echo_measures_the_retransmission_but_not_the_timeout() {
+        let mut rtt = RttEstimator::new();
+        for (echoed, measured) in [(ms(40), Some(ms(40))), (ms(100), None)] {
+            rtt.on_sent(SeqNum(10), at(0));
+            rtt.on_retransmission(SeqNum(10), at(60));
+            assert_eq!(rtt.on_ack(SeqNum(10), at(100), Some(echoed)), measured);
+        }
     }
 
     #[test]

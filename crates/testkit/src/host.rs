@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Event, Flags, Header, IpMeta, Listener, Segment, SeqNum,
+    Action, Config, Connection, Endpoint, Event, Header, IpMeta, Listener, Segment, SeqNum,
 };
 
-use crate::Record;
+use crate::{Record, SYN_ACK};
 
 /// A connection's buffers on the test host.
 pub type Buffer = Vec<u8>;
@@ -56,7 +56,7 @@ impl Host {
     }
 
     /// A connection established by us; the peer announced `mss` and `window`.
-    /// No timestamps. Time is 0 afterwards.
+    /// No timestamps, whatever `config` says. Time is 0 afterwards.
     pub fn established(config: &Config, mss: u16, window: u16) -> Host {
         Host::established_with(config, mss, window, 4096, 4096)
     }
@@ -66,13 +66,7 @@ impl Host {
         let mut host = Host::connect(config, tx, rx);
         host.drain();
         host.sent.clear();
-        host.send(
-            Record::new()
-                .flags(Flags::SYN.with(Flags::ACK))
-                .ack(1)
-                .win(window)
-                .mss(mss),
-        );
+        host.send(Record::new().flags(SYN_ACK).ack(1).win(window).mss(mss));
         host.drain();
         host.sent.clear();
         while host.conn.poll_event().is_some() {}

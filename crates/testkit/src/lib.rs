@@ -7,13 +7,13 @@
 //!   reorders and duplicates, in virtual time and reproducible by its seed.
 //!
 //! ```
-//! use redpoll_tcp::{Config, Flags, State};
-//! use redpoll_testkit::{Host, recv, recv_nothing, send};
+//! use redpoll_tcp::{Config, State};
+//! use redpoll_testkit::{Host, SYN, SYN_ACK, recv, recv_nothing, send};
 //!
 //! let config = Config { timestamps: false, ..Config::default() };
 //! let mut t = Host::connect(&config, 1024, 1024);
-//! recv!(t, flags Flags::SYN, seq 0, win 1024, mss 1220);
-//! send!(t, flags Flags::SYN.with(Flags::ACK), seq 0, ack 1, mss 462);
+//! recv!(t, flags SYN, seq 0, win 1024, mss 1220);
+//! send!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
 //! recv!(t, seq 1, ack 1);
 //! recv_nothing!(t);
 //! assert_eq!(t.conn.state(), State::Established);
@@ -27,7 +27,7 @@ mod record;
 
 pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
-pub use record::Record;
+pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};
 
 /// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.
 #[macro_export]

@@ -4,6 +4,17 @@ use std::fmt;
 
 use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, Segment, SeqNum, TimestampOption};
 
+/// SYN.
+pub const SYN: Flags = Flags::SYN;
+/// SYN with ACK.
+pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
+/// FIN with ACK.
+pub const FIN_ACK: Flags = Flags::FIN.with(Flags::ACK);
+/// RST.
+pub const RST: Flags = Flags::RST;
+/// RST with ACK.
+pub const RST_ACK: Flags = Flags::RST.with(Flags::ACK);
+
 /// A segment with relative sequence numbers: 0 is the SYN.
 ///
 /// Written by the macros [`send!`](crate::send) and [`recv!`](crate::recv):

@@ -40,8 +40,8 @@ impl<B: Bytes> Connection<B> {
         }
         let timestamp = seg.options.timestamps.map(|option| option.value);
         self.on_peer_syn(now, seg.seq, seg.options.mss, timestamp);
-        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
         if !acks_our_syn {
+            self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
             // Simultaneous open. Text on the SYN will come again.
             self.phase = Phase::SynReceived(SynReceived {
                 syn: OurSyn {
@@ -75,7 +75,6 @@ impl<B: Bytes> Connection<B> {
             return Break(());
         }
         self.on_handshake_ack(now, seg);
-        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
         self.established(now, state.syn);
         if state.close_queued {
             self.closing = true;
@@ -99,10 +98,11 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
-    /// Our SYN is acknowledged.
+    /// Our SYN is acknowledged: `SND.WND <- SEG.WND` and so on.
     fn on_handshake_ack(&mut self, now: Instant, seg: &Segment<'_>) {
         self.measure_rtt(now, seg);
         self.snd.on_ack(seg.ack);
+        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
         self.pins.on_ack(self.snd.una);
         self.timers.cancel(Timer::Retransmission);
     }

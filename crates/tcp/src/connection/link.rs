@@ -39,15 +39,13 @@ impl<B: Bytes> Connection<B> {
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         if let Some(pin) = self.release(token) {
             self.link.on_sent();
-            self.resend.on_delivered(pin.range());
-            match pin.kind() {
-                // The persist timer takes care of probes.
-                PinKind::Probe => {}
-                PinKind::First => {
-                    self.rtt.on_sent(pin.range().end, now);
-                    self.start_retransmission_timer(now, &pin);
-                }
-                PinKind::Again => self.start_retransmission_timer(now, &pin),
+            // The persist timer takes care of probes.
+            if pin.kind() != PinKind::Probe {
+                self.resend.on_delivered(pin.range());
+                self.start_retransmission_timer(now, &pin);
+            }
+            if pin.kind() == PinKind::First {
+                self.rtt.on_sent(pin.range().end, now);
             }
             self.last_sent = now;
         }

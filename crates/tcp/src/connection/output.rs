@@ -331,7 +331,7 @@ impl<B: Bytes> Connection<B> {
 
     fn note_sequence(&mut self, now: Instant, plan: &Plan) -> Token {
         let range = plan.range();
-        self.note_retransmission(plan);
+        self.note_retransmission(now, plan);
         if let Some(syn) = self.phase.our_syn() {
             syn.due = false;
         }
@@ -357,14 +357,11 @@ impl<B: Bytes> Connection<B> {
         self.pins.insert(range, plan.kind)
     }
 
-    fn note_retransmission(&mut self, plan: &Plan) {
+    fn note_retransmission(&mut self, now: Instant, plan: &Plan) {
         if plan.seq >= self.snd.nxt {
             return;
         }
-        // Karn's algorithm; timestamps tell retransmissions apart.
-        if !self.ts.is_enabled() {
-            self.rtt.on_retransmission();
-        }
+        self.rtt.on_retransmission(plan.range().end, now);
         self.fast.on_resent(plan.range().end);
         let by_cause = &mut self.stats.retransmissions;
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);

@@ -52,7 +52,6 @@ impl<B: Bytes> Connection<B> {
         }
         count(&mut self.stats.rtos);
         self.link.on_timeout();
-        self.rtt.on_retransmission();
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost = Some(Loss::Timeout);

@@ -11,8 +11,9 @@ pub(crate) struct AckPolicy {
     due: bool,
 }
 
-/// Fast retransmit needs three duplicate ACKs; more say nothing new.
-const MOST_DUPLICATES: u8 = 3;
+/// Fast retransmit needs three duplicate ACKs behind one that is new; more say
+/// nothing.
+const MOST_DUPLICATES: u8 = 4;
 
 impl AckPolicy {
     /// A segment with text arrived in order. `every` is how many of them may
@@ -29,9 +30,14 @@ impl AckPolicy {
     /// A segment arrived beyond a gap.
     ///
     /// RFC 5681 §4.2: it is answered at once, and each one by itself, since
-    /// the sender counts the answers.
+    /// the sender counts the answers. An acknowledgment that still waited goes
+    /// first and by itself as well, or it would swallow a duplicate; there is
+    /// still no more than one for each segment.
     pub(crate) fn on_out_of_order(&mut self) {
-        self.duplicates = self.duplicates.saturating_add(1).min(MOST_DUPLICATES);
+        let waiting = u8::from(self.unacked > 0);
+        self.unacked = 0;
+        let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
+        self.duplicates = owed.min(MOST_DUPLICATES);
     }
 
     /// A segment filled a gap or a part of it. RFC 5681 §4.2: answered at once.
@@ -95,7 +101,13 @@ mod tests {
         acks.on_sent(true);
         acks.on_sent(true);
         assert!(!acks.owes_duplicate());
+        acks.on_in_order(2);
         acks.on_out_of_order();
+        acks.on_sent(true);
+        assert!(
+            acks.owes_duplicate(),
+            "the first was the one that had waited"
+        );
         acks.on_gap_filled();
         assert!(!acks.owes_duplicate() && acks.is_due());
     }

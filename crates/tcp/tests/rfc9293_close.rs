@@ -1,0 +1,349 @@
+//! RFC 9293 §3.6: closing and resetting a connection, packet by packet.
+
+use redpoll_tcp::{Config, Error, Event, RecvError, Segment, SendError, State};
+use redpoll_testkit::{
+    FIN_ACK, Host, RST, RST_ACK, Record, SYN, from_peer, inward, recv, recv_nothing, send,
+};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+fn established() -> Host {
+    Host::established(&plain(), 462, 4096)
+}
+
+/// A host in `state`, reached through packets. Nothing is in its out-queue.
+/// Both streams are at 1, plus 1 where a FIN has been exchanged.
+fn host_in(state: State) -> Host {
+    let mut t = match state {
+        State::SynSent => Host::connect(&plain(), 2048, 2048),
+        State::SynReceived => {
+            Host::accept(&plain(), 2048, 2048, Record::new().flags(SYN).win(4096))
+        }
+        _ => established(),
+    };
+    t.sent();
+    let (ours, theirs) = match state {
+        State::SynSent | State::SynReceived | State::Established => ("", ""),
+        State::FinWait1 => ("fin", ""),
+        State::FinWait2 => ("fin acked", ""),
+        State::CloseWait => ("", "fin"),
+        State::Closing => ("fin", "fin"),
+        State::LastAck => ("fin later", "fin"),
+        State::TimeWait => ("fin acked", "fin"),
+        State::Closed => unreachable!(),
+    };
+    if ours == "fin" || ours == "fin acked" {
+        t.close();
+        t.sent();
+    }
+    if ours == "fin acked" {
+        send!(t, seq 1, ack 2);
+    }
+    if theirs == "fin" {
+        let acked = if ours == "fin acked" { 2 } else { 1 };
+        send!(t, flags FIN_ACK, seq 1, ack acked);
+    }
+    if ours == "fin later" {
+        t.sent();
+        t.close();
+    }
+    t.sent();
+    t.events();
+    assert_eq!(t.conn.state(), state);
+    t
+}
+
+const ALL: [State; 9] = [
+    State::SynSent,
+    State::SynReceived,
+    State::Established,
+    State::FinWait1,
+    State::FinWait2,
+    State::CloseWait,
+    State::Closing,
+    State::LastAck,
+    State::TimeWait,
+];
+
+fn peer_seq(state: State) -> u32 {
+    match state {
+        State::CloseWait | State::Closing | State::LastAck | State::TimeWait => 2,
+        _ => 1,
+    }
+}
+
+/// RFC 9293 §3.6, figure 12, left side; and half-close in between.
+#[test]
+fn active_close_with_data_from_the_peer_afterwards() {
+    let mut t = established();
+    t.write(b"last words");
+    t.close();
+    assert_eq!(t.conn.state(), State::FinWait1);
+    recv!(t, flags FIN_ACK, seq 1, ack 1, data b"last words");
+    send!(t, seq 1, ack 12);
+    assert_eq!(t.conn.state(), State::FinWait2);
+    send!(t, seq 1, ack 12, data b"not yet done");
+    assert_eq!(t.read(99), b"not yet done");
+    send!(t, flags FIN_ACK, seq 13, ack 12);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    recv!(t, seq 12, ack 14);
+    assert_eq!(t.events(), [Event::Readable, Event::PeerClosed]);
+    assert_eq!(t.conn.recv(t.now(), &mut [0; 9]), Ok(0));
+    t.run_until(59_999);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    t.run_until(60_000);
+    assert_eq!(t.events(), [Event::Closed]);
+    assert_eq!(t.conn.poll_at(), None);
+}
+
+/// RFC 9293 §3.6, figure 12, right side; and half-close in between.
+#[test]
+fn passive_close_with_data_to_the_peer_afterwards() {
+    let mut t = established();
+    send!(t, flags FIN_ACK, seq 1, ack 1, data b"over");
+    assert_eq!(t.conn.state(), State::CloseWait);
+    recv!(t, seq 1, ack 6);
+    assert_eq!(t.events(), [Event::Readable, Event::PeerClosed]);
+    assert_eq!(t.read(9), b"over");
+    t.write(b"reply");
+    recv!(t, seq 1, ack 6, data b"reply");
+    t.close();
+    assert_eq!(t.conn.state(), State::LastAck);
+    recv!(t, flags FIN_ACK, seq 6, ack 6);
+    send!(t, seq 6, ack 6);
+    assert_eq!(t.conn.state(), State::LastAck);
+    send!(t, seq 6, ack 7);
+    assert_eq!(t.conn.state(), State::Closed);
+    assert_eq!(t.events(), [Event::Closed]);
+}
+
+/// RFC 9293 §3.6, figure 13.
+#[test]
+fn simultaneous_close() {
+    let mut t = established();
+    t.close();
+    recv!(t, flags FIN_ACK, seq 1, ack 1);
+    send!(t, flags FIN_ACK, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Closing);
+    recv!(t, seq 2, ack 2);
+    send!(t, seq 2, ack 2);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    recv_nothing!(t, until 59_999);
+}
+
+#[test]
+fn a_fin_that_acknowledges_ours_leads_straight_to_time_wait() {
+    let mut t = host_in(State::FinWait1);
+    send!(t, flags FIN_ACK, seq 1, ack 2);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    recv!(t, seq 2, ack 2);
+}
+
+#[test]
+fn a_lost_fin_is_sent_again() {
+    let mut t = established();
+    t.close();
+    recv!(t, flags FIN_ACK, seq 1, ack 1);
+    recv!(t, at 1000, flags FIN_ACK, seq 1, ack 1);
+    recv!(t, at 3000, flags FIN_ACK, seq 1, ack 1);
+    send!(t, seq 1, ack 2);
+    assert_eq!(t.conn.state(), State::FinWait2);
+}
+
+#[test]
+fn data_and_fin_are_sent_again_together() {
+    let mut t = established();
+    t.write(b"tail");
+    t.close();
+    recv!(t, flags FIN_ACK, seq 1, ack 1, data b"tail");
+    recv!(t, at 1000, flags FIN_ACK, seq 1, ack 1, data b"tail");
+    send!(t, seq 1, ack 5);
+    assert_eq!(t.conn.state(), State::FinWait1);
+    recv!(t, at 3000, flags FIN_ACK, seq 5, ack 1);
+}
+
+#[test]
+fn a_fin_beyond_a_gap_is_remembered() {
+    let mut t = established();
+    send!(t, flags FIN_ACK, seq 4, ack 1, data b"def");
+    recv!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+    send!(t, seq 1, ack 1, data b"abc");
+    recv!(t, seq 1, ack 8);
+    assert_eq!(t.conn.state(), State::CloseWait);
+    assert_eq!(t.read(9), b"abcdef");
+}
+
+#[test]
+fn data_behind_a_fin_is_not_data() {
+    let mut t = established();
+    send!(t, flags FIN_ACK, seq 1, ack 1, data b"abc");
+    recv!(t, seq 1, ack 5);
+    send!(t, seq 5, ack 1, data b"xyz");
+    assert_eq!(t.read(99), b"abc");
+    assert_eq!(t.conn.recv(t.now(), &mut [0; 9]), Ok(0));
+}
+
+/// A FIN needs no buffer: it is taken at the very edge of the window.
+#[test]
+fn a_fin_fits_behind_a_full_window() {
+    let mut t = Host::established_with(&plain(), 462, 4096, 64, 8);
+    send!(t, flags FIN_ACK, seq 1, ack 1, data b"12345678");
+    recv!(t, seq 1, ack 10, win 0);
+    assert_eq!(t.conn.state(), State::CloseWait);
+}
+
+/// Eighth step, TIME-WAIT: the FIN comes again because our ACK was lost.
+#[test]
+fn time_wait_answers_the_fin_and_starts_anew() {
+    let mut t = host_in(State::TimeWait);
+    t.run_until(50_000);
+    send!(t, flags FIN_ACK, seq 1, ack 2);
+    recv!(t, seq 2, ack 2);
+    t.run_until(109_999);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    t.run_until(110_000);
+    assert_eq!(t.conn.state(), State::Closed);
+}
+
+/// RFC 9293 §3.6.1, MAY-2.
+#[test]
+fn time_wait_yields_to_a_newer_syn_only() {
+    let yields = |t: &Host, record: Record| {
+        let bytes = from_peer(&record);
+        t.conn
+            .yields_to(&Segment::parse(&inward(), &bytes).unwrap())
+    };
+    let syn = Record::new().flags(SYN);
+    let t = host_in(State::TimeWait);
+    assert!(yields(&t, syn.clone().seq(3)));
+    assert!(!yields(&t, syn.clone().seq(2)));
+    assert!(!yields(&t, syn.clone().seq(0)));
+    assert!(!yields(&t, Record::new().seq(3)));
+    assert!(!yields(&host_in(State::CloseWait), syn.seq(3)));
+}
+
+#[test]
+fn fin_wait_2_does_not_last_for_ever() {
+    let mut t = host_in(State::FinWait2);
+    t.run_until(50_000);
+    send!(t, seq 1, ack 2, data b"still there");
+    t.run_until(109_999);
+    assert_eq!(t.conn.state(), State::FinWait2);
+    t.run_until(110_000);
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+
+    let config = Config {
+        fin_wait_2: None,
+        ..plain()
+    };
+    let mut t = Host::established(&config, 462, 4096);
+    t.close();
+    t.sent();
+    send!(t, seq 1, ack 2);
+    assert_eq!(t.conn.poll_at(), None);
+    assert_eq!(t.conn.state(), State::FinWait2);
+}
+
+/// RFC 9293 §3.5.3 in every state.
+#[test]
+fn a_reset_at_rcv_nxt_ends_every_state() {
+    for state in ALL {
+        let mut t = host_in(state);
+        if state == State::SynSent {
+            send!(t, flags RST_ACK, seq 0, ack 1);
+        } else {
+            send!(t, flags RST, seq peer_seq(state));
+        }
+        assert_eq!(t.conn.state(), State::Closed, "{state}");
+        let expected = match state {
+            State::SynSent => Event::Failed(Error::Refused),
+            State::TimeWait => Event::Closed,
+            _ => Event::Failed(Error::Reset),
+        };
+        assert_eq!(t.events(), [expected], "{state}");
+        recv_nothing!(t);
+        assert_eq!(t.conn.poll_at(), None);
+    }
+}
+
+#[test]
+fn after_a_reset_nothing_is_left() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"unread");
+    t.write(b"unsent");
+    send!(t, flags RST, seq 7);
+    assert_eq!(
+        t.conn.recv(t.now(), &mut [0; 9]),
+        Err(RecvError::Failed(Error::Reset))
+    );
+    assert_eq!(
+        t.conn.send(t.now(), b"x"),
+        Err(SendError::Closed(Some(Error::Reset)))
+    );
+}
+
+/// RFC 9293 §3.10.5.
+#[test]
+fn abort_tells_the_peer_where_there_is_one_to_tell() {
+    for state in ALL {
+        let mut t = host_in(state);
+        t.abort();
+        assert_eq!(t.conn.error(), Some(Error::Aborted));
+        let seq = t.conn.stats().segments_sent; // evaluated before the reset
+        match state {
+            State::SynSent | State::Closing | State::LastAck | State::TimeWait => {
+                recv_nothing!(t);
+            }
+            _ => {
+                let ours = matches!(state, State::FinWait1 | State::FinWait2);
+                recv!(t, flags RST_ACK, seq 1 + u32::from(ours), ack peer_seq(state));
+                assert_eq!(t.conn.stats().segments_sent, seq + 1);
+                recv_nothing!(t);
+            }
+        }
+    }
+}
+
+/// RFC 9293 §3.10.7.1.
+#[test]
+fn a_closed_connection_resets_what_still_comes() {
+    let mut t = established();
+    t.abort();
+    recv!(t, flags RST_ACK, seq 1, ack 1);
+    send!(t, seq 1, ack 1, data b"late");
+    recv!(t, flags RST, seq 1);
+    send!(t, flags RST, seq 1);
+    recv_nothing!(t);
+}
+
+/// What was received before a normal close can be read after it.
+#[test]
+fn received_data_outlives_the_connection() {
+    let mut t = established();
+    send!(t, flags FIN_ACK, seq 1, ack 1, data b"keep");
+    t.close();
+    t.sent();
+    send!(t, seq 6, ack 2);
+    assert_eq!(t.conn.state(), State::Closed);
+    assert_eq!(t.read(9), b"keep");
+    assert_eq!(t.conn.recv(t.now(), &mut [0; 9]), Ok(0));
+}
+
+#[test]
+fn closing_twice_sends_one_fin() {
+    let mut t = established();
+    t.close();
+    t.close();
+    recv!(t, flags FIN_ACK, seq 1, ack 1);
+    send!(t, seq 1, ack 2);
+    t.close();
+    recv_nothing!(t);
+    assert_eq!(t.conn.send(t.now(), b"x"), Err(SendError::Closing));
+}

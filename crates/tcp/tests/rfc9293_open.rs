@@ -1,0 +1,313 @@
+//! RFC 9293 §3.5 and §3.10.7.1 to .3: opening a connection, packet by packet.
+
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, Error, Event, IpMeta, Listener, Segment, SendError,
+    SeqNum, State, reset_reply,
+};
+use redpoll_testkit::{
+    FIN_ACK, Host, LOCAL, RST, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, ms, recv,
+    recv_nothing, send,
+};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+fn passive() -> Host {
+    Host::accept(
+        &plain(),
+        2048,
+        2048,
+        Record::new().flags(SYN).win(1000).mss(300),
+    )
+}
+
+#[test]
+fn active_open() {
+    let mut t = Host::connect(&plain(), 2048, 1848);
+    recv!(t, flags SYN, seq 0, win 1848, mss 462);
+    recv_nothing!(t);
+    assert_eq!(t.conn.state(), State::SynSent);
+    send!(t, flags SYN_ACK, seq 0, ack 1, win 1000, mss 300);
+    recv!(t, seq 1, ack 1, win 1848);
+    recv_nothing!(t);
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.events(), [Event::Connected]);
+}
+
+#[test]
+fn passive_open() {
+    let mut t = passive();
+    recv!(t, flags SYN_ACK, seq 0, ack 1, win 2048, mss 462);
+    assert_eq!(t.conn.state(), State::SynReceived);
+    assert_eq!(t.events(), []);
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.events(), [Event::Connected]);
+    recv_nothing!(t);
+}
+
+#[test]
+fn data_may_be_given_before_the_handshake_and_follows_it() {
+    let mut t = Host::connect(&plain(), 2048, 2048);
+    t.write(b"early");
+    recv!(t, flags SYN, seq 0, mss 462);
+    recv_nothing!(t);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    recv!(t, seq 1, ack 1, data b"early");
+}
+
+#[test]
+fn the_final_ack_may_carry_data() {
+    let mut t = passive();
+    t.drain();
+    t.sent();
+    send!(t, seq 1, ack 1, data b"hello");
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.read(99), b"hello");
+}
+
+#[test]
+fn data_on_the_syn_ack_is_taken() {
+    let mut t = Host::connect(&plain(), 2048, 2048);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN_ACK, seq 0, ack 1, data b"hi");
+    recv!(t, seq 1, ack 3);
+    assert_eq!(t.read(9), b"hi");
+}
+
+/// RFC 9293 §3.5, figure 7.
+#[test]
+fn simultaneous_open() {
+    let mut t = Host::connect(&plain(), 2048, 2048);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN, seq 0, mss 300);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert_eq!(t.conn.state(), State::SynReceived);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.events(), [Event::Connected]);
+    recv_nothing!(t);
+}
+
+#[test]
+fn simultaneous_open_when_the_peers_syn_ack_is_lost() {
+    let mut t = Host::connect(&plain(), 2048, 2048);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN, seq 0);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    // The peer is established by our SYN,ACK and answers its repetition.
+    recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+}
+
+#[test]
+fn the_syn_is_repeated_and_then_given_up() {
+    let mut t = Host::connect(
+        &Config {
+            syn_retries: 3,
+            ..plain()
+        },
+        64,
+        64,
+    );
+    recv!(t, flags SYN, seq 0, mss 462);
+    for at in [1000, 3000, 7000] {
+        recv!(t, at at, flags SYN, seq 0, mss 462);
+    }
+    recv_nothing!(t, until 14_999);
+    assert_eq!(t.conn.state(), State::SynSent);
+    recv_nothing!(t, until 15_000);
+    assert_eq!(t.conn.state(), State::Closed);
+    assert_eq!(t.events().last(), Some(&Event::Failed(Error::TimedOut)));
+}
+
+/// RFC 9293 §3.8.3, MUST-23: at least three minutes by default.
+#[test]
+fn by_default_a_syn_is_tried_for_three_minutes() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    t.run_until(180_000);
+    assert_eq!(t.conn.state(), State::SynSent);
+    t.run_until(200_000);
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+}
+
+/// §3.10.7.3, first: an unacceptable ACK is reset, the SYN stays.
+#[test]
+fn a_wrong_ack_in_syn_sent_is_reset() {
+    for bad in [0, 2, 1 << 20] {
+        let mut t = Host::connect(&plain(), 64, 64);
+        recv!(t, flags SYN, seq 0, mss 462);
+        send!(t, flags SYN_ACK, seq 0, ack bad);
+        recv!(t, flags RST, seq bad);
+        assert_eq!(t.conn.state(), State::SynSent);
+        send!(t, flags RST_ACK, seq 0, ack bad);
+        recv_nothing!(t);
+        assert_eq!(t.conn.state(), State::SynSent);
+    }
+}
+
+/// §3.10.7.3, second; RFC 5961 §3.2.
+#[test]
+fn a_reset_in_syn_sent_needs_the_right_ack() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags RST, seq 0);
+    send!(t, flags RST, seq 1);
+    assert_eq!(t.conn.state(), State::SynSent);
+    send!(t, flags RST_ACK, seq 0, ack 1);
+    assert_eq!(t.conn.state(), State::Closed);
+    assert_eq!(t.events(), [Event::Failed(Error::Refused)]);
+    recv_nothing!(t);
+}
+
+/// §3.10.7.3, fifth.
+#[test]
+fn an_ack_without_syn_in_syn_sent_is_dropped() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, seq 1, ack 1, data b"x");
+    send!(t, flags FIN_ACK, seq 1, ack 1);
+    recv_nothing!(t);
+    assert_eq!(t.conn.state(), State::SynSent);
+}
+
+/// §3.10.7.4, fifth, SYN-RECEIVED.
+#[test]
+fn a_wrong_ack_in_syn_received_is_reset() {
+    for bad in [0, 2] {
+        let mut t = passive();
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        send!(t, seq 1, ack bad);
+        recv!(t, flags RST, seq bad);
+        assert_eq!(t.conn.state(), State::SynReceived);
+    }
+}
+
+#[test]
+fn a_repeated_syn_brings_the_syn_ack_again() {
+    let mut t = passive();
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, flags SYN, seq 0, win 1000, mss 300);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    recv_nothing!(t);
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+}
+
+#[test]
+fn the_syn_ack_is_repeated_by_timer() {
+    let mut t = passive();
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
+    recv!(t, at 3000, flags SYN_ACK, seq 0, ack 1, mss 462);
+}
+
+/// §3.10.4: CLOSE in SYN-RECEIVED waits for ESTABLISHED.
+#[test]
+fn close_in_syn_received() {
+    let mut t = passive();
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    t.write(b"bye");
+    t.close();
+    assert_eq!(t.conn.send(t.now(), b"more"), Err(SendError::Closing));
+    recv_nothing!(t);
+    send!(t, seq 1, ack 1);
+    recv!(t, flags FIN_ACK, seq 1, ack 1, data b"bye");
+    assert_eq!(t.conn.state(), State::FinWait1);
+}
+
+#[test]
+fn close_in_syn_sent() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    t.close();
+    assert_eq!(t.events(), [Event::Closed]);
+    assert_eq!(t.conn.poll_at(), None);
+    recv_nothing!(t);
+    // The answer to the SYN now belongs to no connection.
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    recv!(t, flags RST, seq 1);
+}
+
+fn listen(record: Record) -> Action {
+    let bytes = from_peer(&record);
+    let seg = Segment::parse(&inward(), &bytes).unwrap();
+    let mut listener = Listener::new(LOCAL);
+    assert!(listener.matches(&inward(), &seg));
+    listener.input(redpoll_base::Instant::ZERO, &inward(), &seg)
+}
+
+/// §3.10.7.2.
+#[test]
+fn listen_ignores_resets_and_resets_acks() {
+    assert!(matches!(listen(Record::new().flags(RST)), Action::Drop));
+    assert!(matches!(listen(Record::new().flags(RST_ACK)), Action::Drop));
+    assert!(matches!(
+        listen(Record::new().flags(redpoll_tcp::Flags::NONE)),
+        Action::Drop
+    ));
+    assert!(matches!(
+        listen(Record::new().flags(SYN_ACK)),
+        Action::Reply(_)
+    ));
+    assert!(matches!(listen(Record::new()), Action::Reply(_)));
+    assert!(matches!(
+        listen(Record::new().flags(SYN)),
+        Action::Accept(_)
+    ));
+}
+
+/// §3.9.2.3, MUST-57 and MUST-63.
+#[test]
+fn nothing_answers_groups() {
+    let group = redpoll_base::Addr([0xff; 16]);
+    for (src, dst) in [(inward().src, group), (group, inward().dst)] {
+        let meta = IpMeta {
+            src,
+            dst,
+            ..inward()
+        };
+        for flags in [SYN, SYN_ACK] {
+            let fields = redpoll_tcp::Fields {
+                flags,
+                ..Default::default()
+            };
+            let (from, to) = (Endpoint::new(src, 1), Endpoint::new(dst, LOCAL.port));
+            let header = redpoll_tcp::Header::encode(&fields, &from, &to, [&[], &[]]);
+            let seg = Segment::parse(&meta, header.as_bytes()).unwrap();
+            let mut any = Listener::new(Endpoint {
+                addr: Default::default(),
+                ..LOCAL
+            });
+            assert!(any.matches(&meta, &seg));
+            let action = any.input(redpoll_base::Instant::ZERO, &meta, &seg);
+            assert!(matches!(action, Action::Drop));
+            assert!(reset_reply(&meta, &seg).is_none());
+        }
+    }
+}
+
+#[test]
+fn a_connection_claims_only_its_own_segments() {
+    let conn = Connection::connect(
+        redpoll_base::Instant::ZERO,
+        &plain(),
+        LOCAL,
+        Endpoint {
+            port: 81,
+            ..redpoll_testkit::REMOTE
+        },
+        SeqNum(0),
+        vec![0; 16],
+        vec![0; 16],
+    );
+    let bytes = from_peer(&Record::new());
+    assert!(!conn.matches(&inward(), &Segment::parse(&inward(), &bytes).unwrap()));
+    assert_eq!(ms(1).as_millis(), 1);
+}
