@@ -1,4 +1,36 @@
-//! Redpoll's discrete-event simulator.
+//! Redpoll's discrete-event simulator: whole nodes, from TCP to the radio, in
+//! virtual time as fast as it goes or in real time.
+//!
+//! ```
+//! use redpoll_base::Instant;
+//! use redpoll_sim::scenario::Scenario;
+//! use redpoll_sim::world::World;
+//!
+//! let scenario = Scenario::load("line-2", &[])?;
+//! let mut world = World::new(&scenario, 1)?;
+//! world.run_until(Instant::from_millis(10_000));
+//! let report = world.report();
+//! assert!(report.oracle.ok);
+//! println!("{:.1} kb/s", report.flows[0].goodput_kbps);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | I want to change | open |
+//! | --- | --- |
+//! | who hears whom, collisions, capture | [`medium`] |
+//! | what a radio chip can do, and its timing | [`radio`], [`air`] |
+//! | what goes wrong on purpose | [`fault`] |
+//! | what must never happen, and how flows are measured | [`oracle`] |
+//! | captures | [`trace`] |
+//! | how a run is put together and goes on | [`world`], [`node`] |
+//! | the JSON object of a run | [`report`] |
+//! | the keys of a scenario file | [`scenario`] |
+//! | positions and routes | [`topology`] |
+//! | applications | [`traffic`] |
+//!
+//! The same scenario and seed give the same run on every machine: time is in
+//! whole microseconds, every purpose has its own random numbers, mathematics
+//! goes through `libm`, and nothing iterates over a hash map.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

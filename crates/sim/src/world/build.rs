@@ -1,0 +1,129 @@
+//! How a world begins.
+
+use std::collections::VecDeque;
+
+use redpoll_base::Instant;
+use redpoll_border::Gate;
+use redpoll_mac::FrameBuf;
+
+use super::{Inhabitant, MTU, World};
+use crate::air::{Air, Layout};
+use crate::fault::Rule;
+use crate::kernel::{Digest, Queue, Seed};
+use crate::node;
+use crate::oracle::Oracle;
+use crate::radio::Identity;
+use crate::scenario::Scenario;
+use crate::topology;
+use crate::traffic;
+
+/// Why a world could not be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A fault names a node that there is not.
+    #[error("fault {fault}: there is no node number {node}")]
+    UnknownNode {
+        /// Index of the fault.
+        fault: usize,
+        /// What it names.
+        node: usize,
+    },
+    /// There is nothing to simulate.
+    #[error("the scenario has no nodes")]
+    Empty,
+}
+
+impl World {
+    /// The world of a scenario with its applications, which start at once;
+    /// `seed` replaces the scenario's own.
+    ///
+    /// # Errors
+    /// [`BuildError`], if the scenario contradicts itself.
+    pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
+        let count = scenario.nodes.len();
+        check(scenario)?;
+        let seed = Seed(seed);
+        let identities: Vec<Identity> = scenario
+            .nodes
+            .iter()
+            .map(|node| Identity {
+                pan_id: scenario.mac.pan_id,
+                short: node.short,
+                extended: node.eui64,
+            })
+            .collect();
+        let positions_m: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
+        let layout = Layout {
+            medium: &scenario.medium,
+            radio: &scenario.radio,
+            identities: &identities,
+            positions_m: &positions_m,
+            listed: scenario.links.as_deref(),
+            faults: &scenario.faults,
+        };
+        let mut queue = Queue::default();
+        let air = Air::new(&layout, seed, &mut queue);
+        let neighbours: Vec<Vec<usize>> = (0..count).map(|node| air.neighbours(node)).collect();
+        let routes = topology::plan(scenario, &neighbours);
+        let inhabitants = (0..count)
+            .map(|index| {
+                let sockets = traffic::sockets(scenario, index);
+                let built = node::build(scenario, index, &routes.nodes[index], sockets, seed);
+                Inhabitant {
+                    node: built.node,
+                    apps: Vec::new(),
+                    watches: Vec::new(),
+                    wakes_at: Instant::FAR_FUTURE,
+                    apps_wake_at: Instant::FAR_FUTURE,
+                    memory_bytes: built.memory_bytes + air.memory_bytes(index),
+                }
+            })
+            .collect();
+        let mut world = World {
+            now: Instant::ZERO,
+            queue,
+            air,
+            inhabitants,
+            oracle: Oracle::default(),
+            gate: Gate::new(scenario.border.prefix, 64),
+            border: scenario.border_router(),
+            to_host: VecDeque::new(),
+            host_overflow: 0,
+            digest: Digest::default(),
+            events: 0,
+            wall: std::time::Duration::ZERO,
+            frame: FrameBuf::new(),
+            packet: vec![0; MTU].into_boxed_slice(),
+            scenario: scenario.clone(),
+            seed,
+        };
+        for index in 0..count {
+            world.serve(index);
+        }
+        world.drain();
+        for (index, app) in traffic::apps(scenario, seed.0) {
+            world.add_app(index, app);
+        }
+        Ok(world)
+    }
+}
+
+fn check(scenario: &Scenario) -> Result<(), BuildError> {
+    let count = scenario.nodes.len();
+    if count == 0 {
+        return Err(BuildError::Empty);
+    }
+    for (fault, spec) in scenario.faults.iter().enumerate() {
+        let named = match spec.rule {
+            Rule::DropFrames { from, to, .. } | Rule::DuplicateFrames { from, to, .. } => {
+                [from, to]
+            }
+            Rule::NodeOff { node } => [Some(node), None],
+            Rule::DropPackets { .. } | Rule::DuplicatePackets { .. } => [None, None],
+        };
+        if let Some(node) = named.into_iter().flatten().find(|node| *node >= count) {
+            return Err(BuildError::UnknownNode { fault, node });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! How a world goes on: one event after the other, and after each whatever the
+//! nodes want because of it.
+
+use redpoll_base::Instant;
+
+use super::{Event, World};
+use crate::air::Indication;
+use crate::traffic::{App, Context};
+
+impl World {
+    pub(super) fn on_event(&mut self, event: Event) {
+        self.oracle.at(self.now);
+        self.digest.add(self.now.as_micros());
+        match event {
+            Event::Air(event) => self.air.on_event(self.now, event, &mut self.queue),
+            Event::Wake { node } => self.on_wake(node as usize),
+            Event::App { node } => self.on_app_timer(node as usize),
+        }
+        self.drain();
+    }
+
+    fn on_wake(&mut self, index: usize) {
+        let inhabitant = &mut self.inhabitants[index];
+        if inhabitant.wakes_at > self.now {
+            // An earlier wake-up has taken this one's place.
+            return;
+        }
+        inhabitant.wakes_at = Instant::FAR_FUTURE;
+        if inhabitant
+            .node
+            .poll_at()
+            .is_some_and(|wake| wake.at <= self.now)
+        {
+            self.digest.add(index as u64);
+            inhabitant.node.on_timeout(self.now);
+        }
+        self.serve(index);
+    }
+
+    fn on_app_timer(&mut self, index: usize) {
+        if self.inhabitants[index].apps_wake_at > self.now {
+            return;
+        }
+        self.inhabitants[index].apps_wake_at = Instant::FAR_FUTURE;
+        self.with_apps(index, |apps, cx| {
+            for app in apps {
+                if app.next_timer().is_some_and(|at| at <= cx.now) {
+                    app.on_timer(cx);
+                }
+            }
+        });
+        self.serve(index);
+    }
+
+    /// Tells nodes what their radios have to say, until none has anything.
+    pub(super) fn drain(&mut self) {
+        while let Some(indication) = self.air.poll_indication() {
+            let index = match indication {
+                Indication::Frame { node } => {
+                    let received = self.air.received(node as usize);
+                    let inhabitant = &mut self.inhabitants[node as usize];
+                    let copies = if received.twice { 2 } else { 1 };
+                    for _ in 0..copies {
+                        let frame = received.frame.as_slice();
+                        inhabitant.node.input_frame(self.now, frame, received.info);
+                    }
+                    node
+                }
+                Indication::Done { node, result } => {
+                    let inhabitant = &mut self.inhabitants[node as usize];
+                    inhabitant.node.on_radio_done(self.now, result);
+                    node
+                }
+            };
+            self.serve(index as usize);
+        }
+    }
+
+    /// Does everything that a node wants, and notes when it wants to be called
+    /// again.
+    pub(super) fn serve(&mut self, index: usize) {
+        loop {
+            while let Some(event) = self.inhabitants[index].node.poll_event() {
+                self.with_apps(index, |apps, cx| {
+                    for app in apps {
+                        app.on_event(cx, &event);
+                    }
+                });
+            }
+            let inhabitant = &mut self.inhabitants[index];
+            let Some(work) = inhabitant.node.poll_radio(self.now, &mut self.frame) else {
+                break;
+            };
+            self.air
+                .start_work(self.now, index, work, &self.frame, &mut self.queue);
+        }
+        if self.border == Some(index) {
+            self.collect_packets(index);
+        }
+        let inhabitant = &mut self.inhabitants[index];
+        for watch in &inhabitant.watches {
+            if let Some(connection) = inhabitant.node.tcp_connection(watch.conn) {
+                self.oracle
+                    .observe(watch.flow, watch.end, connection.stats());
+            }
+        }
+        if let Some(wake) = inhabitant.node.poll_at()
+            && wake.at < inhabitant.wakes_at
+        {
+            // A node that asks for the past is called once more now.
+            let at = wake.at.max(self.now);
+            inhabitant.wakes_at = at;
+            let node = index as u32;
+            self.queue.schedule(at, Event::Wake { node });
+        }
+    }
+
+    /// Has `act` work with the applications of a node.
+    pub(super) fn with_apps(
+        &mut self,
+        index: usize,
+        act: impl FnOnce(&mut [Box<dyn App>], &mut Context<'_>),
+    ) {
+        let inhabitant = &mut self.inhabitants[index];
+        self.oracle.set_node(index as u32);
+        let mut context = Context {
+            now: self.now,
+            node: &mut inhabitant.node,
+            oracle: &mut self.oracle,
+        };
+        act(&mut inhabitant.apps, &mut context);
+        if self.oracle.has_new_watches() {
+            for watch in self.oracle.take_watches() {
+                let watches = &mut self.inhabitants[watch.node as usize].watches;
+                watches.retain(|old| (old.flow, old.end) != (watch.flow, watch.end));
+                watches.push(watch);
+            }
+        }
+        let inhabitant = &mut self.inhabitants[index];
+        let next = inhabitant
+            .apps
+            .iter()
+            .filter_map(|app| app.next_timer())
+            .min();
+        if let Some(at) = next
+            && at < inhabitant.apps_wake_at
+        {
+            let at = at.max(self.now);
+            inhabitant.apps_wake_at = at;
+            let node = index as u32;
+            self.queue.schedule(at, Event::App { node });
+        }
+    }
+}

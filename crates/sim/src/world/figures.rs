@@ -1,0 +1,71 @@
+//! What a world has to report.
+
+use super::World;
+use crate::air::Kind;
+use crate::report::{self, Report};
+
+impl World {
+    /// What there is to report by now. Checks the frame ledger first.
+    pub fn report(&mut self) -> Report {
+        self.check_ledger();
+        let nodes = self
+            .inhabitants
+            .iter()
+            .enumerate()
+            .map(|(index, inhabitant)| {
+                let name = &self.scenario.nodes[index].name;
+                let gate = (Some(index) == self.border).then_some(&self.gate);
+                let overflow = gate.map_or(0, |_| self.host_overflow);
+                let losses: Vec<_> = inhabitant
+                    .apps
+                    .iter()
+                    .flat_map(|app| app.losses())
+                    .collect();
+                let duty_cycle = self.air.stations()[index].times.duty_cycle(self.now);
+                report::NodeFigures {
+                    name: name.clone(),
+                    frames_sent: inhabitant.node.mac_counters().frames_sent.into(),
+                    frame_retries: inhabitant.node.mac_counters().frame_retries.into(),
+                    drops: report::drops(
+                        &inhabitant.node,
+                        self.air.ledger().lost_at(index),
+                        gate,
+                        overflow,
+                        &losses,
+                    ),
+                    radio_duty_cycle: duty_cycle,
+                    memory_bytes: inhabitant.memory_bytes as u64,
+                }
+            })
+            .collect();
+        Report {
+            version: report::VERSION,
+            scenario: self.scenario.name.clone(),
+            seed: self.seed.0,
+            medium: report::medium(&self.scenario),
+            simulated_s: self.now.as_micros() as f64 / 1e6,
+            wall_s: self.wall.as_secs_f64(),
+            events: self.events,
+            peak_memory_bytes: report::peak_memory_bytes(),
+            oracle: report::Verdict {
+                ok: self.oracle.is_satisfied(),
+                violations: self.oracle.violations().to_vec(),
+            },
+            flows: self.oracle.figures(),
+            nodes,
+        }
+    }
+
+    fn check_ledger(&mut self) {
+        let under_way = self.air.entries_under_way();
+        for kind in Kind::ALL {
+            let outstanding = self.air.ledger().outstanding(kind);
+            if outstanding != under_way[kind as usize] as i64 {
+                let open = under_way[kind as usize];
+                self.oracle.violated(format!(
+                    "frame ledger, {kind:?}: {outstanding} entries open, {open} on the air"
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The world: nodes, their applications, the air between them, and time.
+//!
+//! A world runs in virtual time as fast as it goes, or in real time by a
+//! driver that calls [`World::run_until`] with the clock and sleeps until
+//! [`World::next_event_at`].
+//!
+//! Everything that a node wants is carried out before the next event: its
+//! events go to its applications, its radio work to the [`Air`], its packets
+//! for the host to the queue behind [`World::host_output`].
+
+mod build;
+mod drive;
+mod figures;
+mod host;
+
+pub use build::BuildError;
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_border::Gate;
+use redpoll_mac::FrameBuf;
+
+use crate::air::{self, Air};
+use crate::kernel::{Digest, Queue, Seed};
+use crate::node::SimNode;
+use crate::oracle::{Oracle, Watch};
+use crate::scenario::Scenario;
+use crate::trace::{FrameTrace, TraceError};
+use crate::traffic::App;
+
+/// No packet is longer: the MTU of 6LoWPAN (RFC 4944 §4).
+const MTU: usize = 1_280;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Air(air::Event),
+    /// A node's timer.
+    Wake {
+        node: u32,
+    },
+    /// A timer of an application.
+    App {
+        node: u32,
+    },
+}
+
+impl From<air::Event> for Event {
+    fn from(event: air::Event) -> Self {
+        Event::Air(event)
+    }
+}
+
+/// A node, what runs on it, and when it wants to be called.
+struct Inhabitant {
+    node: SimNode,
+    apps: Vec<Box<dyn App>>,
+    watches: Vec<Watch>,
+    /// The earliest wake-up in the queue. The node may meanwhile want a later
+    /// one; it is asked again then.
+    wakes_at: Instant,
+    /// The same for the applications.
+    apps_wake_at: Instant,
+    memory_bytes: usize,
+}
+
+/// See the [module](self).
+pub struct World {
+    now: Instant,
+    queue: Queue<Event>,
+    air: Air,
+    inhabitants: Vec<Inhabitant>,
+    oracle: Oracle,
+    gate: Gate,
+    border: Option<usize>,
+    to_host: VecDeque<Vec<u8>>,
+    /// Packets that the host did not take in time.
+    host_overflow: u64,
+    digest: Digest,
+    events: u64,
+    wall: std::time::Duration,
+    /// Room for a frame and for a packet on their way.
+    frame: FrameBuf,
+    packet: Box<[u8]>,
+    scenario: Scenario,
+    seed: Seed,
+}
+
+impl World {
+    /// Puts an application on node `index` and starts it.
+    pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
+        self.inhabitants[index].apps.push(app);
+        self.with_apps(index, |apps, cx| {
+            if let Some(app) = apps.last_mut() {
+                app.start(cx);
+            }
+        });
+        self.serve(index);
+        self.drain();
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When something happens next; `None` if nothing ever will.
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.queue.next_at()
+    }
+
+    /// Lets everything happen up to and including `until`.
+    pub fn run_until(&mut self, until: Instant) {
+        let started = std::time::Instant::now();
+        while let Some(next) = self.queue.pop_until(until) {
+            self.now = next.at;
+            self.events += 1;
+            self.on_event(next.event);
+        }
+        self.now = self.now.max(until);
+        self.wall += started.elapsed();
+    }
+
+    /// Shows every frame from now on to `trace`.
+    pub fn add_trace(&mut self, trace: Box<dyn FrameTrace>) {
+        self.air.traces_mut().add(trace);
+    }
+
+    /// Brings traces where others can see them, and reports what went wrong
+    /// with them since the last call.
+    ///
+    /// # Errors
+    /// The first trace that failed. It gets no more frames; the others do.
+    pub fn flush_traces(&mut self) -> Result<(), TraceError> {
+        let traces = self.air.traces_mut();
+        traces.flush();
+        traces.take_error().map_or(Ok(()), Err)
+    }
+
+    /// Has `act` work with the node called `name`, then does what the node
+    /// wants. `None` if there is no such node.
+    pub fn with_node<R>(
+        &mut self,
+        name: &str,
+        act: impl FnOnce(Instant, &mut SimNode) -> R,
+    ) -> Option<R> {
+        let index = self.scenario.node(name)?;
+        let result = act(self.now, &mut self.inhabitants[index].node);
+        self.serve(index);
+        self.drain();
+        Some(result)
+    }
+
+    /// Node `index`, to look at.
+    pub fn node(&self, index: usize) -> Option<&SimNode> {
+        self.inhabitants
+            .get(index)
+            .map(|inhabitant| &inhabitant.node)
+    }
+
+    /// The scenario that this is the world of.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The oracle.
+    pub fn oracle(&self) -> &Oracle {
+        &self.oracle
+    }
+
+    /// The oracle, to tell it about flows.
+    pub fn oracle_mut(&mut self) -> &mut Oracle {
+        &mut self.oracle
+    }
+
+    /// Radios, medium and the frame ledger.
+    pub fn air(&self) -> &Air {
+        &self.air
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Digest of all events so far: the same for the same scenario and seed,
+    /// on every machine.
+    pub fn digest(&self) -> u64 {
+        let mut digest = self.digest;
+        digest.add(self.air.digest());
+        digest.value()
+    }
+
+    /// How long the world has been running on the clock on the wall.
+    pub fn wall_time(&self) -> std::time::Duration {
+        self.wall
+    }
+
+    /// How long the scenario is to run.
+    pub fn duration(&self) -> Duration {
+        self.scenario.duration
+    }
+}

@@ -1,0 +1,30 @@
+//! Same seed, same events: every scenario of the repository, run twice.
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::{BUILT_IN, Scenario};
+use redpoll_sim::world::World;
+
+fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
+    let mut world = World::new(scenario, seed).unwrap();
+    let ms = if scenario.nodes.len() > 100 {
+        2_000
+    } else {
+        20_000
+    };
+    world.run_until(Instant::from_millis(ms));
+    let report = world.report();
+    let name = &scenario.name;
+    assert!(report.oracle.ok, "{name}: {:?}", report.oracle.violations);
+    assert!(world.events() > 1_000, "{name}: nothing happens");
+    (world.digest(), world.events())
+}
+
+#[test]
+fn every_scenario_runs_the_same_twice() {
+    for built_in in BUILT_IN {
+        let scenario = Scenario::load(built_in.name, &[]).unwrap();
+        let first = digest(&scenario, 11);
+        assert_eq!(first, digest(&scenario, 11), "{}", built_in.name);
+        assert_ne!(first.0, digest(&scenario, 12).0, "{}", built_in.name);
+    }
+}

@@ -1,0 +1,167 @@
+//! The border router's host side: packets in and out of the mesh.
+
+use redpoll_base::{Duration, Ecn, Instant};
+use redpoll_sim::fault::{Rule, Spec};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+fn echo_request(scenario: &Scenario, to: &str, seq: u16) -> Vec<u8> {
+    let message = Message::EchoRequest {
+        ident: 7,
+        seq,
+        data: &[0x5a; 200],
+    };
+    let header = Ipv6Header {
+        dscp: 0,
+        ecn: Ecn::NotEct,
+        flow_label: 0,
+        payload_len: message.len() as u16,
+        next_header: next_header::ICMPV6,
+        hop_limit: 64,
+        src: scenario.border.host,
+        dst: scenario.address(scenario.node(to).unwrap()).unwrap(),
+    };
+    let mut packet = vec![0; 40 + message.len()];
+    let mut out = Cursor::new(&mut packet);
+    header.emit(&mut out).unwrap();
+    message.emit(&header.src, &header.dst, &mut out).unwrap();
+    packet
+}
+
+/// Sends a ping a second to `to` and counts the answers.
+fn pings(scenario: &Scenario, to: &str, count: u16) -> (World, u32) {
+    let mut world = World::new(scenario, 1).unwrap();
+    let mut answers = 0;
+    for seq in 0..count {
+        let request = echo_request(scenario, to, seq);
+        world.host_input(&request);
+        let until = world.now() + Duration::from_secs(1);
+        world.run_until(until);
+        while let Some(packet) = world.host_output() {
+            let (header, payload) = Ipv6Header::parse(&packet).unwrap();
+            assert_eq!(header.dst, scenario.border.host);
+            if let Ok(Message::EchoReply { seq: got, data, .. }) = Message::parse(&header, payload)
+            {
+                assert_eq!((got, data), (seq, &[0x5a; 200][..]));
+                answers += 1;
+            }
+        }
+    }
+    (world, answers)
+}
+
+fn office() -> Scenario {
+    let mut scenario = Scenario::load("office", &[]).unwrap();
+    scenario.retain_apps(|_| false);
+    scenario
+}
+
+#[test]
+fn a_leaf_answers_pings_from_the_host() {
+    let (mut world, answers) = pings(&office(), "leaf-14", 10);
+    assert_eq!(answers, 10);
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0]);
+    assert_eq!(world.gate().counters().to_mesh, 10);
+}
+
+#[test]
+fn what_does_not_belong_into_the_mesh_is_counted() {
+    let scenario = office();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let mut foreign = echo_request(&scenario, "leaf-14", 0);
+    foreign[24] ^= 0xff;
+    world.host_input(&foreign);
+    world.host_input(&[0x45; 60]);
+    world.host_input(&[]);
+    let mut rng = redpoll_base::Rng::new(1);
+    for _ in 0..1_000 {
+        let garbage: Vec<u8> = (0..rng.below(200)).map(|_| rng.next_u32() as u8).collect();
+        world.host_input(&garbage);
+    }
+    world.run_until(Instant::from_millis(100));
+    let counters = *world.gate().counters();
+    assert_eq!(counters.foreign_destination, 1);
+    assert_eq!(counters.malformed, 1_002);
+    assert_eq!(counters.to_mesh, 0);
+}
+
+/// A packet to an address of the mesh that no node has must not travel to and
+/// fro between border router and host.
+#[test]
+fn an_address_that_no_node_has_is_a_dead_end() {
+    let scenario = office();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let mut packet = echo_request(&scenario, "leaf-14", 0);
+    packet[38..40].copy_from_slice(&[0x77, 0x77]);
+    world.host_input(&packet);
+    world.run_until(Instant::from_millis(5_000));
+    while let Some(packet) = world.host_output() {
+        let (header, payload) = Ipv6Header::parse(&packet).unwrap();
+        // At most an error about it.
+        let message = Message::parse(&header, payload).unwrap();
+        let is_error = matches!(message, Message::DestinationUnreachable { .. });
+        assert!(is_error, "{message:?}");
+    }
+}
+
+#[test]
+fn faults_drop_and_double_packets_of_the_host() {
+    for (rule, expected) in [
+        (Rule::DropPackets { probability: 1.0 }, 0),
+        (Rule::DuplicatePackets { probability: 1.0 }, 4 * 5),
+    ] {
+        let mut scenario = office();
+        scenario.faults.push(Spec {
+            from: Instant::ZERO,
+            until: Instant::FAR_FUTURE,
+            rule,
+        });
+        let (_, answers) = pings(&scenario, "node-2", 5);
+        assert_eq!(answers, expected);
+    }
+}
+
+/// A relay that is off for a while: nothing gets through, then all does.
+#[test]
+fn a_relay_that_is_off_cuts_its_leaf_off() {
+    let mut scenario = office();
+    for node in 1..11 {
+        scenario.faults.push(Spec {
+            from: Instant::ZERO,
+            until: Instant::from_millis(5_000),
+            rule: Rule::NodeOff { node },
+        });
+    }
+    let (mut world, answers) = pings(&scenario, "leaf-14", 10);
+    assert_eq!(answers, 5);
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0]);
+    let off = report.nodes[1].radio_duty_cycle;
+    assert!((off - 0.5).abs() < 0.01, "{off}");
+}
+
+/// The same office in the SINR medium.
+#[test]
+fn pings_cross_a_sinr_medium() {
+    let overrides = [
+        ("medium.model", "sinr"),
+        ("medium.tx_power", "-8 dBm"),
+        ("medium.shadowing_sigma", "2 dB"),
+    ];
+    let overrides: Vec<_> = overrides
+        .iter()
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect();
+    let mut scenario = match Scenario::load("office", &overrides) {
+        Ok(scenario) => scenario,
+        Err(error) => panic!("{error}"),
+    };
+    scenario.retain_apps(|_| false);
+    let (mut world, answers) = pings(&scenario, "leaf-14", 10);
+    assert!(answers >= 8, "{answers}");
+    assert_eq!(world.report().oracle.violations, [""; 0]);
+}
