@@ -5,6 +5,8 @@
 //! namespace. Where neither can be had, every test is skipped: counted as
 //! ignored and named at the end. Where it can, no test has a way to skip.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::Ipv6Addr;
 use std::process::ExitCode;
 
@@ -43,10 +45,25 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
         .collect();
     let conclusion = run(&Arguments::from_args(), trials);
     if let Some(reason) = missing {
-        println!("SKIPPED {} tests: {}", names.len(), names.join(", "));
-        println!("SKIPPED because {reason}");
+        let line = format!(
+            "{} tests skipped, {reason}: {}\n",
+            names.len(),
+            names.join(", ")
+        );
+        print!("{line}");
+        note(&line);
     }
     conclusion.exit_code()
+}
+
+/// Leaves the line where the caller wants to hear of everything that was skipped.
+fn note(line: &str) {
+    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
+        return;
+    };
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .expect("REDPOLL_SKIPPED names a file that can be written");
 }
 
 /// Moves this process into its own network, or says why that cannot be.

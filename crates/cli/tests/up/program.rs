@@ -1,0 +1,123 @@
+//! The program, started by a test and ended with it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A running `redpoll`.
+pub struct Program {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Program {
+    pub fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_redpoll"))
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let output = BufReader::new(child.stdout.take().expect("its output is ours"));
+        Program { child, output }
+    }
+
+    /// Reads what it says until the last node is listed, and returns that.
+    pub fn wait_until_up(&mut self) -> String {
+        let mut text = String::new();
+        while !text.contains("leaf-15 ") {
+            if self.output.read_line(&mut text).expect("it speaks UTF-8") == 0 {
+                panic!("it ended: {text}{}", self.errors());
+            }
+        }
+        text
+    }
+
+    /// The next line of what it says.
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("it speaks UTF-8");
+        line
+    }
+
+    /// Sends it a signal and waits for its end; `None` for one by the signal.
+    pub fn end(mut self, signal: Signal, code: Option<i32>) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        kill(pid, signal).expect("it still runs");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                assert_eq!(status.code(), code, "{}", self.errors());
+                return;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for its end and returns its exit code and what it said.
+    pub fn finishes(mut self) -> (i32, String) {
+        let mut text = String::new();
+        self.output
+            .read_to_string(&mut text)
+            .expect("it speaks UTF-8");
+        let status = self.child.wait().unwrap();
+        text.push_str(&self.errors());
+        (status.code().expect("an exit code"), text)
+    }
+
+    /// Waits for its end and returns its exit code and what it complained of.
+    pub fn fails(mut self) -> (i32, String) {
+        let status = self.child.wait().unwrap();
+        (status.code().expect("an exit code"), self.errors())
+    }
+
+    fn errors(&mut self) -> String {
+        let mut text = String::new();
+        if let Some(mut errors) = self.child.stderr.take() {
+            let _ = errors.read_to_string(&mut text);
+        }
+        text
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What nodes serve and upload: the beginning of what `seq -f %07.0f 0 N` prints.
+#[allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
+pub fn expected(len: usize) -> Vec<u8> {
+    (0_u32..)
+        .flat_map(|n| format!("{n:07}\n").into_bytes())
+        .take(len)
+        .collect()
+}
+
+/// What follows the header of an HTTP answer.
+pub fn body(answer: &[u8]) -> Vec<u8> {
+    assert!(
+        answer.starts_with(b"HTTP/1.1 200 "),
+        "{}",
+        String::from_utf8_lossy(answer)
+    );
+    let end = answer
+        .windows(4)
+        .position(|w| w == b"\r\n\r\n")
+        .expect("the header ends");
+    answer[end + 4..].to_vec()
+}

@@ -1,0 +1,172 @@
+//! `redpoll up` without any privilege: forwarded ports, the program beside the
+//! mesh, and how it says no.
+
+#[path = "up/program.rs"]
+mod program;
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use program::{Program, body};
+
+const FORWARD: [&str; 4] = ["--join", "forward", "--forward", "0:leaf-12:80"];
+
+fn office(more: &[&str]) -> Program {
+    let mut args = vec!["up", "office"];
+    args.extend(more);
+    Program::start(&args)
+}
+
+/// The port behind `Forwarded: 127.0.0.1:PORT -> leaf-12:80`.
+fn forwarded_port(line: &str) -> u16 {
+    let rest = line
+        .strip_prefix("Forwarded: 127.0.0.1:")
+        .unwrap_or_else(|| panic!("{line}"));
+    let (port, target) = rest.split_once(" -> ").unwrap();
+    assert_eq!(target.trim(), "leaf-12:80");
+    port.parse().unwrap()
+}
+
+fn get(port: u16) -> String {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the port is open");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: leaf\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the node answers");
+    String::from_utf8(body(&answer)).unwrap()
+}
+
+#[test]
+fn a_page_comes_through_a_forwarded_port() {
+    let mut mesh = office(&FORWARD);
+    mesh.wait_until_up();
+    let port = forwarded_port(&mesh.line());
+    // One after the other: connections are given back.
+    for _ in 0..3 {
+        assert!(get(port).contains("This is leaf-12"));
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+#[test]
+fn a_node_that_does_not_listen_resets_the_connection() {
+    let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-12:81"]);
+    mesh.wait_until_up();
+    let line = mesh.line();
+    let port = line
+        .split(':')
+        .nth(2)
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port.parse().unwrap())).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let error = stream.read(&mut [0; 16]).expect_err("nothing to read");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    mesh.end(Signal::SIGTERM, Some(0));
+}
+
+#[test]
+fn the_exit_code_of_the_program_beside_the_mesh_is_ours() {
+    let mut args = FORWARD.to_vec();
+    args.extend([
+        "--",
+        "sh",
+        "-c",
+        "echo \"$REDPOLL_JOINED $REDPOLL_FORWARDS\"; exit 7",
+    ]);
+    let (code, text) = office(&args).finishes();
+    assert_eq!(code, 7, "{text}");
+    let last = text.lines().last().unwrap();
+    assert!(
+        last.starts_with("forward ") && last.ends_with(":leaf-12:80"),
+        "{last}"
+    );
+}
+
+#[test]
+fn the_program_beside_the_mesh_ends_with_it() {
+    let mut args = FORWARD.to_vec();
+    args.extend(["--", "sh", "-c", "echo $$; sleep 1000"]);
+    let mut mesh = office(&args);
+    mesh.wait_until_up();
+    mesh.line();
+    let pid: i32 = mesh.line().trim().parse().expect("the shell's number");
+    mesh.end(Signal::SIGTERM, Some(128 + Signal::SIGTERM as i32));
+    let left = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None);
+    assert_eq!(
+        left,
+        Err(nix::errno::Errno::ESRCH),
+        "the shell is left behind"
+    );
+}
+
+/// Every refusal is one line on standard error.
+fn refused(args: &[&str], code: i32, words: &[&str]) {
+    let (got, error) = Program::start(args).fails();
+    assert_eq!(got, code, "{args:?}: {error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("redpoll: "), "{error}");
+    for word in words {
+        assert!(error.contains(word), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_said_in_one_line() {
+    let forward = |spec| ["up", "office", "--join", "forward", "--forward", spec];
+    refused(&forward("80:leaf-99:80"), 2, &["leaf-99", "leaf-12"]);
+    refused(&forward("leaf-12:80"), 2, &["leaf-12:80", "PORT:NODE:PORT"]);
+    refused(&["up", "office", "--join", "forward"], 1, &["--forward"]);
+    refused(&["up", "line-1"], 2, &["border", "redpoll run"]);
+    refused(
+        &["up", "no-such-scenario"],
+        2,
+        &["no-such-scenario", "office"],
+    );
+    refused(
+        &["up", "office", "--set", "mac.max_be=77"],
+        2,
+        &["mac.max_be"],
+    );
+    refused(
+        &["up", "office", "--prefix", "nonsense"],
+        2,
+        &["border.prefix"],
+    );
+}
+
+#[test]
+fn what_is_in_the_way_is_said_in_one_line() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let spec = format!("{port}:leaf-12:80");
+    let forward = ["up", "office", "--join", "forward", "--forward", &spec];
+    refused(&forward, 1, &[&port.to_string(), "in use"]);
+
+    let capture = ["--pcap", "/no-such-folder/capture.pcapng"];
+    refused(
+        &[&["up", "office"][..], &FORWARD, &capture].concat(),
+        1,
+        &["/no-such-folder"],
+    );
+    let command = ["--", "/no-such-program"];
+    refused(
+        &[&["up", "office"][..], &FORWARD, &command].concat(),
+        1,
+        &["/no-such-program"],
+    );
+    let full = ["--pcap", "/dev/full"];
+    refused(
+        &[&["up", "office"][..], &FORWARD, &full].concat(),
+        1,
+        &["/dev/full", "space"],
+    );
+}

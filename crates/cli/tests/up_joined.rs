@@ -1,0 +1,201 @@
+//! `redpoll up` with a TUN interface, in a network namespace of the test's own:
+//! kernel sockets against nodes, through the mesh, in real time.
+
+#[path = "../../linux/tests/common/mod.rs"]
+mod common;
+#[path = "up/program.rs"]
+mod program;
+
+use std::ffi::CString;
+use std::io::{Read, Write};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use common::{Case, host_address};
+use nix::sys::signal::Signal;
+use program::{Program, expected};
+
+/// Bytes each way through the mesh.
+const LENGTH: usize = 100 * 1024;
+const PATIENCE: Duration = Duration::from_secs(240);
+
+fn main() -> ExitCode {
+    common::main(vec![
+        Case::new(
+            "a_node_four_hops_away_serves_100_kib_to_the_kernel",
+            serves_100_kib,
+        ),
+        Case::new("a_node_uploads_100_kib_to_a_kernel_socket", uploads_100_kib),
+        Case::new("readings_arrive_at_a_broker", readings_arrive),
+        Case::new("ping_reaches_a_leaf", ping_reaches_a_leaf),
+        Case::new("garbage_from_the_host_does_no_harm", garbage_does_no_harm),
+        Case::new("sigint_leaves_nothing_behind", || ends_by(Signal::SIGINT)),
+        Case::new("sigterm_leaves_nothing_behind", || ends_by(Signal::SIGTERM)),
+        Case::new("sigkill_leaves_nothing_behind", || ends_by(Signal::SIGKILL)),
+        Case::new(
+            "a_second_mesh_of_the_same_prefix_is_refused",
+            second_mesh_is_refused,
+        ),
+        Case::new(
+            "a_namespace_of_its_own_hides_the_mesh",
+            namespace_hides_the_mesh,
+        ),
+    ])
+}
+
+/// The office with addresses of its own, so that tests can run side by side.
+fn office(n: u16, more: &[&str]) -> Program {
+    let prefix = format!("{}/64", prefix(n));
+    let host = format!("border.host={}", host_address(n));
+    let mut args = vec!["up", "office", "--prefix", &prefix, "--set", &host];
+    args.extend(more);
+    Program::start(&args)
+}
+
+fn prefix(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0, 0, 0)
+}
+
+fn leaf(n: u16, short: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd72, 0x6564, 0x706f, n, 0, 0xff, 0xfe00, short)
+}
+
+fn exists(interface: &str) -> bool {
+    nix::net::if_::if_nametoindex(CString::new(interface).unwrap().as_c_str()).is_ok()
+}
+
+/// The body of what a node's HTTP server answers.
+fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((address, 80)), PATIENCE)
+        .expect("the node accepts");
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: leaf\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the node answers");
+    program::body(&answer)
+}
+
+fn serves_100_kib() {
+    let mut mesh = office(1, &["--set", "apps.web.file=100 KiB"]);
+    mesh.wait_until_up();
+    let file = get(leaf(1, 12), "/file");
+    assert_eq!(file.len(), LENGTH);
+    assert!(file == expected(LENGTH), "a wrong byte");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn uploads_100_kib() {
+    let mut mesh = office(2, &["--set", "apps.upload.total=100 KiB"]);
+    mesh.wait_until_up();
+    let listener = TcpListener::bind((host_address(2), 9000)).expect("the host's address is there");
+    let (mut stream, from) = listener.accept().expect("the leaf connects");
+    assert_eq!(from.ip(), leaf(2, 13));
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut file = Vec::new();
+    stream.read_to_end(&mut file).expect("the leaf sends");
+    assert_eq!(file.len(), LENGTH);
+    assert!(file == expected(LENGTH), "a wrong byte");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// A broker as far as a sensor sees it: it accepts, acknowledges, and keeps quiet.
+fn readings_arrive() {
+    let mut mesh = office(
+        3,
+        &["--set", "apps.mqtt.batch=2", "--set", "apps.mqtt.qos=0"],
+    );
+    mesh.wait_until_up();
+    let listener = TcpListener::bind((host_address(3), 1883)).expect("the host's address is there");
+    let (mut stream, from) = listener.accept().expect("the leaf connects");
+    assert_eq!(from.ip(), leaf(3, 15));
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut connect = [0; 2];
+    stream.read_exact(&mut connect).unwrap();
+    assert_eq!(connect[0], 0x10, "an MQTT CONNECT");
+    stream.read_exact(&mut vec![0; connect[1].into()]).unwrap();
+    stream.write_all(&[0x20, 2, 0, 0]).unwrap();
+    for _ in 0..4 {
+        let mut publish = [0; 2];
+        stream.read_exact(&mut publish).expect("a reading");
+        assert_eq!(publish[0] & 0xf0, 0x30, "an MQTT PUBLISH");
+        let mut body = vec![0; publish[1].into()];
+        stream.read_exact(&mut body).unwrap();
+        let topic = usize::from(u16::from_be_bytes([body[0], body[1]]));
+        assert_eq!(&body[2..2 + topic], b"office/leaf-15");
+        assert_eq!(body.len() - 2 - topic, 82);
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn ping_reaches_a_leaf() {
+    let mut mesh = office(4, &[]);
+    mesh.wait_until_up();
+    let output = Command::new("ping")
+        .args(["-6", "-n", "-c", "3", "-W", "5", &leaf(4, 12).to_string()])
+        .output()
+        .expect("ping is installed (package iputils-ping)");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    // Four hops: the border router and the three after it each took one.
+    assert!(text.contains("ttl=60"), "{text}");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn garbage_does_no_harm() {
+    let mut mesh = office(5, &[]);
+    mesh.wait_until_up();
+    let socket = UdpSocket::bind("[::]:0").unwrap();
+    for len in (0..3000).step_by(37) {
+        let bytes: Vec<u8> = (0..len).map(|i| (i * 131 % 251) as u8).collect();
+        for target in [leaf(5, 1), leaf(5, 12), leaf(5, 0x7777), prefix(5)] {
+            let _ = socket.send_to(&bytes, (target, 4242));
+        }
+    }
+    let page = get(leaf(5, 12), "/");
+    assert!(String::from_utf8_lossy(&page).contains("leaf-12"));
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn ends_by(signal: Signal) {
+    let n = 6 + signal as u16;
+    let name = format!("rpend{}", signal as i32);
+    let mut mesh = office(n, &["--name", &name]);
+    mesh.wait_until_up();
+    assert!(exists(&name));
+    mesh.end(signal, (signal != Signal::SIGKILL).then_some(0));
+    assert!(!exists(&name), "the interface is left behind");
+    let socket = UdpSocket::bind("[::]:0").unwrap();
+    socket
+        .send_to(b"x", (leaf(n, 12), 7))
+        .expect_err("the route is left behind");
+}
+
+fn second_mesh_is_refused() {
+    let mut first = office(40, &[]);
+    first.wait_until_up();
+    let (code, error) = office(40, &[]).fails();
+    assert_eq!(code, 1);
+    assert!(
+        error.starts_with("redpoll: ") && error.contains("--prefix"),
+        "{error}"
+    );
+    assert_eq!(error.lines().count(), 1, "{error}");
+    first.end(Signal::SIGINT, Some(0));
+}
+
+fn namespace_hides_the_mesh() {
+    let script = "test \"$REDPOLL_JOINED\" = namespace && grep -c redpoll /proc/net/dev";
+    let (code, output) = office(41, &["--join", "namespace", "--", "sh", "-c", script]).finishes();
+    assert_eq!(code, 0, "{output}");
+    assert!(output.ends_with("1\n"), "{output}");
+    // From outside, nothing of it is to be seen.
+    let mut mesh = office(41, &["--join", "namespace", "--name", "rphidden"]);
+    mesh.wait_until_up();
+    assert!(!exists("rphidden"));
+    mesh.end(Signal::SIGINT, Some(0));
+}
