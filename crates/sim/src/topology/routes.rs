@@ -5,11 +5,11 @@
 //! nodes can talk. Where an app's two ends have a shorter path than by the
 //! tree, the nodes along it get host routes for both of them.
 //!
-//! Of several shortest paths to the root a node takes the one by the neighbour
-//! with the fewest nodes behind it, as far as those are known when the farther
-//! nodes have chosen; then the lowest index. A mesh whose relays next to the
-//! root share the load carries more than one in which the first of them has it
-//! all, and the same scenario always has the same routes.
+//! Of several neighbours that are equally near to the root a node takes the one
+//! around which the least is sent, as far as the farther nodes have chosen; of
+//! equals the one with the lowest index. A mesh whose relays share the load
+//! carries more than one in which the first of them has it all, and the same
+//! scenario always has the same routes.
 
 use std::collections::VecDeque;
 
@@ -181,18 +181,34 @@ impl Graph<'_> {
             .filter(move |other| nearer(other) && carries(other))
     }
 
-    /// For every node the next hop to the goal, such that the nodes at the same
-    /// distance carry for about as many others each.
+    /// For every node the next hop to the goal, such that what is sent is
+    /// spread over nodes and places.
     fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
+        // Nodes behind each node, and what is sent around it: the channel is
+        // shared with all neighbours, forwarding with nobody.
         let mut behind = vec![0usize; self.neighbours.len()];
-        // From the farthest on: how many are behind a node is known when its
-        // turn comes.
-        for &node in distances.order.iter().rev() {
-            let parents = self.nearer(distances, node);
-            if let Some(parent) = parents.min_by_key(|parent| (behind[*parent], *parent)) {
-                behind[parent] += behind[node] + 1;
+        let mut around = vec![0usize; self.neighbours.len()];
+        let near_to_far = distances
+            .order
+            .chunk_by(|a, b| distances.hops[*a] == distances.hops[*b]);
+        // How many are behind a node is known when its turn comes. The
+        // heaviest of a generation choose first: the light ones fill the gaps.
+        for generation in near_to_far.rev() {
+            let mut generation = generation.to_vec();
+            generation.sort_by_key(|node| std::cmp::Reverse(behind[*node]));
+            for node in generation {
+                let cost = |parent: &usize| (around[*parent] + behind[*parent], *parent);
+                let Some(parent) = self.nearer(distances, node).min_by_key(cost) else {
+                    continue;
+                };
                 next_hop[node] = Some(parent);
+                let weight = behind[node] + 1;
+                behind[parent] += weight;
+                around[parent] += weight;
+                for &other in &self.neighbours[parent] {
+                    around[other] += weight;
+                }
             }
         }
         next_hop
