@@ -24,6 +24,10 @@ fn tshark(path: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new("tshark")
         .args(["-r", path.to_str().unwrap(), "-n"])
         .args(["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"])
+        // The air carries each segment once a hop: TCP's streams cannot be put
+        // together again. And what goes to port 7000 is not Gryphon's.
+        .args(["-o", "tcp.desegment_tcp_streams:FALSE"])
+        .args(["--disable-protocol", "gryphon"])
         .args(args)
         .output();
     let Ok(output) = output else {

@@ -75,6 +75,8 @@ impl World {
                     watches: Vec::new(),
                     wakes_at: Instant::FAR_FUTURE,
                     apps_wake_at: Instant::FAR_FUTURE,
+                    calls: 0,
+                    called_at: Instant::ZERO,
                     memory_bytes: built.memory_bytes + air.memory_bytes(index),
                 }
             })

@@ -1,11 +1,16 @@
 //! How a world goes on: one event after the other, and after each whatever the
 //! nodes want because of it.
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 
 use super::{Event, World};
 use crate::air::Indication;
 use crate::traffic::{App, Context};
+
+/// A node or application that asks to be called at the same instant more often
+/// than this gets nowhere; time goes on without it for [`PENALTY`].
+const CALLS_AN_INSTANT: u32 = 10_000;
+const PENALTY: Duration = Duration::from_millis(1);
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
@@ -108,8 +113,8 @@ impl World {
             && wake.at < inhabitant.wakes_at
         {
             // A node that asks for the past is called once more now.
-            let at = wake.at.max(self.now);
-            inhabitant.wakes_at = at;
+            let at = self.no_earlier(index, wake.at);
+            self.inhabitants[index].wakes_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::Wake { node });
         }
@@ -145,10 +150,34 @@ impl World {
         if let Some(at) = next
             && at < inhabitant.apps_wake_at
         {
-            let at = at.max(self.now);
-            inhabitant.apps_wake_at = at;
+            let at = self.no_earlier(index, at);
+            self.inhabitants[index].apps_wake_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::App { node });
         }
+    }
+
+    /// The time to call a node or its applications that ask for `at`: not in
+    /// the past, and not for ever at the same instant.
+    fn no_earlier(&mut self, index: usize, at: Instant) -> Instant {
+        if at > self.now {
+            return at;
+        }
+        let inhabitant = &mut self.inhabitants[index];
+        if inhabitant.called_at != self.now {
+            inhabitant.called_at = self.now;
+            inhabitant.calls = 0;
+        }
+        inhabitant.calls += 1;
+        if inhabitant.calls < CALLS_AN_INSTANT {
+            return self.now;
+        }
+        inhabitant.calls = 0;
+        let name = &self.scenario.nodes[index].name;
+        let now = self.now;
+        self.oracle.violated(format!(
+            "{now:?}: {name} wants to be called again and again at the same time"
+        ));
+        now + PENALTY
     }
 }

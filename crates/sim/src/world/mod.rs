@@ -12,6 +12,8 @@ mod build;
 mod drive;
 mod figures;
 mod host;
+#[cfg(test)]
+mod tests;
 
 pub use build::BuildError;
 
@@ -61,6 +63,9 @@ struct Inhabitant {
     wakes_at: Instant,
     /// The same for the applications.
     apps_wake_at: Instant,
+    /// How often it asked at this instant to be called at the same instant.
+    calls: u32,
+    called_at: Instant,
     memory_bytes: usize,
 }
 
@@ -199,5 +204,15 @@ impl World {
     /// How long the scenario is to run.
     pub fn duration(&self) -> Duration {
         self.scenario.duration
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World")
+            .field("scenario", &self.scenario.name)
+            .field("now", &self.now)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
     }
 }

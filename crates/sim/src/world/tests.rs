@@ -1,0 +1,46 @@
+use redpoll_stack::NodeEvent;
+
+use super::*;
+use crate::traffic::Context;
+
+/// Asks for the same instant again and again.
+struct Stuck;
+
+impl App for Stuck {
+    fn start(&mut self, _: &mut Context<'_>) {}
+    fn on_event(&mut self, _: &mut Context<'_>, _: &NodeEvent) {}
+    fn on_timer(&mut self, _: &mut Context<'_>) {}
+    fn next_timer(&self) -> Option<Instant> {
+        Some(Instant::from_millis(5))
+    }
+}
+
+#[test]
+fn an_application_that_gets_nowhere_does_not_stop_time() {
+    let mut scenario = Scenario::load("line-1", &[]).unwrap();
+    scenario.retain_apps(|_| false);
+    let mut world = World::new(&scenario, 1).unwrap();
+    world.add_app(1, Box::new(Stuck));
+    world.run_until(Instant::from_millis(10));
+    assert_eq!(world.now(), Instant::from_millis(10));
+    let first = &world.oracle().violations()[0];
+    assert_eq!(
+        first,
+        "0.005000 s: node-2 wants to be called again and again at the same time"
+    );
+}
+
+#[test]
+fn a_fault_that_names_no_node_is_refused() {
+    use crate::fault::{Rule, Spec};
+    let mut scenario = Scenario::load("line-1", &[]).unwrap();
+    scenario.faults.push(Spec {
+        from: Instant::ZERO,
+        until: Instant::FAR_FUTURE,
+        rule: Rule::NodeOff { node: 2 },
+    });
+    let error = World::new(&scenario, 1).unwrap_err();
+    assert_eq!(error.to_string(), "fault 0: there is no node number 2");
+    scenario.nodes.clear();
+    assert_eq!(World::new(&scenario, 1).unwrap_err(), BuildError::Empty);
+}
