@@ -454,7 +454,9 @@ impl Side {
                 Err(_) => return,
             }
         }
-        if self.written == self.plan.send && !self.closed {
+        // In SYN-SENT, CLOSE would delete the connection (RFC 9293 §3.10.4).
+        let opening = conn.state() == State::SynSent;
+        if self.written == self.plan.send && !self.closed && !opening {
             self.closed = true;
             conn.close(now);
         }

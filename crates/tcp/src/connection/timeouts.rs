@@ -32,6 +32,7 @@ impl<B: Bytes> Connection<B> {
     /// RFC 6298 §5.4 to §5.6. The timer starts again when the link has sent
     /// the segment.
     fn on_retransmission_timeout(&mut self) {
+        self.link.on_timeout();
         // What would be sent again is still with the link; or everything
         // arrived in the meantime.
         let outstanding = self.snd.una < self.snd.nxt || !self.resend.is_empty();
@@ -51,7 +52,6 @@ impl<B: Bytes> Connection<B> {
             Verdict::Retransmit => {}
         }
         count(&mut self.stats.rtos);
-        self.link.on_timeout();
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost = Some(Loss::Timeout);

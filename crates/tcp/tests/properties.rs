@@ -1,0 +1,214 @@
+//! Properties that hold whatever the network does.
+
+use proptest::prelude::*;
+use redpoll_base::{Duration, Instant, Rng};
+use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Options, Segment, SeqNum};
+use redpoll_tcp::{IcmpKind, TimestampOption};
+use redpoll_testkit::{
+    Host, IRS, ISS, LOCAL, Link, Outcome, Pair, Plan, REMOTE, Record, SYN, inward, ms,
+};
+
+fn link() -> impl Strategy<Value = Link> {
+    (1..300u64, 1..200u64, 0..200u32, 0..100u32, 0..300u32, 1..2000u64, 0..200u32).prop_map(
+        |(latency, per_byte, loss, duplicate, reorder, reorder_by, give_up)| Link {
+            latency: ms(latency),
+            per_byte: Duration::from_micros(per_byte),
+            loss,
+            duplicate,
+            reorder,
+            reorder_by: ms(reorder_by),
+            give_up,
+            lose: Vec::new(),
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let pause = prop_oneof![Just(0u64), 1..3000u64];
+    (0..12_000usize, 1..3000usize, pause, 1..3000usize, 1..4000usize, 1..4000usize).prop_map(
+        |(send, chunk, pause, read_chunk, tx, rx)| Plan {
+            send,
+            chunk,
+            read_pause: ms(pause),
+            // A reader of single bytes with pauses would take hours.
+            read_chunk: if pause == 0 { read_chunk } else { read_chunk.max(500) },
+            buffers: (tx, rx),
+        },
+    )
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    (64..1300u16, any::<bool>(), any::<bool>(), 1..4u8, 1..500u64).prop_map(
+        |(mss, nagle, timestamps, ack_every, delayed_ack)| Config {
+            mss,
+            nagle,
+            timestamps,
+            ack_every,
+            delayed_ack: ms(delayed_ack),
+            // Enough that no run of bad luck ends a connection.
+            max_retries: 60,
+            syn_retries: 60,
+            max_rto: Duration::from_secs(8),
+            persist_max: Duration::from_secs(8),
+            ..Config::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any pattern of loss, reordering and duplication: every byte once and in
+    /// order, no deadlock, both sides close.
+    #[test]
+    fn every_byte_arrives_and_both_sides_close(
+        seed: u64,
+        config in config(),
+        links in [link(), link()],
+        plans in [plan(), plan()],
+    ) {
+        let sizes = [plans[1].send, plans[0].send];
+        let mut pair = Pair::new(seed, &config, links, plans);
+        let report = pair.run(Duration::from_secs(100_000));
+        prop_assert_eq!(report.outcome, Outcome::Done, "{:#?}", report);
+        prop_assert_eq!(report.read, sizes, "{:#?}", report);
+    }
+
+    /// Over a good link nothing is sent twice, and no acknowledgment is sent
+    /// without need.
+    #[test]
+    fn a_good_link_sees_no_retransmission(
+        seed: u64,
+        send in 1..40_000usize,
+        mss in 100..460u16,
+        timestamps: bool,
+    ) {
+        let config = Config { mss, timestamps, ..Config::default() };
+        let link = Link { latency: ms(20), ..Link::default() };
+        let plans = [Plan { send, ..Plan::default() }, Plan::default()];
+        let mut pair = Pair::new(seed, &config, [link.clone(), link], plans);
+        let report = pair.run(Duration::from_secs(1_000));
+        prop_assert_eq!(report.outcome, Outcome::Done);
+        let [sender, receiver] = report.stats;
+        prop_assert_eq!(sender.retransmissions.total(), 0);
+        prop_assert_eq!(sender.rtos + receiver.rtos, 0);
+        prop_assert!(receiver.acks_sent <= sender.data_segments_sent / 2 + 3, "{:#?}", report);
+    }
+}
+
+/// A segment that may be anything but is often almost right.
+fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
+    let near = |rng: &mut Rng, base: SeqNum| match rng.below(4) {
+        0 => SeqNum(rng.next_u32()),
+        1 => base + rng.below(5),
+        _ => base + rng.below(3000) - 500,
+    };
+    let fields = Fields {
+        seq: near(rng, IRS),
+        ack: near(rng, ISS),
+        flags: match rng.below(3) {
+            0 => Flags(rng.next_u32() as u8),
+            _ => Flags::ACK.with(Flags(rng.next_u32() as u8 & Flags::FIN.0)),
+        },
+        window: [0, 1, 100, 4000, u16::MAX][rng.below(5) as usize],
+        options: Options {
+            mss: (rng.below(3) == 0).then(|| rng.next_u32() as u16),
+            timestamps: (rng.below(2) == 0).then(|| TimestampOption {
+                value: rng.below(1 << 20),
+                echo: rng.below(5000),
+            }),
+        },
+    };
+    (fields, vec![7; rng.below(600) as usize])
+}
+
+/// Feeds a connection with whatever `rng` says: segments, calls, reports of
+/// the link, time. Nothing may panic, `read` must keep its promise, and the
+/// connection must never ask for a wake-up that makes no progress.
+///
+/// This is the entry for fuzzing: the stream of random numbers is the input.
+fn wild_run(rng: &mut Rng, steps: u32) {
+    let config = Config {
+        timestamps: rng.below(2) == 0,
+        max_retries: 3,
+        keepalive: (rng.below(2) == 0).then(Default::default),
+        user_timeout: (rng.below(4) == 0).then(|| ms(5_000)),
+        ..Config::default()
+    };
+    let (tx, rx) = (rng.below(2000) as usize, rng.below(2000) as usize);
+    let mut t = match rng.below(3) {
+        0 => Host::connect(&config, tx, rx),
+        1 => Host::accept(&config, tx, rx, Record::new().flags(SYN)),
+        _ => Host::established_with(&config, 462, 2000, tx, rx),
+    };
+    let mut now = t.now();
+    let mut with_link = Vec::new();
+    for _ in 0..steps {
+        wild_step(rng, &mut t.conn, &mut now, &mut with_link);
+        let mut wakes = 0;
+        while t.conn.poll_at().is_some_and(|wake| wake.at <= now) {
+            t.conn.on_timeout(now);
+            wakes += 1;
+            assert!(wakes < 20, "a timer that never stops");
+        }
+        while t.conn.poll_event().is_some() {}
+    }
+}
+
+fn wild_step(
+    rng: &mut Rng,
+    conn: &mut Connection<Vec<u8>>,
+    now: &mut Instant,
+    with_link: &mut Vec<redpoll_tcp::SegmentDesc>,
+) {
+    let mut buffer = [0; 700];
+    let some = rng.below(700) as usize;
+    match rng.below(12) {
+        0..=3 => {
+            let (fields, payload) = wild_segment(rng);
+            let header = Header::encode(&fields, &REMOTE, &LOCAL, [&payload, &[]]);
+            let bytes = [header.as_bytes(), &payload].concat();
+            conn.input(*now, &inward(), &Segment::parse(&inward(), &bytes).unwrap());
+        }
+        4 | 5 => {
+            let max_len = 60 + rng.below(1240) as usize;
+            with_link.extend(conn.poll_segment(*now, max_len).inspect(|desc| {
+                let len = desc.header.len() + usize::from(desc.payload_len);
+                assert!(len <= max_len && desc.header.len() >= 20);
+            }));
+        }
+        6 if !with_link.is_empty() => {
+            let desc = with_link.swap_remove(rng.below(with_link.len() as u32) as usize);
+            if rng.below(3) == 0 {
+                conn.on_segment_lost(desc.token, *now);
+            } else {
+                conn.on_segment_sent(desc.token, *now);
+            }
+        }
+        7 => *now += ms(u64::from(rng.below(3000))),
+        8 => drop(conn.send(*now, &buffer[..some])),
+        9 => drop(conn.recv(*now, &mut buffer[..some])),
+        10 => match rng.below(30) {
+            0 => conn.close(*now),
+            1 => conn.abort(*now),
+            2 => conn.on_path_mtu(*now, rng.next_u32() as u16),
+            3 => conn.on_icmp(*now, IcmpKind::PortUnreachable, ISS + rng.below(100)),
+            _ => {}
+        },
+        _ => {
+            for desc in with_link.iter() {
+                let len = usize::from(desc.payload_len);
+                if let Ok(count) = conn.read(desc.token, 0, &mut vec![0; len]) {
+                    assert_eq!(count, len);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_that_arrives_or_is_called_panics() {
+    for seed in 0..400 {
+        wild_run(&mut Rng::new(seed), 400);
+    }
+}
