@@ -8,9 +8,16 @@ pub enum DropReason {
     Malformed,
     /// A checksum did not match.
     BadChecksum,
-    /// The source address cannot be one (multicast, unspecified where it may not be).
+    /// The source address cannot be one: a group, loopback, our own, unspecified
+    /// where it may not be (RFC 4291 §2.5.2, §2.5.3, §2.7).
     BadSource,
-    /// No route leads to the destination.
+    /// The destination address cannot be one: unspecified, loopback.
+    BadDestination,
+    /// A packet for one node in a link-layer broadcast; who forwards it or
+    /// answers it does so together with all its neighbours.
+    LinkBroadcast,
+    /// No route leads to the destination, or only back to where the packet
+    /// came from.
     NoRoute,
     /// The hop limit was used up (RFC 8200 §3).
     HopLimit,
@@ -22,7 +29,8 @@ pub enum DropReason {
     NoSlot,
     /// The queue towards the host side was full.
     HostQueueFull,
-    /// An upper-layer protocol or extension header that this node does not have.
+    /// An upper-layer protocol, extension header or option that this node does
+    /// not have.
     UnknownProtocol,
     /// No UDP socket is bound to the port.
     NoUdpSocket,
@@ -39,10 +47,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 17] = [
         DropReason::Malformed,
         DropReason::BadChecksum,
         DropReason::BadSource,
+        DropReason::BadDestination,
+        DropReason::LinkBroadcast,
         DropReason::NoRoute,
         DropReason::HopLimit,
         DropReason::Scope,
@@ -63,6 +73,8 @@ impl DropReason {
             DropReason::Malformed => "ip_malformed",
             DropReason::BadChecksum => "bad_checksum",
             DropReason::BadSource => "bad_source",
+            DropReason::BadDestination => "bad_destination",
+            DropReason::LinkBroadcast => "link_broadcast",
             DropReason::NoRoute => "no_route",
             DropReason::HopLimit => "hop_limit",
             DropReason::Scope => "scope",

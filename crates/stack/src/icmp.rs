@@ -4,13 +4,15 @@
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant};
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 /// An IPv6 packet of this size passes every link (RFC 8200 §5); errors quote
 /// no more than fits it (RFC 4443 §2.4(c)).
 const MIN_MTU: usize = 1280;
 /// ICMPv6 type, code, checksum and the four bytes that each error has.
 const ERROR_HEADER: usize = 8;
+/// RFC 4861 §4.5.
+const REDIRECT: u8 = 137;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 
 /// What an ICMPv6 error says.
@@ -26,8 +28,8 @@ pub(crate) enum IcmpError {
     PacketTooBig { mtu: u32 },
     /// RFC 4443 §3.3, code 0.
     HopLimitExceeded,
-    /// RFC 4443 §3.4, code 1.
-    UnknownNextHeader { pointer: u32 },
+    /// RFC 4443 §3.4; the pointer counts bytes from the packet's beginning.
+    ParameterProblem { code: u8, pointer: u32 },
 }
 
 impl IcmpError {
@@ -39,21 +41,37 @@ impl IcmpError {
             IcmpError::PortUnreachable => (1, 4, 0),
             IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
             IcmpError::HopLimitExceeded => (3, 0, 0),
-            IcmpError::UnknownNextHeader { pointer } => (4, 1, pointer),
+            IcmpError::ParameterProblem { code, pointer } => (4, code, pointer),
         }
     }
 }
 
-/// Whether an error may be sent about this packet at all (RFC 4443 §2.4(e)).
-pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8]) -> bool {
-    let is_error = header.next_header == next_header::ICMPV6
-        && payload
-            .first()
-            .is_none_or(|&kind| kind < 128 || kind == 137);
-    !is_error
-        && !header.src.is_unspecified()
-        && !header.src.is_multicast()
-        && !header.dst.is_multicast()
+/// Whether `error` may be sent about this packet, of which `payload` may be
+/// only the beginning (RFC 4443 §2.4(e)).
+pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) -> bool {
+    // (e.3) has two exceptions: packet too big, and unknown options.
+    let group = header.dst.is_multicast()
+        && !matches!(
+            error,
+            IcmpError::PacketTooBig { .. } | IcmpError::ParameterProblem { code: 2, .. }
+        );
+    let source = !header.src.is_unspecified() && !header.src.is_multicast();
+    source && !group && !is_error(header.next_header, payload)
+}
+
+/// Whether this is, or could be, an ICMPv6 error or a redirect ((e.1), (e.2)).
+fn is_error(first: u8, payload: &[u8]) -> bool {
+    let Ok((protocol, offset)) = ipv6::skip_extension_headers(first, payload) else {
+        return true;
+    };
+    let upper = payload.get(offset..).unwrap_or_default();
+    let is_error_type = |kind: &u8| *kind < 128 || *kind == REDIRECT;
+    match (protocol, upper) {
+        (next_header::ICMPV6, _) => upper.first().is_none_or(is_error_type),
+        // The type is in the first fragment, wherever that is.
+        (next_header::FRAGMENT, _) => upper.first() == Some(&next_header::ICMPV6),
+        _ => false,
+    }
 }
 
 /// Turns the `len` bytes of packet at the start of `buffer` into an ICMPv6
@@ -94,18 +112,16 @@ pub(crate) fn write_echo_reply(packet: &mut [u8], from: Addr, hop_limit: u8) -> 
 
 /// Writes the IPv6 header in front of the ICMPv6 message behind it, and the
 /// message's checksum, whose field must be zero.
-pub(crate) fn finish(packet: &mut [u8], src: Addr, dst: Addr, hop_limit: u8) -> Option<()> {
+fn finish(packet: &mut [u8], src: Addr, dst: Addr, hop_limit: u8) -> Option<()> {
     let (head, message) = packet.split_at_mut_checked(Ipv6Header::LEN)?;
     let len = u16::try_from(message.len()).ok()?;
     let header = Ipv6Header {
-        dscp: 0,
-        ecn: redpoll_base::Ecn::NotEct,
-        flow_label: 0,
         payload_len: len,
         next_header: next_header::ICMPV6,
         hop_limit,
         src,
         dst,
+        ..Ipv6Header::default()
     };
     head.copy_from_slice(&header.to_bytes());
     let mut sum = Checksum::pseudo_header(&src, &dst, next_header::ICMPV6, u32::from(len));
@@ -156,18 +172,15 @@ impl ErrorLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redpoll_base::Ecn;
 
     fn packet(next_header: u8, payload: &[u8]) -> [u8; 1280] {
         let header = Ipv6Header {
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            flow_label: 0,
             payload_len: payload.len() as u16,
             next_header,
             hop_limit: 1,
             src: Addr([0xfd; 16]),
             dst: Addr([0xfe; 16]),
+            ..Ipv6Header::default()
         };
         let mut bytes = [0; 1280];
         bytes[..40].copy_from_slice(&header.to_bytes());
@@ -205,10 +218,14 @@ mod tests {
         let quiet = |nh, payload: &[u8]| {
             let bytes = packet(nh, payload);
             let (header, _) = Ipv6Header::parse(&bytes).unwrap();
-            !may_answer(&header, payload)
+            !may_answer(&header, payload, IcmpError::NoRoute)
         };
         assert!(quiet(58, &[1, 0, 0, 0]));
         assert!(quiet(58, &[]));
+        // Behind extension headers it is an error still.
+        assert!(quiet(60, &[58, 0, 1, 4, 0, 0, 0, 0, 1, 0, 0, 0]));
+        assert!(quiet(44, &[58, 0, 0, 8, 0, 0, 0, 0, 128]));
+        assert!(!quiet(60, &[58, 0, 1, 4, 0, 0, 0, 0, 128, 0, 0, 0]));
         assert!(!quiet(58, &[128, 0, 0, 0]));
         assert!(!quiet(17, &[]));
     }

@@ -4,8 +4,9 @@ use redpoll_tcp as tcp;
 
 /// A TCP connection of one node.
 ///
-/// A handle stays invalid after its connection was released, even when the
-/// memory serves another connection: it carries a generation.
+/// After its connection was released a handle is good for looking at it while
+/// TCP finishes, and for nothing else. It stays invalid when the memory serves
+/// another connection: it carries a generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ConnId {
     pub(crate) index: u8,
@@ -16,9 +17,12 @@ pub struct ConnId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ListenerId(pub(crate) u8);
 
-/// A UDP socket of one node.
+/// A UDP socket of one node; invalid after it was closed, as a [`ConnId`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct UdpId(pub(crate) u8);
+pub struct UdpId {
+    pub(crate) index: u8,
+    pub(crate) generation: u8,
+}
 
 /// Something that an application may want to act on. Events are edges: an
 /// event says that something has changed, not how often.

@@ -36,6 +36,7 @@ extern crate std;
 mod config;
 mod counters;
 mod error;
+mod extension;
 mod host;
 mod icmp;
 mod ids;

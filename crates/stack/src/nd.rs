@@ -155,6 +155,19 @@ impl Solicitor {
         }
     }
 
+    /// A router says that it is none any more. `true` if it was the host's: the
+    /// search begins anew (RFC 4861 §6.3.4).
+    pub(crate) fn on_router_gone(&mut self, router: Address, now: Instant) -> bool {
+        let mine = match self.state {
+            HostState::Registering { router, .. } | HostState::Registered { router, .. } => router,
+            HostState::Off | HostState::Soliciting { .. } => return false,
+        };
+        if mine == router {
+            self.state = HostState::Soliciting { at: now, tries: 0 };
+        }
+        mine == router
+    }
+
     fn begin_registration(&mut self, router: Address, now: Instant) {
         self.state = HostState::Registering {
             router,
@@ -257,10 +270,11 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
-    /// The link-layer address of a registered neighbour.
-    pub(crate) fn lookup(&self, addr: &Addr) -> Option<Address> {
+    /// The link-layer address of a neighbour whose registration is good at `now`.
+    pub(crate) fn lookup(&self, addr: &Addr, now: Instant) -> Option<Address> {
         let mut entries = self.table.as_ref().iter().flatten();
-        entries.find(|n| n.addr == *addr).map(|n| n.link)
+        let found = entries.find(|n| n.addr == *addr && n.until > now)?;
+        Some(found.link)
     }
 }
 
@@ -313,7 +327,7 @@ mod tests {
         let addr = |n| Addr([n; 16]);
         let mut register = |at, a, link, eui, minutes| {
             let status = cache.register(at, addr(a), Address::Short(link), [eui; 8], minutes);
-            (status, cache.lookup(&addr(a)))
+            (status, cache.lookup(&addr(a), at))
         };
         assert_eq!(register(now, 1, 11, 1, 5), (0, Some(Address::Short(11))));
         assert_eq!(register(now, 2, 12, 2, 5), (0, Some(Address::Short(12))));
@@ -324,5 +338,7 @@ mod tests {
         assert_eq!(register(now, 3, 13, 3, 5), (0, Some(Address::Short(13))));
         let later = now + Duration::from_secs(301);
         assert_eq!(register(later, 4, 14, 4, 5), (0, Some(Address::Short(14))));
+        // The status "success" of a removal, and a registration run out.
+        assert_eq!(register(later, 3, 0, 0, 0), (0, None));
     }
 }

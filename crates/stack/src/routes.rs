@@ -2,6 +2,7 @@
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
 
 use crate::Error;
 
@@ -54,7 +55,13 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
     /// Adds a route or, if prefix and length are known, replaces it.
     pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
         let len = route.len.min(128);
-        let route = Route { len, ..route };
+        // Bits behind the prefix say nothing, and must not make two of one.
+        let prefix = addr::prefix(&route.prefix, len);
+        let route = Route {
+            len,
+            prefix,
+            ..route
+        };
         let key = |r: &Route| (core::cmp::Reverse(r.len), r.prefix);
         let at = self.entries().take_while(|r| key(r) < key(&route)).count();
         let used = self.used;
@@ -75,6 +82,22 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
         self.used = used.saturating_add(1);
         self.hosts = self.entries().take_while(|r| r.len == 128).count();
         Ok(())
+    }
+
+    /// Forgets the route with this prefix and length if it goes `via` there.
+    pub(crate) fn remove(&mut self, route: &Route) {
+        let used = self.table.as_mut().get_mut(..self.used).unwrap_or_default();
+        let Some(at) = used.iter().position(|r| r.as_ref() == Some(route)) else {
+            return;
+        };
+        if let Some(tail) = used.get_mut(at..) {
+            tail.rotate_left(1);
+            if let Some(last) = tail.last_mut() {
+                *last = None;
+            }
+        }
+        self.used = self.used.saturating_sub(1);
+        self.hosts = self.entries().take_while(|r| r.len == 128).count();
     }
 
     /// Forgets every route.
@@ -105,7 +128,7 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
 mod tests {
     use super::*;
 
-    fn addr(last: u8) -> Addr {
+    fn some(last: u8) -> Addr {
         let mut a = [0; 16];
         a[0] = 0xfd;
         a[15] = last;
@@ -123,10 +146,10 @@ mod tests {
     #[test]
     fn the_longest_prefix_wins_whatever_the_order() {
         let entries = [
-            route(addr(0), 0, 1),
-            route(addr(7), 128, 2),
-            route(addr(0), 64, 3),
-            route(addr(9), 128, 4),
+            route(some(0), 0, 1),
+            route(some(7), 128, 2),
+            route(some(0), 64, 3),
+            route(some(9), 128, 4),
         ];
         for rotation in 0..entries.len() {
             let mut routes = Routes::new([None; 4]);
@@ -137,9 +160,9 @@ mod tests {
                 Some(Via::Neighbour(Address::Short(hop))) => hop,
                 other => panic!("{other:?}"),
             };
-            assert_eq!(hop(addr(7)), 2);
-            assert_eq!(hop(addr(9)), 4);
-            assert_eq!(hop(addr(8)), 3);
+            assert_eq!(hop(some(7)), 2);
+            assert_eq!(hop(some(9)), 4);
+            assert_eq!(hop(some(8)), 3);
             assert_eq!(hop(Addr([0x20; 16])), 1);
         }
     }
@@ -147,16 +170,32 @@ mod tests {
     #[test]
     fn a_known_prefix_is_replaced_and_a_full_table_says_so() {
         let mut routes = Routes::new([None; 2]);
-        routes.add(route(addr(1), 128, 1)).unwrap();
-        routes.add(route(addr(1), 128, 5)).unwrap();
-        routes.add(route(addr(2), 128, 2)).unwrap();
-        assert_eq!(routes.add(route(addr(3), 128, 3)), Err(Error::NoSlot));
+        routes.add(route(some(1), 128, 1)).unwrap();
+        routes.add(route(some(1), 128, 5)).unwrap();
+        routes.add(route(some(2), 128, 2)).unwrap();
+        assert_eq!(routes.add(route(some(3), 128, 3)), Err(Error::NoSlot));
         assert_eq!(
-            routes.lookup(&addr(1)),
+            routes.lookup(&some(1)),
             Some(Via::Neighbour(Address::Short(5)))
         );
-        assert_eq!(routes.lookup(&addr(3)), None);
+        assert_eq!(routes.lookup(&some(3)), None);
+        routes.remove(&route(some(1), 128, 5));
+        assert_eq!(routes.lookup(&some(1)), None);
+        assert!(routes.lookup(&some(2)).is_some());
+        routes.remove(&route(some(2), 128, 9));
+        assert!(routes.lookup(&some(2)).is_some(), "that one went elsewhere");
         routes.clear();
-        assert_eq!(routes.lookup(&addr(1)), None);
+        assert_eq!(routes.lookup(&some(2)), None);
+    }
+
+    #[test]
+    fn bits_behind_the_prefix_do_not_count() {
+        let mut routes = Routes::new([None; 1]);
+        routes.add(route(some(1), 64, 1)).unwrap();
+        routes.add(route(some(2), 64, 2)).unwrap();
+        assert_eq!(
+            routes.lookup(&some(9)),
+            Some(Via::Neighbour(Address::Short(2)))
+        );
     }
 }

@@ -11,6 +11,7 @@ const HEADER: usize = 2 + 16 + 2;
 /// Memory for one UDP socket: a ring for datagrams not yet read.
 pub struct UdpSlot<B: Bytes> {
     port: Option<u16>,
+    generation: u8,
     ring: B,
     head: usize,
     used: usize,
@@ -24,6 +25,7 @@ impl<B: Bytes> UdpSlot<B> {
     pub fn new(ring: B) -> Self {
         UdpSlot {
             port: None,
+            generation: 0,
             ring,
             head: 0,
             used: 0,
@@ -120,18 +122,27 @@ impl<M: Memory + 'static> UdpSockets<M> {
         let free = (0u8..).zip(slots).find(|(_, s)| s.port.is_none());
         let (index, slot) = free.ok_or(Error::NoSlot)?;
         slot.port = Some(port);
+        slot.generation = slot.generation.wrapping_add(1);
         (slot.head, slot.used, slot.readable) = (0, 0, false);
-        Ok(UdpId(index))
+        let generation = slot.generation;
+        Ok(UdpId { index, generation })
+    }
+
+    fn slot_mut(&mut self, id: UdpId) -> Option<&mut UdpSlot<M::Buffer>> {
+        let slot = self.slots.as_mut().get_mut(usize::from(id.index))?;
+        (slot.port.is_some() && slot.generation == id.generation).then_some(slot)
     }
 
     pub(crate) fn close(&mut self, id: UdpId) {
-        if let Some(slot) = self.slots.as_mut().get_mut(usize::from(id.0)) {
+        if let Some(slot) = self.slot_mut(id) {
             slot.port = None;
+            slot.readable = false;
         }
     }
 
     pub(crate) fn port(&self, id: UdpId) -> Option<u16> {
-        self.slots.as_ref().get(usize::from(id.0))?.port
+        let slot = self.slots.as_ref().get(usize::from(id.index))?;
+        slot.port.filter(|_| slot.generation == id.generation)
     }
 
     pub(crate) fn deliver(&mut self, port: u16, src: &Endpoint, data: &[u8]) -> Delivery {
@@ -147,16 +158,15 @@ impl<M: Memory + 'static> UdpSockets<M> {
     }
 
     pub(crate) fn recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
-        let slot = self.slots.as_mut().get_mut(usize::from(id.0))?;
-        slot.port?;
-        slot.pop(out)
+        self.slot_mut(id)?.pop(out)
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<UdpId> {
         let mut slots = (0u8..).zip(self.slots.as_mut());
         let (index, slot) = slots.find(|(_, s)| s.readable)?;
         slot.readable = false;
-        Some(UdpId(index))
+        let generation = slot.generation;
+        Some(UdpId { index, generation })
     }
 }
 

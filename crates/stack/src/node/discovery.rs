@@ -8,10 +8,12 @@ use redpoll_wire::icmpv6::nd::{
     NeighborSolicitation, Options, PrefixInformation, RouterAdvertisement,
 };
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
+use redpoll_wire::ipv6::addr;
 use redpoll_wire::{Cursor, NoRoom};
 
 use super::Node;
+use super::paths::is_unicast;
+use crate::Error;
 use crate::counters::DropReason;
 use crate::nd::{Due, REGISTRATION_LIFETIME_MIN};
 use crate::routes::{Route, Via};
@@ -79,20 +81,12 @@ impl<M: Memory + 'static> Node<M> {
     }
 
     fn send_nd(&mut self, now: Instant, src: Addr, dst: Addr, message: &Message<'_>) {
-        let len = message.len();
-        // Without a free slot the message is lost like any other; ND repeats it.
-        let _ = self.originate(
-            now,
-            Ipv6Header {
-                hop_limit: nd::HOP_LIMIT,
-                next_header: next_header::ICMPV6,
-                src,
-                dst,
-                ..Ipv6Header::default()
-            },
-            len,
-            |area| message.emit(&src, &dst, &mut Cursor::new(area)).ok(),
-        );
+        // One that is lost is lost like any other: ND repeats it.
+        match self.send_icmp(now, nd::HOP_LIMIT, (src, dst), message) {
+            Ok(()) => {}
+            Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
+            Err(_) => self.counters.drop(DropReason::NoSlot),
+        }
     }
 
     /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
@@ -102,7 +96,8 @@ impl<M: Memory + 'static> Node<M> {
         src: Addr,
     ) -> Result<(), DropReason> {
         let advertised = self.config.nd.advertise.ok_or(DropReason::IcmpIgnored)?;
-        if src.is_unspecified() {
+        // The answer must not leave the link, where it counts.
+        if !addr::is_link_local(&src) {
             return Err(DropReason::BadSource);
         }
         let lifetime_s = u32::from(advertised.context_lifetime_min).saturating_mul(60);
@@ -148,9 +143,22 @@ impl<M: Memory + 'static> Node<M> {
         router_lifetime_s: u16,
         learned: &Learned,
     ) -> Result<(), DropReason> {
+        // RFC 4861 §6.1.2: the source must be a link-local address.
         let router = addr::link_address(&src);
-        let usable = addr::is_link_local(&src) && router_lifetime_s > 0;
-        if !usable || !self.solicitor.on_advertisement(router, now) {
+        if !addr::is_link_local(&src) || !is_unicast(router) {
+            return Err(DropReason::BadSource);
+        }
+        let default = Route {
+            prefix: Addr::UNSPECIFIED,
+            len: 0,
+            via: Via::Neighbour(router),
+        };
+        // RFC 4861 §6.3.4: a lifetime of zero ends the router's service.
+        if router_lifetime_s == 0 && self.solicitor.on_router_gone(router, now) {
+            self.paths.routes.remove(&default);
+            return Ok(());
+        }
+        if router_lifetime_s == 0 || !self.solicitor.on_advertisement(router, now) {
             return Err(DropReason::IcmpIgnored);
         }
         if let Some(context) = learned.context {
@@ -167,13 +175,8 @@ impl<M: Memory + 'static> Node<M> {
         {
             self.config.address = addr::from_prefix_and_short(&prefix, self.config.mac.short);
         }
-        self.routes
-            .add(Route {
-                prefix: Addr::UNSPECIFIED,
-                len: 0,
-                via: Via::Neighbour(router),
-            })
-            .map_err(|_| DropReason::NoRoute)
+        let added = self.paths.routes.add(default);
+        added.map_err(|_| DropReason::NoRoute)
     }
 
     /// RFC 6775 §6.5 (registration) and RFC 4861 §7.2.3 (a question about us).
@@ -189,10 +192,16 @@ impl<M: Memory + 'static> Node<M> {
             return Err(DropReason::IcmpIgnored);
         }
         let tllao = NdOption::TargetLinkLayer(self.config.link_address());
-        let options = match (registration, link) {
-            (Some(asked), Some(link)) if self.config.nd.advertise.is_some() => {
+        let link = link.filter(|link| is_unicast(*link));
+        let options = match (registration, link, self.config.nd.advertise) {
+            (Some(asked), Some(link), Some(advertised)) => {
+                // Somebody's address elsewhere would draw its packets here.
+                if !src.shares_prefix(&advertised.prefix, 64) {
+                    return Err(DropReason::BadSource);
+                }
                 let (eui64, lifetime_min) = (asked.eui64, asked.lifetime_min);
                 let status = self
+                    .paths
                     .neighbours
                     .register(now, src, link, eui64, lifetime_min);
                 let answer = AddressRegistration { status, ..asked };
@@ -246,7 +255,15 @@ impl Learned {
         let mut learned = Learned::default();
         for option in options.iter() {
             match option {
-                NdOption::PrefixInformation(p) if p.autonomous && p.prefix_len == 64 => {
+                // RFC 4862 §5.5.3 (a) to (d).
+                NdOption::PrefixInformation(p)
+                    if p.autonomous
+                        && p.prefix_len == 64
+                        && !addr::is_link_local(&p.prefix)
+                        && !p.prefix.is_multicast()
+                        && p.valid_lifetime_s > 0
+                        && p.preferred_lifetime_s <= p.valid_lifetime_s =>
+                {
                     learned.prefix = Some(p.prefix);
                 }
                 NdOption::Context(c) if c.valid_lifetime_min > 0 => learned.context = Some(c),

@@ -2,17 +2,23 @@
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_lowpan::SlotId;
-use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
-use super::link::{LINK_MTU, Origin, link_address};
+use super::link::{LINK_MTU, Origin};
+use super::paths::{NextHop, is_loopback};
 use crate::counters::DropReason;
 use crate::icmp::IcmpError;
-use crate::routes::Via;
+use crate::tcp::{Pulled, Side};
 
 /// Why a packet was not passed on, and the error that its sender may get.
 pub(super) struct Refusal(pub(super) DropReason, pub(super) Option<IcmpError>);
+
+impl From<(DropReason, Option<IcmpError>)> for Refusal {
+    fn from((reason, error): (DropReason, Option<IcmpError>)) -> Self {
+        Refusal(reason, error)
+    }
+}
 
 impl From<DropReason> for Refusal {
     fn from(reason: DropReason) -> Self {
@@ -38,12 +44,17 @@ impl<M: Memory + 'static> Node<M> {
             node.counters.drop(reason);
             Err(reason)
         };
+        // RFC 8200 §3: what lies behind the payload is not part of the packet.
+        let announced = match Ipv6Header::parse_partial(packet) {
+            Ok((header, _)) => Ipv6Header::LEN.saturating_add(header.payload_len.into()),
+            Err(_) => return refuse(self, DropReason::Malformed),
+        };
+        let Some(packet) = packet.get(..announced) else {
+            return refuse(self, DropReason::Malformed);
+        };
         if packet.len() > LINK_MTU {
             self.refuse_too_big(now, packet);
             return refuse(self, DropReason::TooBig);
-        }
-        if Ipv6Header::parse(packet).is_err() {
-            return refuse(self, DropReason::Malformed);
         }
         let Some(slot) = self.lowpan.allocate(packet.len()) else {
             return refuse(self, DropReason::NoSlot);
@@ -61,7 +72,11 @@ impl<M: Memory + 'static> Node<M> {
         if let Some(slot) = self.lowpan.allocate(LINK_MTU) {
             self.lowpan.packet_mut(slot).copy_from_slice(beginning);
             let mtu = LINK_MTU as u32;
-            if !self.answer_with(now, slot, IcmpError::PacketTooBig { mtu }) {
+            let answered = match self.admit(slot, Origin::Host) {
+                Ok(_) => self.answer_with(now, slot, IcmpError::PacketTooBig { mtu }),
+                Err(_) => false,
+            };
+            if !answered {
                 self.lowpan.release(slot);
             }
         }
@@ -78,51 +93,49 @@ impl<M: Memory + 'static> Node<M> {
             if copied.is_some() {
                 return Some(len);
             }
+            self.counters.drop(DropReason::TooBig);
         }
         self.pull_for_host(now, out)
     }
 
     /// A segment of one of this node's connections to the host side, whole.
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
-        let routes = &self.routes;
         let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN);
         loop {
-            let pulled = self
-                .tcp
-                .pull(now, max_len, |dst| routes.lookup(dst) == Some(Via::Host))?;
-            let handle = pulled.handle;
-            let header = pulled.desc.header.as_bytes();
-            let payload_len = usize::from(pulled.desc.payload_len);
-            let upper_len = header.len().saturating_add(payload_len);
-            let ip = Ipv6Header {
-                dscp: 0,
-                ecn: pulled.desc.ecn,
-                flow_label: 0,
-                payload_len: upper_len as u16,
-                next_header: next_header::TCP,
-                hop_limit: self.config.hop_limit,
-                src: pulled.src,
-                dst: pulled.dst,
-            };
-            let total = Ipv6Header::LEN.saturating_add(upper_len);
-            let written = out.get_mut(..total).and_then(|packet| {
-                let (ip_area, rest) = packet.split_at_mut_checked(Ipv6Header::LEN)?;
-                let (header_area, payload) = rest.split_at_mut_checked(header.len())?;
-                ip_area.copy_from_slice(&ip.to_bytes());
-                header_area.copy_from_slice(header);
-                let read = self.tcp.read(handle, 0, payload).ok()?;
-                (read == payload_len).then_some(total)
-            });
-            match written {
+            let paths = &self.paths;
+            let (pulled, _) =
+                self.tcp
+                    .pull(now, Side::Host, max_len, &mut self.counters, |dst| {
+                        paths.reach(now, Side::Host, dst)
+                    })?;
+            match self.write_pulled(&pulled, out) {
                 Some(len) => {
                     self.counters.originated = self.counters.originated.wrapping_add(1);
-                    self.tcp.on_sent(handle, now);
+                    self.tcp.on_sent(pulled.handle, now);
                     return Some(len);
                 }
-                // Gone already, or `out` is too small: the link lost it.
-                None => self.tcp.on_lost(handle, now),
+                // `out` is too small: the link lost it.
+                None => {
+                    self.counters.drop(DropReason::TooBig);
+                    self.tcp.on_lost(pulled.handle, now);
+                }
             }
         }
+    }
+
+    /// Writes a pulled segment as a packet; `None` if it does not fit.
+    fn write_pulled(&self, pulled: &Pulled, out: &mut [u8]) -> Option<usize> {
+        let ip = pulled.ip_header(self.config.hop_limit);
+        let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+        let header = pulled.desc.header.as_bytes();
+        let (ip_area, rest) = out
+            .get_mut(..total)?
+            .split_at_mut_checked(Ipv6Header::LEN)?;
+        let (header_area, payload) = rest.split_at_mut_checked(header.len())?;
+        ip_area.copy_from_slice(&ip.to_bytes());
+        header_area.copy_from_slice(header);
+        let read = self.tcp.read(pulled.handle, 0, payload).ok()?;
+        (read == payload.len()).then_some(total)
     }
 
     /// Takes care of the packet in `slot`, and of the slot.
@@ -133,19 +146,49 @@ impl<M: Memory + 'static> Node<M> {
             Err(Refusal(reason, error)) => {
                 self.counters.drop(reason);
                 match error {
-                    Some(error) if self.answer_with(now, slot, error) => {}
+                    Some(error) if origin != Origin::Own && self.answer_with(now, slot, error) => {}
                     _ => self.lowpan.release(slot),
                 }
             }
         }
     }
 
-    fn dispatch(&mut self, now: Instant, slot: SlotId, origin: Origin) -> Result<(), Refusal> {
-        let packet = self.lowpan.packet(slot);
-        let (header, _) = Ipv6Header::parse(packet).map_err(|_| DropReason::Malformed)?;
-        if header.src.is_multicast() {
-            return Err(DropReason::BadSource.into());
+    /// Checks the addresses of a packet from outside (RFC 4291 §2.5).
+    fn admit(&self, slot: SlotId, origin: Origin) -> Result<Ipv6Header, DropReason> {
+        // Its length was checked by whoever filled the slot.
+        let (header, _) = Ipv6Header::parse_partial(self.lowpan.packet(slot))
+            .map_err(|_| DropReason::Malformed)?;
+        let (src, dst) = (&header.src, &header.dst);
+        // §2.7: a group is never a source. What we have sent comes back in a
+        // loop only, or from somebody who pretends to be us.
+        if src.is_multicast() || is_loopback(src) || self.is_own(src) {
+            return Err(DropReason::BadSource);
         }
+        // §2.5.2, §2.5.3.
+        if dst.is_unspecified() || is_loopback(dst) {
+            return Err(DropReason::BadDestination);
+        }
+        match origin {
+            // Like a host that is given somebody else's frame (RFC 1122
+            // §3.3.6): all the neighbours have it as well.
+            Origin::Link {
+                broadcast: true, ..
+            } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
+            // §2.5.6: the host side is another link, and ours is the radio's:
+            // an answer would go to the wrong one.
+            Origin::Host
+                if dst.is_multicast()
+                    || ipv6::addr::is_link_local(src)
+                    || ipv6::addr::is_link_local(dst) =>
+            {
+                Err(DropReason::Scope)
+            }
+            _ => Ok(header),
+        }
+    }
+
+    fn dispatch(&mut self, now: Instant, slot: SlotId, origin: Origin) -> Result<(), Refusal> {
+        let header = self.admit(slot, origin)?;
         if self.is_mine(&header.dst) {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return match self.deliver(now, slot, &header)? {
@@ -156,7 +199,9 @@ impl<M: Memory + 'static> Node<M> {
                 Outcome::Reply(len) => {
                     self.lowpan.resize(slot, len);
                     self.counters.originated = self.counters.originated.wrapping_add(1);
-                    self.send_slot(now, slot, Origin::Own)
+                    // Nobody is told of an answer that has no way.
+                    let sent = self.send_slot(now, slot, Origin::Own);
+                    sent.map_err(|Refusal(reason, _)| reason.into())
                 }
             };
         }
@@ -167,11 +212,18 @@ impl<M: Memory + 'static> Node<M> {
         self.forward(now, slot, &header, origin)
     }
 
+    /// Whether this is one of the node's own unicast addresses.
+    pub(super) fn is_own(&self, addr: &Addr) -> bool {
+        !addr.is_unspecified() && (*addr == self.config.address || *addr == self.link_local)
+    }
+
+    /// Whether packets to this address are for the node: its own, and groups
+    /// (RFC 4291 §2.8).
     pub(super) fn is_mine(&self, dst: &Addr) -> bool {
-        *dst == self.config.address
-            || *dst == self.link_local
+        self.is_own(dst)
             || *dst == ipv6::addr::LINK_LOCAL_ALL_NODES
             || *dst == ipv6::addr::solicited_node(&self.config.address)
+            || *dst == ipv6::addr::solicited_node(&self.link_local)
             || (self.config.forwards && *dst == ipv6::addr::LINK_LOCAL_ALL_ROUTERS)
     }
 
@@ -183,7 +235,15 @@ impl<M: Memory + 'static> Node<M> {
         header: &Ipv6Header,
         origin: Origin,
     ) -> Result<(), Refusal> {
-        if ipv6::addr::is_link_local(&header.src) || ipv6::addr::is_link_local(&header.dst) {
+        // RFC 4291 §2.5.2.
+        if header.src.is_unspecified() {
+            return Err(DropReason::BadSource.into());
+        }
+        if ipv6::addr::is_link_local(&header.dst) {
+            return Err(DropReason::Scope.into());
+        }
+        // RFC 4443 §3.1, code 2.
+        if ipv6::addr::is_link_local(&header.src) {
             return Err(Refusal(DropReason::Scope, Some(IcmpError::BeyondScope)));
         }
         if ipv6::decrement_hop_limit(self.lowpan.packet_mut(slot)).is_none() {
@@ -195,22 +255,8 @@ impl<M: Memory + 'static> Node<M> {
         Ok(())
     }
 
-    /// Where packets to `dst` go: to a registered neighbour directly, else by
-    /// the routes; link-local ones never leave the link.
-    pub(super) fn via(&self, dst: &Addr) -> Option<Via> {
-        if ipv6::addr::is_link_local(dst) {
-            return Some(Via::OnLink);
-        }
-        if dst.is_multicast() {
-            return Some(Via::Neighbour(Address::BROADCAST));
-        }
-        match self.neighbours.lookup(dst) {
-            Some(link) => Some(Via::Neighbour(link)),
-            None => self.routes.lookup(dst),
-        }
-    }
-
-    /// Puts the packet in `slot` on its way by the routing table.
+    /// Puts the packet in `slot` on its way. On an error the slot is still the
+    /// caller's.
     pub(super) fn send_slot(
         &mut self,
         now: Instant,
@@ -219,22 +265,18 @@ impl<M: Memory + 'static> Node<M> {
     ) -> Result<(), Refusal> {
         let (header, _) =
             Ipv6Header::parse(self.lowpan.packet(slot)).map_err(|_| DropReason::Malformed)?;
-        let dst = header.dst;
-        let via = self.via(&dst);
-        let no_route = Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute));
-        match via {
-            // Back to where it came from would be a loop.
-            Some(Via::Host) if origin == Origin::Host => Err(no_route),
-            Some(Via::Host) => self
+        let next_hop = self.paths.next_hop(now, &header.dst);
+        match next_hop.filter(|next_hop| !origin.is_behind(*next_hop)) {
+            Some(NextHop::Host) => self
                 .host
                 .push(slot)
                 .map_err(|_| DropReason::HostQueueFull.into()),
-            Some(via) => {
-                let next_hop = link_address(via, &dst).ok_or(no_route)?;
-                self.lowpan.queue(now, slot, next_hop);
+            Some(NextHop::Link(link)) => {
+                self.note_next_hop(link);
+                self.lowpan.queue(now, slot, link);
                 Ok(())
             }
-            None => Err(no_route),
+            None => Err(Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute))),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! - `mod.rs`: birth, time, events, routes;
 //! - `link.rs`: the radio side;
 //! - `ip.rs`: packets on their way: forwarding, the host side;
+//! - `paths.rs`: where a packet goes next;
 //! - `discovery.rs`: neighbour discovery;
 //! - `upper.rs`: packets for this node, and its answers;
 //! - `sockets.rs`: what applications call.
@@ -10,6 +11,7 @@
 mod discovery;
 mod ip;
 mod link;
+mod paths;
 mod sockets;
 mod upper;
 
@@ -22,11 +24,12 @@ use crate::config::{NodeConfig, NodeMemory};
 use crate::counters::NodeCounters;
 use crate::host::HostQueue;
 use crate::icmp::ErrorLimiter;
-use crate::nd::{Neighbour, Neighbours, Solicitor};
+use crate::nd::{Neighbours, Solicitor};
 use crate::routes::{Route, Routes};
 use crate::tcp::TcpSockets;
 use crate::udp::UdpSockets;
 use crate::{Error, NodeEvent};
+use paths::Paths;
 
 /// A node of the network. See the [crate](crate) for how to drive it.
 pub struct Node<M: Memory + 'static> {
@@ -35,11 +38,13 @@ pub struct Node<M: Memory + 'static> {
     link_local: Addr,
     mac: Mac,
     lowpan: Lowpan<M>,
-    routes: Routes<M::Table<Option<Route>>>,
+    paths: Paths<M>,
     tcp: TcpSockets<M>,
     udp: UdpSockets<M>,
     solicitor: Solicitor,
-    neighbours: Neighbours<M::Table<Option<Neighbour>>>,
+    /// Some next hop has a long address: its frames have less room, and which
+    /// frame comes next is known only when it is built. So all are built short.
+    long_addresses: bool,
     host: HostQueue,
     errors: ErrorLimiter,
     counters: NodeCounters,
@@ -62,7 +67,10 @@ impl<M: Memory + 'static> Node<M> {
             link_local: addr::link_local_from_short(config.mac.short),
             mac: Mac::new(config.mac.clone(), mac_rng),
             lowpan,
-            routes: Routes::new(memory.routes),
+            paths: Paths {
+                routes: Routes::new(memory.routes),
+                neighbours: Neighbours::new(memory.neighbours),
+            },
             tcp: TcpSockets::new(
                 memory.connections,
                 memory.listeners,
@@ -71,7 +79,7 @@ impl<M: Memory + 'static> Node<M> {
             ),
             udp: UdpSockets::new(memory.udp),
             solicitor: Solicitor::new(start),
-            neighbours: Neighbours::new(memory.neighbours),
+            long_addresses: false,
             host: HostQueue::default(),
             errors: ErrorLimiter::new(),
             counters: NodeCounters::default(),
@@ -96,12 +104,12 @@ impl<M: Memory + 'static> Node<M> {
     /// # Errors
     /// [`Error::NoSlot`] if the table is full.
     pub fn add_route(&mut self, route: Route) -> Result<(), Error> {
-        self.routes.add(route)
+        self.paths.routes.add(route)
     }
 
     /// Forgets every route.
     pub fn clear_routes(&mut self) {
-        self.routes.clear();
+        self.paths.routes.clear();
     }
 
     /// When the node wants [`Node::on_timeout`] next.
@@ -116,6 +124,7 @@ impl<M: Memory + 'static> Node<M> {
         let due = |wake: Option<Wake>| wake.is_some_and(|w| w.at <= now);
         if due(self.mac.poll_at()) {
             self.mac.on_timeout(now);
+            self.drain_link_events(now);
         }
         if due(self.lowpan.poll_at()) {
             self.lowpan.on_timeout(now);
@@ -147,6 +156,11 @@ impl<M: Memory + 'static> Node<M> {
     /// Counters of the MAC.
     pub fn mac_counters(&self) -> &MacCounters {
         self.mac.counters()
+    }
+
+    /// Datagram slots that are not in use: all of them when nothing is under way.
+    pub fn free_slots(&self) -> usize {
+        self.lowpan.free_slots()
     }
 
     /// Counters of 6LoWPAN.

@@ -1,13 +1,14 @@
 //! What applications call: TCP connections and listeners, UDP, echo.
 
-use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, RecvError};
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
-use super::link::Origin;
+use super::link::{LINK_MTU, Origin};
 use crate::{ConnId, Error, ListenerId, UdpId};
 
 impl<M: Memory + 'static> Node<M> {
@@ -33,10 +34,12 @@ impl<M: Memory + 'static> Node<M> {
     /// # Errors
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
     pub fn tcp_connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error> {
-        let local = self.source_for(&remote.addr);
-        if self.via(&remote.addr).is_none() {
-            return Err(Error::NoRoute);
-        }
+        // RFC 9293 §3.9.2.3, MUST-46: not to a group.
+        let possible = !remote.addr.is_multicast()
+            && !self.is_own(&remote.addr)
+            && self.paths.next_hop(now, &remote.addr).is_some();
+        let local = self.source_for(&remote.addr).filter(|_| possible);
+        let local = local.ok_or(Error::NoRoute)?;
         self.tcp
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
@@ -62,6 +65,10 @@ impl<M: Memory + 'static> Node<M> {
     /// [`Error::NotConnected`], [`Error::UnknownHandle`].
     pub fn tcp_recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error> {
         let connection = self.tcp.connection_mut(id).ok_or(Error::UnknownHandle)?;
+        if out.is_empty() {
+            // 0 would say something else.
+            return Err(Error::WouldBlock);
+        }
         connection.recv(now, out).map_err(|error| match error {
             RecvError::WouldBlock => Error::WouldBlock,
             _ => failure(connection),
@@ -70,25 +77,24 @@ impl<M: Memory + 'static> Node<M> {
 
     /// Ends the node's direction of the connection once everything queued is out.
     pub fn tcp_close(&mut self, now: Instant, id: ConnId) {
-        if let Some(connection) = self.tcp.connection_mut(id) {
-            connection.close(now);
-        }
+        self.tcp.close(now, id);
     }
 
     /// Resets the connection.
     pub fn tcp_abort(&mut self, now: Instant, id: ConnId) {
-        if let Some(connection) = self.tcp.connection_mut(id) {
-            connection.abort(now);
-        }
+        self.tcp.abort(now, id);
     }
 
-    /// Lets go of a connection. TCP finishes on its own (an open one should be
-    /// closed or aborted first); after that its memory serves another.
+    /// Lets go of a connection: no more of its events come, and the handle
+    /// takes no more calls. TCP finishes on its own what was
+    /// [closed](Self::tcp_close) before, and resets what was not; after that
+    /// the memory serves another.
     pub fn tcp_release(&mut self, id: ConnId) {
         self.tcp.release(id);
     }
 
-    /// The connection behind a handle, to look at its state and statistics.
+    /// The connection behind a handle, to look at its state and statistics;
+    /// also after its release, until TCP has finished.
     pub fn tcp_connection(&self, id: ConnId) -> Option<&Connection<M::Buffer>> {
         self.tcp.connection(id)
     }
@@ -120,7 +126,7 @@ impl<M: Memory + 'static> Node<M> {
     ///
     /// # Errors
     /// [`Error::TooLong`], [`Error::NoRoute`], [`Error::UnknownHandle`],
-    /// [`Error::WouldBlock`] when no datagram slot is free.
+    /// [`Error::WouldBlock`] when no datagram slot or place in a queue is free.
     pub fn udp_send(
         &mut self,
         now: Instant,
@@ -129,7 +135,7 @@ impl<M: Memory + 'static> Node<M> {
         data: &[u8],
     ) -> Result<(), Error> {
         let src_port = self.udp.port(id).ok_or(Error::UnknownHandle)?;
-        let src = self.source_for(&dst.addr);
+        let src = self.source_for(&dst.addr).ok_or(Error::NoRoute)?;
         let header = UdpHeader::for_payload((&src, src_port), (&dst.addr, dst.port), data)
             .ok_or(Error::TooLong)?;
         let length = usize::from(header.length);
@@ -155,36 +161,42 @@ impl<M: Memory + 'static> Node<M> {
         seq: u16,
         len: usize,
     ) -> Result<(), Error> {
-        let src = self.source_for(&dst);
-        let total = len.saturating_add(8);
-        let ip = self.ip_header(src, dst, next_header::ICMPV6);
-        self.originate(now, ip, total, |message| {
-            message.fill(0x70);
-            let [i, j] = ident.to_be_bytes();
-            let [s, t] = seq.to_be_bytes();
-            message
-                .first_chunk_mut()
-                .map(|head: &mut [u8; 8]| *head = [128, 0, 0, 0, i, j, s, t])?;
-            let len = message.len() as u32;
-            let mut sum = Checksum::pseudo_header(&src, &dst, next_header::ICMPV6, len);
-            sum.add(message);
-            let field = message.get_mut(2..4)?;
-            field.copy_from_slice(&sum.finish().to_be_bytes());
-            Some(())
+        static DATA: [u8; LINK_MTU] = [0x70; LINK_MTU];
+        let src = self.source_for(&dst).ok_or(Error::NoRoute)?;
+        let data = DATA.get(..len).ok_or(Error::TooLong)?;
+        let message = Message::EchoRequest { ident, seq, data };
+        self.send_icmp(now, self.config.hop_limit, (src, dst), &message)
+    }
+
+    /// Sends an ICMPv6 message that answers no packet.
+    pub(super) fn send_icmp(
+        &mut self,
+        now: Instant,
+        hop_limit: u8,
+        (src, dst): (Addr, Addr),
+        message: &Message<'_>,
+    ) -> Result<(), Error> {
+        let ip = Ipv6Header {
+            hop_limit,
+            ..self.ip_header(src, dst, next_header::ICMPV6)
+        };
+        self.originate(now, ip, message.len(), |area| {
+            message.emit(&src, &dst, &mut Cursor::new(area)).ok()
         })
     }
 
-    /// The source address for packets to `dst` (RFC 6724 rule 2: same scope).
-    fn source_for(&self, dst: &Addr) -> Addr {
-        if ipv6::addr::is_link_local(dst) {
-            self.link_local
-        } else {
-            self.config.address
+    /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
+    /// rule 2); `None` before the node has one.
+    pub(super) fn source_for(&self, dst: &Addr) -> Option<Addr> {
+        let near = ipv6::addr::is_link_local(dst) || ipv6::addr::is_link_scoped_multicast(dst);
+        if near {
+            return Some(self.link_local);
         }
+        Some(self.config.address).filter(|addr| !addr.is_unspecified())
     }
 
     /// The header of a packet that starts here, but for its length.
-    fn ip_header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
+    pub(super) fn ip_header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
         Ipv6Header {
             next_header,
             hop_limit: self.config.hop_limit,
@@ -203,8 +215,12 @@ impl<M: Memory + 'static> Node<M> {
         fill: impl FnOnce(&mut [u8]) -> Option<()>,
     ) -> Result<(), Error> {
         let total = upper_len.saturating_add(Ipv6Header::LEN);
-        if total > super::link::LINK_MTU {
+        if total > LINK_MTU {
             return Err(Error::TooLong);
+        }
+        // There is no way to oneself: nothing here is a loopback interface.
+        if self.is_own(&ip.dst) || self.paths.next_hop(now, &ip.dst).is_none() {
+            return Err(Error::NoRoute);
         }
         let ip = Ipv6Header {
             payload_len: upper_len as u16,
@@ -222,11 +238,12 @@ impl<M: Memory + 'static> Node<M> {
             self.lowpan.release(slot);
             return Err(Error::TooLong);
         }
-        self.counters.originated = self.counters.originated.wrapping_add(1);
         if self.send_slot(now, slot, Origin::Own).is_err() {
+            // There is a route: the queue to the host side is full.
             self.lowpan.release(slot);
-            return Err(Error::NoRoute);
+            return Err(Error::WouldBlock);
         }
+        self.counters.originated = self.counters.originated.wrapping_add(1);
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
 //! What a node does with packets for itself: TCP, UDP and ICMPv6, and the
 //! answers, which are written over the packet that they answer.
 
-use redpoll_base::{Addr, Ecn, Instant, Memory};
+use redpoll_base::{Addr, Instant, Memory};
 use redpoll_lowpan::SlotId;
 use redpoll_tcp::{Connection, Endpoint, Header, IcmpKind, IpMeta, Segment, SeqNum};
-use redpoll_wire::icmpv6::{Message, unreachable};
-use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::icmpv6::{Message, parameter_problem, unreachable};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
@@ -13,6 +13,7 @@ use super::discovery::{Learned, registration};
 use super::ip::{Outcome, Refusal};
 use super::link::Origin;
 use crate::counters::DropReason;
+use crate::extension::{self, Upper};
 use crate::icmp::{self, IcmpError};
 use crate::tcp::{TcpSockets, Verdict};
 use crate::udp::Delivery;
@@ -27,8 +28,16 @@ impl<M: Memory + 'static> Node<M> {
     ) -> Result<Outcome, Refusal> {
         let packet = self.lowpan.packet(slot);
         let (_, payload) = Ipv6Header::parse(packet).map_err(|_| DropReason::Malformed)?;
-        let (protocol, offset) = ipv6::skip_extension_headers(header.next_header, payload)
-            .map_err(|_| DropReason::Malformed)?;
+        let to_group = header.dst.is_multicast();
+        let Upper {
+            protocol,
+            offset,
+            pointer,
+        } = extension::walk(header.next_header, payload, to_group)?;
+        // RFC 4291 §2.5.2: only a node that is finding its address has none.
+        if header.src.is_unspecified() && protocol != next_header::ICMPV6 {
+            return Err(DropReason::BadSource.into());
+        }
         let upper = payload.get(offset..).unwrap_or_default();
         match protocol {
             next_header::TCP => {
@@ -70,12 +79,13 @@ impl<M: Memory + 'static> Node<M> {
             next_header::ICMPV6 => self.deliver_icmp(now, slot, header, offset),
             next_header::NONE => Ok(Outcome::Done),
             _ => {
-                let pointer = 6;
-                let error = Some(IcmpError::UnknownNextHeader { pointer });
+                let code = parameter_problem::NEXT_HEADER;
+                let error = Some(IcmpError::ParameterProblem { code, pointer });
                 Err(Refusal(DropReason::UnknownProtocol, error))
             }
         }
     }
+
     /// Writes a TCP reply without payload over the packet that it answers.
     fn write_tcp_reply(
         &mut self,
@@ -85,14 +95,8 @@ impl<M: Memory + 'static> Node<M> {
     ) -> Result<Outcome, Refusal> {
         let bytes = reply.as_bytes();
         let ip = Ipv6Header {
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            flow_label: 0,
             payload_len: bytes.len() as u16,
-            next_header: next_header::TCP,
-            hop_limit: self.config.hop_limit,
-            src: answered.dst,
-            dst: answered.src,
+            ..self.ip_header(answered.dst, answered.src, next_header::TCP)
         };
         let total = Ipv6Header::LEN.saturating_add(bytes.len());
         self.lowpan.resize(slot, total);
@@ -124,11 +128,10 @@ impl<M: Memory + 'static> Node<M> {
         })?;
         match message {
             Message::EchoRequest { .. } if offset == 0 => {
-                let from = if header.dst.is_multicast() {
-                    self.config.address
-                } else {
-                    header.dst
-                };
+                if header.src.is_unspecified() {
+                    return Err(DropReason::BadSource.into());
+                }
+                let from = self.answers_from(header).ok_or(DropReason::BadSource)?;
                 let len = packet.len();
                 let packet = self.lowpan.packet_mut(slot);
                 icmp::write_echo_reply(packet, from, self.config.hop_limit)
@@ -176,11 +179,9 @@ impl<M: Memory + 'static> Node<M> {
                 self.on_neighbor_advertisement(now, message.target, answer)?;
                 Ok(Outcome::Done)
             }
-            Message::PacketTooBig { mtu, quoted } => {
-                let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-                report_to_tcp(&mut self.tcp, quoted, |c, _| c.on_path_mtu(now, mtu));
-                Ok(Outcome::Done)
-            }
+            // RFC 8201 §4: below the minimum MTU it must be discarded; and no
+            // packet of ours is larger than that.
+            Message::PacketTooBig { .. } => Err(DropReason::IcmpIgnored.into()),
             Message::ParameterProblem { quoted, .. } => {
                 let kind = IcmpKind::ParameterProblem;
                 report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
@@ -193,21 +194,19 @@ impl<M: Memory + 'static> Node<M> {
     }
 
     /// Sends an ICMPv6 error about the packet in `slot`, in the same slot.
-    /// `false` if no error may or can be sent; the slot is then untouched.
+    /// `false` if no error may or can be sent; the slot is still the caller's.
     pub(super) fn answer_with(&mut self, now: Instant, slot: SlotId, error: IcmpError) -> bool {
         let packet = self.lowpan.packet(slot);
         let len = packet.len();
         let Ok((header, payload)) = Ipv6Header::parse_partial(packet) else {
             return false;
         };
-        if !icmp::may_answer(&header, payload) || !self.errors.admit(now) {
+        let Some(from) = self.answers_from(&header) else {
+            return false;
+        };
+        if !icmp::may_answer(&header, payload, error) || !self.errors.admit(now) {
             return false;
         }
-        let from = if ipv6::addr::is_link_local(&header.src) {
-            self.link_local
-        } else {
-            self.config.address
-        };
         let hop_limit = self.config.hop_limit;
         self.lowpan.resize(slot, usize::MAX);
         let buffer = self.lowpan.packet_mut(slot);
@@ -215,9 +214,21 @@ impl<M: Memory + 'static> Node<M> {
             return false;
         };
         self.lowpan.resize(slot, total);
-        self.counters.icmp_errors_sent = self.counters.icmp_errors_sent.wrapping_add(1);
-        self.counters.originated = self.counters.originated.wrapping_add(1);
-        self.send_slot(now, slot, Origin::Own).is_ok()
+        let sent = self.send_slot(now, slot, Origin::Own).is_ok();
+        if sent {
+            self.counters.icmp_errors_sent = self.counters.icmp_errors_sent.wrapping_add(1);
+            self.counters.originated = self.counters.originated.wrapping_add(1);
+        }
+        sent
+    }
+
+    /// RFC 4443 §2.2: the source of an answer to this packet, the address that
+    /// it was sent to if that is the node's own.
+    fn answers_from(&self, header: &Ipv6Header) -> Option<Addr> {
+        if self.is_own(&header.dst) {
+            return Some(header.dst);
+        }
+        self.source_for(&header.src)
     }
 }
 

@@ -1,14 +1,23 @@
 //! TCP sockets of a node: connections and listeners in the caller's tables.
 //!
-//! This file maps handles to connections, demultiplexes segments and decides
-//! which connection may make the next segment. The protocol itself is in
-//! `redpoll-tcp`.
+//! - this file maps handles to connections and demultiplexes segments;
+//! - `slot.rs` is the memory of a connection, from its opening to its reuse;
+//! - `pull.rs` decides which connection makes the next segment.
+//!
+//! The protocol itself is in `redpoll-tcp`.
 
-use redpoll_base::{Addr, Bytes, Instant, Memory, Rng, Wake, earliest};
+mod pull;
+mod slot;
+
+use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Event, Gone, Header, IpMeta, IsnGenerator, Listener,
-    Segment, SegmentDesc, State, Token,
+    Action, Config, Connection, Endpoint, Event, Header, IpMeta, IsnGenerator, Listener, Segment,
+    State,
 };
+
+pub(crate) use pull::{Handle, Pulled, Reach, Side};
+pub use slot::ConnectionSlot;
+use slot::Open;
 
 use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId, NodeEvent};
@@ -16,84 +25,6 @@ use crate::{ConnId, Error, ListenerId, NodeEvent};
 /// The first port of the range for ports that the node chooses (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
-
-/// Memory for one connection: its buffers, and the connection while one is open.
-pub struct ConnectionSlot<B: Bytes> {
-    generation: u8,
-    use_: Use<B>,
-}
-
-// The slot is the connection's memory: it is as large as one on purpose.
-#[allow(clippy::large_enum_variant)]
-enum Use<B: Bytes> {
-    Free(B, B),
-    Open(Open<B>),
-    /// Only while a slot changes from one use to the other.
-    Changing,
-}
-
-struct Open<B: Bytes> {
-    connection: Connection<B>,
-    /// The listener that a passive connection came from, until it is accepted.
-    backlog_of: Option<ListenerId>,
-    /// The application has let go: the slot is free again when TCP is done.
-    released: bool,
-}
-
-impl<B: Bytes> ConnectionSlot<B> {
-    /// A free slot with its send and receive buffer. Their lengths bound the
-    /// windows of the connections that will live here.
-    pub fn new(tx: B, rx: B) -> Self {
-        ConnectionSlot {
-            generation: 0,
-            use_: Use::Free(tx, rx),
-        }
-    }
-
-    fn open(&self) -> Option<&Open<B>> {
-        match &self.use_ {
-            Use::Open(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    fn open_mut(&mut self) -> Option<&mut Open<B>> {
-        match &mut self.use_ {
-            Use::Open(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    fn is_free(&self) -> bool {
-        matches!(self.use_, Use::Free(..))
-    }
-
-    /// Takes the buffers out of a free slot and puts the connection made of
-    /// them in. `false` if the slot was not free.
-    fn start(&mut self, make: impl FnOnce(B, B) -> Open<B>) -> bool {
-        match core::mem::replace(&mut self.use_, Use::Changing) {
-            Use::Free(tx, rx) => {
-                self.use_ = Use::Open(make(tx, rx));
-                self.generation = self.generation.wrapping_add(1);
-                true
-            }
-            other => {
-                self.use_ = other;
-                false
-            }
-        }
-    }
-
-    fn free(&mut self) {
-        self.use_ = match core::mem::replace(&mut self.use_, Use::Changing) {
-            Use::Open(open) => {
-                let (tx, rx) = open.connection.into_buffers();
-                Use::Free(tx, rx)
-            }
-            other => other,
-        };
-    }
-}
 
 /// Memory for one listener.
 #[derive(Default)]
@@ -111,38 +42,12 @@ pub(crate) enum Verdict {
     Reset(Header),
 }
 
-/// A segment that a connection has made, and whose it is.
-pub(crate) struct Pulled {
-    pub(crate) handle: Handle,
-    pub(crate) src: Addr,
-    pub(crate) dst: Addr,
-    pub(crate) desc: SegmentDesc,
-}
-
-/// Names a pulled segment while the link holds it, in 32 bits.
-#[derive(Clone, Copy)]
-pub(crate) struct Handle(pub(crate) u32);
-
-impl Handle {
-    fn new(id: ConnId, token: Token) -> Self {
-        let [high, low] = token.to_bits().to_be_bytes();
-        Handle(u32::from_be_bytes([id.generation, id.index, high, low]))
-    }
-
-    fn parts(self) -> (ConnId, Token) {
-        let [generation, index, high, low] = self.0.to_be_bytes();
-        let token = Token::from_bits(u16::from_be_bytes([high, low]));
-        (ConnId { index, generation }, token)
-    }
-}
-
 pub(crate) struct TcpSockets<M: Memory + 'static> {
     connections: M::Table<ConnectionSlot<M::Buffer>>,
     listeners: M::Table<ListenerSlot>,
     config: Config,
     isn: IsnGenerator,
-    /// Whose turn it is to make the next segment.
-    turn: u8,
+    turns: pull::Turns,
     /// A connection or listener may hold an event.
     dirty: bool,
 }
@@ -159,13 +64,17 @@ impl<M: Memory + 'static> TcpSockets<M> {
             listeners,
             config,
             isn: IsnGenerator::new(secret),
-            turn: 0,
+            turns: pull::Turns::default(),
             dirty: false,
         }
     }
 
     fn slots(&self) -> &[ConnectionSlot<M::Buffer>] {
         self.connections.as_ref()
+    }
+
+    fn listening(&self) -> impl Iterator<Item = &Listener> {
+        self.listeners.as_ref().iter().flat_map(|slot| &slot.0)
     }
 
     fn slot_mut(&mut self, id: ConnId) -> Option<&mut ConnectionSlot<M::Buffer>> {
@@ -179,7 +88,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
         self.slot_mut(id)?.open_mut()
     }
 
-    /// The connection behind a handle, once it is open and not yet released.
+    /// The connection behind a handle, also when it was released and TCP still
+    /// has to finish.
     pub(crate) fn connection(&self, id: ConnId) -> Option<&Connection<M::Buffer>> {
         self.slots()
             .get(usize::from(id.index))
@@ -188,9 +98,29 @@ impl<M: Memory + 'static> TcpSockets<M> {
             .map(|open| &open.connection)
     }
 
+    /// The connection behind a handle, for the application that holds it.
     pub(crate) fn connection_mut(&mut self, id: ConnId) -> Option<&mut Connection<M::Buffer>> {
         self.dirty = true;
-        Some(&mut self.open_mut(id)?.connection)
+        let open = self.open_mut(id).filter(|open| !open.released)?;
+        Some(&mut open.connection)
+    }
+
+    /// The application has nothing more to send.
+    pub(crate) fn close(&mut self, now: Instant, id: ConnId) {
+        self.end(id, |connection| connection.close(now));
+    }
+
+    /// The application wants it ended at once.
+    pub(crate) fn abort(&mut self, now: Instant, id: ConnId) {
+        self.end(id, |connection| connection.abort(now));
+    }
+
+    fn end(&mut self, id: ConnId, how: impl FnOnce(&mut Connection<M::Buffer>)) {
+        self.dirty = true;
+        if let Some(open) = self.open_mut(id).filter(|open| !open.released) {
+            open.ended = true;
+            how(&mut open.connection);
+        }
     }
 
     /// Every open connection with its handle.
@@ -252,16 +182,16 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let config = &self.config;
         let slot = self.connections.as_mut().get_mut(usize::from(index));
         let slot = slot.ok_or(Error::NoSlot)?;
-        slot.start(|tx, rx| Open {
-            connection: Connection::connect(now, config, local, remote, iss, tx, rx),
-            backlog_of: None,
-            released: false,
+        slot.start(|tx, rx| {
+            let connection = Connection::connect(now, config, local, remote, iss, tx, rx);
+            Open::new(connection, None)
         });
         let generation = slot.generation;
         Ok(ConnId { index, generation })
     }
 
-    /// RFC 6056 §3.3.1: a random port, then upwards until one is free.
+    /// RFC 6056 §3.3.1: a random port, then upwards until one is free. §3.2: a
+    /// port that somebody listens on is none.
     fn ephemeral_port(&self, remote: Endpoint, rng: &mut Rng) -> Option<u16> {
         let start = rng.below(u32::from(EPHEMERAL_COUNT)) as u16;
         (0..EPHEMERAL_COUNT)
@@ -270,8 +200,11 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 Some(EPHEMERAL_FIRST.wrapping_add(offset))
             })
             .find(|&port| {
-                self.iter()
-                    .all(|(_, c)| c.local().port != port || c.remote() != remote)
+                let mut listening = self.listening();
+                listening.all(|l| l.local().port != port)
+                    && self
+                        .iter()
+                        .all(|(_, c)| c.local().port != port || c.remote() != remote)
             })
     }
 
@@ -300,8 +233,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// Lets go of a connection: the slot becomes free when TCP has finished.
     pub(crate) fn release(&mut self, id: ConnId) {
         if let Some(open) = self.open_mut(id) {
-            open.released = true;
-            open.backlog_of = None;
+            open.release();
         }
         self.reap();
     }
@@ -309,10 +241,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// Frees the slots of released connections that have come to their end.
     fn reap(&mut self) {
         for slot in self.connections.as_mut() {
-            if let Some(open) = slot.open_mut()
-                && open.released
-                && open.connection.is_finished()
-            {
+            if slot.open().is_some_and(Open::is_over) {
                 slot.free();
             }
         }
@@ -326,16 +255,19 @@ impl<M: Memory + 'static> TcpSockets<M> {
         counters: &mut NodeCounters,
     ) -> Verdict {
         self.dirty = true;
+        let listens = self.listening().any(|l| l.matches(meta, seg));
         for slot in self.connections.as_mut() {
             let Some(open) = slot.open_mut() else {
                 continue;
             };
             if open.connection.matches(meta, seg) && !open.connection.is_closed() {
-                if open.released && open.connection.yields_to(seg) {
+                // RFC 9293 §3.6.1, MAY-2: only where somebody takes the request.
+                if listens && open.released && open.connection.yields_to(seg) {
                     slot.free();
                     break;
                 }
                 open.connection.input(now, meta, seg);
+                open.discard_input(now);
                 self.reap();
                 return Verdict::Taken;
             }
@@ -355,10 +287,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     let iss = self.isn.isn(now, &half_open.local, &half_open.remote);
                     let config = &self.config;
                     if let Some(slot) = self.connections.as_mut().get_mut(usize::from(slot)) {
-                        slot.start(|tx, rx| Open {
-                            connection: Connection::accept(now, config, half_open, iss, tx, rx),
-                            backlog_of: Some(ListenerId(index)),
-                            released: false,
+                        slot.start(|tx, rx| {
+                            let connection =
+                                Connection::accept(now, config, half_open, iss, tx, rx);
+                            Open::new(connection, Some(ListenerId(index)))
                         });
                     }
                     Verdict::Taken
@@ -385,74 +317,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             .iter_mut()
             .filter_map(ConnectionSlot::open_mut)
             .map(|open| &mut open.connection)
-            .find(|c| c.local() == *local && c.remote() == *remote)
-    }
-
-    /// Lets the connections that `eligible` admits (by their remote address)
-    /// make one segment, in turns.
-    pub(crate) fn pull(
-        &mut self,
-        now: Instant,
-        max_len: usize,
-        mut eligible: impl FnMut(&Addr) -> bool,
-    ) -> Option<Pulled> {
-        let slots = self.connections.as_mut();
-        let count = slots.len();
-        for step in 0..count {
-            let index = usize::from(self.turn)
-                .wrapping_add(step)
-                .checked_rem(count)?;
-            let slot = slots.get_mut(index)?;
-            let generation = slot.generation;
-            let Some(open) = slot.open_mut() else {
-                continue;
-            };
-            let (local, remote) = (open.connection.local(), open.connection.remote());
-            if !eligible(&remote.addr) {
-                continue;
-            }
-            if let Some(desc) = open.connection.poll_segment(now, max_len) {
-                self.turn = index.wrapping_add(1).checked_rem(count)? as u8;
-                let index = index as u8;
-                self.dirty = true;
-                return Some(Pulled {
-                    handle: Handle::new(ConnId { index, generation }, desc.token),
-                    src: local.addr,
-                    dst: remote.addr,
-                    desc,
-                });
-            }
-        }
-        None
-    }
-
-    /// A pulled segment has left this node.
-    pub(crate) fn on_sent(&mut self, handle: Handle, now: Instant) {
-        let (id, token) = handle.parts();
-        if let Some(open) = self.open_mut(id) {
-            open.connection.on_segment_sent(token, now);
-        }
-        self.reap();
-    }
-
-    /// The link gave up on a pulled segment.
-    pub(crate) fn on_lost(&mut self, handle: Handle, now: Instant) {
-        let (id, token) = handle.parts();
-        if let Some(open) = self.open_mut(id) {
-            open.connection.on_segment_lost(token, now);
-        }
-        self.reap();
-    }
-
-    /// Payload bytes of a pulled segment, from `offset` on.
-    pub(crate) fn read(
-        &self,
-        handle: Handle,
-        offset: usize,
-        out: &mut [u8],
-    ) -> Result<usize, Gone> {
-        let (id, token) = handle.parts();
-        self.connection(id).ok_or(Gone)?.read(token, offset, out)
+            .find(|c| c.local() == *local && c.remote() == *remote && !c.is_closed())
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
@@ -480,7 +345,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
         for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
             let generation = slot.generation;
-            let Some(open) = slot.open_mut() else {
+            // Nobody wants to hear of what was released.
+            let Some(open) = slot.open_mut().filter(|open| !open.released) else {
                 continue;
             };
             while let Some(event) = open.connection.poll_event() {
@@ -488,10 +354,12 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     match event {
                         Event::Connected => return Some(NodeEvent::Accepted(listener)),
                         // Nobody knows of this connection: it goes unseen.
-                        Event::Failed(_) | Event::Closed => open.released = true,
-                        _ => {}
+                        Event::Failed(_) | Event::Closed => {
+                            open.release();
+                            break;
+                        }
+                        _ => continue,
                     }
-                    continue;
                 }
                 return Some(NodeEvent::Tcp(ConnId { index, generation }, event));
             }

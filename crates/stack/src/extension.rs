@@ -1,0 +1,174 @@
+//! Extension headers of packets that have arrived (RFC 8200 §4): the way past
+//! them to the upper layer, with the objections that a destination must raise.
+
+use redpoll_wire::icmpv6::parameter_problem;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use crate::counters::DropReason;
+use crate::icmp::IcmpError;
+
+/// Where the fixed header says what comes next.
+const FIXED_NEXT_HEADER: usize = 6;
+/// The options of one byte, and the other one, that only fill space (§4.2).
+const PAD1: u8 = 0;
+const PADN: u8 = 1;
+
+/// What lies behind the extension headers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Upper {
+    pub(crate) protocol: u8,
+    /// Where it starts, in bytes behind the fixed header.
+    pub(crate) offset: usize,
+    /// Where in the packet its number stands, for those who do not know it.
+    pub(crate) pointer: u32,
+}
+
+/// Why a packet is dropped, and what its sender is told.
+pub(crate) type Objection = (DropReason, Option<IcmpError>);
+
+const MALFORMED: Objection = (DropReason::Malformed, None);
+
+fn parameter_problem_at(code: u8, at: usize) -> Objection {
+    let pointer = u32::try_from(at).unwrap_or(u32::MAX);
+    let error = IcmpError::ParameterProblem { code, pointer };
+    (DropReason::UnknownProtocol, Some(error))
+}
+
+/// Walks over the extension headers in `payload`, of which `first` says what
+/// the first one is. Fragments are not put together here: a fragment header
+/// counts as an upper layer, which nobody has.
+pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, Objection> {
+    let mut upper = Upper {
+        protocol: first,
+        offset: 0,
+        pointer: FIXED_NEXT_HEADER as u32,
+    };
+    loop {
+        let header = payload.get(upper.offset..).ok_or(MALFORMED)?;
+        let at = Ipv6Header::LEN.saturating_add(upper.offset);
+        let len = match (upper.protocol, header) {
+            // §4.1: "restricted to appear immediately after an IPv6 header only".
+            (next_header::HOP_BY_HOP, _) if upper.offset > 0 => {
+                let code = parameter_problem::NEXT_HEADER;
+                return Err(parameter_problem_at(code, upper.pointer as usize));
+            }
+            (next_header::HOP_BY_HOP | next_header::DST_OPTIONS, &[_, units, ..]) => {
+                let len = length(units);
+                let options = header.get(2..len).ok_or(MALFORMED)?;
+                check_options(options, at.saturating_add(2), to_group)?;
+                len
+            }
+            // §4.4: no type is known here; with segments left the packet would
+            // have to go on.
+            (next_header::ROUTING, &[_, units, _, left, ..]) => {
+                if left > 0 {
+                    let code = parameter_problem::HEADER_FIELD;
+                    return Err(parameter_problem_at(code, at.saturating_add(2)));
+                }
+                length(units)
+            }
+            // RFC 6946 §2.1: a fragment that is the whole packet.
+            (next_header::FRAGMENT, &[_, _, 0, flags, ..]) if flags & 0xf9 == 0 => 8,
+            (next_header::HOP_BY_HOP | next_header::DST_OPTIONS | next_header::ROUTING, _) => {
+                return Err(MALFORMED);
+            }
+            _ => return Ok(upper),
+        };
+        if header.len() < len {
+            return Err(MALFORMED);
+        }
+        upper = Upper {
+            protocol: header.first().copied().unwrap_or(next_header::NONE),
+            offset: upper.offset.saturating_add(len),
+            pointer: at as u32,
+        };
+    }
+}
+
+/// In units of 8 octets, not including the first 8 octets.
+fn length(units: u8) -> usize {
+    usize::from(units).saturating_add(1).saturating_mul(8)
+}
+
+/// RFC 8200 §4.2: what to do about an unknown option is in its two highest bits.
+fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<(), Objection> {
+    loop {
+        let len = match *options {
+            [] => return Ok(()),
+            [PAD1, ..] => 1,
+            [_, len, ..] => usize::from(len).saturating_add(2),
+            [_] => return Err(MALFORMED),
+        };
+        let kind = options.first().copied().unwrap_or(PAD1);
+        if !matches!(kind, PAD1 | PADN) {
+            let told = parameter_problem_at(parameter_problem::OPTION, at);
+            match kind >> 6 {
+                0b00 => {}
+                0b10 => return Err(told),
+                0b11 if !to_group => return Err(told),
+                _ => return Err((DropReason::UnknownProtocol, None)),
+            }
+        }
+        options = options.get(len..).ok_or(MALFORMED)?;
+        at = at.saturating_add(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(code: u8, pointer: u32) -> Result<Upper, Objection> {
+        Err(parameter_problem_at(code, pointer as usize))
+    }
+
+    #[test]
+    fn the_upper_layer_lies_behind_what_is_understood() {
+        let plain = walk(17, &[1, 2, 3], false).unwrap();
+        assert_eq!((plain.protocol, plain.offset, plain.pointer), (17, 0, 6));
+        // Hop-by-hop with padding, routing without segments left, atomic fragment.
+        let chain = [
+            [43, 0, 1, 4, 0, 0, 0, 0],
+            [44, 0, 9, 0, 0, 0, 0, 0],
+            [6, 0, 0, 0, 0, 0, 0, 7],
+        ];
+        let upper = walk(0, chain.as_flattened(), false).unwrap();
+        assert_eq!((upper.protocol, upper.offset, upper.pointer), (6, 24, 56));
+    }
+
+    #[test]
+    fn a_fragment_is_nothing_that_we_have() {
+        let upper = walk(44, &[6, 0, 0, 1, 0, 0, 0, 7], false).unwrap();
+        assert_eq!((upper.protocol, upper.pointer), (44, 6));
+    }
+
+    /// RFC 8200 §4.2, all four cases.
+    #[test]
+    fn unknown_options_are_treated_as_they_say() {
+        let with = |kind, group| walk(60, &[59, 0, kind, 1, 0, 1, 1, 0], group);
+        assert_eq!(with(0x1e, false).unwrap().protocol, 59);
+        assert_eq!(with(0x5e, false), Err((DropReason::UnknownProtocol, None)));
+        assert_eq!(with(0x9e, false), problem(2, 42));
+        assert_eq!(with(0x9e, true), problem(2, 42));
+        assert_eq!(with(0xde, false), problem(2, 42));
+        assert_eq!(with(0xde, true), Err((DropReason::UnknownProtocol, None)));
+    }
+
+    #[test]
+    fn segments_left_and_late_hop_by_hop_headers_are_problems() {
+        let routing = [59, 0, 3, 1, 0, 0, 0, 0];
+        assert_eq!(walk(43, &routing, false), problem(0, 42));
+        let late = [[0, 0, 1, 4, 0, 0, 0, 0]; 2];
+        assert_eq!(walk(60, late.as_flattened(), false), problem(1, 40));
+    }
+
+    #[test]
+    fn headers_that_run_out_are_malformed() {
+        for bytes in [&[][..], &[59], &[59, 1, 1, 0, 0, 0, 0, 0]] {
+            for first in [0, 43, 60] {
+                assert_eq!(walk(first, bytes, false), Err(MALFORMED), "{first}");
+            }
+        }
+        assert_eq!(walk(60, &[59, 0, 5, 9, 0, 0, 0, 0], false), Err(MALFORMED));
+    }
+}

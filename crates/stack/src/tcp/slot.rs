@@ -1,0 +1,133 @@
+//! The memory of one connection, and what it is being used for.
+
+use redpoll_base::{Bytes, Instant};
+use redpoll_tcp::{Connection, State};
+
+use crate::ListenerId;
+
+/// Memory for one connection: its buffers, and the connection while one is open.
+pub struct ConnectionSlot<B: Bytes> {
+    pub(super) generation: u8,
+    use_: Use<B>,
+}
+
+// The slot is the connection's memory: it is as large as one on purpose.
+#[allow(clippy::large_enum_variant)]
+enum Use<B: Bytes> {
+    Free(B, B),
+    Open(Open<B>),
+    /// Only while a slot changes from one use to the other.
+    Changing,
+}
+
+/// A connection and what the sockets know about it.
+pub(super) struct Open<B: Bytes> {
+    pub(super) connection: Connection<B>,
+    /// The listener that a passive connection came from, until it is accepted.
+    pub(super) backlog_of: Option<ListenerId>,
+    /// The application has let go: the slot is free again when TCP is done.
+    pub(super) released: bool,
+    /// The application has closed or aborted.
+    pub(super) ended: bool,
+}
+
+impl<B: Bytes> Open<B> {
+    pub(super) fn new(connection: Connection<B>, backlog_of: Option<ListenerId>) -> Self {
+        Open {
+            connection,
+            backlog_of,
+            released: false,
+            ended: false,
+        }
+    }
+
+    /// Nobody will read from this connection, or write to it, any more.
+    pub(super) fn release(&mut self) {
+        self.released = true;
+        self.backlog_of = None;
+        if !self.ended {
+            // Nobody can end it later. (A reset takes its time when it is sent.)
+            self.connection.abort(Instant::ZERO);
+        }
+    }
+
+    /// Gets rid of data that arrived for an application that has let go.
+    ///
+    /// RFC 9293 §3.6.1: "if new data is received after CLOSE is called, its
+    /// TCP implementation SHOULD send a RST to show that data was lost". Our
+    /// own data goes first: until the FIN is acknowledged the peer may talk.
+    /// Without this a peer that never stops would hold the slot for ever.
+    pub(super) fn discard_input(&mut self, now: Instant) {
+        if !self.released || self.connection.recv_queue() == 0 {
+            return;
+        }
+        match self.connection.state() {
+            State::FinWait2 => self.connection.abort(now),
+            State::FinWait1 => {
+                let mut waste = [0; 64];
+                while matches!(self.connection.recv(now, &mut waste), Ok(1..)) {}
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the memory may serve another connection.
+    pub(super) fn is_over(&self) -> bool {
+        self.released && self.connection.is_finished()
+    }
+}
+
+impl<B: Bytes> ConnectionSlot<B> {
+    /// A free slot with its send and receive buffer. Their lengths bound the
+    /// windows of the connections that will live here.
+    pub fn new(tx: B, rx: B) -> Self {
+        ConnectionSlot {
+            generation: 0,
+            use_: Use::Free(tx, rx),
+        }
+    }
+
+    pub(super) fn open(&self) -> Option<&Open<B>> {
+        match &self.use_ {
+            Use::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    pub(super) fn open_mut(&mut self) -> Option<&mut Open<B>> {
+        match &mut self.use_ {
+            Use::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.use_, Use::Free(..))
+    }
+
+    /// Takes the buffers out of a free slot and puts the connection made of
+    /// them in. `false` if the slot was not free.
+    pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B>) -> bool {
+        match core::mem::replace(&mut self.use_, Use::Changing) {
+            Use::Free(tx, rx) => {
+                self.use_ = Use::Open(make(tx, rx));
+                self.generation = self.generation.wrapping_add(1);
+                true
+            }
+            other => {
+                self.use_ = other;
+                false
+            }
+        }
+    }
+
+    pub(super) fn free(&mut self) {
+        self.use_ = match core::mem::replace(&mut self.use_, Use::Changing) {
+            Use::Open(open) => {
+                let (tx, rx) = open.connection.into_buffers();
+                Use::Free(tx, rx)
+            }
+            other => other,
+        };
+    }
+}
