@@ -6,6 +6,8 @@
 
 mod arrows;
 mod ci;
+mod figures;
+mod fuzz;
 mod lines;
 mod purity;
 mod report;
@@ -36,6 +38,10 @@ Usage: cargo xtask CHECK
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is there)
   rfc       table: where the sources cite which RFC
+  figures   table: the figures that the project promises, asked and measured;
+            fails if one is missed (a few minutes)
+  fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
+              --seconds N       for each target (default: 60)
   size      table: sizes of the engines' types in bytes on 32-bit ARM
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong command line.
@@ -58,10 +64,16 @@ fn main() -> ExitCode {
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
         ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
         ["rfc"] => rfc::run(&workspace),
+        ["figures"] => figures::run(&workspace),
+        ["fuzz"] => fuzz::run(&workspace, None),
+        ["fuzz", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
+            Err(_) => return usage(&format!("`{seconds}` is no number of seconds")),
+        },
         ["size"] => size::run(&workspace),
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "size"),
+            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "figures" | "fuzz" | "size"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -1,0 +1,303 @@
+//! The figures that the project promises, measured and held against what was
+//! promised. Everything is simulated and seeded, so that anybody gets the same
+//! numbers, but for speed.
+
+use serde_json::Value;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// One promise: a command, what to read from its result, and the bound.
+struct Figure {
+    what: &'static str,
+    scenario: &'static str,
+    options: &'static [&'static str],
+    seeds: u64,
+    measure: fn(&Value) -> f64,
+    unit: &'static str,
+    bound: Bound,
+}
+
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bound {
+    fn holds(&self, value: f64) -> bool {
+        match self {
+            Bound::AtLeast(least) => value >= *least,
+            Bound::AtMost(most) => value <= *most,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Bound::AtLeast(least) => format!("≥ {least}"),
+            Bound::AtMost(most) => format!("≤ {most}"),
+        }
+    }
+}
+
+const IDEAL: &[&str] = &["--set", "radio.model=ideal"];
+const IDEAL_D0: &[&str] = &[
+    "--set",
+    "radio.model=ideal",
+    "--set",
+    "mac.link_retry_delay=\"0 ms\"",
+];
+const TEN_MINUTES: &[&str] = &["--duration", "600 s"];
+
+const fn goodput(
+    what: &'static str,
+    scenario: &'static str,
+    options: &'static [&'static str],
+    least: f64,
+) -> Figure {
+    Figure {
+        what,
+        scenario,
+        options,
+        seeds: 5,
+        measure: first_goodput,
+        unit: "kb/s",
+        bound: Bound::AtLeast(least),
+    }
+}
+
+const fn speed(what: &'static str, scenario: &'static str, least: f64) -> Figure {
+    Figure {
+        what,
+        scenario,
+        options: TEN_MINUTES,
+        seeds: 3,
+        measure: simulated_per_wall,
+        unit: "s/s",
+        bound: Bound::AtLeast(least),
+    }
+}
+
+const FIGURES: &[Figure] = &[
+    goodput("goodput, 1 hop, AT86RF233, d = 40 ms", "line-1", &[], 75.0),
+    goodput("goodput, 2 hops, AT86RF233, d = 40 ms", "line-2", &[], 28.3),
+    goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 19.5),
+    goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 17.5),
+    goodput(
+        "goodput, 1 hop, ideal radio, d = 0",
+        "line-1",
+        IDEAL_D0,
+        100.0,
+    ),
+    goodput(
+        "goodput, 1 hop, ideal radio, d = 40 ms",
+        "line-1",
+        IDEAL,
+        95.0,
+    ),
+    goodput(
+        "goodput, 2 hops, ideal radio, d = 40 ms",
+        "line-2",
+        IDEAL,
+        40.0,
+    ),
+    goodput(
+        "goodput, 3 hops, ideal radio, d = 40 ms",
+        "line-3",
+        IDEAL,
+        28.0,
+    ),
+    goodput(
+        "goodput, 4 hops, ideal radio, d = 40 ms",
+        "line-4",
+        IDEAL,
+        23.0,
+    ),
+    speed("speed, line of 1 hop", "line-1", 1_000.0),
+    speed("speed, office with one bulk flow", "office", 300.0),
+    speed("speed, 1,000 nodes", "grid-1000", 20.0),
+    Figure {
+        what: "share delivered, 1,000 nodes",
+        scenario: "grid-1000",
+        options: &[],
+        seeds: 5,
+        measure: delivered_share,
+        unit: "",
+        bound: Bound::AtLeast(0.9),
+    },
+    Figure {
+        what: "memory of the largest of 1,000 nodes",
+        scenario: "grid-1000",
+        options: &[],
+        seeds: 1,
+        measure: largest_node_kib,
+        unit: "KiB",
+        bound: Bound::AtMost(64.0),
+    },
+    Figure {
+        what: "memory of the program a node, 1,000 nodes",
+        scenario: "grid-1000",
+        options: &[],
+        seeds: 1,
+        measure: memory_a_node_kib,
+        unit: "KiB",
+        bound: Bound::AtMost(64.0),
+    },
+    Figure {
+        what: "violations, 29 bulk flows to one corner, 600 s",
+        scenario: "grid-30",
+        options: &[],
+        seeds: 20,
+        measure: violations,
+        unit: "",
+        bound: Bound::AtMost(0.0),
+    },
+];
+
+pub fn run(workspace: &Workspace) -> Outcome {
+    let mut build = workspace.cargo();
+    build.args(["build", "--release", "--quiet", "--package", "redpoll"]);
+    workspace::run(&mut build)?;
+    println!(
+        "{:<48} {:>8}  {:>22}  command",
+        "figure", "asked", "measured (worst, best)"
+    );
+    let mut missed = Vec::new();
+    for figure in FIGURES {
+        let values = (1..=figure.seeds)
+            .map(|seed| Ok((figure.measure)(&simulate(workspace, figure, seed)?)))
+            .collect::<Result<Vec<f64>, Failure>>()?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (worst, best) = match figure.bound {
+            Bound::AtLeast(_) => (low, high),
+            Bound::AtMost(_) => (high, low),
+        };
+        let holds = figure.bound.holds(worst);
+        println!(
+            "{:<48} {:>8}  {:>22}  redpoll run {} --seed 1{}{}{}",
+            figure.what,
+            figure.bound.text(),
+            format!("{} to {} {}", short(worst), short(best), figure.unit),
+            figure.scenario,
+            if figure.seeds > 1 { " .. " } else { "" },
+            if figure.seeds > 1 {
+                figure.seeds.to_string()
+            } else {
+                String::new()
+            },
+            figure
+                .options
+                .iter()
+                .map(|o| format!(" {o}"))
+                .collect::<String>(),
+        );
+        if !holds {
+            missed.push(format!(
+                "{}: {worst:.3}, asked {}",
+                figure.what,
+                figure.bound.text()
+            ));
+        }
+    }
+    Failure::unless_empty("figures: missed:", missed)
+}
+
+/// Three significant digits, or the whole number where it has more.
+fn short(value: f64) -> String {
+    let digits = if value.abs() >= 100.0 || value == 0.0 {
+        0
+    } else {
+        2
+    };
+    format!("{value:.digits$}")
+}
+
+fn simulate(workspace: &Workspace, figure: &Figure, seed: u64) -> Result<Value, Failure> {
+    let mut cargo = workspace.cargo();
+    cargo.args([
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "redpoll",
+        "--",
+        "run",
+    ]);
+    cargo.args([figure.scenario, "--json", "-", "--seed", &seed.to_string()]);
+    cargo.args(figure.options);
+    let output = workspace::output(&mut cargo)?;
+    serde_json::from_str(&output)
+        .map_err(|error| Failure::new(format!("figures: {}: {error}", figure.scenario)))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn first_goodput(result: &Value) -> f64 {
+    number(&result["flows"][0]["goodput_kbps"])
+}
+
+fn simulated_per_wall(result: &Value) -> f64 {
+    number(&result["simulated_s"]) / number(&result["wall_s"])
+}
+
+/// Readings delivered, of those sent: 50 bytes each.
+fn delivered_share(result: &Value) -> f64 {
+    let sum = |key: &str| -> f64 { list(&result["flows"]).iter().map(|f| number(&f[key])).sum() };
+    sum("delivered_bytes") / (50.0 * sum("segments_sent"))
+}
+
+fn largest_node_kib(result: &Value) -> f64 {
+    let nodes = list(&result["nodes"]).iter();
+    nodes
+        .map(|n| number(&n["memory_bytes"]))
+        .fold(f64::NAN, f64::max)
+        / 1024.0
+}
+
+fn memory_a_node_kib(result: &Value) -> f64 {
+    number(&result["peak_memory_bytes"]) / 1024.0 / list(&result["nodes"]).len() as f64
+}
+
+/// The oracle's violations; a run that does not end fails to give a result.
+fn violations(result: &Value) -> f64 {
+    list(&result["oracle"]["violations"]).len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn measures_read_the_result_object() {
+        let result = json!({
+            "simulated_s": 60.0, "wall_s": 0.5, "peak_memory_bytes": 4096,
+            "oracle": {"ok": false, "violations": ["a byte twice"]},
+            "flows": [
+                {"goodput_kbps": 3.5, "delivered_bytes": 50, "segments_sent": 2},
+                {"goodput_kbps": 0.0, "delivered_bytes": 100, "segments_sent": 2},
+            ],
+            "nodes": [{"memory_bytes": 1024}, {"memory_bytes": 3072}],
+        });
+        assert_eq!(first_goodput(&result), 3.5);
+        assert_eq!(simulated_per_wall(&result), 120.0);
+        assert_eq!(delivered_share(&result), 0.75);
+        assert_eq!(largest_node_kib(&result), 3.0);
+        assert_eq!(memory_a_node_kib(&result), 2.0);
+        assert_eq!(violations(&result), 1.0);
+        assert!(first_goodput(&json!({})).is_nan());
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_meets_no_bound() {
+        assert!(!Bound::AtLeast(0.0).holds(f64::NAN));
+        assert!(!Bound::AtMost(1.0).holds(f64::NAN));
+        assert!(Bound::AtMost(1.0).holds(1.0));
+    }
+}

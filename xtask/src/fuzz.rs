@@ -1,0 +1,35 @@
+//! Feeds every parser and engine with bytes that no one would send.
+
+use std::process::Command;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Seconds a target if nothing else is asked for.
+const SECONDS: u32 = 60;
+
+pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
+    let seconds = seconds.unwrap_or(SECONDS);
+    let folder = workspace.root.join("fuzz");
+    let fuzz = || {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["+nightly", "fuzz"]).current_dir(&folder);
+        cargo
+    };
+    let targets = workspace::output(fuzz().arg("list")).map_err(|_| {
+        Failure::new(
+            "fuzz: needs a nightly toolchain and cargo-fuzz:\n  \
+             rustup toolchain install nightly && cargo install cargo-fuzz",
+        )
+    })?;
+    let mut failed = Vec::new();
+    for target in targets.lines() {
+        println!("== {target}: {seconds} s");
+        let mut run = fuzz();
+        run.args(["run", target, "--", &format!("-max_total_time={seconds}")]);
+        if workspace::run(&mut run).is_err() {
+            failed.push(target.to_owned());
+        }
+    }
+    Failure::unless_empty("fuzz: these targets found something:", failed)
+}
