@@ -1,6 +1,11 @@
 //! Nodes on heap memory, and a line of them over a radio without time: a
 //! frame is at its neighbour (or lost, as the test says) as soon as it is sent.
 
+#[allow(dead_code)]
+pub mod lone;
+#[allow(dead_code)]
+pub mod packets;
+
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};

@@ -1,0 +1,190 @@
+//! One node, with the test as its host and as all of its neighbours.
+
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_lowpan::{Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, Slot};
+use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::{DropReason, NodeConfig, Route, Via};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
+use redpoll_wire::sixlowpan::Contexts;
+
+use super::{HeapMemory, TestNode, node_with, prefix};
+
+/// Datagram slots of a test node.
+pub const SLOTS: usize = 6;
+
+pub struct Lone {
+    pub now: Instant,
+    pub node: TestNode,
+    /// What it has sent over the radio, link destination first.
+    pub frames: Vec<(Address, Vec<u8>)>,
+    /// Whether neighbours acknowledge.
+    pub deaf: bool,
+    neighbour: Lowpan<HeapMemory>,
+    dsn: u8,
+}
+
+struct NoTransport;
+
+impl PayloadSource for NoTransport {
+    fn read(&mut self, _: u32, _: usize, _: &mut [u8]) -> Result<usize, Gone> {
+        Err(Gone)
+    }
+}
+
+impl Lone {
+    /// A border router with the short address 1: its mesh on the link, all
+    /// else at the host.
+    pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
+        let mut node = node_with(1, 1_500, adapt);
+        for (prefix, len, via) in [
+            (prefix(), 64, Via::OnLink),
+            (Addr::UNSPECIFIED, 0, Via::Host),
+        ] {
+            node.add_route(Route { prefix, len, via }).unwrap();
+        }
+        let memory = LowpanMemory {
+            slots: vec![Slot::EMPTY; 4].into(),
+            bytes: vec![0; 4 * 1280].into(),
+        };
+        let mut neighbour = Lowpan::new(LowpanConfig::default(), memory);
+        *neighbour.contexts_mut() = Contexts::with_prefix(prefix());
+        Lone {
+            now: Instant::from_millis(1_000),
+            node,
+            frames: Vec::new(),
+            deaf: false,
+            neighbour,
+            dsn: 0,
+        }
+    }
+
+    pub fn from_host(&mut self, packet: &[u8]) -> Result<(), DropReason> {
+        self.node.input_packet(self.now, packet)
+    }
+
+    /// The frames in which a neighbour would send this packet.
+    pub fn frames_of(&mut self, from: Address, to: Address, packet: &[u8]) -> Vec<Vec<u8>> {
+        let slot = self.neighbour.allocate(packet.len()).expect("a slot");
+        self.neighbour.packet_mut(slot).copy_from_slice(packet);
+        self.neighbour.queue(self.now, slot, to);
+        let mut frames = Vec::new();
+        let mut payload = [0; 104];
+        while let Some(out) =
+            self.neighbour
+                .next_frame(self.now, from, 104, &mut payload, &mut NoTransport)
+        {
+            self.dsn = self.dsn.wrapping_add(1);
+            let header = FrameHeader {
+                frame_type: FrameType::Data,
+                security: false,
+                frame_pending: false,
+                ack_request: to != Address::BROADCAST,
+                version: 1,
+                dsn: self.dsn,
+                dst_pan: Some(0x7270),
+                dst: to,
+                src_pan: Some(0x7270),
+                src: from,
+            };
+            let mut frame = [0; 127];
+            let mut cursor = Cursor::new(&mut frame);
+            header.emit(&mut cursor).unwrap();
+            cursor.put(&payload[..out.len]).unwrap();
+            frames.push(cursor.written().to_vec());
+            self.neighbour.on_frame_done(self.now, true);
+            while self.neighbour.poll_event().is_some() {}
+        }
+        frames
+    }
+
+    /// A neighbour sends this packet to the node.
+    pub fn from_link(&mut self, from: u16, packet: &[u8]) {
+        self.frames_from_link(from, Address::Short(1), packet);
+    }
+
+    pub fn frames_from_link(&mut self, from: u16, to: Address, packet: &[u8]) {
+        for frame in self.frames_of(Address::Short(from), to, packet) {
+            self.node.input_frame(self.now, &frame, RxInfo::default());
+        }
+    }
+
+    /// Runs the node's radio and its timers for a while.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        let mut buffer = FrameBuf::new();
+        let mut loaded = Vec::new();
+        loop {
+            while let Some(work) = self.node.poll_radio(self.now, &mut buffer) {
+                let result = match work {
+                    RadioWork::Load => {
+                        loaded = buffer.as_slice().to_vec();
+                        RadioResult::Loaded
+                    }
+                    RadioWork::Transmit { .. } => self.on_air(&loaded),
+                    RadioWork::Listen | RadioWork::Sleep => continue,
+                };
+                self.node.on_radio_done(self.now, result);
+            }
+            match self.node.poll_at() {
+                Some(wake) if wake.at <= end => {
+                    self.now = self.now.max(wake.at);
+                    self.node.on_timeout(self.now);
+                }
+                _ => break,
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    fn on_air(&mut self, frame: &[u8]) -> RadioResult {
+        let (header, payload) = FrameHeader::parse(frame).expect("a frame of ours");
+        if header.dst != Address::BROADCAST && self.deaf {
+            return RadioResult::NoAck;
+        }
+        self.frames.push((header.dst, payload.to_vec()));
+        match header.dst {
+            Address::BROADCAST => RadioResult::Sent,
+            _ => RadioResult::Acked {
+                frame_pending: false,
+            },
+        }
+    }
+
+    /// Takes the packets in the frames sent so far, put together.
+    pub fn link_packets(&mut self) -> Vec<(Address, Vec<u8>)> {
+        self.run_for(Duration::from_secs(1));
+        let mut packets = Vec::new();
+        for (dst, payload) in std::mem::take(&mut self.frames) {
+            let arrived = self
+                .neighbour
+                .input(self.now, Address::Short(1), dst, &payload);
+            if let Ok(Some(slot)) = arrived {
+                packets.push((dst, self.neighbour.packet(slot).to_vec()));
+                self.neighbour.release(slot);
+            }
+        }
+        packets
+    }
+
+    /// Takes what waits for the host.
+    pub fn host_packets(&mut self) -> Vec<Vec<u8>> {
+        let mut out = [0; 1280];
+        std::iter::from_fn(|| {
+            let len = self.node.poll_packet(self.now, &mut out)?;
+            Some(out[..len].to_vec())
+        })
+        .collect()
+    }
+
+    /// Nothing went anywhere, and nothing is kept.
+    pub fn assert_silent(&mut self, why: &str) {
+        assert_eq!(self.link_packets(), [], "{why}: to the link");
+        assert!(self.host_packets().is_empty(), "{why}: to the host");
+        assert_eq!(self.node.free_slots(), SLOTS, "{why}: slots");
+    }
+
+    pub fn dropped(&self, reason: DropReason) -> u32 {
+        self.node.counters().dropped(reason)
+    }
+}
