@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -29,7 +29,8 @@ impl Companion {
     /// How long a process may take to end after SIGTERM and SIGHUP, before SIGKILL.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    /// Starts the program; it gets a SIGHUP should this process die.
+    /// Starts the program, with no signal blocked; it gets a SIGHUP should this
+    /// process die.
     ///
     /// # Errors
     ///
@@ -37,9 +38,14 @@ impl Companion {
     pub fn spawn(command: &mut Command) -> io::Result<Companion> {
         prctl::set_child_subreaper(true)?;
         // SAFETY: between fork and exec only async-signal-safe calls are
-        // allowed; prctl(2) is a bare system call and allocates nothing.
+        // allowed; prctl(2) and sigprocmask(2) are bare system calls and
+        // allocate nothing.
         unsafe {
-            command.pre_exec(|| prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from));
+            command.pre_exec(|| {
+                // What `Signals` has blocked here would stay blocked there.
+                SigSet::empty().thread_set_mask()?;
+                prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from)
+            });
         }
         let child = command.spawn()?;
         Ok(Companion {

@@ -41,7 +41,7 @@ impl Signals {
         .collect();
         heard.thread_block()?;
         // While a shell beside the mesh owns the terminal, writing to it must
-        // not stop us. Children start with nothing blocked.
+        // not stop us.
         SigSet::from(Signal::SIGTTOU).thread_block()?;
         let fd = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         Ok(Signals { fd })
