@@ -307,14 +307,16 @@ fn full_frames_go_to_long_addresses_too() {
     let mut lone = lone();
     let long = [0x02, 1, 2, 3, 4, 5, 6, 7];
     let far = addr::from_prefix_and_iid(&prefix(), addr::iid_from_eui64(long));
-    let packet = udp(HOST, far, (1, 2), &[7; 400]);
-    lone.from_host(&packet).unwrap();
-    let sent = lone.link_packets();
-    assert_eq!(sent.len(), 1);
-    assert_eq!(sent[0].0, Address::Extended(long));
-    let mut expected = packet;
-    expected[7] -= 1;
-    assert_eq!(sent[0].1, expected);
+    for len in (300..400).step_by(4) {
+        let packet = udp(HOST, far, (1, 2), &vec![7; len]);
+        lone.from_host(&packet).unwrap();
+        let sent = lone.link_packets();
+        assert_eq!(sent.len(), 1, "{len}");
+        assert_eq!(sent[0].0, Address::Extended(long));
+        let mut expected = packet;
+        expected[7] -= 1;
+        assert_eq!(sent[0].1, expected);
+    }
 }
 
 #[test]

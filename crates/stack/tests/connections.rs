@@ -1,0 +1,574 @@
+//! The life of connection slots: whatever the peer, the route and the
+//! application do, the memory serves again.
+
+#[allow(dead_code)]
+mod common;
+
+use common::lone::{Lone, SLOTS};
+use common::packets::{ACK, FIN, RST, SYN, Tcp, icmp, read_tcp};
+use common::{Line, address, endpoint, node_with};
+use redpoll_base::{Addr, Duration};
+use redpoll_stack::transport::{Event, State};
+use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent, Route, Via};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+/// Connection slots of a test node.
+const SLOTS_TCP: usize = 4;
+
+/// A peer at the host that does what the test says and no more.
+struct Peer {
+    port: u16,
+    seq: u32,
+    ack: u32,
+}
+
+impl Peer {
+    /// Opens a connection to port 80 of the border router.
+    fn open(lone: &mut Lone, port: u16) -> Peer {
+        let mut peer = Peer {
+            port,
+            seq: 1_000,
+            ack: 0,
+        };
+        peer.give(lone, SYN, b"");
+        let answer = lone.host_packets();
+        let (flags, seq, ..) = read_tcp(&answer[0]).unwrap();
+        assert_eq!(flags, SYN | ACK);
+        peer.ack = seq.wrapping_add(1);
+        peer.give(lone, ACK, b"");
+        peer
+    }
+
+    fn segment<'a>(&self, flags: u8, data: &'a [u8]) -> Tcp<'a> {
+        Tcp {
+            src_port: self.port,
+            dst_port: 80,
+            seq: self.seq,
+            ack: self.ack,
+            flags,
+            window: 4_000,
+            data,
+        }
+    }
+
+    fn give(&mut self, lone: &mut Lone, flags: u8, data: &[u8]) {
+        let packet = self.segment(flags, data).packet(HOST, address(1));
+        lone.from_host(&packet).unwrap();
+        self.seq += data.len() as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+    }
+
+    /// Acknowledges all that has come, and says which flags came.
+    fn acknowledge(&mut self, lone: &mut Lone) -> u8 {
+        let mut seen = 0;
+        for packet in lone.host_packets() {
+            let Some((flags, seq, _, _, data)) = read_tcp(&packet) else {
+                continue;
+            };
+            seen |= flags;
+            self.ack = seq.wrapping_add(data.len() as u32 + u32::from(flags & FIN != 0));
+        }
+        self.give(lone, ACK, b"");
+        seen
+    }
+}
+
+fn open(lone: &Lone) -> usize {
+    lone.node.tcp_connections().count()
+}
+
+fn accepted(lone: &mut Lone) -> (Peer, ConnId) {
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let peer = Peer::open(lone, 5_000);
+    let conn = lone.node.tcp_accept(listener).unwrap();
+    while lone.node.poll_event().is_some() {}
+    (peer, conn)
+}
+
+#[test]
+fn releasing_an_open_connection_resets_it() {
+    let mut lone = Lone::border(|_| {});
+    let (_peer, conn) = accepted(&mut lone);
+    lone.node.tcp_release(conn);
+    let sent = lone.host_packets();
+    assert_eq!(read_tcp(&sent[0]).unwrap().0 & RST, RST);
+    assert_eq!(open(&lone), 0);
+}
+
+#[test]
+fn a_released_handle_takes_no_calls_and_tells_no_events() {
+    let mut lone = Lone::border(|_| {});
+    let (mut peer, conn) = accepted(&mut lone);
+    let now = lone.now;
+    assert_eq!(lone.node.tcp_send(now, conn, b"goodbye"), Ok(7));
+    lone.node.tcp_close(now, conn);
+    lone.node.tcp_release(conn);
+    assert_eq!(
+        lone.node.tcp_send(now, conn, b"x"),
+        Err(Error::UnknownHandle)
+    );
+    assert_eq!(
+        lone.node.tcp_recv(now, conn, &mut [0; 9]),
+        Err(Error::UnknownHandle)
+    );
+    lone.node.tcp_abort(now, conn);
+    // What was sent before still arrives, with its end.
+    let sent = lone.host_packets();
+    let (flags, _, _, _, data) = read_tcp(&sent[0]).unwrap();
+    assert_eq!((flags & FIN, data), (FIN, &b"goodbye"[..]));
+    peer.ack += 8;
+    peer.give(&mut lone, FIN | ACK, b"");
+    assert_eq!(lone.node.poll_event(), None);
+    let state = lone.node.tcp_connection(conn).map(|c| c.state());
+    assert_eq!(state, Some(State::TimeWait));
+}
+
+/// A peer that goes on sending must not hold the slot for ever (RFC 9293
+/// §3.6.1): what is ours goes out, then it is told.
+#[test]
+fn a_peer_that_never_stops_is_reset_after_our_last_word() {
+    let mut lone = Lone::border(|_| {});
+    let (mut peer, conn) = accepted(&mut lone);
+    peer.give(&mut lone, ACK, &[1; 900]);
+    let now = lone.now;
+    assert_eq!(lone.node.tcp_send(now, conn, &[7; 400]), Ok(400));
+    lone.node.tcp_close(now, conn);
+    lone.node.tcp_release(conn);
+    // Nothing is acknowledged yet: more than the window comes, and is taken.
+    let mut ours = 0;
+    for _ in 0..4 {
+        peer.give(&mut lone, ACK, &[2; 400]);
+        for packet in lone.host_packets() {
+            let (flags, _, _, window, data) = read_tcp(&packet).unwrap();
+            assert_eq!(flags & RST, 0, "our data first");
+            assert!(window > 0);
+            ours += data.len();
+        }
+    }
+    assert_eq!(ours, 400);
+    peer.ack += 401;
+    peer.give(&mut lone, ACK, b"");
+    peer.give(&mut lone, ACK, b"more");
+    let last = lone.host_packets().pop().unwrap();
+    assert_eq!(read_tcp(&last).unwrap().0 & RST, RST);
+    assert_eq!(open(&lone), 0);
+}
+
+/// Each slot is back after each way to fail, also with the reset's way gone.
+#[test]
+fn a_reset_without_a_route_does_not_keep_its_slot() {
+    let mut lone = Lone::border(|_| {});
+    let (_peer, conn) = accepted(&mut lone);
+    lone.node.clear_routes();
+    let now = lone.now;
+    lone.node.tcp_abort(now, conn);
+    lone.node.tcp_release(conn);
+    lone.run_for(Duration::from_secs(1));
+    assert!(lone.host_packets().is_empty());
+    assert_eq!(open(&lone), 0);
+    assert_eq!(lone.dropped(DropReason::NoRoute), 1);
+}
+
+/// Without a route a connection behaves as over a dead link: it backs off,
+/// goes on when the route is back, and fails when it stays away.
+#[test]
+fn a_connection_without_a_route_backs_off_and_fails() {
+    for route_returns in [true, false] {
+        let mut lone = Lone::border(|config| config.tcp.max_retries = 5);
+        let (mut peer, conn) = accepted(&mut lone);
+        lone.node.clear_routes();
+        let now = lone.now;
+        assert_eq!(lone.node.tcp_send(now, conn, &[7; 300]), Ok(300));
+        lone.run_for(Duration::from_secs(10));
+        assert!(lone.host_packets().is_empty());
+        let tries = lone.dropped(DropReason::NoRoute);
+        assert!((2..=8).contains(&tries), "{tries}");
+        if route_returns {
+            let via = Via::Host;
+            let prefix = Addr::UNSPECIFIED;
+            lone.node
+                .add_route(Route {
+                    prefix,
+                    len: 0,
+                    via,
+                })
+                .unwrap();
+            lone.run_for(Duration::from_secs(20));
+            peer.acknowledge(&mut lone);
+            let connection = lone.node.tcp_connection(conn).unwrap();
+            assert_eq!(
+                (connection.state(), connection.unacked()),
+                (State::Established, 0)
+            );
+        } else {
+            lone.run_for(Duration::from_secs(600));
+            let events: Vec<_> = std::iter::from_fn(|| lone.node.poll_event()).collect();
+            let failed =
+                |e: &NodeEvent| matches!(e, NodeEvent::Tcp(c, Event::Failed(_)) if *c == conn);
+            assert!(events.iter().any(failed), "{events:?}");
+            lone.node.tcp_release(conn);
+            lone.run_for(Duration::from_secs(1));
+            assert_eq!(open(&lone), 0);
+        }
+    }
+}
+
+#[test]
+fn half_open_connections_that_die_free_their_slots() {
+    let mut lone = Lone::border(|config| config.tcp.syn_retries = 2);
+    let listener = lone.node.tcp_listen(80).unwrap();
+    // All slots by requests that nobody completes, some of them reset.
+    for port in 0..SLOTS_TCP as u16 {
+        let mut peer = Peer {
+            port: 5_000 + port,
+            seq: 1,
+            ack: 0,
+        };
+        peer.give(&mut lone, SYN, b"");
+        if port % 2 == 0 {
+            peer.give(&mut lone, RST, b"");
+        }
+    }
+    while lone.node.poll_event().is_some() {}
+    lone.host_packets();
+    assert_eq!(open(&lone), SLOTS_TCP / 2);
+    lone.run_for(Duration::from_secs(60));
+    for _ in 0..3 {
+        assert_eq!(lone.node.poll_event(), None, "nobody knew of them");
+        lone.host_packets();
+        lone.run_for(Duration::from_secs(60));
+    }
+    assert_eq!(open(&lone), 0);
+    assert_eq!(lone.node.tcp_accept(listener), None);
+    Peer::open(&mut lone, 6_000);
+    assert_eq!(lone.node.poll_event(), Some(NodeEvent::Accepted(listener)));
+}
+
+/// A connection may be over before anybody accepts it.
+#[test]
+fn a_connection_reset_in_the_backlog_leaves_no_trace() {
+    let mut lone = Lone::border(|_| {});
+    let listener = lone.node.tcp_listen(80).unwrap();
+    for told in [true, false] {
+        let mut peer = Peer::open(&mut lone, 5_000);
+        peer.give(&mut lone, ACK, b"data");
+        if told {
+            assert_eq!(lone.node.poll_event(), Some(NodeEvent::Accepted(listener)));
+            assert_eq!(lone.node.poll_event(), None);
+        }
+        peer.give(&mut lone, RST, b"");
+        if told {
+            assert_eq!(lone.node.poll_event(), None);
+        }
+        assert_eq!(lone.node.tcp_accept(listener), None);
+        while let Some(event) = lone.node.poll_event() {
+            assert_eq!(event, NodeEvent::Accepted(listener));
+        }
+        assert_eq!(open(&lone), 0);
+    }
+}
+
+/// Data and the end may have come before the connection is accepted.
+#[test]
+fn what_came_before_accept_can_be_read_after_it() {
+    let mut lone = Lone::border(|_| {});
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let mut peer = Peer::open(&mut lone, 5_000);
+    peer.give(&mut lone, FIN | ACK, b"data");
+    while lone.node.poll_event().is_some() {}
+    let conn = lone.node.tcp_accept(listener).unwrap();
+    let (now, mut out) = (lone.now, [0; 9]);
+    assert_eq!(
+        lone.node.tcp_recv(now, conn, &mut []),
+        Err(Error::WouldBlock)
+    );
+    assert_eq!(lone.node.tcp_recv(now, conn, &mut out), Ok(4));
+    assert_eq!(lone.node.tcp_recv(now, conn, &mut out), Ok(0));
+    peer.give(&mut lone, RST, b"");
+    let events: Vec<_> = std::iter::from_fn(|| lone.node.poll_event()).collect();
+    assert!(matches!(events[..], [NodeEvent::Tcp(c, Event::Failed(_))] if c == conn));
+}
+
+/// The acknowledgment overtakes the link's report: room comes about with the
+/// report, and must be told.
+#[test]
+fn room_that_comes_with_the_links_report_is_told() {
+    let mut line = Line::new(2, 400);
+    let listener = line.nodes[1].tcp_listen(80).unwrap();
+    let now = line.now;
+    let client = line.nodes[0].tcp_connect(now, endpoint(2, 80)).unwrap();
+    line.run_for(Duration::from_secs(1));
+    let server = line.nodes[1].tcp_accept(listener).unwrap();
+    line.take_events(0);
+    // More than fits, again and again; only events may wake the sender.
+    let (mut sent, mut received) = (0, 0);
+    let mut writable = true;
+    for _ in 0..2_000 {
+        let now = line.now;
+        while writable {
+            match line.nodes[0].tcp_send(now, client, &[5; 300]) {
+                Ok(len) => {
+                    sent += len;
+                    writable = len == 300;
+                }
+                Err(_) => writable = false,
+            }
+        }
+        let mut out = [0; 999];
+        received += line.nodes[1].tcp_recv(now, server, &mut out).unwrap_or(0);
+        line.run_for(Duration::from_millis(20));
+        let event = NodeEvent::Tcp(client, Event::Writable);
+        writable |= line.take_events(0).contains(&event);
+    }
+    assert!(
+        sent > 20_000 && received + 400 >= sent,
+        "{received} of {sent}"
+    );
+}
+
+/// RFC 6056 §3.2: not a port that somebody listens on, and each only once.
+#[test]
+fn ephemeral_ports_are_apart() {
+    let mut lone = Lone::border(|_| {});
+    let mut ports = Vec::new();
+    for _ in 0..SLOTS_TCP {
+        let remote = Endpoint {
+            addr: HOST,
+            port: 7,
+        };
+        let conn = lone.node.tcp_connect(lone.now, remote).unwrap();
+        ports.push(lone.node.tcp_connection(conn).unwrap().local().port);
+    }
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), SLOTS_TCP);
+    assert!(ports.iter().all(|port| *port >= 49_152));
+    // The same node with a listener where its first connection was.
+    let first = {
+        let mut lone = Lone::border(|_| {});
+        let remote = Endpoint {
+            addr: HOST,
+            port: 7,
+        };
+        let conn = lone.node.tcp_connect(lone.now, remote).unwrap();
+        lone.node.tcp_connection(conn).unwrap().local().port
+    };
+    let mut lone = Lone::border(|_| {});
+    lone.node.tcp_listen(first).unwrap();
+    let remote = Endpoint {
+        addr: HOST,
+        port: 7,
+    };
+    let conn = lone.node.tcp_connect(lone.now, remote).unwrap();
+    let port = lone.node.tcp_connection(conn).unwrap().local().port;
+    assert_ne!(port, first);
+}
+
+/// A side that takes many segments must not decide whose turn it is on the other.
+#[test]
+fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
+    let mut lone = Lone::border(|config| {
+        config.tcp.nagle = false;
+        config.tcp.syn_retries = 200;
+    });
+    let remote = |addr| Endpoint { addr, port: 7 };
+    let now = lone.now;
+    for addr in [address(5), address(6), HOST] {
+        lone.node.tcp_connect(now, remote(addr)).unwrap();
+    }
+    // Before each segment for the link the host side takes one.
+    let mut to = [0u32; 2];
+    for _ in 0..40 {
+        lone.host_packets();
+        lone.deaf = false;
+        for (dst, _) in lone.link_packets() {
+            to[usize::from(dst == Address::Short(6))] += 1;
+        }
+    }
+    assert!(to[0] > 2 && to[0].abs_diff(to[1]) <= 1, "{to:?}");
+}
+
+/// RFC 9293 §3.6.1, MAY-2: TIME-WAIT gives way to a new connection, not to
+/// nobody.
+#[test]
+fn time_wait_gives_way_only_where_somebody_listens() {
+    let mut lone = Lone::border(|_| {});
+    let now = lone.now;
+    let remote = Endpoint {
+        addr: HOST,
+        port: 5_000,
+    };
+    let conn = lone.node.tcp_connect(now, remote).unwrap();
+    let syn = lone.host_packets().remove(0);
+    let (_, seq, ..) = read_tcp(&syn).unwrap();
+    let local = u16::from_be_bytes([syn[40], syn[41]]);
+    let give = |lone: &mut Lone, flags, seq, ack| {
+        let segment = Tcp {
+            src_port: 5_000,
+            dst_port: local,
+            seq,
+            ack,
+            flags,
+            window: 4_000,
+            data: b"",
+        };
+        lone.from_host(&segment.packet(HOST, address(1))).unwrap();
+    };
+    give(&mut lone, SYN | ACK, 100, seq + 1);
+    lone.host_packets();
+    lone.node.tcp_close(now, conn);
+    lone.node.tcp_release(conn);
+    lone.host_packets();
+    give(&mut lone, FIN | ACK, 101, seq + 2);
+    lone.host_packets();
+    let state = |lone: &Lone| lone.node.tcp_connection(conn).map(|c| c.state());
+    assert_eq!(state(&lone), Some(State::TimeWait));
+    give(&mut lone, SYN, 100_000, 0);
+    assert_eq!(state(&lone), Some(State::TimeWait), "nobody listens there");
+    lone.host_packets();
+    lone.node.tcp_listen(local).unwrap();
+    give(&mut lone, SYN, 100_000, 0);
+    assert_eq!(state(&lone), None);
+    let answer = lone.host_packets().remove(0);
+    assert_eq!(read_tcp(&answer).unwrap().0, SYN | ACK);
+}
+
+/// RFC 8201 §4: a path MTU below 1280 is discarded, whoever says so.
+#[test]
+fn packet_too_big_does_not_shrink_segments() {
+    let mut lone = Lone::border(|_| {});
+    let (mut peer, conn) = accepted(&mut lone);
+    let now = lone.now;
+    assert_eq!(lone.node.tcp_send(now, conn, &[7; 900]), Ok(900));
+    let sent = lone.host_packets();
+    let before = lone.node.tcp_connection(conn).unwrap().eff_snd_mss();
+    for mtu in [0u32, 100, 1_279] {
+        let rest = [&mtu.to_be_bytes()[..], &sent[0]].concat();
+        lone.from_host(&icmp(HOST, address(1), 64, 2, 0, &rest))
+            .unwrap();
+    }
+    let connection = lone.node.tcp_connection(conn).unwrap();
+    assert_eq!(connection.eff_snd_mss(), before);
+    assert_eq!(lone.dropped(DropReason::IcmpIgnored), 3);
+    assert!(lone.host_packets().is_empty(), "nothing is sent again");
+    peer.acknowledge(&mut lone);
+}
+
+/// A registered neighbour is reached by radio, also where the default route
+/// leads to the host; and no longer than it is registered.
+#[test]
+fn a_registered_neighbour_is_near_until_its_registration_ends() {
+    let advertised = Advertised {
+        prefix: common::prefix(),
+        router_lifetime_s: 1_800,
+        context_lifetime_min: 600,
+        border_router: address(1),
+    };
+    let mut lone = Lone::border(|config| {
+        config.nd = NdConfig {
+            solicit: false,
+            advertise: Some(advertised),
+        }
+    });
+    lone.node.clear_routes();
+    let (prefix, via) = (Addr::UNSPECIFIED, Via::Host);
+    lone.node
+        .add_route(Route {
+            prefix,
+            len: 0,
+            via,
+        })
+        .unwrap();
+    let register = |src: Addr, link: u16, hop_limit| {
+        let target = addr::link_local_from_short(1);
+        let mut rest = vec![0; 4];
+        rest.extend(target.0);
+        let [a, b] = link.to_be_bytes();
+        rest.extend([1, 1, a, b, 0, 0, 0, 0]);
+        rest.extend([33, 2, 0, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9]);
+        icmp(src, target, hop_limit, 135, 0, &rest)
+    };
+    let is_near = |lone: &mut Lone, dst: Addr| {
+        let conn = lone
+            .node
+            .tcp_connect(lone.now, Endpoint { addr: dst, port: 7 });
+        let host = lone.host_packets().len();
+        let link = lone.link_packets().len();
+        lone.node.tcp_abort(lone.now, conn.unwrap());
+        lone.node.tcp_release(conn.unwrap());
+        assert_eq!(host + link, 1, "one SYN one way");
+        link == 1
+    };
+    let nine = address(9);
+    assert!(!is_near(&mut lone, nine));
+    // Through a router, for a foreign address, with a broadcast address.
+    lone.from_link(9, &register(nine, 9, 254));
+    lone.from_link(9, &register(HOST, 9, 255));
+    lone.from_link(9, &register(nine, 0xffff, 255));
+    lone.link_packets();
+    lone.host_packets();
+    assert!(!is_near(&mut lone, nine));
+    assert!(!is_near(&mut lone, HOST));
+    lone.from_link(9, &register(nine, 9, 255));
+    assert_eq!(lone.link_packets().len(), 1, "the answer");
+    assert!(is_near(&mut lone, nine));
+    lone.run_for(Duration::from_secs(301));
+    assert!(!is_near(&mut lone, nine));
+    assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
+/// RFC 4861 §6.3.4: a router may end its service.
+#[test]
+fn a_router_with_a_lifetime_of_zero_is_left() {
+    let mut node = node_with(2, 600, |config| {
+        config.address = Addr::UNSPECIFIED;
+        config.nd.solicit = true;
+    });
+    let mut lone = Lone::border(|_| {});
+    let advertise = |lifetime: u16, hop_limit, from: Addr| {
+        let [a, b] = lifetime.to_be_bytes();
+        let mut rest = vec![64, 0, a, b, 0, 0, 0, 0, 0, 0, 0, 0];
+        rest.extend([3, 4, 64, 0x40, 0, 0, 9, 9, 0, 0, 9, 9, 0, 0, 0, 0]);
+        rest.extend(common::prefix().0);
+        icmp(
+            from,
+            addr::link_local_from_short(2),
+            hop_limit,
+            134,
+            0,
+            &rest,
+        )
+    };
+    let now = lone.now;
+    let mut give = |node: &mut common::TestNode, packet: &[u8]| {
+        for frame in lone.frames_of(Address::Short(7), Address::Short(2), packet) {
+            node.input_frame(now, &frame, Default::default());
+        }
+        node.udp_bind(9)
+            .and_then(|id| {
+                let to = Endpoint {
+                    addr: HOST,
+                    port: 1,
+                };
+                let sent = node.udp_send(now, id, to, b"x");
+                node.udp_close(id);
+                sent
+            })
+            .is_ok()
+    };
+    let router = addr::link_local_from_short(7);
+    assert!(
+        !give(&mut node, &advertise(600, 254, router)),
+        "not from here"
+    );
+    assert!(
+        !give(&mut node, &advertise(600, 255, address(7))),
+        "not link-local"
+    );
+    assert!(!give(&mut node, &advertise(0, 255, router)), "no router");
+    assert!(give(&mut node, &advertise(600, 255, router)));
+    assert_eq!(node.address(), address(2));
+    assert!(!give(&mut node, &advertise(0, 255, router)), "gone");
+}
