@@ -9,32 +9,51 @@ use redpoll_testkit::{
 };
 
 fn link() -> impl Strategy<Value = Link> {
-    (1..300u64, 1..200u64, 0..200u32, 0..100u32, 0..300u32, 1..2000u64, 0..200u32).prop_map(
-        |(latency, per_byte, loss, duplicate, reorder, reorder_by, give_up)| Link {
-            latency: ms(latency),
-            per_byte: Duration::from_micros(per_byte),
-            loss,
-            duplicate,
-            reorder,
-            reorder_by: ms(reorder_by),
-            give_up,
-            lose: Vec::new(),
-        },
+    (
+        1..300u64,
+        1..200u64,
+        0..200u32,
+        0..100u32,
+        0..300u32,
+        1..2000u64,
+        0..200u32,
     )
+        .prop_map(
+            |(latency, per_byte, loss, duplicate, reorder, reorder_by, give_up)| Link {
+                latency: ms(latency),
+                per_byte: Duration::from_micros(per_byte),
+                loss,
+                duplicate,
+                reorder,
+                reorder_by: ms(reorder_by),
+                give_up,
+                lose: Vec::new(),
+            },
+        )
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let pause = prop_oneof![Just(0u64), 1..3000u64];
-    (0..12_000usize, 1..3000usize, pause, 1..3000usize, 1..4000usize, 1..4000usize).prop_map(
-        |(send, chunk, pause, read_chunk, tx, rx)| Plan {
+    (
+        0..12_000usize,
+        1..3000usize,
+        pause,
+        1..3000usize,
+        1..4000usize,
+        1..4000usize,
+    )
+        .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| Plan {
             send,
             chunk,
             read_pause: ms(pause),
             // A reader of single bytes with pauses would take hours.
-            read_chunk: if pause == 0 { read_chunk } else { read_chunk.max(500) },
+            read_chunk: if pause == 0 {
+                read_chunk
+            } else {
+                read_chunk.max(500)
+            },
             buffers: (tx, rx),
-        },
-    )
+        })
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -50,13 +69,14 @@ fn config() -> impl Strategy<Value = Config> {
             syn_retries: 60,
             max_rto: Duration::from_secs(8),
             persist_max: Duration::from_secs(8),
+            fin_wait_2: None,
             ..Config::default()
         },
     )
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any pattern of loss, reordering and duplication: every byte once and in
     /// order, no deadlock, both sides close.

@@ -1,0 +1,402 @@
+//! Pull, pin, one copy: whatever happens between two fragment reads of a
+//! segment, its bytes stay what they were, or they are gone for good; and
+//! nothing is sent again that the link has yet to send.
+
+use redpoll_tcp::{Config, Flags, Gone, Header, Segment, SegmentDesc, State};
+use redpoll_testkit::{FIN_ACK, Host, ISS, RST, outward, recv, recv_nothing, send};
+
+const MSS: u16 = 100;
+const FRAGMENT: usize = 40;
+/// What is sent: two full segments and a small one.
+const DATA: usize = 250;
+
+fn byte(at: usize) -> u8 {
+    (at * 7 + at / 50) as u8
+}
+
+/// Something that happens while the link is busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Happening {
+    /// The peer acknowledges this many bytes, if they were sent.
+    Ack(u32),
+    Reset,
+    /// The next timer runs out.
+    Timeout,
+    Close,
+    Abort,
+    /// The path takes segments of 64 bytes only.
+    SmallPath,
+    /// The peer closes its window.
+    ZeroWindow,
+    Nothing,
+}
+
+const HAPPENINGS: [Happening; 10] = [
+    Happening::Ack(30),
+    Happening::Ack(100),
+    Happening::Ack(150),
+    Happening::Ack(250),
+    Happening::Reset,
+    Happening::Timeout,
+    Happening::Close,
+    Happening::Abort,
+    Happening::SmallPath,
+    Happening::ZeroWindow,
+];
+
+/// A segment with the link.
+struct Held {
+    desc: SegmentDesc,
+    /// Stream offset of its first byte.
+    start: usize,
+    fin: bool,
+    /// Fragments read so far.
+    bytes: Vec<u8>,
+    gone: bool,
+}
+
+impl Held {
+    fn end(&self) -> usize {
+        self.start + usize::from(self.desc.payload_len)
+    }
+}
+
+/// A link that holds two segments and sends them fragment by fragment, and a
+/// peer that keeps what arrives.
+struct Rig {
+    t: Host,
+    held: Vec<Held>,
+    arrived: Vec<Option<u8>>,
+    /// What the happenings have acknowledged, in bytes.
+    acked: usize,
+    over: bool,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let config = Config {
+            timestamps: false,
+            ..Config::default()
+        };
+        let mut t = Host::established_with(&config, MSS, 4096, 400, 400);
+        let data: Vec<u8> = (0..DATA).map(byte).collect();
+        t.write(&data);
+        Rig {
+            t,
+            held: Vec::new(),
+            arrived: vec![None; DATA],
+            acked: 0,
+            over: false,
+        }
+    }
+
+    /// One step of the link. Returns false when it has nothing to do.
+    fn step(&mut self, lose: bool) -> bool {
+        if self.held.len() < 2 && self.pull() {
+            return true;
+        }
+        let Some(held) = self.held.first_mut() else {
+            return false;
+        };
+        let len = usize::from(held.desc.payload_len);
+        if !held.gone && held.bytes.len() < len {
+            self.read_fragment();
+        } else {
+            self.report(lose);
+        }
+        true
+    }
+
+    fn pull(&mut self) -> bool {
+        let now = self.t.now();
+        let Some(desc) = self.t.conn.poll_segment(now, 1240) else {
+            return false;
+        };
+        let (start, fin) = position(&desc.header);
+        let new = Held {
+            desc,
+            start,
+            fin,
+            bytes: Vec::new(),
+            gone: false,
+        };
+        let occupies = |held: &Held| held.start..held.end() + usize::from(held.fin);
+        for held in self.held.iter().filter(|held| !is_gone(&self.t, held)) {
+            let (a, b) = (occupies(held), occupies(&new));
+            let overlap = a.start.max(b.start) < a.end.min(b.end);
+            assert!(!overlap, "{b:?} is sent while {a:?} is with the link");
+        }
+        self.held.push(new);
+        true
+    }
+
+    fn read_fragment(&mut self) {
+        let held = &mut self.held[0];
+        let offset = held.bytes.len();
+        let mut fragment = [0; FRAGMENT];
+        let expect_gone = self.over || self.acked >= held.end() + usize::from(held.fin);
+        match self.t.conn.read(held.desc.token, offset, &mut fragment) {
+            Ok(count) => {
+                assert!(!expect_gone, "the bytes should be gone");
+                let len = usize::from(held.desc.payload_len);
+                assert_eq!(count, FRAGMENT.min(len - offset));
+                held.bytes.extend_from_slice(&fragment[..count]);
+            }
+            Err(Gone) => {
+                assert!(expect_gone, "the bytes should be there");
+                held.gone = true;
+            }
+        }
+    }
+
+    fn report(&mut self, lose: bool) {
+        let held = self.held.remove(0);
+        let now = self.t.now();
+        if held.gone || lose {
+            return self.t.conn.on_segment_lost(held.desc.token, now);
+        }
+        // The header's checksum, made when the segment was pulled, still fits.
+        let bytes = [held.desc.header.as_bytes(), &held.bytes].concat();
+        assert!(Segment::parse(&outward(), &bytes).is_ok());
+        for (at, got) in (held.start..).zip(&held.bytes) {
+            assert_eq!(*got, byte(at), "byte {at}");
+            self.arrived[at] = Some(*got);
+        }
+        self.t.conn.on_segment_sent(held.desc.token, now);
+    }
+
+    fn happen(&mut self, what: Happening) {
+        let now = self.t.now();
+        match what {
+            Happening::Ack(bytes) => {
+                let before = self.t.conn.unacked();
+                send!(self.t, seq 1, ack 1 + bytes);
+                if !self.over && self.t.conn.unacked() < before {
+                    self.acked = self.acked.max(bytes as usize);
+                    for (at, slot) in self.arrived[..self.acked].iter_mut().enumerate() {
+                        *slot = Some(byte(at));
+                    }
+                }
+            }
+            Happening::Reset => {
+                send!(self.t, flags RST, seq 1);
+                self.over = true;
+            }
+            Happening::Timeout => {
+                let at = self.t.conn.poll_at().map_or(now, |wake| wake.at);
+                let ms = at.as_millis().max(now.as_millis()) - 1000;
+                // Without draining: the link is busy.
+                self.t.skip_to(ms);
+            }
+            Happening::Close => self.t.close(),
+            Happening::Abort => {
+                self.t.abort();
+                self.over = true;
+            }
+            Happening::SmallPath => self.t.conn.on_path_mtu(now, 40 + 20 + 64),
+            Happening::ZeroWindow => send!(self.t, seq 1, ack 1 + self.acked as u32, win 0),
+            Happening::Nothing => {}
+        }
+    }
+
+    /// From now on nothing disturbs: the rest must arrive.
+    fn finish(mut self, label: &str) {
+        for _ in 0..400 {
+            if !self.step(false) {
+                if self.over {
+                    assert!(self.t.conn.is_closed());
+                    return;
+                }
+                let prefix = self
+                    .arrived
+                    .iter()
+                    .take_while(|byte| byte.is_some())
+                    .count();
+                self.acked = self.acked.max(prefix);
+                send!(self.t, seq 1, ack 1 + self.acked as u32, win 4000);
+                if self.acked == DATA && self.t.conn.unacked() == 0 {
+                    return;
+                }
+                if self.held.is_empty() && !self.pull() {
+                    self.happen(Happening::Timeout);
+                }
+            }
+        }
+        panic!(
+            "{label}: stuck in {:?}, {} unacked",
+            self.t.conn.state(),
+            self.t.conn.unacked()
+        );
+    }
+}
+
+/// The stream offset that a header stands for, and whether it has a FIN.
+fn position(header: &Header) -> (usize, bool) {
+    let bytes = header.as_bytes();
+    let seq = u32::from_be_bytes(bytes[4..8].try_into().unwrap());
+    (seq.wrapping_sub(ISS.0 + 1) as usize, Flags(bytes[13]).fin())
+}
+
+fn is_gone(t: &Host, held: &Held) -> bool {
+    t.conn.read(held.desc.token, 0, &mut [0]) == Err(Gone)
+}
+
+/// Two happenings at every two moments of a transfer, the link losing no
+/// segment or the one with number `lost`.
+fn all_pairs(lost: Option<usize>) {
+    for first in HAPPENINGS {
+        for second in HAPPENINGS.into_iter().chain([Happening::Nothing]) {
+            for at_first in 0..20 {
+                for after in 0..if second == Happening::Nothing { 1 } else { 12 } {
+                    let label = format!("{first:?} at {at_first}, {second:?} {after} later");
+                    let mut rig = Rig::new();
+                    let mut reports = 0;
+                    for step in 0..20 + 12 {
+                        if step == at_first {
+                            rig.happen(first);
+                        }
+                        if step == at_first + after {
+                            rig.happen(second);
+                        }
+                        let held = rig.held.len();
+                        rig.step(lost == Some(reports));
+                        reports += usize::from(rig.held.len() < held);
+                    }
+                    rig.finish(&label);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_between_any_two_fragments() {
+    all_pairs(None);
+}
+
+#[test]
+fn everything_between_any_two_fragments_when_the_link_gives_one_up() {
+    for lost in 0..3 {
+        all_pairs(Some(lost));
+    }
+}
+
+/// The retransmission timer starts when the link is done, not before.
+#[test]
+fn the_timer_starts_at_the_report() {
+    let mut rig = Rig::new();
+    assert!(rig.pull());
+    assert_eq!(rig.t.conn.poll_at(), None);
+    rig.t.skip_to(5_000);
+    assert_eq!(rig.t.conn.poll_at(), None);
+    while rig.t.conn.poll_at().is_none() {
+        rig.step(false);
+    }
+    assert_eq!(
+        rig.t.conn.poll_at().unwrap().at,
+        rig.t.now() + redpoll_testkit::ms(1_000)
+    );
+}
+
+#[test]
+fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, MSS, 4096);
+    t.write(&[b'x'; 2000]);
+    let now = t.now();
+    // Initial window: four segments. More would be allowed after an ACK.
+    let mut held: Vec<_> = std::iter::from_fn(|| t.conn.poll_segment(now, 1240)).collect();
+    assert_eq!(held.len(), 4);
+    t.conn.on_segment_sent(held.remove(0).token, now);
+    send!(t, seq 1, ack 101);
+    let more: Vec<_> = std::iter::from_fn(|| t.conn.poll_segment(now, 1240)).collect();
+    assert_eq!(more.len(), 1, "a pin is free and one is taken");
+    send!(t, seq 9, ack 101, data b"gap");
+    let ack = t.conn.poll_segment(now, 1240).unwrap();
+    assert_eq!(ack.payload_len, 0);
+    assert!(t.conn.poll_segment(now, 1240).is_none());
+}
+
+/// A link that gives up: at once again, then with the timer's backoff, and
+/// in the end the connection fails.
+#[test]
+fn a_dead_link_is_tried_at_once_then_by_timer_then_given_up() {
+    let config = Config {
+        timestamps: false,
+        max_retries: 3,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, MSS, 4096);
+    t.write(b"hello");
+    let mut tries = Vec::new();
+    while t.conn.state() == State::Established {
+        let now = t.now();
+        if let Some(desc) = t.conn.poll_segment(now, 1240) {
+            tries.push(t.ms());
+            t.conn.on_segment_lost(desc.token, now);
+        } else {
+            let at = t.conn.poll_at().expect("no deadlock").at;
+            t.skip_to(at.as_millis() - 1000);
+        }
+    }
+    assert_eq!(tries, [0, 0, 1000, 3000, 7000]);
+    assert_eq!(t.ms(), 15_000);
+    assert_eq!(t.conn.stats().retransmissions.link_lost, 1);
+    assert_eq!(t.conn.stats().link_losses, 5);
+}
+
+#[test]
+fn a_syn_that_the_link_loses_is_repeated_at_once() {
+    let config = Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    };
+    let mut t = Host::connect(&config, 100, 100);
+    let now = t.now();
+    let syn = t.conn.poll_segment(now, 1240).unwrap();
+    assert!(t.conn.poll_segment(now, 1240).is_none());
+    t.conn.on_segment_lost(syn.token, now);
+    recv!(t, flags redpoll_testkit::SYN, seq 0, mss 462);
+    send!(t, flags redpoll_testkit::SYN_ACK, seq 0, ack 1, mss 100);
+    recv!(t, seq 1, ack 1);
+    assert_eq!(
+        t.conn.cwnd(),
+        100,
+        "RFC 5681 §3.1: one segment after a lost SYN"
+    );
+}
+
+/// One loss on the link halves the window once; it does not collapse it.
+#[test]
+fn a_link_loss_is_repaired_by_the_next_segment() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, MSS, 4096);
+    t.write(&[b'x'; 400]);
+    let now = t.now();
+    let held: Vec<_> = std::iter::from_fn(|| t.conn.poll_segment(now, 1240)).collect();
+    assert_eq!(held.len(), 4);
+    t.conn.on_segment_lost(held[0].token, now);
+    assert_eq!((t.conn.ssthresh(), t.conn.cwnd()), (200, 200));
+    recv!(t, seq 1, ack 1, len 100);
+    for desc in &held[1..] {
+        t.conn.on_segment_sent(desc.token, now);
+    }
+    // What the peer has received beyond the gap does not end the recovery.
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1);
+    }
+    recv_nothing!(t);
+    assert_eq!(t.conn.ssthresh(), 200);
+    assert_eq!(t.conn.stats().retransmissions.link_lost, 1);
+    assert_eq!(t.conn.stats().retransmissions.fast, 0);
+    send!(t, seq 1, ack 401);
+    t.close();
+    recv!(t, flags FIN_ACK, seq 401, ack 1);
+}
