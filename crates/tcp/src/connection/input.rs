@@ -121,11 +121,13 @@ impl<B: Bytes> Connection<B> {
     /// "If an incoming segment is not acceptable, an acknowledgment should be
     /// sent in reply."
     ///
-    /// Segments that occupy sequence numbers are always answered: their
-    /// sender may have lost our acknowledgment. Empty ones are answered at a
-    /// limited rate, lest two ends answer each other's answers for ever.
-    pub(super) fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
-        if !seg.is_empty() || self.challenge.admit(now) {
+    /// Text and FIN are always answered: the peer may have lost our
+    /// acknowledgment. The rest is answered at a limited rate: empty segments
+    /// lest two ends answer each other's answers for ever, SYNs as RFC 5961
+    /// §4.2 has it for any number.
+    fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
+        let must = !seg.flags.syn() && !seg.is_empty();
+        if must || self.challenge.admit(now) {
             self.acks.require();
         }
     }

@@ -1,0 +1,204 @@
+//! RFC 5681: slow start, congestion avoidance, fast retransmit, idle restart.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, SYN, SYN_ACK, recv, recv_nothing, send};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 3000,
+        ..Config::default()
+    }
+}
+
+/// Full-sized segments of 100 bytes and a window that never matters, with as
+/// much data waiting as fits.
+fn busy() -> Host {
+    let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
+    t.write(&[b'x'; 60_000]);
+    t
+}
+
+fn sizes(t: &mut Host) -> Vec<(u32, usize)> {
+    t.sent()
+        .iter()
+        .map(|record| (record.seq_number(), record.payload().len()))
+        .collect()
+}
+
+/// §3.1: IW is four, three or two segments by their size.
+#[test]
+fn initial_window() {
+    for (mss, segments) in [(1095, 4), (1096, 3), (2190, 3), (2191, 2)] {
+        let mut t = Host::established_with(&plain(), mss, 60_000, 60_000, 64);
+        t.max_len = 4000;
+        t.write(&[b'x'; 60_000]);
+        assert_eq!(t.sent().len(), segments, "{mss}");
+    }
+}
+
+/// §3.1: a single segment after a lost SYN.
+#[test]
+fn initial_window_after_a_lost_syn() {
+    let mut t = Host::connect(&plain(), 4000, 64);
+    t.write(&[b'x'; 4000]);
+    recv!(t, flags SYN, seq 0, mss 3000);
+    recv!(t, at 1000, flags SYN, seq 0, mss 3000);
+    send!(t, flags SYN_ACK, seq 0, ack 1, mss 100);
+    recv!(t, seq 1, ack 1, len 100);
+    recv_nothing!(t);
+}
+
+/// §3.1, equation (2): one SMSS for each ACK, no more than was acknowledged.
+#[test]
+fn slow_start() {
+    let mut t = busy();
+    assert_eq!(sizes(&mut t).len(), 4);
+    assert_eq!(t.conn.cwnd(), 400);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.cwnd(), 500);
+    assert_eq!(sizes(&mut t).len(), 3);
+    // ACK division buys nothing.
+    for ack in 202..=220 {
+        send!(t, seq 1, ack ack, win 60_000);
+    }
+    assert_eq!(t.conn.cwnd(), 519);
+}
+
+/// §3.1: one SMSS per round trip above ssthresh.
+#[test]
+fn congestion_avoidance() {
+    let mut t = busy();
+    t.sent();
+    t.run_until(1000);
+    let mut next = 1;
+    // A timeout with four segments out: ssthresh is two, cwnd one.
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 200));
+    let mut ack_all = |t: &mut Host| {
+        for (seq, len) in sizes(t) {
+            next = next.max(seq + len as u32);
+            send!(t, seq 1, ack next, win 60_000);
+        }
+    };
+    ack_all(&mut t);
+    // The peer had the rest already: the ACK covers it.
+    assert_eq!(t.conn.cwnd(), 200);
+    for window in 3..8 {
+        ack_all(&mut t);
+        assert_eq!(t.conn.cwnd(), window * 100);
+    }
+}
+
+/// §3.1, equation (4); a second timeout of the same segment keeps ssthresh.
+#[test]
+fn timeouts_collapse_the_window() {
+    let mut t = busy();
+    t.sent();
+    send!(t, seq 1, ack 401, win 60_000);
+    t.drain();
+    send!(t, seq 1, ack 901, win 60_000);
+    assert_eq!(t.conn.cwnd(), 600);
+    t.drain();
+    t.sent();
+    recv!(t, at 1000, seq 901, ack 1, len 100);
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 300));
+    recv!(t, at 3000, seq 901, ack 1, len 100);
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 300));
+}
+
+/// §3.2, step 1 (RFC 3042): a new segment on each of the first two duplicate
+/// ACKs; steps 2 to 5: the third brings the lost one.
+#[test]
+fn fast_retransmit() {
+    let mut t = busy();
+    t.sent();
+    send!(t, seq 1, ack 101, win 60_000);
+    t.sent(); // 401 and 501
+    for seq in [601, 701] {
+        send!(t, seq 1, ack 101, win 60_000);
+        recv!(t, seq seq, ack 1, len 100);
+        recv_nothing!(t);
+        assert_eq!(t.conn.cwnd(), 500, "limited transmit does not change cwnd");
+    }
+    send!(t, seq 1, ack 101, win 60_000);
+    recv!(t, seq 101, ack 1, len 100);
+    // ssthresh is half of the five segments without limited transmit.
+    assert_eq!((t.conn.ssthresh(), t.conn.cwnd()), (250, 550));
+    recv_nothing!(t);
+    // Step 4: more duplicates inflate; step 5: new data when it fits.
+    send!(t, seq 1, ack 101, win 60_000);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(t.conn.cwnd(), 750);
+    recv_nothing!(t);
+    send!(t, seq 1, ack 101, win 60_000);
+    recv!(t, seq 801, ack 1, len 100);
+    // Step 6: deflated.
+    send!(t, seq 1, ack 901, win 60_000);
+    assert_eq!(t.conn.cwnd(), 200);
+    assert_eq!(t.conn.stats().retransmissions.fast, 1);
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §2: what is and what is not a duplicate ACK.
+#[test]
+fn only_real_duplicates_count() {
+    let mut t = busy();
+    t.sent();
+    for n in 0..9 {
+        send!(t, seq 1, ack 1, win 50_000 + n); // (e) another window
+    }
+    for n in 0..9 {
+        send!(t, seq 1 + n, ack 1, win 60_000, data b"d"); // (b) data
+    }
+    assert_eq!(t.conn.stats().dup_acks_received, 0);
+    assert_eq!(t.conn.stats().retransmissions.fast, 0);
+}
+
+/// (a) without outstanding data there is no duplicate.
+#[test]
+fn repeated_acks_of_an_idle_connection_mean_nothing() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    for _ in 0..9 {
+        send!(t, seq 1, ack 1);
+    }
+    recv_nothing!(t);
+    assert_eq!(t.conn.stats().dup_acks_received, 0);
+}
+
+/// Two duplicates are reordering, not loss.
+#[test]
+fn two_duplicates_are_not_a_loss() {
+    let mut t = busy();
+    t.sent();
+    send!(t, seq 1, ack 1, win 60_000);
+    send!(t, seq 1, ack 1, win 60_000);
+    send!(t, seq 1, ack 401, win 60_000);
+    assert_eq!(t.conn.stats().retransmissions.total(), 0);
+    assert_eq!(t.conn.cwnd(), 500);
+}
+
+/// §4.1: after more than an RTO of silence the restart window is IW.
+#[test]
+fn an_idle_connection_restarts_slowly() {
+    let mut t = busy();
+    let mut acked = 1;
+    while t.conn.unacked() > 0 {
+        let end = t
+            .sent()
+            .iter()
+            .map(|r| r.seq_number() + r.payload().len() as u32)
+            .max();
+        acked = end.unwrap_or(acked).max(acked);
+        send!(t, seq 1, ack acked, win 60_000);
+    }
+    assert!(t.conn.cwnd() > 1000);
+    let cwnd = t.conn.cwnd();
+    t.wait(500);
+    t.write(b"x");
+    t.sent();
+    send!(t, seq 1, ack acked + 1, win 60_000);
+    assert!(t.conn.cwnd() >= cwnd, "half a second is not idle");
+    t.wait(5_000);
+    t.write(&[b'x'; 2000]);
+    assert_eq!(t.sent().len(), 4);
+}

@@ -1,0 +1,124 @@
+//! RFC 5961: resets, SYNs and data from who cannot see the connection.
+
+use redpoll_tcp::{Config, State};
+use redpoll_testkit::{Host, RST, SYN, SYN_ACK, recv, recv_nothing, send};
+
+fn established() -> Host {
+    let config = Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    };
+    let mut t = Host::established_with(&config, 462, 1000, 2000, 2000);
+    send!(t, seq 1, ack 1, data b"ab");
+    t.wait(200);
+    t.sent();
+    t
+}
+
+/// §3.2, 1: outside the window, silently dropped.
+#[test]
+fn a_reset_outside_the_window_is_dropped() {
+    for seq in [0, 1, 2, 2001, 3000, 1 << 31] {
+        let mut t = established();
+        send!(t, flags RST, seq seq);
+        recv_nothing!(t);
+        assert_eq!(t.conn.state(), State::Established, "{seq}");
+    }
+}
+
+/// §3.2, 2: exactly at RCV.NXT, obeyed.
+#[test]
+fn a_reset_at_rcv_nxt_is_obeyed() {
+    let mut t = established();
+    send!(t, flags RST, seq 3);
+    assert_eq!(t.conn.state(), State::Closed);
+}
+
+/// §3.2, 3: elsewhere in the window, challenged; then the real peer answers.
+#[test]
+fn a_reset_elsewhere_in_the_window_is_challenged() {
+    for seq in [4, 1000, 2000] {
+        let mut t = established();
+        send!(t, flags RST, seq seq);
+        recv!(t, seq 1, ack 3);
+        assert_eq!(t.conn.state(), State::Established);
+        assert_eq!(t.conn.stats().challenge_acks, 1);
+        send!(t, flags RST, seq 3);
+        assert_eq!(t.conn.state(), State::Closed);
+    }
+}
+
+/// A reset with data is judged by its sequence number alone.
+#[test]
+fn a_resets_data_does_not_help_it_into_the_window() {
+    let mut t = established();
+    send!(t, flags RST, seq 0, len 100);
+    recv_nothing!(t);
+    assert_eq!(t.conn.state(), State::Established);
+}
+
+/// §4.2: a SYN is challenged, whatever its number.
+#[test]
+fn a_syn_is_challenged() {
+    for seq in [0, 3, 100, 5000, 1 << 31] {
+        for flags in [SYN, SYN_ACK] {
+            let mut t = established();
+            send!(t, flags flags, seq seq, ack 1);
+            recv!(t, seq 1, ack 3);
+            assert_eq!(t.conn.state(), State::Established, "{seq}");
+        }
+    }
+}
+
+/// §5.2: data whose ACK is implausible is not taken.
+#[test]
+fn data_needs_a_plausible_ack() {
+    // Acceptable: from SND.UNA - MAX.SND.WND up to SND.NXT. The peer's
+    // largest window was 4096.
+    let una = 1u32;
+    for (ack, taken) in [
+        (una, true),
+        (una.wrapping_sub(4096), true),
+        (una.wrapping_sub(4097), false),
+        (una + 1, false),
+        (una + (1 << 30), false),
+        (una.wrapping_sub(1 << 30), false),
+    ] {
+        let mut t = established();
+        send!(t, seq 3, ack ack, data b"evil");
+        assert_eq!(t.conn.recv_queue() == 6, taken, "{ack}");
+        if !taken {
+            recv!(t, seq 1, ack 3);
+        }
+    }
+}
+
+/// RFC 9293 §3.10.7.4: an ACK of something not yet sent moves nothing.
+#[test]
+fn an_ack_of_the_future_moves_nothing() {
+    let mut t = established();
+    t.write(b"data");
+    t.sent();
+    send!(t, seq 3, ack 6);
+    recv!(t, seq 5, ack 3);
+    assert_eq!(t.conn.unacked(), 4);
+    send!(t, seq 3, ack 5);
+    assert_eq!(t.conn.unacked(), 0);
+}
+
+/// §7: ten challenge ACKs in five seconds.
+#[test]
+fn challenges_are_limited() {
+    let mut t = established();
+    let mut answers = 0;
+    for n in 0..100 {
+        send!(t, flags SYN, seq n);
+        answers += t.sent().len();
+        t.wait(10);
+    }
+    assert_eq!(answers, 10);
+    t.wait(5_000);
+    send!(t, flags SYN, seq 9);
+    recv!(t, seq 1, ack 3);
+}

@@ -1,0 +1,209 @@
+//! RFC 6298: the retransmission timer, packet by packet.
+
+use redpoll_tcp::{Config, State};
+use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+/// A low floor, so that the estimate itself shows.
+fn low_floor() -> Config {
+    Config {
+        min_rto: ms(1),
+        ..plain()
+    }
+}
+
+/// Sends one byte and has it acknowledged after `rtt` milliseconds.
+fn round_trip(t: &mut Host, seq: u32, rtt: u64) {
+    t.write(b"x");
+    recv!(t, seq seq, ack 1, data b"x");
+    t.wait(rtt);
+    send!(t, seq 1, ack seq + 1);
+}
+
+/// §2.1 and §2.4.
+#[test]
+fn one_second_before_and_at_least_after_the_first_measurement() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    assert_eq!(t.conn.rto(), ms(1_000));
+    recv!(t, flags SYN, seq 0, mss 462);
+    t.wait(50);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    assert_eq!(t.conn.stats().rtt_samples, 1);
+    assert_eq!(t.conn.rto(), ms(1_000));
+}
+
+/// §2.2 and §2.3, by the formulas.
+#[test]
+fn the_estimate_follows_the_formulas() {
+    let mut t = Host::connect(&low_floor(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    t.wait(80);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    t.drain();
+    t.sent();
+    assert_eq!(t.conn.rto(), ms(80 + 4 * 40));
+    round_trip(&mut t, 1, 120);
+    // RTTVAR = 3/4·40 + 1/4·|80 - 120| = 40; SRTT = 7/8·80 + 1/8·120 = 85.
+    assert_eq!(t.conn.rto(), ms(85 + 4 * 40));
+}
+
+/// §4: the variance term is never less than the clock's granularity.
+#[test]
+fn a_steady_path_keeps_a_margin_of_g() {
+    let mut t = Host::connect(&low_floor(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    t.wait(100);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    t.drain();
+    t.sent();
+    for n in 0..100 {
+        round_trip(&mut t, 1 + n, 100);
+    }
+    assert!(
+        t.conn.rto() > ms(100) && t.conn.rto() <= ms(102),
+        "{:?}",
+        t.conn.rto()
+    );
+}
+
+/// §5.1: started by the first segment, not by the later ones; §5.2: stopped
+/// when all is acknowledged.
+#[test]
+fn the_timer_runs_from_the_first_segment_until_all_is_acknowledged() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(&[b'x'; 100]);
+    t.drain();
+    t.wait(500);
+    t.write(&[b'x'; 100]);
+    t.drain();
+    t.sent();
+    recv!(t, at 1000, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 201);
+    assert_eq!(t.conn.poll_at(), None);
+}
+
+/// §5.3: an acknowledgment of new data starts it anew.
+#[test]
+fn new_data_acknowledged_restarts_the_timer() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(&[b'x'; 200]);
+    t.drain();
+    t.sent();
+    t.run_until(900);
+    send!(t, seq 1, ack 101);
+    assert_eq!(t.conn.poll_at().unwrap().at, t.now() + t.conn.rto());
+    recv_nothing!(t, until 1_899);
+    t.run_until(2_000);
+    recv!(t, seq 101, ack 1, len 100);
+}
+
+/// A duplicate acknowledgment does not.
+#[test]
+fn an_old_acknowledgment_does_not_restart_the_timer() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(&[b'x'; 100]);
+    t.drain();
+    t.sent();
+    t.run_until(900);
+    send!(t, seq 1, ack 1);
+    recv!(t, at 1000, seq 1, ack 1, len 100);
+}
+
+/// §5.4 to §5.6: the earliest segment, then twice as long, up to §2.5.
+#[test]
+fn the_timer_backs_off() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(&[b'x'; 300]);
+    t.drain();
+    t.sent();
+    let mut at = 0;
+    for interval in [1, 2, 4, 8, 16, 32, 60, 60] {
+        at += interval * 1000;
+        recv!(t, at at, seq 1, ack 1, len 100);
+        recv_nothing!(t);
+    }
+}
+
+/// §3, Karn: the acknowledgment of a retransmission is not measured, and §5:
+/// the backed-off value stays until something is measured.
+#[test]
+fn the_backoff_stays_until_a_segment_is_measured() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(b"a");
+    recv!(t, seq 1, ack 1, data b"a");
+    recv!(t, at 1000, seq 1, ack 1, data b"a");
+    let samples = t.conn.stats().rtt_samples;
+    send!(t, seq 1, ack 2);
+    assert_eq!(t.conn.stats().rtt_samples, samples);
+    assert_eq!(t.conn.rto(), ms(2_000));
+    round_trip(&mut t, 2, 30);
+    assert_eq!(t.conn.stats().rtt_samples, samples + 1);
+    assert_eq!(t.conn.rto(), ms(1_000));
+}
+
+/// §5.7: after a lost SYN the timeout is three seconds when data flows.
+#[test]
+fn three_seconds_after_a_lost_syn() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    recv!(t, at 1000, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    recv!(t, seq 1, ack 1);
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, data b"x");
+    recv!(t, at 4000, seq 1, ack 1, data b"x");
+}
+
+/// The same for the passive side.
+#[test]
+fn three_seconds_after_a_lost_syn_ack() {
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.conn.rto(), ms(3_000));
+}
+
+/// §3: one measurement per round trip, from the first segment of a flight.
+#[test]
+fn one_measurement_per_round_trip() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    let before = t.conn.stats().rtt_samples;
+    t.write(&[b'x'; 400]);
+    t.drain();
+    t.wait(100);
+    for n in 1..=4 {
+        send!(t, seq 1, ack 1 + 100 * n);
+        t.wait(7);
+    }
+    assert_eq!(t.conn.stats().rtt_samples, before + 1);
+    assert_eq!(t.conn.stats().last_rtt, ms(100));
+}
+
+/// With timestamps a retransmission is measured, and resets the backoff.
+#[test]
+fn timestamps_measure_retransmissions() {
+    let config = Config {
+        timestamps: true,
+        ..plain()
+    };
+    let mut t = Host::connect(&config, 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462, ts (1_000, 0));
+    send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, data b"x", ts (1_000, 500));
+    recv!(t, at 1000, seq 1, ack 1, data b"x", ts (2_000, 500));
+    t.wait(40);
+    send!(t, seq 1, ack 2, ts (1_500, 2_000));
+    assert_eq!(t.conn.stats().last_rtt, ms(40));
+    assert_eq!(t.conn.rto(), ms(1_000));
+}

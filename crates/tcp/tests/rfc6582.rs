@@ -1,0 +1,176 @@
+//! RFC 6582: NewReno's recovery from several losses in one window.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, recv, recv_nothing, send};
+
+/// Ten segments of 100 bytes out, 1 to 1000, and more data waiting.
+fn ten_out() -> Host {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established_with(&config, 100, 60_000, 60_000, 64);
+    t.write(&[b'x'; 60_000]);
+    t.sent();
+    // Grow the window to ten segments, then begin to count at 1.
+    let mut acked = 0;
+    while t.conn.cwnd() < 1000 {
+        acked += 100;
+        send!(t, seq 1, ack 1 + acked, win 60_000);
+        t.drain();
+    }
+    t.sent();
+    t
+}
+
+/// SND.UNA and SND.NXT, relative.
+fn edges(t: &mut Host) -> (u32, u32) {
+    send!(t, flags redpoll_tcp::Flags::SYN, seq 0); // a challenge ACK tells SND.NXT
+    let nxt = t.sent().last().unwrap().seq_number();
+    (nxt - 1000, nxt)
+}
+
+fn duplicates(t: &mut Host, una: u32, count: usize) {
+    for _ in 0..count {
+        send!(t, seq 1, ack una, win 60_000);
+    }
+}
+
+/// §3.2, step 3: each partial acknowledgment repairs the next hole.
+#[test]
+fn partial_acknowledgments_repair_one_hole_each() {
+    let mut t = ten_out();
+    let (una, nxt) = edges(&mut t);
+    // Lost: the segments at una, una + 300 and una + 600.
+    duplicates(&mut t, una, 3);
+    assert_eq!(t.conn.ssthresh(), 500);
+    let sent = t.sent();
+    assert_eq!(sent.last().unwrap().seq_number(), una);
+    duplicates(&mut t, una, 4);
+    t.sent();
+    for hole in [una + 300, una + 600] {
+        send!(t, seq 1, ack hole, win 60_000);
+        let sent = t.sent();
+        assert_eq!(sent[0].seq_number(), hole);
+        assert_eq!(sent.iter().filter(|r| r.seq_number() < nxt).count(), 1);
+    }
+    assert_eq!(t.conn.stats().retransmissions.fast, 3);
+    assert_eq!(t.conn.ssthresh(), 500, "one reduction for one window");
+    assert_eq!(t.conn.stats().rtos, 0);
+    // Full: everything that was out when recovery began.
+    send!(t, seq 1, ack nxt, win 60_000);
+    assert!(t.conn.cwnd() <= 500);
+    assert_eq!(
+        t.conn.stats().bad_segments,
+        1,
+        "the SYN by which `edges` asked"
+    );
+}
+
+/// §3.2, step 3: partial window deflation.
+#[test]
+fn a_partial_acknowledgment_deflates_by_what_it_covers() {
+    let mut t = ten_out();
+    let (una, _) = edges(&mut t);
+    duplicates(&mut t, una, 3);
+    t.sent();
+    assert_eq!(t.conn.cwnd(), 800);
+    send!(t, seq 1, ack una + 300, win 60_000);
+    assert_eq!(t.conn.cwnd(), 800 - 300 + 100);
+    send!(t, seq 1, ack una + 350, win 60_000);
+    assert_eq!(t.conn.cwnd(), 600 - 50);
+}
+
+/// §3.2, step 2: after a timeout, duplicates of what is sent again do not
+/// start another recovery.
+#[test]
+fn duplicates_after_a_timeout_do_not_reduce_again() {
+    let mut t = ten_out();
+    let (una, nxt) = edges(&mut t);
+    t.run_until(1000);
+    assert_eq!(t.conn.stats().rtos, 1);
+    let ssthresh = t.conn.ssthresh();
+    t.sent();
+    duplicates(&mut t, una, 5);
+    assert_eq!(t.conn.stats().retransmissions.fast, 0);
+    // All was there but the first: one ACK covers it.
+    send!(t, seq 1, ack nxt, win 60_000);
+    duplicates(&mut t, nxt, 5);
+    assert_eq!(t.conn.stats().retransmissions.fast, 0);
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+}
+
+/// Two windows with a loss each are two reductions.
+#[test]
+fn a_loss_in_the_next_window_counts_again() {
+    let mut t = ten_out();
+    let (una, nxt) = edges(&mut t);
+    duplicates(&mut t, una, 3);
+    t.sent();
+    send!(t, seq 1, ack nxt, win 60_000);
+    t.sent();
+    let ssthresh = t.conn.ssthresh();
+    send!(t, seq 1, ack nxt + 100, win 60_000);
+    t.sent();
+    duplicates(&mut t, nxt + 100, 3);
+    assert!(t.conn.ssthresh() < ssthresh);
+    assert_eq!(t.conn.stats().retransmissions.fast, 2);
+}
+
+/// The first segment of all may be lost, too.
+#[test]
+fn the_very_first_segment_is_retransmitted_fast() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 100, 4096);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    duplicates_small(&mut t);
+    recv!(t, seq 1, ack 1, len 100);
+    recv_nothing!(t);
+}
+
+fn duplicates_small(t: &mut Host) {
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1);
+    }
+}
+
+/// The last hole is repaired though nothing new can be sent.
+#[test]
+fn recovery_with_no_new_data_to_send() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 100, 4096);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    duplicates_small(&mut t);
+    recv!(t, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 301);
+    recv!(t, seq 301, ack 1, len 100);
+    send!(t, seq 1, ack 401);
+    assert_eq!(t.conn.unacked(), 0);
+    assert_eq!(t.conn.poll_at(), None);
+}
+
+/// A fast retransmission starts the timer anew: it must not be repeated less
+/// than an RTO after it was sent (RFC 6298 §5).
+#[test]
+fn the_timer_follows_the_retransmission() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 100, 4096);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    t.run_until(900);
+    duplicates_small(&mut t);
+    recv!(t, seq 1, ack 1, len 100);
+    recv_nothing!(t, until 1_899);
+    recv!(t, at 1_900, seq 1, ack 1, len 100);
+}

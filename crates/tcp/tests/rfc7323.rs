@@ -1,0 +1,189 @@
+//! RFC 7323: timestamps and PAWS, packet by packet.
+
+use redpoll_tcp::{Config, Flags, State};
+use redpoll_testkit::{Host, RST, RST_ACK, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+
+fn with_timestamps() -> Config {
+    Config {
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+/// Established with timestamps; the peer's clock stands at 500, ours at 1000
+/// plus the time since the start.
+fn established() -> Host {
+    let mut t = Host::connect(&with_timestamps(), 4096, 4096);
+    recv!(t, flags SYN, seq 0, mss 462, ts (1_000, 0));
+    send!(t, flags SYN_ACK, seq 0, ack 1, mss 112, ts (500, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    t
+}
+
+/// §3.2: offered, answered, and then in every segment.
+#[test]
+fn negotiated_when_both_sides_offer() {
+    let mut t = Host::accept(
+        &with_timestamps(),
+        64,
+        64,
+        Record::new().flags(SYN).ts((7, 0)),
+    );
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462, ts (1_000, 7));
+    send!(t, seq 1, ack 1, ts (8, 1_000));
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, data b"x", ts (1_000, 8));
+}
+
+#[test]
+fn not_used_when_the_peer_does_not_offer() {
+    let mut t = Host::accept(&with_timestamps(), 64, 64, Record::new().flags(SYN));
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert_eq!(answer.timestamps(), None);
+    // An option on a later segment is ignored.
+    send!(t, seq 1, ack 1, ts (1, 1));
+    send!(t, seq 1, ack 1, ts (0, 0), data b"x");
+    assert_eq!(t.conn.recv_queue(), 1);
+}
+
+#[test]
+fn not_used_when_switched_off() {
+    let config = Config {
+        timestamps: false,
+        ..with_timestamps()
+    };
+    let mut t = Host::accept(&config, 64, 64, Record::new().flags(SYN).ts((7, 0)));
+    assert_eq!(
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462).timestamps(),
+        None
+    );
+}
+
+/// §3.2: a segment without the option is dropped silently; not a reset.
+#[test]
+fn a_segment_without_the_option_is_dropped() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"x");
+    recv_nothing!(t, until 1000);
+    assert_eq!(t.conn.recv_queue(), 0);
+    send!(t, flags RST, seq 1);
+    assert_eq!(t.conn.state(), State::Closed);
+}
+
+/// §4.3, the first example: delayed ACKs echo the oldest segment.
+#[test]
+fn a_delayed_ack_echoes_the_first_segment_that_it_covers() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"a", ts (601, 1_000));
+    t.wait(10);
+    send!(t, seq 2, ack 1, data b"b", ts (611, 1_000));
+    recv!(t, seq 1, ack 3, ts (1_010, 601));
+}
+
+/// §4.3, the second example: a hole.
+#[test]
+fn around_a_hole_the_segment_that_advanced_the_edge_is_echoed() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"a", ts (601, 1_000));
+    recv!(t, at 200, seq 1, ack 2, ts (1_200, 601));
+    send!(t, seq 3, ack 1, data b"c", ts (603, 1_000));
+    recv!(t, seq 1, ack 2, ts (1_200, 601));
+    send!(t, seq 2, ack 1, data b"b", ts (602, 1_000));
+    recv!(t, seq 1, ack 4, ts (1_200, 602));
+    send!(t, seq 5, ack 1, data b"e", ts (605, 1_000));
+    recv!(t, seq 1, ack 4, ts (1_200, 602));
+    send!(t, seq 4, ack 1, data b"d", ts (604, 1_000));
+    recv!(t, seq 1, ack 6, ts (1_200, 604));
+}
+
+/// §5.3, R1: an old duplicate is answered and dropped, though its sequence
+/// number is right.
+#[test]
+fn paws_rejects_an_old_duplicate() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"a", ts (600, 1_000));
+    t.wait(200);
+    t.sent();
+    send!(t, seq 2, ack 1, data b"old", ts (599, 1_000));
+    recv!(t, seq 1, ack 2);
+    assert_eq!(t.conn.recv_queue(), 1);
+    assert_eq!(t.conn.stats().bad_segments, 1);
+    send!(t, seq 2, ack 1, data b"new", ts (600, 1_000));
+    assert_eq!(t.conn.recv_queue(), 4);
+}
+
+/// §5.2: the clock wraps.
+#[test]
+fn the_peers_clock_may_wrap() {
+    let mut t = Host::accept(
+        &with_timestamps(),
+        64,
+        64,
+        Record::new().flags(SYN).ts((u32::MAX - 1, 0)),
+    );
+    t.sent();
+    send!(t, seq 1, ack 1, ts (u32::MAX, 1_000));
+    send!(t, seq 1, ack 1, ts (3, 1_000), data b"x");
+    assert_eq!(t.conn.recv_queue(), 1);
+    send!(t, seq 2, ack 1, ts (u32::MAX, 1_000), data b"x");
+    assert_eq!(t.conn.recv_queue(), 1);
+}
+
+/// §5.5: after 24 days TS.Recent proves nothing any more.
+#[test]
+fn after_weeks_of_silence_any_timestamp_is_believed() {
+    for (days, taken) in [(23, 0), (25, 1)] {
+        let mut t = established();
+        t.run_until(days * 24 * 3600 * 1000);
+        send!(t, seq 1, ack 1, ts (499, 1_000), data b"x");
+        assert_eq!(t.conn.recv_queue(), taken);
+    }
+}
+
+/// §5.2: a reset is not subject to PAWS, and carries our timestamps.
+#[test]
+fn resets_pass_and_carry_timestamps() {
+    let mut t = established();
+    t.abort();
+    recv!(t, flags RST_ACK, seq 1, ack 1, ts (1_000, 500));
+    send!(t, seq 1, ack 1, ts (777, 1_000), data b"late");
+    recv!(t, flags RST, seq 1, ts (0, 777));
+
+    let mut t = established();
+    send!(t, flags RST, seq 1, ts (1, 1));
+    assert_eq!(t.conn.state(), State::Closed);
+}
+
+/// §4.1, the RTTM rule: only an ACK that advances SND.UNA measures.
+#[test]
+fn only_new_acknowledgments_measure() {
+    let mut t = established();
+    let samples = t.conn.stats().rtt_samples;
+    t.run_until(60_000);
+    send!(t, seq 1, ack 1, ts (60_500, 1_000), data b"x");
+    assert_eq!(t.conn.stats().rtt_samples, samples);
+    t.write(b"y");
+    t.drain();
+    t.wait(30);
+    send!(t, seq 2, ack 2, ts (60_530, 61_000));
+    assert_eq!(t.conn.stats().rtt_samples, samples + 1);
+    assert_eq!(t.conn.stats().last_rtt.as_millis(), 30);
+}
+
+/// Appendix A: the option takes twelve bytes of each segment (RFC 6691).
+#[test]
+fn the_option_comes_off_the_segment() {
+    let mut t = established();
+    assert_eq!(t.conn.eff_snd_mss(), 100);
+    t.write(&[b'x'; 250]);
+    recv!(t, seq 1, ack 1, len 100);
+}
+
+/// A keep-alive probe and its answer carry timestamps like everything else.
+#[test]
+fn probes_carry_timestamps() {
+    let mut t = established();
+    send!(t, seq 0, ack 1, ts (700, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    assert_eq!(Flags::ACK.0, 16);
+}
