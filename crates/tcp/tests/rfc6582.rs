@@ -113,6 +113,7 @@ fn a_loss_in_the_next_window_counts_again() {
     send!(t, seq 1, ack nxt + 100, win 60_000);
     t.sent();
     duplicates(&mut t, nxt + 100, 3);
+    t.sent();
     assert!(t.conn.ssthresh() < ssthresh);
     assert_eq!(t.conn.stats().retransmissions.fast, 2);
 }

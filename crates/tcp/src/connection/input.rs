@@ -107,6 +107,10 @@ impl<B: Bytes> Connection<B> {
         {
             self.start_time_wait(now);
         }
+        if seg.flags.syn() {
+            // RFC 5961 §4.2: "irrespective of the sequence number".
+            return self.challenge(now);
+        }
         self.answer_unacceptable(now, seg);
         Break(())
     }
@@ -122,12 +126,10 @@ impl<B: Bytes> Connection<B> {
     /// sent in reply."
     ///
     /// Text and FIN are always answered: the peer may have lost our
-    /// acknowledgment. The rest is answered at a limited rate: empty segments
-    /// lest two ends answer each other's answers for ever, SYNs as RFC 5961
-    /// §4.2 has it for any number.
+    /// acknowledgment. Empty segments are answered at a limited rate, lest two
+    /// ends answer each other's answers for ever.
     fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
-        let must = !seg.flags.syn() && !seg.is_empty();
-        if must || self.challenge.admit(now) {
+        if !seg.is_empty() || self.challenge.admit(now) {
             self.acks.require();
         }
     }
