@@ -16,8 +16,8 @@ use super::{App, Context};
 
 /// Bytes moved between the app and its connection at once.
 const CHUNK: usize = 512;
-/// How long a client may be silent, be it that it does not ask, does not take
-/// the answer or does not close.
+/// How long a client has for its request; how long it may then go without
+/// taking any of the answer; and how long it may leave the connection open.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// See the [module](self).
@@ -60,6 +60,7 @@ impl Server {
         let session = &mut self.sessions[index];
         loop {
             match session.step(cx, &site) {
+                Step::Again if session.is_reading() => {}
                 Step::Again => session.deadline = cx.now + PATIENCE,
                 Step::Wait => return,
                 Step::Over => {
@@ -186,6 +187,10 @@ enum Step {
 }
 
 impl Session {
+    fn is_reading(&self) -> bool {
+        matches!(self.phase, Phase::Reading(_))
+    }
+
     fn step(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> Step {
         let mut chunk = [0; CHUNK];
         match &mut self.phase {

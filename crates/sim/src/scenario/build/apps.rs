@@ -277,15 +277,6 @@ fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
 /// arrives without an app of its own.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.nodes.iter().flat_map(|node| &node.apps) {
-        let over_tcp = matches!(
-            app.kind,
-            AppKind::BulkSender { .. }
-                | AppKind::MqttSensor { .. }
-                | AppKind::Sensor {
-                    transport: SensorTransport::Tcp,
-                    ..
-                }
-        );
         let Some(Target {
             host: TargetHost::Node(far),
             port,
@@ -295,16 +286,26 @@ fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
             continue;
         };
         let far = &scenario.nodes[*far];
-        let sink =
+        let is_sink =
             |other: &AppSpec| matches!(other.kind, AppKind::BulkSink { port: p } if p == *port);
-        if over_tcp && !far.apps.iter().any(sink) {
-            let problem = format!(
+        let problem = match app.kind {
+            AppKind::MqttSensor { .. } => format!(
+                "got {}, a node, and nodes are no MQTT brokers; allowed: host:port or \
+                 [address]:port",
+                far.name
+            ),
+            AppKind::Sensor {
+                transport: SensorTransport::Udp,
+                ..
+            } => continue,
+            _ if far.apps.iter().any(is_sink) => continue,
+            _ => format!(
                 "got port {port} of {}, where no bulk-sink listens; allowed: the port of a \
                  bulk-sink, or host:port",
                 far.name
-            );
-            return Err(values.error(&format!("{}.to", table_of(app)), problem));
-        }
+            ),
+        };
+        return Err(values.error(&format!("{}.to", table_of(app)), problem));
     }
     Ok(())
 }

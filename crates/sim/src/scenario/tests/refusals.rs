@@ -9,126 +9,8 @@ fn refusal(text: &str) -> String {
     }
 }
 
-#[test]
-fn wrong_keys_values_and_units_are_refused_one_by_one() {
-    let cases = [
-        (
-            "colour = 1",
-            "t.toml:5: topology.colour: got the unknown key \"colour\"; allowed: kind, ",
-        ),
-        (
-            "[topologie]\nx = 1",
-            "t.toml:5: topologie: got the unknown key \"topologie\" (did you mean topology?); allowed: name, duration, seed, topology, medium, ",
-        ),
-        (
-            "[mac]\nmax_be = 9",
-            "t.toml:6: mac.max_be: got 9; allowed: a whole number from 0 to 8",
-        ),
-        (
-            "[mac]\nmax_be = 2.5",
-            "t.toml:6: mac.max_be: got 2.5; allowed: a whole number",
-        ),
-        (
-            "[mac]\nmax_be = \"5\"",
-            "t.toml:6: mac.max_be: got \"5\"; allowed: a whole number",
-        ),
-        (
-            "[mac]\nmax_be = -1",
-            "t.toml:6: mac.max_be: got -1; allowed: a whole number",
-        ),
-        (
-            "[mac]\nmin_be = 6",
-            "t.toml:6: mac.min_be: got 5; allowed: at least mac.min_be, 6",
-        ),
-        (
-            "[mac]\nlink_retry_delay = 40",
-            "t.toml:6: mac.link_retry_delay: got 40 without a unit; allowed: 0 us to 10 s",
-        ),
-        (
-            "[mac]\nlink_retry_delay = \"40\"",
-            "t.toml:6: mac.link_retry_delay: got \"40\" without a unit",
-        ),
-        (
-            "[mac]\nlink_retry_delay = \"-4 ms\"",
-            "t.toml:6: mac.link_retry_delay: got \"-4 ms\"; allowed: 0 us",
-        ),
-        (
-            "[mac]\nlink_retry_delay = \"4 dBm\"",
-            "t.toml:6: mac.link_retry_delay: got \"4 dBm\" with the unit dBm",
-        ),
-        (
-            "[radio]\nmodel = \"cc1101\"",
-            "t.toml:6: radio.model: got \"cc1101\"; allowed: at86rf233, cc2420, ideal",
-        ),
-        (
-            "[medium]\ntx_power = \"-8 dBm\"",
-            "t.toml:6: medium.tx_power: has no meaning where model is unit-disk; allowed: with model sinr",
-        ),
-        (
-            "[medium]\ntransmission_range = \"200 m\"",
-            "t.toml:5: medium.interference_range: got 100 m; allowed: at least",
-        ),
-        (
-            "[medium]\nsuccess_ratio_rx = \"110 %\"",
-            "t.toml:6: medium.success_ratio_rx: got \"110 %\"; allowed: 0 % to 100 %",
-        ),
-        (
-            "[border]\nprefix = \"fd00::/48\"",
-            "t.toml:6: border.prefix: got \"fd00::/48\"; allowed: an IPv6 prefix of 64 bits",
-        ),
-        (
-            "[border]\nprefix = \"fd00::1/64\"",
-            "t.toml:6: border.prefix: got",
-        ),
-        (
-            "[border]\nprefix = \"fe80::/64\"",
-            "t.toml:6: border.prefix: got",
-        ),
-        (
-            "[border]\nhost = \"fd72:6564:706f:6c6c::9\"",
-            "t.toml:6: border.host: got the host",
-        ),
-        (
-            "[nodes.node-4]\nrole = \"leaf\"",
-            "t.toml:5: nodes.node-4: got the unknown node \"node-4\" (did you mean node-1?)",
-        ),
-        (
-            "[nodes.node-2]\nrole = \"king\"",
-            "t.toml:6: nodes.node-2.role: got \"king\"; allowed: border, router, leaf",
-        ),
-        (
-            "[nodes]\nnode-1.role = \"border\"\nnode-2.role = \"border\"",
-            "t.toml:7: nodes.node-2.role: got a second border router beside node-1",
-        ),
-        (
-            "[nodes.node-2]\nshort_address = 3",
-            "nodes.node-3.short_address: got 3, which node-2 has already",
-        ),
-        (
-            "[nodes.\"a b\"]\nrole = \"leaf\"",
-            "t.toml:5: nodes.a b: got the name \"a b\"; allowed: a word",
-        ),
-        (
-            "[tcp]\nmss = \"12 frames\"",
-            "t.toml:6: tcp.mss: got \"12 frames\"; allowed: from 1 to 11 frames",
-        ),
-        (
-            "[tcp]\nmss = 462",
-            "t.toml:6: tcp.mss: got 462; allowed: from 1 to 11 frames",
-        ),
-        (
-            "[tcp]\nmax_rto = \"1 s\"\nmin_rto = \"2 s\"",
-            "t.toml:6: tcp.max_rto: got less than tcp.min_rto",
-        ),
-        (
-            "[tcp]\nnagle = \"yes\"",
-            "t.toml:6: tcp.nagle: got \"yes\"; allowed: true, false",
-        ),
-        (
-            "[tcp]\ninitial_rto = 1979-05-27",
-            "t.toml:6: tcp.initial_rto: got 1979-05-27; allowed:",
-        ),
-    ];
+/// Each of `cases` is refused with its message, in one line.
+fn refuses(cases: &[(&str, &str)]) {
     for (text, message) in cases {
         let got = refusal(text);
         assert!(got.contains(message), "{text}\n got {got}\nwant {message}");
@@ -136,111 +18,238 @@ fn wrong_keys_values_and_units_are_refused_one_by_one() {
     }
 }
 
+/// What is added to a small scenario, and part of the message about it.
+const VALUES: &[(&str, &str)] = &[
+    (
+        "colour = 1",
+        "t.toml:5: topology.colour: got the unknown key \"colour\"; allowed: kind, ",
+    ),
+    (
+        "[topologie]\nx = 1",
+        "t.toml:5: topologie: got the unknown key \"topologie\" (did you mean topology?); allowed: name, duration, seed, topology, medium, ",
+    ),
+    (
+        "[mac]\nmax_be = 9",
+        "t.toml:6: mac.max_be: got 9; allowed: a whole number from 0 to 8",
+    ),
+    (
+        "[mac]\nmax_be = 2.5",
+        "t.toml:6: mac.max_be: got 2.5; allowed: a whole number",
+    ),
+    (
+        "[mac]\nmax_be = \"5\"",
+        "t.toml:6: mac.max_be: got \"5\"; allowed: a whole number",
+    ),
+    (
+        "[mac]\nmax_be = -1",
+        "t.toml:6: mac.max_be: got -1; allowed: a whole number",
+    ),
+    (
+        "[mac]\nmin_be = 6",
+        "t.toml:6: mac.min_be: got 5; allowed: at least mac.min_be, 6",
+    ),
+    (
+        "[mac]\nlink_retry_delay = 40",
+        "t.toml:6: mac.link_retry_delay: got 40 without a unit; allowed: 0 us to 10 s",
+    ),
+    (
+        "[mac]\nlink_retry_delay = \"40\"",
+        "t.toml:6: mac.link_retry_delay: got \"40\" without a unit",
+    ),
+    (
+        "[mac]\nlink_retry_delay = \"-4 ms\"",
+        "t.toml:6: mac.link_retry_delay: got \"-4 ms\"; allowed: 0 us",
+    ),
+    (
+        "[mac]\nlink_retry_delay = \"4 dBm\"",
+        "t.toml:6: mac.link_retry_delay: got \"4 dBm\" with the unit dBm",
+    ),
+    (
+        "[radio]\nmodel = \"cc1101\"",
+        "t.toml:6: radio.model: got \"cc1101\"; allowed: at86rf233, cc2420, ideal",
+    ),
+    (
+        "[medium]\ntx_power = \"-8 dBm\"",
+        "t.toml:6: medium.tx_power: has no meaning where model is unit-disk; allowed: with model sinr",
+    ),
+    (
+        "[medium]\ntransmission_range = \"200 m\"",
+        "t.toml:5: medium.interference_range: got 100 m; allowed: at least",
+    ),
+    (
+        "[medium]\nsuccess_ratio_rx = \"110 %\"",
+        "t.toml:6: medium.success_ratio_rx: got \"110 %\"; allowed: 0 % to 100 %",
+    ),
+    (
+        "[border]\nprefix = \"fd00::/48\"",
+        "t.toml:6: border.prefix: got \"fd00::/48\"; allowed: an IPv6 prefix of 64 bits",
+    ),
+    (
+        "[border]\nprefix = \"fd00::1/64\"",
+        "t.toml:6: border.prefix: got",
+    ),
+    (
+        "[border]\nprefix = \"fe80::/64\"",
+        "t.toml:6: border.prefix: got",
+    ),
+    (
+        "[border]\nhost = \"fd72:6564:706f:6c6c::9\"",
+        "t.toml:6: border.host: got the host",
+    ),
+    (
+        "[nodes.node-4]\nrole = \"leaf\"",
+        "t.toml:5: nodes.node-4: got the unknown node \"node-4\" (did you mean node-1?)",
+    ),
+    (
+        "[nodes.node-2]\nrole = \"king\"",
+        "t.toml:6: nodes.node-2.role: got \"king\"; allowed: border, router, leaf",
+    ),
+    (
+        "[nodes]\nnode-1.role = \"border\"\nnode-2.role = \"border\"",
+        "t.toml:7: nodes.node-2.role: got a second border router beside node-1",
+    ),
+    (
+        "[nodes.node-2]\nshort_address = 3",
+        "nodes.node-3.short_address: got 3, which node-2 has already",
+    ),
+    (
+        "[nodes.\"a b\"]\nrole = \"leaf\"",
+        "t.toml:5: nodes.a b: got the name \"a b\"; allowed: a word",
+    ),
+    (
+        "[tcp]\nmss = \"12 frames\"",
+        "t.toml:6: tcp.mss: got \"12 frames\"; allowed: from 1 to 11 frames",
+    ),
+    (
+        "[tcp]\nmss = 462",
+        "t.toml:6: tcp.mss: got 462; allowed: from 1 to 11 frames",
+    ),
+    (
+        "[tcp]\nmax_rto = \"1 s\"\nmin_rto = \"2 s\"",
+        "t.toml:6: tcp.max_rto: got less than tcp.min_rto",
+    ),
+    (
+        "[tcp]\nnagle = \"yes\"",
+        "t.toml:6: tcp.nagle: got \"yes\"; allowed: true, false",
+    ),
+    (
+        "[tcp]\ninitial_rto = 1979-05-27",
+        "t.toml:6: tcp.initial_rto: got 1979-05-27; allowed:",
+    ),
+];
+
+#[test]
+fn wrong_keys_values_and_units_are_refused_one_by_one() {
+    refuses(VALUES);
+}
+
+/// The same, for apps and faults.
+const APPS_AND_FAULTS: &[(&str, &str)] = &[
+    (
+        "[apps.a]\non = \"node-1\"",
+        "t.toml:5: apps.a.type: is missing; allowed: http-server, ",
+    ),
+    (
+        "[apps.a]\ntype = \"web\"",
+        "t.toml:6: apps.a.type: got \"web\"; allowed: http-server",
+    ),
+    (
+        "[apps.a]\ntype = \"http-server\"",
+        "t.toml:5: apps.a.on: is missing; allowed: a node's name",
+    ),
+    (
+        "[apps.a]\ntype = \"http-server\"\non = \"node-9\"",
+        "t.toml:7: apps.a.on: got the unknown node \"node-9\"",
+    ),
+    (
+        "[apps.a]\ntype = \"http-server\"\non = \"every leaf\"",
+        "t.toml:7: apps.a.on: got \"every leaf\", of which there are none",
+    ),
+    (
+        "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\nto = \"node-2:1\"",
+        "t.toml:8: apps.a.to: has no meaning where type is http-server; allowed: with type bulk-sender, sensor, mqtt-sensor",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sink\"\non = \"node-1\"",
+        "t.toml:5: apps.a.port: is missing",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"",
+        "t.toml:5: apps.a.to: is missing",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2\"",
+        "t.toml:8: apps.a.to: got \"node-2\"; allowed: \"node:port\"",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2:0\"",
+        "apps.a.to: got \"node-2:0\"",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"nod-2:7\"",
+        "got the unknown node \"nod-2\" (did you mean node-2?); allowed: host, node-1, node-2, node-3",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"[fd00:zz]:7\"",
+        "apps.a.to: got \"[fd00:zz]:7\"",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2:7\"",
+        "apps.a.to: got port 7 of node-2, where no bulk-sink listens",
+    ),
+    (
+        "[apps.a]\ntype = \"bulk-sender\"\non = \"every node\"\nto = \"node-2:7\"",
+        "apps.a.on: got node-2, which the app sends to",
+    ),
+    (
+        "[apps.a]\ntype = \"sensor\"\non = \"node-1\"\nto = \"host:7\"\nreading = \"2 KiB\"",
+        "apps.a.reading: got \"2 KiB\"; allowed: 16 B to 1 KiB",
+    ),
+    (
+        "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqueue = 4",
+        "t.toml:9: apps.a.queue: got 4; allowed: at least batch, 8",
+    ),
+    (
+        "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\ntopic = \"a/#\"",
+        "apps.a.topic: got \"a/#\"",
+    ),
+    (
+        "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqos = 2",
+        "apps.a.qos: got 2; allowed: a whole number from 0 to 1",
+    ),
+    (
+        "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\n[apps.b]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 80",
+        "t.toml:11: apps.b.port: got 80, on which a listens on node-1",
+    ),
+    (
+        "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"node-2:1883\"",
+        "t.toml:8: apps.a.to: got node-2, a node, and nodes are no MQTT brokers",
+    ),
+    (
+        "[faults.f]\ntype = \"node-off\"",
+        "t.toml:5: faults.f.node: is missing",
+    ),
+    (
+        "[faults.f]\ntype = \"node-off\"\nnode = \"node-7\"",
+        "t.toml:7: faults.f.node: got the unknown node \"node-7\"",
+    ),
+    (
+        "[faults.f]\ntype = \"drop-frames\"\nfrom = \"5 s\"\nuntil = \"5 s\"",
+        "t.toml:8: faults.f.until: got a time that is not after",
+    ),
+    (
+        "[faults.f]\ntype = \"drop-packets\"\nshare = \"half\"",
+        "t.toml:7: faults.f.share: got \"half\"",
+    ),
+    (
+        "[faults.f]\ntype = \"drop-packets\"\nframes = \"ack\"",
+        "faults.f.frames: has no meaning where type is drop-packets",
+    ),
+];
+
 #[test]
 fn wrong_apps_and_faults_are_refused_one_by_one() {
-    let cases = [
-        (
-            "[apps.a]\non = \"node-1\"",
-            "t.toml:5: apps.a.type: is missing; allowed: http-server, ",
-        ),
-        (
-            "[apps.a]\ntype = \"web\"",
-            "t.toml:6: apps.a.type: got \"web\"; allowed: http-server",
-        ),
-        (
-            "[apps.a]\ntype = \"http-server\"",
-            "t.toml:5: apps.a.on: is missing; allowed: a node's name",
-        ),
-        (
-            "[apps.a]\ntype = \"http-server\"\non = \"node-9\"",
-            "t.toml:7: apps.a.on: got the unknown node \"node-9\"",
-        ),
-        (
-            "[apps.a]\ntype = \"http-server\"\non = \"every leaf\"",
-            "t.toml:7: apps.a.on: got \"every leaf\", of which there are none",
-        ),
-        (
-            "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\nto = \"node-2:1\"",
-            "t.toml:8: apps.a.to: has no meaning where type is http-server; allowed: with type bulk-sender, sensor, mqtt-sensor",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sink\"\non = \"node-1\"",
-            "t.toml:5: apps.a.port: is missing",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"",
-            "t.toml:5: apps.a.to: is missing",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2\"",
-            "t.toml:8: apps.a.to: got \"node-2\"; allowed: \"node:port\"",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2:0\"",
-            "apps.a.to: got \"node-2:0\"",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"nod-2:7\"",
-            "got the unknown node \"nod-2\" (did you mean node-2?); allowed: host, node-1, node-2, node-3",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"[fd00:zz]:7\"",
-            "apps.a.to: got \"[fd00:zz]:7\"",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-2:7\"",
-            "apps.a.to: got port 7 of node-2, where no bulk-sink listens",
-        ),
-        (
-            "[apps.a]\ntype = \"bulk-sender\"\non = \"every node\"\nto = \"node-2:7\"",
-            "apps.a.on: got node-2, which the app sends to",
-        ),
-        (
-            "[apps.a]\ntype = \"sensor\"\non = \"node-1\"\nto = \"host:7\"\nreading = \"2 KiB\"",
-            "apps.a.reading: got \"2 KiB\"; allowed: 16 B to 1 KiB",
-        ),
-        (
-            "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqueue = 4",
-            "t.toml:9: apps.a.queue: got 4; allowed: at least batch, 8",
-        ),
-        (
-            "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\ntopic = \"a/#\"",
-            "apps.a.topic: got \"a/#\"",
-        ),
-        (
-            "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqos = 2",
-            "apps.a.qos: got 2; allowed: a whole number from 0 to 1",
-        ),
-        (
-            "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\n[apps.b]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 80",
-            "t.toml:11: apps.b.port: got 80, on which a listens on node-1",
-        ),
-        (
-            "[faults.f]\ntype = \"node-off\"",
-            "t.toml:5: faults.f.node: is missing",
-        ),
-        (
-            "[faults.f]\ntype = \"node-off\"\nnode = \"node-7\"",
-            "t.toml:7: faults.f.node: got the unknown node \"node-7\"",
-        ),
-        (
-            "[faults.f]\ntype = \"drop-frames\"\nfrom = \"5 s\"\nuntil = \"5 s\"",
-            "t.toml:8: faults.f.until: got a time that is not after",
-        ),
-        (
-            "[faults.f]\ntype = \"drop-packets\"\nshare = \"half\"",
-            "t.toml:7: faults.f.share: got \"half\"",
-        ),
-        (
-            "[faults.f]\ntype = \"drop-packets\"\nframes = \"ack\"",
-            "faults.f.frames: has no meaning where type is drop-packets",
-        ),
-    ];
-    for (text, message) in cases {
-        let got = refusal(text);
-        assert!(got.contains(message), "{text}\n got {got}\nwant {message}");
-        assert_eq!(got.lines().count(), 1, "{got}");
-    }
+    refuses(APPS_AND_FAULTS);
 }
 
 #[test]
@@ -315,4 +324,46 @@ fn wrong_topologies_are_refused_one_by_one() {
         let got = load(text, &[]).unwrap_err().to_string();
         assert!(got.contains(message), "{text}\n got {got}\nwant {message}");
     }
+}
+
+/// Scenarios as people mistype them: loading one ends with a scenario or one
+/// line, never with a panic.
+#[test]
+fn mangled_scenarios_never_panic() {
+    let mut rng = redpoll_base::Rng::named(1, "mangled");
+    let mut refused = 0;
+    for round in 0..3_000u32 {
+        let built_in = &crate::scenario::BUILT_IN[round as usize % 6];
+        let mut lines: Vec<String> = built_in.text.lines().map(str::to_owned).collect();
+        let some = |rng: &mut redpoll_base::Rng, len: usize| rng.below(len as u32) as usize;
+        for _ in 0..=rng.below(3) {
+            let at = some(&mut rng, lines.len());
+            let other = lines[some(&mut rng, lines.len())].clone();
+            match rng.below(5) {
+                0 => lines[at] = other,
+                1 => lines.insert(at, other),
+                2 => lines[at].clear(),
+                3 => {
+                    let mut chars: Vec<char> = lines[at].chars().collect();
+                    if !chars.is_empty() {
+                        let place = some(&mut rng, chars.len());
+                        let symbols: Vec<char> = "0-9.\"=[]{}, xmB%".chars().collect();
+                        chars[place] = symbols[some(&mut rng, symbols.len())];
+                    }
+                    lines[at] = chars.into_iter().collect();
+                }
+                _ => {
+                    let number = rng.next_u32().to_string();
+                    lines[at] = lines[at].replace(|c: char| c.is_ascii_digit(), &number);
+                }
+            }
+        }
+        if let Err(error) = load(&lines.join("\n"), &[]) {
+            refused += 1;
+            let text = error.to_string();
+            assert_eq!(text.lines().count(), 1, "{text}");
+            assert!(text.starts_with("t.toml:"), "{text}");
+        }
+    }
+    assert!((500..3_000).contains(&refused), "{refused}");
 }

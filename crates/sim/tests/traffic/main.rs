@@ -1,0 +1,25 @@
+//! The applications of scenarios, in whole worlds and against clients and
+//! servers that do not behave.
+
+mod bulk;
+mod http;
+mod mqtt;
+mod sensors;
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+/// Two nodes in range of each other, and what `apps` adds.
+fn pair(apps: &str) -> Scenario {
+    let text = format!(
+        "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\
+         [radio]\nmodel = \"ideal\"\n{apps}"
+    );
+    Scenario::parse("pair", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(world: &mut World, until_s: u64) {
+    world.run_until(Instant::from_millis(until_s * 1_000));
+    assert_eq!(world.report().oracle.violations, [""; 0]);
+}
