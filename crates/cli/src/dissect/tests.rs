@@ -1,5 +1,10 @@
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
 use redpoll_base::{Addr, Ecn, Rng, checksum::Checksum};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs, imm_ack};
@@ -275,22 +280,53 @@ fn what_is_no_capture_is_refused() {
     }
 }
 
+fn pcapng(frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
+    let mut interface = InterfaceDescriptionBlock::new(DataLink::IEEE802_15_4, 0);
+    interface
+        .options
+        .push(InterfaceDescriptionOption::IfTsResol(6));
+    writer.write_pcapng_block(interface).unwrap();
+    for (at, frame) in (0..).zip(frames) {
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            // The library writes nanoseconds whatever the resolution.
+            timestamp: std::time::Duration::from_nanos(2_500_000 * at),
+            original_len: frame.len() as u32,
+            data: frame.as_slice().into(),
+            options: Vec::new(),
+        };
+        writer.write_pcapng_block(block).unwrap();
+    }
+    writer.into_inner()
+}
+
+#[test]
+fn a_pcapng_file_tells_the_time_in_its_own_resolution() {
+    let ack = with_fcs(imm_ack(1, false).to_vec());
+    let (all, ended) = lines(&pcapng(&[ack.clone(), ack]));
+    assert!(ended.is_none());
+    assert!(all[1].starts_with("    2.500000 "), "{all:?}");
+}
+
 #[test]
 fn broken_captures_never_panic() {
-    let whole = pcap(
-        DataLink::IEEE802_15_4,
-        &[with_fcs(frame(&[0x7e, 0x33, 1, 2, 3]))],
-    );
+    let frames = [with_fcs(frame(&[0x7e, 0x33, 1, 2, 3])), vec![1; 40]];
     let mut rng = Rng::named(1, "captures");
-    for _ in 0..300 {
-        let mut file = whole.clone();
-        for _ in 0..=rng.below(3) {
-            let at = rng.below(file.len() as u32) as usize;
-            file[at] = rng.next_u32() as u8;
-        }
-        if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
-            while let Ok(Some(record)) = capture.next() {
-                let _ = super::line(&record, &contexts());
+    for whole in [pcap(DataLink::IEEE802_15_4, &frames), pcapng(&frames)] {
+        for _ in 0..200 {
+            let mut file = whole.clone();
+            for _ in 0..=rng.below(3) {
+                let at = rng.below(file.len() as u32) as usize;
+                file[at] = rng.next_u32() as u8;
+            }
+            if rng.below(4) == 0 {
+                file.truncate(rng.below(file.len() as u32) as usize);
+            }
+            if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
+                while let Ok(Some(record)) = capture.next() {
+                    let _ = super::line(&record, &contexts());
+                }
             }
         }
     }
