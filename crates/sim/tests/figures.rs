@@ -1,0 +1,78 @@
+//! The figures that Redpoll promises, on the built-in scenarios.
+//!
+//! The bounds for the AT86RF233 are what Kumar et al. 2020 (§6.3, §7.2)
+//! measured; those for the ideal radio are ours. No radio model is tuned to
+//! get there: their timings have tests of their own.
+
+use redpoll_base::Instant;
+use redpoll_sim::report::Report;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
+    let overrides: Vec<(String, String)> = overrides
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::new(&scenario, seed).unwrap();
+    world.run_until(Instant::from_millis(seconds * 1_000));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
+    report
+}
+
+/// Goodput of the bulk flow of `line-N` is at least `bounds[N - 1]` kb/s.
+fn lines_reach(bounds: &[f64], overrides: &[(&str, &str)]) {
+    for (hops, bound) in (1..).zip(bounds) {
+        for seed in 1..=3 {
+            let report = run(&format!("line-{hops}"), overrides, seed, 60);
+            let goodput = report.flows[0].goodput_kbps;
+            assert!(
+                goodput >= *bound,
+                "{hops} hops, seed {seed}: {goodput} of {bound} kb/s"
+            );
+        }
+    }
+}
+
+#[test]
+fn lines_of_at86rf233_reach_what_the_paper_measured() {
+    lines_reach(&[75.0, 28.3, 19.5, 17.5], &[]);
+}
+
+#[test]
+fn lines_of_ideal_radios_reach_their_bounds() {
+    lines_reach(&[95.0, 40.0, 28.0, 23.0], &[("radio.model", "ideal")]);
+    let at_once = [("radio.model", "ideal"), ("mac.link_retry_delay", "0 ms")];
+    lines_reach(&[100.0], &at_once);
+}
+
+#[test]
+fn a_thousand_nodes_deliver_nine_tenths_to_one_corner_in_64_kib_each() {
+    let report = run("grid-1000", &[], 1, 60);
+    let sent: u64 = report.flows.iter().map(|flow| flow.segments_sent).sum();
+    let arrived: u64 = report
+        .flows
+        .iter()
+        .map(|flow| flow.delivered_bytes / 50)
+        .sum();
+    assert!(sent > 5_900, "{sent}");
+    assert!(arrived as f64 >= 0.9 * sent as f64, "{arrived} of {sent}");
+    for node in &report.nodes {
+        assert!(node.memory_bytes <= 64 * 1_024, "{node:?}");
+    }
+}
+
+/// The whole is 600 s and 20 seeds; this is a part that fits between meals.
+#[test]
+fn a_grid_of_bulk_flows_far_beyond_its_capacity_keeps_going() {
+    for seed in 1..=2 {
+        let report = run("grid-30", &[], seed, 120);
+        assert_eq!(report.flows.len(), 29);
+        let total: u64 = report.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        assert!(total > 250_000, "{total}");
+        let alive = report.flows.iter().filter(|flow| flow.delivered_bytes > 0);
+        assert!(alive.count() >= 25, "{:?}", report.flows);
+    }
+}
