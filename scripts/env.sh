@@ -1,9 +1,9 @@
-# Sourced by the Makefile and by setup.sh: makes `cargo` and `rustc` ones that
+# Sourced by the Makefile and by setup.sh, at the repository's root: makes `cargo` and `rustc` ones that
 # are recent enough, wherever they were installed. Changes nothing but this
 # shell's environment.
 
-# The oldest Rust that the workspace builds with (rust-version in Cargo.toml).
-RUST_MINOR=85
+# The oldest Rust that the workspace builds with: 1.RUST_MINOR.
+RUST_MINOR=$(sed -n 's/^rust-version = "1\.\([0-9]*\).*/\1/p' Cargo.toml)
 
 rust_is_recent() {
     version=$(rustc --version 2>/dev/null) && cargo --version >/dev/null 2>&1 || return 1

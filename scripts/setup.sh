@@ -60,6 +60,11 @@ need() {
     fi
 }
 
+# fetch URL FILE
+fetch() {
+    { curl --proto '=https' --tlsv1.2 -sSf "$1" -o "$2" || wget -qO "$2" "$1"; } 2>/dev/null
+}
+
 get_rust() {
     say "Rust 1.$RUST_MINOR or later is missing"
     if have rustup; then
@@ -67,9 +72,9 @@ get_rust() {
         rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
     else
         have curl || have wget || apt_install curl ca-certificates
-        say "installing it for this user with https://sh.rustup.rs (into ${CARGO_HOME:-$HOME/.cargo}, no shell profile is changed)"
+        say "installing it for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
         installer=$(mktemp)
-        if { curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$installer" || wget -qO "$installer" https://sh.rustup.rs; } 2>/dev/null &&
+        if { fetch https://sh.rustup.rs "$installer" || fetch https://static.rust-lang.org/rustup/rustup-init.sh "$installer"; } &&
             sh "$installer" -y -q --no-modify-path --profile minimal --component rustfmt,clippy >/dev/null; then :; else
             say "rustup could not be installed"
         fi
