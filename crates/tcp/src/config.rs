@@ -1,5 +1,7 @@
 //! Parameters of a connection.
 
+use core::num::NonZero;
+
 use redpoll_base::Duration;
 
 /// Parameters of a connection. All of them may differ between connections.
@@ -109,6 +111,23 @@ impl From<Duration> for Millis {
     }
 }
 
+/// The same for a span that may be missing, still in four bytes. Zero counts
+/// as one millisecond.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NonZeroMillis(NonZero<u32>);
+
+impl NonZeroMillis {
+    pub(crate) const fn duration(self) -> Duration {
+        Duration::from_millis(self.0.get() as u64)
+    }
+}
+
+impl From<Duration> for NonZeroMillis {
+    fn from(duration: Duration) -> Self {
+        NonZeroMillis(NonZero::new(Millis::from(duration).0).unwrap_or(NonZero::<u32>::MIN))
+    }
+}
+
 /// [`Config`] as a connection keeps it, packed and with impossible values
 /// replaced by the nearest possible ones.
 #[derive(Clone, Debug)]
@@ -118,8 +137,8 @@ pub(crate) struct Params {
     pub(crate) max_rto: Millis,
     pub(crate) persist_max: Millis,
     pub(crate) time_wait: Millis,
-    pub(crate) fin_wait_2: Option<Millis>,
-    pub(crate) user_timeout: Option<Millis>,
+    pub(crate) fin_wait_2: Option<NonZeroMillis>,
+    pub(crate) user_timeout: Option<NonZeroMillis>,
     pub(crate) keepalive_idle: Millis,
     pub(crate) keepalive_interval: Millis,
     pub(crate) delayed_ack: Millis,
@@ -152,8 +171,8 @@ impl From<&Config> for Params {
             max_rto: config.max_rto.max(config.min_rto).into(),
             persist_max: config.persist_max.into(),
             time_wait: config.time_wait.into(),
-            fin_wait_2: config.fin_wait_2.map(Millis::from),
-            user_timeout: config.user_timeout.map(Millis::from),
+            fin_wait_2: config.fin_wait_2.map(NonZeroMillis::from),
+            user_timeout: config.user_timeout.map(NonZeroMillis::from),
             keepalive_idle: keepalive.idle.into(),
             keepalive_interval: keepalive.interval.into(),
             delayed_ack: config.delayed_ack.min(LONGEST_ACK_DELAY).into(),

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Addr, Instant};
 
-use crate::segment::reset_reply;
+use crate::reset::reset_reply;
 use crate::{Endpoint, Header, IpMeta, Segment, SeqNum};
 
 /// A passive open: waits for connection requests at an endpoint.

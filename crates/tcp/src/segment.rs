@@ -3,8 +3,8 @@
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn};
 
-use crate::header::{self, Fields, Flags};
-use crate::{Endpoint, Header, Options, ParseError, SeqNum};
+use crate::header::{self, Flags};
+use crate::{Options, ParseError, SeqNum};
 
 /// What the IP layer knows about a received packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,51 +114,6 @@ impl<'a> Segment<'a> {
     pub fn end(&self) -> SeqNum {
         self.seq + self.len()
     }
-}
-
-/// The reset that answers a segment for which there is no connection, or
-/// `None` if nothing is to be answered (RFC 9293 §3.10.7.1).
-///
-/// It goes from `meta.dst` to `meta.src`.
-pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
-    // Nothing that came from, or went to, a group is answered (RFC 9293
-    // §3.9.2.3, MUST-57).
-    if meta.src.is_multicast() || meta.dst.is_multicast() || meta.src.is_unspecified() {
-        return None;
-    }
-    let fields = reset_fields(seg)?;
-    let local = Endpoint::new(meta.dst, seg.dst_port);
-    let remote = Endpoint::new(meta.src, seg.src_port);
-    Some(Header::encode(&fields, &local, &remote, [&[], &[]]))
-}
-
-/// What that reset says.
-pub(crate) fn reset_fields(seg: &Segment<'_>) -> Option<Fields> {
-    // RFC 9293 §3.10.7.1: "An incoming segment containing a RST is discarded."
-    if seg.flags.rst() {
-        return None;
-    }
-    let mut fields = if seg.flags.ack() {
-        // <SEQ=SEG.ACK><CTL=RST>
-        Fields {
-            seq: seg.ack,
-            flags: Flags::RST,
-            ..Fields::default()
-        }
-    } else {
-        // <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
-        Fields {
-            ack: seg.end(),
-            flags: Flags::RST.with(Flags::ACK),
-            ..Fields::default()
-        }
-    };
-    // RFC 7323 §5.2: TSecr is the offending segment's TSval, TSval is zero.
-    fields.options.timestamps = seg.options.timestamps.map(|theirs| crate::TimestampOption {
-        value: 0,
-        echo: theirs.value,
-    });
-    Some(fields)
 }
 
 #[cfg(test)]

@@ -46,51 +46,53 @@ impl Timer {
     }
 }
 
-/// When each timer runs out.
+/// When each timer runs out, in whole milliseconds, rounded up.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
-    /// Indexed by `Timer`; the far future where a timer is off.
-    at: [Instant; Timer::ALL.len()],
+    /// What the entries of `at` are relative to.
+    base: Instant,
+    /// Milliseconds after `base`, indexed by `Timer`; `OFF` where one is off.
+    at: [u32; Timer::ALL.len()],
 }
 
+const OFF: u32 = u32::MAX;
+
+/// How old `base` may grow, in milliseconds: 24 days.
+const BASE_AGE: u64 = 1 << 31;
+
 impl TimerTable {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(now: Instant) -> Self {
         TimerTable {
-            at: [Instant::FAR_FUTURE; Timer::ALL.len()],
+            base: now,
+            at: [OFF; Timer::ALL.len()],
         }
     }
 
-    /// Starts `timer`, or starts it anew.
-    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        if let Some(slot) = self.at.get_mut(timer as usize) {
-            *slot = at;
-        }
+    /// Starts `timer`, or starts it anew: it runs out `after` this from now.
+    pub(crate) fn start(&mut self, timer: Timer, now: Instant, after: Duration) {
+        self.rebase(now);
+        let us = (now + after).since(self.base).as_micros();
+        let ms = u32::try_from(us.div_ceil(1_000)).unwrap_or(OFF);
+        self.put(timer, ms.min(OFF.saturating_sub(1)));
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
-        self.set(timer, Instant::FAR_FUTURE);
+        self.put(timer, OFF);
     }
 
     pub(crate) fn cancel_all(&mut self) {
-        *self = TimerTable::new();
-    }
-
-    fn at(&self, timer: Timer) -> Instant {
-        self.at
-            .get(timer as usize)
-            .copied()
-            .unwrap_or(Instant::FAR_FUTURE)
+        *self = TimerTable::new(self.base);
     }
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.at(timer) != Instant::FAR_FUTURE
+        self.at(timer).is_some()
     }
 
     /// Takes a timer that has run out by `now`, and stops it.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
         let timer = Timer::ALL
             .into_iter()
-            .find(|&timer| self.is_running(timer) && self.at(timer) <= now)?;
+            .find(|&timer| self.at(timer).is_some_and(|at| at <= now))?;
         self.cancel(timer);
         Some(timer)
     }
@@ -99,9 +101,36 @@ impl TimerTable {
     pub(crate) fn next(&self) -> Option<Wake> {
         Timer::ALL
             .into_iter()
-            .filter(|&timer| self.is_running(timer))
-            .map(|timer| Wake::within(self.at(timer), timer.slack()))
+            .filter_map(|timer| Some(Wake::within(self.at(timer)?, timer.slack())))
             .fold(None, |next, wake| earliest(next, Some(wake)))
+    }
+
+    fn at(&self, timer: Timer) -> Option<Instant> {
+        let ms = self
+            .at
+            .get(timer as usize)
+            .copied()
+            .filter(|ms| *ms != OFF)?;
+        Some(self.base + Duration::from_millis(u64::from(ms)))
+    }
+
+    fn put(&mut self, timer: Timer, ms: u32) {
+        if let Some(slot) = self.at.get_mut(timer as usize) {
+            *slot = ms;
+        }
+    }
+
+    /// Moves `base` up before it is too old for 32 bits.
+    fn rebase(&mut self, now: Instant) {
+        let age = (now - self.base).as_millis();
+        if age < BASE_AGE {
+            return;
+        }
+        self.base += Duration::from_millis(age);
+        let age = u32::try_from(age).unwrap_or(OFF);
+        for slot in self.at.iter_mut().filter(|slot| **slot != OFF) {
+            *slot = slot.saturating_sub(age);
+        }
     }
 }
 
@@ -109,21 +138,56 @@ impl TimerTable {
 mod tests {
     use super::*;
 
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
     #[test]
     fn timers_run_side_by_side_and_expire_once() {
-        let ms = Instant::from_millis;
-        let mut table = TimerTable::new();
+        let t = Instant::from_micros(500);
+        let mut table = TimerTable::new(t);
         assert_eq!(table.next(), None);
-        table.set(Timer::Keepalive, ms(50));
-        table.set(Timer::Retransmission, ms(10));
-        table.set(Timer::User, ms(10));
-        assert_eq!(table.next().unwrap().at, ms(10));
-        assert_eq!(table.take_expired(ms(9)), None);
-        assert_eq!(table.take_expired(ms(10)), Some(Timer::User));
-        assert_eq!(table.take_expired(ms(10)), Some(Timer::Retransmission));
-        assert_eq!(table.take_expired(ms(10)), None);
+        table.start(Timer::Keepalive, t, ms(50));
+        table.start(Timer::Retransmission, t, ms(10));
+        table.start(Timer::User, t, ms(10));
+        assert_eq!(table.next().unwrap().at, t + ms(10));
+        assert_eq!(table.take_expired(t + ms(9)), None);
+        assert_eq!(table.take_expired(t + ms(10)), Some(Timer::User));
+        assert_eq!(table.take_expired(t + ms(10)), Some(Timer::Retransmission));
+        assert_eq!(table.take_expired(t + ms(10)), None);
         assert!(table.is_running(Timer::Keepalive));
         table.cancel(Timer::Keepalive);
-        assert_eq!(table.take_expired(ms(99)), None);
+        assert_eq!(table.take_expired(t + ms(99)), None);
+    }
+
+    #[test]
+    fn never_early_and_less_than_a_millisecond_late() {
+        let mut table = TimerTable::new(Instant::ZERO);
+        for us in 0..3_000 {
+            let at = Instant::from_micros(us) + Duration::from_micros(777);
+            table.start(
+                Timer::Persist,
+                Instant::from_micros(us),
+                Duration::from_micros(777),
+            );
+            let late = table.next().unwrap().at.since(at);
+            assert!(table.next().unwrap().at >= at && late < ms(1));
+        }
+    }
+
+    #[test]
+    fn months_may_pass() {
+        let day = ms(24 * 60 * 60 * 1000);
+        let mut now = Instant::ZERO;
+        let mut table = TimerTable::new(now);
+        for _ in 0..400 {
+            table.start(Timer::Keepalive, now, day);
+            table.start(Timer::User, now, day.times(3));
+            now += day;
+            assert_eq!(table.next().unwrap().at, now);
+            assert_eq!(table.take_expired(now), Some(Timer::Keepalive));
+            assert_eq!(table.take_expired(now), None);
+        }
+        assert_eq!(table.take_expired(now + day.times(2)), Some(Timer::User));
     }
 }

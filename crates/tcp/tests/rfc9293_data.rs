@@ -1,7 +1,7 @@
 //! RFC 9293 §3.8: sending and receiving data, packet by packet.
 
 use redpoll_tcp::{Config, Error, Event, IcmpKind, Keepalive, RecvError, State, Trouble};
-use redpoll_testkit::{FIN_ACK, Host, ISS, RST_ACK, SYN, ms, recv, recv_nothing, send};
+use redpoll_testkit::{FIN_ACK, Host, ISS, RST, SYN, ms, recv, recv_nothing, send};
 
 fn plain() -> Config {
     Config {
@@ -313,7 +313,7 @@ fn a_peer_that_does_not_answer_probes_is_given_up() {
     for at in [1000, 3000, 7000] {
         recv!(t, at at, seq 201, ack 1, len 1);
     }
-    recv!(t, at 15_000, flags RST_ACK, seq 201, ack 1);
+    recv!(t, at 15_000, flags RST, seq 201);
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
@@ -457,7 +457,7 @@ fn an_idle_connection_is_probed_and_an_answer_suffices() {
     for at in [31_000, 32_000, 33_000] {
         recv!(t, at at, seq 0, ack 1);
     }
-    recv!(t, at 34_000, flags RST_ACK, seq 1, ack 1);
+    recv!(t, at 34_000, flags RST, seq 1);
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
@@ -492,7 +492,7 @@ fn silence_is_reported_and_then_ends_the_connection() {
     recv!(t, at 7000, seq 1, ack 1, data b"anybody?");
     assert_eq!(t.events(), [Event::Trouble(Trouble::NoAnswer)]);
     recv!(t, at 15_000, seq 1, ack 1, data b"anybody?");
-    recv!(t, at 31_000, flags RST_ACK, seq 9, ack 1);
+    recv!(t, at 31_000, flags RST, seq 9);
     assert_eq!(t.events(), [Event::Failed(Error::TimedOut)]);
 }
 

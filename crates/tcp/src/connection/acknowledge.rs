@@ -136,7 +136,7 @@ impl<B: Bytes> Connection<B> {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
         } else {
-            self.timers.set(Timer::Retransmission, now + self.rto());
+            self.timers.start(Timer::Retransmission, now, self.rto());
         }
     }
 }

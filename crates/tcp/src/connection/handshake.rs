@@ -7,7 +7,7 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use super::input::Step;
 use crate::recovery::Loss;
-use crate::segment::reset_fields;
+use crate::reset::Reset;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
 use crate::{Error, Segment, SeqNum};
@@ -23,7 +23,7 @@ impl<B: Bytes> Connection<B> {
         // First, check the ACK bit.
         let acks_our_syn = seg.flags.ack() && self.snd.is_new_ack(seg.ack);
         if seg.flags.ack() && !acks_our_syn {
-            self.reset = reset_fields(seg);
+            self.reset = Reset::answering(seg);
             return Break(());
         }
         // Second, check the RST bit. RFC 5961 §3.2: in SYN-SENT a reset is
@@ -71,7 +71,7 @@ impl<B: Bytes> Connection<B> {
     ) -> Step {
         if !self.snd.is_new_ack(seg.ack) {
             // <SEQ=SEG.ACK><CTL=RST>
-            self.reset = reset_fields(seg);
+            self.reset = Reset::answering(seg);
             return Break(());
         }
         self.on_handshake_ack(now, seg);
@@ -113,7 +113,7 @@ impl<B: Bytes> Connection<B> {
         self.cc
             .on_established(self.eff_snd_mss(), syn.lost.is_some());
         self.link.on_sent();
-        self.last_sent = now;
+        self.last_sent = now.as_millis() as u32;
         self.events.connected();
         self.on_heard(now);
     }

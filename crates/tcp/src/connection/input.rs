@@ -6,7 +6,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::recv::Arrival;
-use crate::segment::reset_fields;
+use crate::reset::Reset;
 use crate::state::{Cause, Phase, Synchronized};
 use crate::stats::count;
 use crate::timers::Timer;
@@ -34,7 +34,7 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 9293 §3.10.7.1: CLOSED STATE.
     fn closed_state(&mut self, seg: &Segment<'_>) -> Step {
-        self.reset = reset_fields(seg).or(self.reset);
+        self.reset = Reset::answering(seg).or(self.reset);
         Break(())
     }
 
@@ -208,7 +208,7 @@ impl<B: Bytes> Connection<B> {
             Some(_) => {}
         }
         if let Some(idle) = self.keepalive.on_heard(&self.params) {
-            self.timers.set(Timer::Keepalive, now + idle);
+            self.timers.start(Timer::Keepalive, now, idle);
         }
     }
 
@@ -231,7 +231,7 @@ impl<B: Bytes> Connection<B> {
                     && !self.timers.is_running(Timer::DelayedAck)
                 {
                     let delay = self.params.delayed_ack.duration();
-                    self.timers.set(Timer::DelayedAck, now + delay);
+                    self.timers.start(Timer::DelayedAck, now, delay);
                 }
             }
             Arrival::FilledGap => self.acks.on_gap_filled(),

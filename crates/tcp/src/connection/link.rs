@@ -47,7 +47,7 @@ impl<B: Bytes> Connection<B> {
             if pin.kind() == PinKind::First {
                 self.rtt.on_sent(pin.range().end, now);
             }
-            self.last_sent = now;
+            self.last_sent = now.as_millis() as u32;
         }
         self.settle(now);
     }
@@ -61,7 +61,7 @@ impl<B: Bytes> Connection<B> {
                 self.resend_after_link_loss(pin.range());
             }
             if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
-                self.timers.set(Timer::Retransmission, now + self.rto());
+                self.timers.start(Timer::Retransmission, now, self.rto());
             }
         }
         self.settle(now);
@@ -93,7 +93,7 @@ impl<B: Bytes> Connection<B> {
     fn start_retransmission_timer(&mut self, now: Instant, pin: &Pin) {
         let is_first = pin.range().start <= self.snd.una;
         if is_first || !self.timers.is_running(Timer::Retransmission) {
-            self.timers.set(Timer::Retransmission, now + self.rto());
+            self.timers.start(Timer::Retransmission, now, self.rto());
         }
     }
 
@@ -118,7 +118,7 @@ impl<B: Bytes> Connection<B> {
             self.timers.cancel(Timer::Retransmission);
             let max = self.params.persist_max.duration();
             let interval = self.persist.interval(self.rto(), max);
-            self.timers.set(Timer::Persist, now + interval);
+            self.timers.start(Timer::Persist, now, interval);
         }
     }
 
@@ -129,7 +129,7 @@ impl<B: Bytes> Connection<B> {
         if self.snd.una == self.snd.nxt && self.outbox.end() <= self.snd.nxt {
             self.timers.cancel(Timer::User);
         } else if !self.timers.is_running(Timer::User) {
-            self.timers.set(Timer::User, now + timeout.duration());
+            self.timers.start(Timer::User, now, timeout.duration());
         }
     }
 }

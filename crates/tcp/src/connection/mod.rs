@@ -27,12 +27,12 @@ use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
 use crate::congestion::NewReno;
 use crate::event::EventSet;
-use crate::header::Fields;
 use crate::keepalive::Keepalive;
 use crate::options::TIMESTAMPS_SPACE;
 use crate::pmtu::SegmentSize;
 use crate::recovery::{FastRecovery, LinkHealth, Resend, Rto};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
+use crate::reset::Reset;
 use crate::rtt::RttEstimator;
 use crate::send::{Nagle, Persist, Pins, SendRing, SendWindow};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
@@ -67,7 +67,8 @@ pub struct Connection<B: Bytes> {
     persist: Persist,
     cc: NewReno,
     /// When something that occupies sequence numbers was last sent.
-    last_sent: Instant,
+    /// In milliseconds, wrapping.
+    last_sent: u32,
 
     // Finding and repairing losses.
     rtt: RttEstimator,
@@ -87,7 +88,7 @@ pub struct Connection<B: Bytes> {
     challenge: ChallengeLimit,
     timers: TimerTable,
     /// A reset waiting to be sent.
-    reset: Option<Fields>,
+    reset: Option<Reset>,
     events: EventSet,
     stats: Stats,
 }
@@ -158,7 +159,7 @@ impl<B: Bytes> Connection<B> {
             nagle: Nagle::new(iss),
             persist: Persist::default(),
             cc: NewReno::new(size.eff_snd_mss(0)),
-            last_sent: now,
+            last_sent: now.as_millis() as u32,
             rtt: RttEstimator::new(),
             rto: Rto::default(),
             fast: FastRecovery::new(iss),
@@ -170,7 +171,7 @@ impl<B: Bytes> Connection<B> {
             ts: Timestamps::new(),
             keepalive: Keepalive::default(),
             challenge: ChallengeLimit::new(),
-            timers: TimerTable::new(),
+            timers: TimerTable::new(now),
             reset: None,
             events: EventSet::default(),
             stats: Stats::default(),

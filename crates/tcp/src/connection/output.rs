@@ -5,10 +5,12 @@ use redpoll_base::{Bytes, Ecn, Instant};
 use super::Connection;
 use crate::header::{self, Fields, Flags, Header};
 use crate::recovery::Loss;
+use crate::reset::Reset;
 use crate::send::{PinKind, Token};
 use crate::state::{Phase, Synchronized};
 use crate::stats::count;
 use crate::timers::Timer;
+use crate::timestamps::Timestamps;
 use crate::{Options, SeqNum, SeqRange};
 
 /// A segment that the link is to send: the header as it was when the segment
@@ -68,8 +70,8 @@ impl<B: Bytes> Connection<B> {
     /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
     /// four segments with data at once; acknowledgments come beyond that.
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
-        if let Some(fields) = self.reset.take() {
-            return Some(self.make_reset(now, fields));
+        if let Some(reset) = self.reset.take() {
+            return Some(self.make_reset(now, reset));
         }
         self.restart_after_idle(now);
         let plan = self.reason_to_send(max_len)?;
@@ -256,7 +258,8 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 5681 §4.1.
     fn restart_after_idle(&mut self, now: Instant) {
-        if self.snd.flight() == 0 && now - self.last_sent > self.rto() {
+        let idle_ms = (now.as_millis() as u32).wrapping_sub(self.last_sent);
+        if self.snd.flight() == 0 && u64::from(idle_ms) > self.rto().as_millis() {
             self.cc.on_idle(self.eff_snd_mss());
         }
     }
@@ -316,7 +319,7 @@ impl<B: Bytes> Connection<B> {
             // RFC 9293 §3.7.1: in every SYN.
             options.mss = Some(self.params.mss);
             if !plan.flags.ack() && self.params.timestamps {
-                options.timestamps = Some(crate::timestamps::Timestamps::offer(now));
+                options.timestamps = Some(Timestamps::offer(now));
             }
         }
         options
@@ -353,7 +356,7 @@ impl<B: Bytes> Connection<B> {
             count(&mut self.stats.data_segments_sent);
             self.stats.bytes_sent = self.stats.bytes_sent.wrapping_add(plan.len);
         }
-        self.last_sent = now;
+        self.last_sent = now.as_millis() as u32;
         self.pins.insert(range, plan.kind)
     }
 
@@ -378,10 +381,12 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// A reset: it belongs to no sequence and pins nothing.
-    fn make_reset(&mut self, now: Instant, mut fields: Fields) -> SegmentDesc {
-        // RFC 7323 §5.2: an abort's reset carries timestamps as well.
-        if fields.options.timestamps.is_none() {
-            fields.options.timestamps = self.ts.option(now);
+    fn make_reset(&mut self, now: Instant, reset: Reset) -> SegmentDesc {
+        let mut fields = reset.fields();
+        // RFC 7323 §5.2: an abort's reset carries timestamps as well; §3.2:
+        // without ACK it echoes nothing.
+        if fields.options.timestamps.is_none() && self.ts.is_enabled() {
+            fields.options.timestamps = Some(Timestamps::offer(now));
         }
         let header = Header::encode(&fields, &self.local, &self.remote, [&[], &[]]);
         count(&mut self.stats.segments_sent);

@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Error;
-use crate::header::{Fields, Flags};
+use crate::reset::Reset;
 use crate::send::Persist;
 use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
@@ -38,12 +38,12 @@ impl<B: Bytes> Connection<B> {
 
     pub(super) fn start_time_wait(&mut self, now: Instant) {
         self.timers
-            .set(Timer::TimeWait, now + self.params.time_wait.duration());
+            .start(Timer::TimeWait, now, self.params.time_wait.duration());
     }
 
     pub(super) fn start_fin_wait_2(&mut self, now: Instant) {
         if let Some(limit) = self.params.fin_wait_2 {
-            self.timers.set(Timer::FinWait2, now + limit.duration());
+            self.timers.start(Timer::FinWait2, now, limit.duration());
         }
     }
 
@@ -59,8 +59,7 @@ impl<B: Bytes> Connection<B> {
         self.enter_closed(Some(error));
     }
 
-    /// Likewise, and the peer is told: `<SEQ=SND.NXT><CTL=RST>`, with an ACK
-    /// where there is something to acknowledge.
+    /// Likewise, and the peer is told.
     pub(super) fn fail_with_reset(&mut self, error: Error) {
         // RFC 9293 §3.10.5: in these states there is a peer to tell.
         let tell = match self.phase {
@@ -72,12 +71,7 @@ impl<B: Bytes> Connection<B> {
             Phase::SynSent(_) | Phase::Closed(_) => false,
         };
         if tell {
-            self.reset = Some(Fields {
-                seq: self.snd.nxt,
-                ack: self.rcv.nxt,
-                flags: Flags::RST.with(Flags::ACK),
-                ..Fields::default()
-            });
+            self.reset = Some(Reset::aborting(self.snd.nxt));
         }
         self.fail(error);
     }

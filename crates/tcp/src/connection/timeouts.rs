@@ -86,11 +86,11 @@ impl<B: Bytes> Connection<B> {
         // retransmission timer watches the peer.
         if self.snd.flight() > 0 {
             let interval = self.params.keepalive_interval.duration();
-            self.timers.set(Timer::Keepalive, now + interval);
+            self.timers.start(Timer::Keepalive, now, interval);
             return;
         }
         match self.keepalive.on_timeout(&self.params) {
-            Some(interval) => self.timers.set(Timer::Keepalive, now + interval),
+            Some(interval) => self.timers.start(Timer::Keepalive, now, interval),
             None => self.give_up(),
         }
     }

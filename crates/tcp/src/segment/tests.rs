@@ -2,7 +2,7 @@ extern crate std;
 use std::vec::Vec;
 
 use super::*;
-use crate::TimestampOption;
+use crate::{Endpoint, Fields, Header, TimestampOption, reset_reply};
 
 fn meta() -> IpMeta {
     IpMeta {

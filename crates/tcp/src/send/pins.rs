@@ -58,6 +58,8 @@ pub(crate) struct Pin {
     start: SeqNum,
     len: u16,
     kind: PinKind,
+    /// As in its token.
+    generation: u8,
 }
 
 impl Pin {
@@ -70,21 +72,18 @@ impl Pin {
     }
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Slot {
-    pin: Option<Pin>,
-    generation: u8,
-}
-
 /// The pinned ranges of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
-    slots: [Slot; PINS],
+    slots: [Option<Pin>; PINS],
+    /// Tells tokens of one slot apart. A token would have to be 255 segments
+    /// old to be taken for another one.
+    generation: u8,
 }
 
 impl Pins {
     fn iter(&self) -> impl Iterator<Item = Pin> + '_ {
-        self.slots.iter().filter_map(|slot| slot.pin)
+        self.slots.iter().copied().flatten()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -92,63 +91,57 @@ impl Pins {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.slots.iter().all(|slot| slot.pin.is_some())
+        self.slots.iter().all(Option::is_some)
     }
 
     /// Pins `range`. Without a free slot the token is [`Token::UNPINNED`];
     /// callers ask [`is_full`](Self::is_full) first.
     pub(crate) fn insert(&mut self, range: SeqRange, kind: PinKind) -> Token {
-        let len = u16::try_from(range.len()).unwrap_or(u16::MAX);
         let free = self
             .slots
             .iter_mut()
             .zip(0u8..)
-            .find(|(slot, _)| slot.pin.is_none());
+            .find(|(slot, _)| slot.is_none());
         let Some((slot, number)) = free else {
             return Token::UNPINNED;
         };
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.pin = Some(Pin {
+        self.generation = self.generation.wrapping_add(1);
+        let generation = self.generation;
+        let len = u16::try_from(range.len()).unwrap_or(u16::MAX);
+        *slot = Some(Pin {
             start: range.start,
             len,
             kind,
+            generation,
         });
         Token {
             slot: number,
-            generation: slot.generation,
+            generation,
         }
     }
 
     /// The range behind a token, unless it is gone.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
-        let slot = self.slots.get(usize::from(token.slot))?;
-        slot.pin.filter(|_| slot.generation == token.generation)
+        let pin = *self.slots.get(usize::from(token.slot))?;
+        pin.filter(|pin| pin.generation == token.generation)
     }
 
     /// Ends a pin. `None` if it is gone already.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let slot = self.slots.get_mut(usize::from(token.slot))?;
-        if slot.generation == token.generation {
-            slot.pin.take()
-        } else {
-            None
-        }
+        slot.take_if(|pin| pin.generation == token.generation)
     }
 
     /// Ends the pins of segments that were acknowledged as a whole.
     pub(crate) fn on_ack(&mut self, una: SeqNum) {
         for slot in &mut self.slots {
-            if slot.pin.is_some_and(|pin| pin.range().end <= una) {
-                slot.pin = None;
-            }
+            slot.take_if(|pin| pin.range().end <= una);
         }
     }
 
     /// Ends every pin.
     pub(crate) fn clear(&mut self) {
-        for slot in &mut self.slots {
-            slot.pin = None;
-        }
+        self.slots = [None; PINS];
     }
 
     /// The oldest sequence number that must be kept, if it is before `una`.
