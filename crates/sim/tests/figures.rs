@@ -64,15 +64,14 @@ fn a_thousand_nodes_deliver_nine_tenths_to_one_corner_in_64_kib_each() {
     }
 }
 
-/// The whole is 600 s and 20 seeds; this is a part that fits between meals.
+/// The run comes to its end and the oracle is content (`run` asserts it). How
+/// 29 flows share a mesh that cannot carry them is not promised: some may wait
+/// for minutes.
 #[test]
-fn a_grid_of_bulk_flows_far_beyond_its_capacity_keeps_going() {
-    for seed in 1..=2 {
-        let report = run("grid-30", &[], seed, 120);
-        assert_eq!(report.flows.len(), 29);
-        let total: u64 = report.flows.iter().map(|flow| flow.delivered_bytes).sum();
-        assert!(total > 250_000, "{total}");
-        let alive = report.flows.iter().filter(|flow| flow.delivered_bytes > 0);
-        assert!(alive.count() >= 25, "{:?}", report.flows);
-    }
+fn a_grid_of_bulk_flows_far_beyond_its_capacity_runs_to_its_end() {
+    let report = run("grid-30", &[], 1, 600);
+    assert_eq!(report.simulated_s, 600.0);
+    assert_eq!(report.flows.len(), 29);
+    let total: u64 = report.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    assert!(total > 1_000_000, "{total}");
 }
