@@ -22,6 +22,8 @@ pub struct Lone {
     pub deaf: bool,
     neighbour: Lowpan<HeapMemory>,
     dsn: u8,
+    /// The frame in the radio's buffer.
+    loaded: Vec<u8>,
 }
 
 struct NoTransport;
@@ -56,6 +58,7 @@ impl Lone {
             deaf: false,
             neighbour,
             dsn: 0,
+            loaded: Vec::new(),
         }
     }
 
@@ -112,33 +115,45 @@ impl Lone {
     /// Runs the node's radio and its timers for a while.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
+        self.run(end, usize::MAX);
+        self.now = self.now.max(end);
+    }
+
+    /// Runs until `count` more frames are out, and acknowledged; at most a
+    /// second. The node has not yet been asked for the next one.
+    pub fn run_frames(&mut self, count: usize) {
+        self.run(self.now + Duration::from_secs(1), self.frames.len() + count);
+    }
+
+    fn run(&mut self, end: Instant, frames: usize) {
         let mut buffer = FrameBuf::new();
-        let mut loaded = Vec::new();
         loop {
-            while let Some(work) = self.node.poll_radio(self.now, &mut buffer) {
+            while self.frames.len() < frames {
+                let Some(work) = self.node.poll_radio(self.now, &mut buffer) else {
+                    break;
+                };
                 let result = match work {
                     RadioWork::Load => {
-                        loaded = buffer.as_slice().to_vec();
+                        self.loaded = buffer.as_slice().to_vec();
                         RadioResult::Loaded
                     }
-                    RadioWork::Transmit { .. } => self.on_air(&loaded),
+                    RadioWork::Transmit { .. } => self.on_air(),
                     RadioWork::Listen | RadioWork::Sleep => continue,
                 };
                 self.node.on_radio_done(self.now, result);
             }
             match self.node.poll_at() {
-                Some(wake) if wake.at <= end => {
+                Some(wake) if wake.at <= end && self.frames.len() < frames => {
                     self.now = self.now.max(wake.at);
                     self.node.on_timeout(self.now);
                 }
                 _ => break,
             }
         }
-        self.now = self.now.max(end);
     }
 
-    fn on_air(&mut self, frame: &[u8]) -> RadioResult {
-        let (header, payload) = FrameHeader::parse(frame).expect("a frame of ours");
+    fn on_air(&mut self) -> RadioResult {
+        let (header, payload) = FrameHeader::parse(&self.loaded).expect("a frame of ours");
         if header.dst != Address::BROADCAST && self.deaf {
             return RadioResult::NoAck;
         }

@@ -60,12 +60,12 @@ impl Tcp<'_> {
 /// Flags, sequence number, acknowledgment, window and data of a TCP packet.
 pub fn read_tcp(packet: &[u8]) -> Option<(u8, u32, u32, u16, &[u8])> {
     let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().unwrap());
-    if packet[6] != 6 {
+    if packet[6] != 6 || packet.len() < 60 {
         return None;
     }
     let data = 40 + usize::from(packet[52] >> 4) * 4;
     let window = u16::from_be_bytes([packet[54], packet[55]]);
-    Some((packet[53], word(44), word(48), window, &packet[data..]))
+    Some((packet[53], word(44), word(48), window, packet.get(data..)?))
 }
 
 pub fn udp(src: Addr, dst: Addr, ports: (u16, u16), data: &[u8]) -> Vec<u8> {
