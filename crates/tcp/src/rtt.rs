@@ -15,11 +15,17 @@ const G: u32 = 1_000;
 pub(crate) struct RttEstimator {
     srtt: u32,
     rttvar: u32,
-    /// The end of the segment being timed, and when it was sent, or first sent
-    /// again (microseconds, wrapping).
-    timed: Option<(SeqNum, u32)>,
+    timed: Option<Timed>,
+}
+
+/// The segment being timed.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    end: SeqNum,
+    /// When it was sent, or first sent again: microseconds, wrapping.
+    at: u32,
     /// It was sent again: only an echo can measure it.
-    resent: bool,
+    again: bool,
 }
 
 impl RttEstimator {
@@ -28,7 +34,6 @@ impl RttEstimator {
             srtt: 0,
             rttvar: 0,
             timed: None,
-            resent: false,
         }
     }
 
@@ -46,18 +51,34 @@ impl RttEstimator {
 
     /// A segment that ends at `end` left for the first time.
     pub(crate) fn on_sent(&mut self, end: SeqNum, now: Instant) {
-        if self.timed.is_none() {
-            self.timed = Some((end, now.as_micros() as u32));
-            self.resent = false;
-        }
+        let at = now.as_micros() as u32;
+        self.timed.get_or_insert(Timed {
+            end,
+            at,
+            again: false,
+        });
     }
 
     /// A segment that ends at `end` is sent again.
     pub(crate) fn on_retransmission(&mut self, end: SeqNum, now: Instant) {
-        if !self.resent {
-            let end = self.timed.map_or(end, |(timed, _)| timed.max(end));
-            self.timed = Some((end, now.as_micros() as u32));
-            self.resent = true;
+        let at = now.as_micros() as u32;
+        match &mut self.timed {
+            Some(timed) if timed.again => {}
+            Some(timed) => {
+                let end = timed.end.max(end);
+                *timed = Timed {
+                    end,
+                    at,
+                    again: true,
+                };
+            }
+            None => {
+                self.timed = Some(Timed {
+                    end,
+                    at,
+                    again: true,
+                })
+            }
         }
     }
 
@@ -69,19 +90,15 @@ impl RttEstimator {
         now: Instant,
         echoed: Option<Duration>,
     ) -> Option<Duration> {
-        let (end, sent) = self.timed?;
-        if ack < end {
-            return None;
-        }
-        self.timed = None;
-        let elapsed = (now.as_micros() as u32).wrapping_sub(sent);
+        let timed = self.timed.take_if(|timed| timed.end <= ack)?;
+        let elapsed = (now.as_micros() as u32).wrapping_sub(timed.at);
         let us = match echoed.map(|echoed| echoed.as_micros() as u32) {
             // RFC 6298 §3, Karn's algorithm: what was sent twice is measured
             // only by a timestamp. One from before the retransmission tells
             // that the original had arrived and its acknowledgment was lost:
             // that would measure the timeout, not the path.
-            None if self.resent => return None,
-            Some(echoed) if self.resent && echoed > elapsed.saturating_add(G) => return None,
+            None if timed.again => return None,
+            Some(echoed) if timed.again && echoed > elapsed.saturating_add(G) => return None,
             Some(echoed) => echoed,
             None => elapsed,
         };
