@@ -72,6 +72,9 @@ impl Splice {
         node: &mut Node<M>,
         bytes: &[u8],
     ) -> usize {
+        if self.failed || self.host_ended {
+            return 0;
+        }
         match node.tcp_send(now, self.conn, bytes) {
             Ok(taken) => taken,
             Err(Error::WouldBlock) => 0,
