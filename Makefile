@@ -4,6 +4,8 @@
 SHELL := /bin/sh
 CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
+# How long each codec is fuzzed.
+FUZZ_SECONDS ?= 60
 # Tests that this machine's rights do not allow leave a line here.
 SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
@@ -21,7 +23,7 @@ build: ## Build the program: target/release/redpoll
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 
-demo: ## Watch curl fetch a file from a node four radio hops away (about 2 minutes)
+demo: ## Watch curl fetch a file from a node four radio hops away (about a minute, once built)
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --demo
@@ -36,13 +38,15 @@ interop: ## Linux's TCP against ours over a bad link, 20 seeds
 	@scripts/setup.sh build
 	@REDPOLL_INTEROP_SEEDS=20 $(CARGO) test --release --package redpoll-linux --test interop
 
-fuzz: ## Feed random bytes to every codec for a while
-	@scripts/setup.sh build
-	@$(CARGO) xtask fuzz
+fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
+	@scripts/setup.sh fuzz
+	@. scripts/env.sh && for target in $$(cargo +nightly fuzz list); do \
+	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; done
 
-figures: ## Measure the figures that the project promises
+figures: ## Measure the figures that the project promises (about a minute)
 	@scripts/setup.sh build
-	@$(CARGO) xtask figures
+	@$(CARGO) build --release --package redpoll
+	@scripts/figures.sh
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

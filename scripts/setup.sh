@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test
+#   scripts/setup.sh build|demo|test|fuzz
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -129,6 +129,19 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
             as_root systemctl disable --quiet --now mosquitto || true
         fi
     fi
+fi
+
+if [ "$purpose" = fuzz ]; then
+    have rustup || { say "fuzzing needs a nightly Rust from rustup: see https://rustup.rs"; exit 1; }
+    if ! cargo +nightly --version >/dev/null 2>&1; then
+        say "rustup toolchain install nightly"
+        rustup toolchain install nightly --profile minimal --no-self-update || exit 1
+    fi
+    if ! cargo fuzz --version >/dev/null 2>&1; then
+        say "cargo install cargo-fuzz"
+        cargo install --quiet --locked cargo-fuzz || exit 1
+    fi
+    have c++ || need c++ g++ "building libFuzzer"
 fi
 
 say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"
