@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use redpoll_base::{Duration, Instant, Rng};
-use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Options, Segment, SeqNum};
+use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Keepalive, Options, Segment, SeqNum};
 use redpoll_tcp::{IcmpKind, TimestampOption};
 use redpoll_testkit::{
     Host, IRS, ISS, LOCAL, Link, Outcome, Pair, Plan, REMOTE, Record, SYN, inward, ms,
@@ -151,7 +151,10 @@ fn wild_run(rng: &mut Rng, steps: u32) {
     let config = Config {
         timestamps: rng.below(2) == 0,
         max_retries: 3,
-        keepalive: (rng.below(2) == 0).then(Default::default),
+        keepalive: (rng.below(2) == 0).then(|| Keepalive {
+            idle: ms(3_000),
+            ..Keepalive::default()
+        }),
         user_timeout: (rng.below(4) == 0).then(|| ms(5_000)),
         ..Config::default()
     };
@@ -191,10 +194,13 @@ fn wild_step(
             conn.input(*now, &inward(), &Segment::parse(&inward(), &bytes).unwrap());
         }
         4 | 5 => {
+            let closed = conn.is_closed();
             let max_len = 60 + rng.below(1240) as usize;
             with_link.extend(conn.poll_segment(*now, max_len).inspect(|desc| {
                 let len = desc.header.len() + usize::from(desc.payload_len);
                 assert!(len <= max_len && desc.header.len() >= 20);
+                let flags = Flags(desc.header.as_bytes()[13]);
+                assert!(flags.rst() || !closed, "{flags:?} from a closed connection");
             }));
         }
         6 if !with_link.is_empty() => {

@@ -141,7 +141,8 @@ impl<B: Bytes> Connection<B> {
         let fin_fits = is_last && self.snd.room_from(data_end) > 0;
         let fin = self.closing && lost.start + len == data_end && (fin_lost || fin_fits);
         let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
-        (self.resend.at_once() || self.fits_cwnd(&plan)).then_some(plan)
+        let may = self.resend.at_once() || self.fits_cwnd(&plan);
+        (may && !plan.range().is_empty()).then_some(plan)
     }
 
     /// Data that was not sent before, and the FIN behind it.
@@ -201,7 +202,8 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
     fn keepalive_probe(&self) -> Option<Plan> {
-        self.keepalive.due.then(|| Plan::empty(self.snd.nxt - 1))
+        let due = self.keepalive.due && self.synchronized().is_some();
+        due.then(|| Plan::empty(self.snd.nxt - 1))
     }
 
     /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
@@ -212,7 +214,7 @@ impl<B: Bytes> Connection<B> {
 
     fn data_plan(&self, seq: SeqNum, len: u32, fin: bool, kind: PinKind) -> Plan {
         let mut flags = Flags::ACK;
-        // RFC 9293 §3.9.1.2: the last of the data there is carries PSH.
+        // RFC 9293 §3.9.1.2, MUST-61: PSH "in the last buffered segment".
         if len > 0 && seq + len == self.outbox.end() {
             flags = flags.with(Flags::PSH);
         }

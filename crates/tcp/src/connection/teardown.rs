@@ -4,6 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Error;
+use crate::keepalive::Keepalive;
 use crate::reset::Reset;
 use crate::send::Persist;
 use crate::state::{Cause, Closed, Phase, Synchronized};
@@ -33,6 +34,7 @@ impl<B: Bytes> Connection<B> {
     fn enter_time_wait(&mut self, now: Instant) {
         self.timers.cancel_all();
         self.persist = Persist::default();
+        self.keepalive = Keepalive::default();
         self.start_time_wait(now);
     }
 
