@@ -38,10 +38,10 @@ fn sources_that_cannot_be_are_neither_answered_nor_forwarded() {
     ] {
         for dst in [me, address(7), HOST] {
             let mut lone = lone();
-            lone.from_link(5, &echo_request(src, dst));
+            lone.link_sends(5, &echo_request(src, dst));
             lone.assert_silent(&format!("{src:?} to {dst:?}"));
             assert_eq!(lone.dropped(DropReason::BadSource), 1, "{src:?} {dst:?}");
-            lone.from_link(5, &udp(src, dst, (1, 2), b"x"));
+            lone.link_sends(5, &udp(src, dst, (1, 2), b"x"));
             lone.assert_silent(&format!("{src:?} to {dst:?} by UDP"));
             assert_eq!(lone.dropped(DropReason::BadSource), 2, "{src:?} {dst:?}");
         }
@@ -52,14 +52,14 @@ fn sources_that_cannot_be_are_neither_answered_nor_forwarded() {
 fn destinations_that_cannot_be_are_dropped() {
     for dst in [Addr::UNSPECIFIED, LOOPBACK] {
         let mut lone = lone();
-        lone.from_link(5, &echo_request(address(5), dst));
-        lone.from_host(&echo_request(HOST, dst)).unwrap();
+        lone.link_sends(5, &echo_request(address(5), dst));
+        lone.host_sends(&echo_request(HOST, dst)).unwrap();
         lone.assert_silent("no node has this address");
         assert_eq!(lone.dropped(DropReason::BadDestination), 2);
     }
     // Nor do they become somebody's own before an address is known.
     let mut lone = Lone::border(|config| config.address = Addr::UNSPECIFIED);
-    lone.from_link(5, &echo_request(address(5), Addr::UNSPECIFIED));
+    lone.link_sends(5, &echo_request(address(5), Addr::UNSPECIFIED));
     lone.assert_silent("an unknown address");
 }
 
@@ -70,7 +70,7 @@ fn a_packet_for_one_in_a_link_broadcast_goes_no_further() {
     let mut lone = lone();
     for dst in [address(7), HOST, address(1)] {
         let packet = udp(address(5), dst, (1, 2), b"x");
-        lone.frames_from_link(5, Address::BROADCAST, &packet);
+        lone.link_sends_to(5, Address::BROADCAST, &packet);
     }
     lone.assert_silent("link broadcast");
     assert_eq!(lone.dropped(DropReason::LinkBroadcast), 3);
@@ -81,7 +81,7 @@ fn a_packet_for_one_in_a_link_broadcast_goes_no_further() {
 fn no_address_resolves_to_a_link_broadcast() {
     for short in [0xffff, 0xfffe] {
         let mut lone = lone();
-        lone.from_host(&udp(HOST, address(short), (1, 2), b"x"))
+        lone.host_sends(&udp(HOST, address(short), (1, 2), b"x"))
             .unwrap();
         let packets = lone.link_packets();
         assert_eq!(packets, [], "{short:x}");
@@ -104,13 +104,13 @@ fn a_packet_does_not_go_back_to_where_it_came_from() {
         via: Via::Neighbour(Address::Short(5)),
     };
     lone.node.add_route(to_five).unwrap();
-    lone.from_link(5, &udp(address(9), address(7), (1, 2), b"x"));
+    lone.link_sends(5, &udp(address(9), address(7), (1, 2), b"x"));
     let sent = lone.link_packets();
     assert_eq!(sent.len(), 1, "the error, and not the packet");
     assert_eq!(icmp_of(&sent[0].1), (1, 0));
-    lone.from_host(&udp(HOST, LOOPBACK, (1, 2), b"x")).unwrap();
+    lone.host_sends(&udp(HOST, LOOPBACK, (1, 2), b"x")).unwrap();
     let other = Addr([0x20; 16]);
-    lone.from_host(&udp(HOST, other, (1, 2), b"x")).unwrap();
+    lone.host_sends(&udp(HOST, other, (1, 2), b"x")).unwrap();
     let answers = lone.host_packets();
     assert_eq!(
         answers.iter().map(|p| icmp_of(p)).collect::<Vec<_>>(),
@@ -118,7 +118,7 @@ fn a_packet_does_not_go_back_to_where_it_came_from() {
     );
     assert_eq!(lone.node.free_slots(), SLOTS);
     // The same packet from another neighbour has its way.
-    lone.from_link(6, &udp(address(9), address(7), (1, 2), b"x"));
+    lone.link_sends(6, &udp(address(9), address(7), (1, 2), b"x"));
     assert_eq!(lone.link_packets().len(), 1);
 }
 
@@ -138,7 +138,7 @@ fn link_local_packets_from_the_host_side_are_not_answered_by_radio() {
         rs,
         packet(host, address(1), 17, 64, &[0; 1_400]),
     ] {
-        let _ = lone.from_host(&packet);
+        let _ = lone.host_sends(&packet);
         lone.assert_silent("from the host's link");
     }
     assert_eq!(lone.dropped(DropReason::Scope), 5);
@@ -148,14 +148,14 @@ fn link_local_packets_from_the_host_side_are_not_answered_by_radio() {
 fn link_local_packets_are_never_forwarded() {
     let mut lone = lone();
     let near = addr::link_local_from_short(5);
-    lone.from_link(5, &echo_request(near, HOST));
+    lone.link_sends(5, &echo_request(near, HOST));
     let sent = lone.link_packets();
     assert_eq!(
         icmp_of(&sent[0].1),
         (1, 2),
         "beyond the scope of the source"
     );
-    lone.from_link(5, &echo_request(address(5), addr::link_local_from_short(6)));
+    lone.link_sends(5, &echo_request(address(5), addr::link_local_from_short(6)));
     lone.assert_silent("a neighbour of the sender's");
     assert_eq!(lone.dropped(DropReason::Scope), 2);
 }
@@ -174,12 +174,12 @@ fn answers_come_from_the_address_that_was_asked() {
         (near, addr::LINK_LOCAL_ALL_NODES, mine),
         (address(5), addr::LINK_LOCAL_ALL_NODES, address(1)),
     ] {
-        lone.from_link(5, &echo_request(src, dst));
+        lone.link_sends(5, &echo_request(src, dst));
         let replies = lone.link_packets();
         assert_eq!(replies.len(), 1, "{src:?} {dst:?}");
         assert_eq!(source(&replies[0].1), expected, "{src:?} {dst:?}");
         if !dst.is_multicast() {
-            lone.from_link(5, &udp(src, dst, (1, 2), b"x"));
+            lone.link_sends(5, &udp(src, dst, (1, 2), b"x"));
             let errors = lone.link_packets();
             assert_eq!(icmp_of(&errors[0].1), (1, 4));
             assert_eq!(source(&errors[0].1), expected, "{src:?} {dst:?}");
@@ -195,11 +195,11 @@ fn errors_are_not_answered_by_errors() {
     let hidden = [&[58, 0, 1, 4, 0, 0, 0, 0][..], &error].concat();
     for (next_header, upper) in [(58, error), (60, hidden)] {
         // The hop limit is used up here.
-        lone.from_link(5, &packet(address(5), HOST, next_header, 1, &upper));
+        lone.link_sends(5, &packet(address(5), HOST, next_header, 1, &upper));
         lone.assert_silent("an error about an error");
     }
     assert_eq!(lone.dropped(DropReason::HopLimit), 2);
-    lone.from_link(5, &packet(address(5), HOST, 17, 1, &[0; 8]));
+    lone.link_sends(5, &packet(address(5), HOST, 17, 1, &[0; 8]));
     assert_eq!(icmp_of(&lone.link_packets()[0].1), (3, 0));
 }
 
@@ -212,7 +212,7 @@ fn an_answer_without_a_route_is_dropped_and_its_slot_freed() {
         echo_request(HOST, address(1)),
         udp(HOST, address(1), (1, 2), b"x"),
     ] {
-        lone.from_host(&packet).unwrap();
+        lone.host_sends(&packet).unwrap();
         lone.assert_silent("no way back");
     }
     assert_eq!(lone.node.counters().icmp_errors_sent, 0);
@@ -224,14 +224,14 @@ fn an_answer_without_a_route_is_dropped_and_its_slot_freed() {
 fn errors_are_limited_in_rate_and_free_their_slots() {
     let mut lone = lone();
     for _ in 0..100 {
-        lone.from_link(5, &udp(address(5), address(1), (1, 2), b"x"));
+        lone.link_sends(5, &udp(address(5), address(1), (1, 2), b"x"));
         lone.run_for(Duration::from_millis(5));
     }
     let errors = lone.link_packets().len();
     assert!((10..=16).contains(&errors), "{errors}");
     assert_eq!(lone.node.free_slots(), SLOTS);
     lone.run_for(Duration::from_secs(2));
-    lone.from_link(5, &udp(address(5), address(1), (1, 2), b"x"));
+    lone.link_sends(5, &udp(address(5), address(1), (1, 2), b"x"));
     assert_eq!(lone.link_packets().len(), 1, "there are tokens again");
 }
 
@@ -245,7 +245,7 @@ fn extension_headers_are_passed_over_or_objected_to() {
         packet(address(5), address(1), first, 64, &upper)
     };
     let problem = |lone: &mut Lone, packet: &[u8]| {
-        lone.from_link(5, packet);
+        lone.link_sends(5, packet);
         let sent = lone.link_packets();
         let error = &sent[0].1;
         let pointer = u32::from_be_bytes(error[44..48].try_into().unwrap());
@@ -263,7 +263,7 @@ fn extension_headers_are_passed_over_or_objected_to() {
     let unknown = with(60, [99, 0, 1, 4, 0, 0, 0, 0]);
     assert_eq!(problem(&mut lone, &unknown), ((4, 1), 40));
     let silent = with(60, [17, 0, 0x40, 4, 0, 0, 0, 0]);
-    lone.from_link(5, &silent);
+    lone.link_sends(5, &silent);
     lone.assert_silent("drop without a word");
     assert_eq!(lone.dropped(DropReason::UnknownProtocol), 5);
 }
@@ -273,31 +273,31 @@ fn bytes_behind_the_payload_are_cut_off() {
     let mut lone = lone();
     let mut padded = udp(HOST, address(5), (1, 2), b"data");
     padded.extend([0; 700]);
-    lone.from_host(&padded).unwrap();
+    lone.host_sends(&padded).unwrap();
     let sent = lone.link_packets();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1.len(), 40 + 8 + 4);
     // As does a padded packet that would be too big with its padding.
     padded.extend([0; 700]);
-    assert_eq!(lone.from_host(&padded), Ok(()));
+    assert_eq!(lone.host_sends(&padded), Ok(()));
     assert_eq!(lone.link_packets().len(), 1);
     let short = &padded[..45];
-    assert_eq!(lone.from_host(short), Err(DropReason::Malformed));
+    assert_eq!(lone.host_sends(short), Err(DropReason::Malformed));
 }
 
 #[test]
 fn too_big_is_told_with_the_mtu() {
     let mut lone = lone();
     let big = udp(HOST, address(5), (1, 2), &[0; 1_300]);
-    assert_eq!(lone.from_host(&big), Err(DropReason::TooBig));
+    assert_eq!(lone.host_sends(&big), Err(DropReason::TooBig));
     let answers = lone.host_packets();
     assert_eq!(icmp_of(&answers[0]), (2, 0));
     assert_eq!(answers[0].len(), 1280);
     assert_eq!(answers[0][44..48], 1280u32.to_be_bytes());
     // Not to ourselves, and not about nothing.
     let own = udp(address(1), address(5), (1, 2), &[0; 1_300]);
-    assert_eq!(lone.from_host(&own), Err(DropReason::TooBig));
-    assert_eq!(lone.from_host(&[0x45; 1_400]), Err(DropReason::Malformed));
+    assert_eq!(lone.host_sends(&own), Err(DropReason::TooBig));
+    assert_eq!(lone.host_sends(&[0x45; 1_400]), Err(DropReason::Malformed));
     lone.assert_silent("nobody to tell");
 }
 
@@ -309,7 +309,7 @@ fn full_frames_go_to_long_addresses_too() {
     let far = addr::from_prefix_and_iid(&prefix(), addr::iid_from_eui64(long));
     for len in (300..400).step_by(4) {
         let packet = udp(HOST, far, (1, 2), &vec![7; len]);
-        lone.from_host(&packet).unwrap();
+        lone.host_sends(&packet).unwrap();
         let sent = lone.link_packets();
         assert_eq!(sent.len(), 1, "{len}");
         assert_eq!(sent[0].0, Address::Extended(long));
@@ -363,12 +363,12 @@ fn sockets_refuse_what_has_no_address_or_no_way() {
 fn a_closed_udp_socket_is_silent_and_its_handle_dead() {
     let mut lone = lone();
     let first = lone.node.udp_bind(9).unwrap();
-    lone.from_link(5, &udp(address(5), address(1), (1, 9), b"x"));
+    lone.link_sends(5, &udp(address(5), address(1), (1, 9), b"x"));
     lone.node.udp_close(first);
     assert_eq!(lone.node.poll_event(), None, "nobody waits for it");
     let second = lone.node.udp_bind(10).unwrap();
     assert_ne!(first, second);
-    lone.from_link(5, &udp(address(5), address(1), (1, 10), b"y"));
+    lone.link_sends(5, &udp(address(5), address(1), (1, 10), b"y"));
     assert_eq!(lone.node.udp_recv(first, &mut [0; 9]), None);
     lone.node.udp_close(first);
     assert!(lone.node.udp_recv(second, &mut [0; 9]).is_some());

@@ -56,7 +56,7 @@ impl Peer {
 
     fn give(&mut self, lone: &mut Lone, flags: u8, data: &[u8]) {
         let packet = self.segment(flags, data).packet(HOST, address(1));
-        lone.from_host(&packet).unwrap();
+        lone.host_sends(&packet).unwrap();
         self.seq += data.len() as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
     }
 
@@ -414,7 +414,7 @@ fn time_wait_gives_way_only_where_somebody_listens() {
             window: 4_000,
             data: b"",
         };
-        lone.from_host(&segment.packet(HOST, address(1))).unwrap();
+        lone.host_sends(&segment.packet(HOST, address(1))).unwrap();
     };
     give(&mut lone, SYN | ACK, 100, seq + 1);
     lone.host_packets();
@@ -446,7 +446,7 @@ fn packet_too_big_does_not_shrink_segments() {
     let before = lone.node.tcp_connection(conn).unwrap().eff_snd_mss();
     for mtu in [0u32, 100, 1_279] {
         let rest = [&mtu.to_be_bytes()[..], &sent[0]].concat();
-        lone.from_host(&icmp(HOST, address(1), 64, 2, 0, &rest))
+        lone.host_sends(&icmp(HOST, address(1), 64, 2, 0, &rest))
             .unwrap();
     }
     let connection = lone.node.tcp_connection(conn).unwrap();
@@ -504,14 +504,14 @@ fn a_registered_neighbour_is_near_until_its_registration_ends() {
     let nine = address(9);
     assert!(!is_near(&mut lone, nine));
     // Through a router, for a foreign address, with a broadcast address.
-    lone.from_link(9, &register(nine, 9, 254));
-    lone.from_link(9, &register(HOST, 9, 255));
-    lone.from_link(9, &register(nine, 0xffff, 255));
+    lone.link_sends(9, &register(nine, 9, 254));
+    lone.link_sends(9, &register(HOST, 9, 255));
+    lone.link_sends(9, &register(nine, 0xffff, 255));
     lone.link_packets();
     lone.host_packets();
     assert!(!is_near(&mut lone, nine));
     assert!(!is_near(&mut lone, HOST));
-    lone.from_link(9, &register(nine, 9, 255));
+    lone.link_sends(9, &register(nine, 9, 255));
     assert_eq!(lone.link_packets().len(), 1, "the answer");
     assert!(is_near(&mut lone, nine));
     lone.run_for(Duration::from_secs(301));

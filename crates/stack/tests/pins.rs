@@ -70,12 +70,12 @@ impl Scene {
     fn new() -> Scene {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen(80).unwrap();
-        lone.from_link(5, &segment(SYN, 99, 0).packet(address(5), address(1)));
+        lone.link_sends(5, &segment(SYN, 99, 0).packet(address(5), address(1)));
         let (_, answer) = lone.link_packets().remove(0);
         let start = read_tcp(&answer).unwrap().1.wrapping_add(1);
         let mut scene = Scene {
             conn: {
-                lone.from_link(5, &segment(ACK, 100, start).packet(address(5), address(1)));
+                lone.link_sends(5, &segment(ACK, 100, start).packet(address(5), address(1)));
                 lone.node.tcp_accept(listener).unwrap()
             },
             lone,
@@ -92,7 +92,7 @@ impl Scene {
     fn give(&mut self, flags: u8, ack: u32) {
         let segment = segment(flags, 100, self.start.wrapping_add(ack));
         self.lone
-            .from_link(5, &segment.packet(address(5), address(1)));
+            .link_sends(5, &segment.packet(address(5), address(1)));
     }
 
     fn happen(&mut self, what: What) {
@@ -144,7 +144,7 @@ impl Scene {
         let quoted = quoted.packet(address(1), address(5));
         let rest = [&word.to_be_bytes()[..], &quoted].concat();
         let packet = icmp(address(5), address(1), 64, kind, code, &rest);
-        self.lone.from_link(5, &packet);
+        self.lone.link_sends(5, &packet);
     }
 
     /// Takes in what has arrived: each packet whole, each byte the right one.

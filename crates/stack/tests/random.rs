@@ -206,10 +206,10 @@ impl Scene {
     fn give(&mut self, packet: &[u8], way: Way) {
         let lone = &mut self.lone;
         match way {
-            Way::Host => drop(lone.from_host(packet)),
+            Way::Host => drop(lone.host_sends(packet)),
             _ if packet.len() > 1_280 || packet.len() < 40 => {}
-            Way::Link => lone.from_link(5, packet),
-            Way::Broadcast => lone.frames_from_link(5, Address::BROADCAST, packet),
+            Way::Link => lone.link_sends(5, packet),
+            Way::Broadcast => lone.link_sends_to(5, Address::BROADCAST, packet),
             Way::Damaged(which, twice) => {
                 let mut frames = lone.frames_of(Address::Short(6), Address::Short(1), packet);
                 if frames.is_empty() {
@@ -368,9 +368,9 @@ impl Scene {
                 .count()
         };
         let lone = &mut self.lone;
-        lone.from_host(&echo_request(HOST, address(1))).unwrap();
+        lone.host_sends(&echo_request(HOST, address(1))).unwrap();
         assert_eq!(host_packets(lone), 1, "an echo");
-        lone.from_host(&echo_request(HOST, address(7))).unwrap();
+        lone.host_sends(&echo_request(HOST, address(7))).unwrap();
         assert_eq!(to_one(lone), 1, "forwarded");
         let syn = Tcp {
             src_port: 1,
@@ -378,7 +378,7 @@ impl Scene {
             flags: SYN,
             ..Tcp::default()
         };
-        lone.from_host(&syn.packet(HOST, address(1))).unwrap();
+        lone.host_sends(&syn.packet(HOST, address(1))).unwrap();
         assert_eq!(host_packets(lone), 1, "a connection taken");
         let remote = Endpoint {
             addr: address(7),

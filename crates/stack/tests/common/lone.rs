@@ -62,7 +62,7 @@ impl Lone {
         }
     }
 
-    pub fn from_host(&mut self, packet: &[u8]) -> Result<(), DropReason> {
+    pub fn host_sends(&mut self, packet: &[u8]) -> Result<(), DropReason> {
         self.node.input_packet(self.now, packet)
     }
 
@@ -102,11 +102,11 @@ impl Lone {
     }
 
     /// A neighbour sends this packet to the node.
-    pub fn from_link(&mut self, from: u16, packet: &[u8]) {
-        self.frames_from_link(from, Address::Short(1), packet);
+    pub fn link_sends(&mut self, from: u16, packet: &[u8]) {
+        self.link_sends_to(from, Address::Short(1), packet);
     }
 
-    pub fn frames_from_link(&mut self, from: u16, to: Address, packet: &[u8]) {
+    pub fn link_sends_to(&mut self, from: u16, to: Address, packet: &[u8]) {
         for frame in self.frames_of(Address::Short(from), to, packet) {
             self.node.input_frame(self.now, &frame, RxInfo::default());
         }
