@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -24,11 +24,13 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("sim", &["stack", "border", "assist", "coap", "rivals"]),
     ("studies", &["sim"]),
     ("linux", &["border"]),
-    ("cli", &["sim", "studies", "linux", "wire"]),
+    // `peers` only with the feature `bench`, which is off by default.
+    ("cli", &["sim", "studies", "linux", "wire", "peers"]),
     ("capi", &["stack"]),
     ("python", &["sim", "studies"]),
     ("testkit", &["base", "tcp", "wire"]),
     ("packetdrill", &["stack"]),
+    ("peers", &["base", "tcp", "testkit"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,26 @@
+//! Redpoll beside other small TCPs, under the same rules.
+//!
+//! A [`Transfer`] joins two ends of one stack, any [`Subject`], by a link that
+//! is slow and loses packets, in virtual time. [`loss`] is the bench made of
+//! such transfers. The same seed gives the same figures.
+//!
+//! The peers are built from their own sources, which are not part of this
+//! repository: smoltcp comes from the registry; the C sources of lwIP and TCPlp
+//! are fetched by `scripts/setup.sh bench`. What is not there is left out, and
+//! [`Subject::missing`] says how to get it.
+#![warn(missing_docs)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod link;
+pub mod loss;
+mod lwip;
+pub mod meter;
+pub mod packet;
+mod peer;
+mod redpoll;
+mod smoltcp;
+mod tcplp;
+mod transfer;
+
+pub use peer::{Limits, Peer, Subject};
+pub use transfer::{Measured, Transfer};

@@ -1,0 +1,144 @@
+//! A point-to-point link, one direction: a queue, a rate, a delay, and losses.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant, Rng};
+
+/// What a direction of the link is like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Bits a second, IPv6 headers included.
+    pub rate_bps: u64,
+    /// From the end of a packet's transmission to its arrival.
+    pub delay: Duration,
+    /// Packets that wait or are being sent; one more is dropped.
+    pub queue_packets: usize,
+    /// Packets lost at random, in millionths. They are sent all the same, and
+    /// take their time.
+    pub loss_ppm: u32,
+}
+
+/// One direction of a link at work.
+#[derive(Debug)]
+pub struct Pipe {
+    link: Link,
+    rng: Rng,
+    is_lossy: bool,
+    /// When the last packet of the queue will have been sent.
+    busy_until: Instant,
+    /// When each packet of the queue will have been sent.
+    departures: VecDeque<Instant>,
+    arrivals: VecDeque<(Instant, Vec<u8>)>,
+}
+
+impl Pipe {
+    /// An idle direction without losses, until [`lose`](Self::lose). The same
+    /// seed and name lose the same packets.
+    pub fn new(link: Link, seed: u64, name: &str) -> Pipe {
+        Pipe {
+            link,
+            rng: Rng::named(seed, name),
+            is_lossy: false,
+            busy_until: Instant::default(),
+            departures: VecDeque::new(),
+            arrivals: VecDeque::new(),
+        }
+    }
+
+    /// From now on packets get lost.
+    pub fn lose(&mut self) {
+        self.is_lossy = true;
+    }
+
+    /// Takes a packet, and says whether it will arrive.
+    pub fn send(&mut self, now: Instant, packet: Vec<u8>) -> bool {
+        while self.departures.front().is_some_and(|at| *at <= now) {
+            self.departures.pop_front();
+        }
+        if self.departures.len() >= self.link.queue_packets {
+            return false;
+        }
+        let bits = packet.len() as u64 * 8;
+        let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
+        self.busy_until = self.busy_until.max(now) + time;
+        self.departures.push_back(self.busy_until);
+        // Drawn for every packet: the n-th one's fate is the same whatever the
+        // subject does.
+        let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
+        if !is_lost {
+            self.arrivals
+                .push_back((self.busy_until + self.link.delay, packet));
+        }
+        !is_lost
+    }
+
+    /// When the next packet arrives.
+    pub fn next_arrival(&self) -> Option<Instant> {
+        self.arrivals.front().map(|(at, _)| *at)
+    }
+
+    /// The next packet that has arrived by now.
+    pub fn receive(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.next_arrival()? > now {
+            return None;
+        }
+        self.arrivals.pop_front().map(|(_, packet)| packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: Link = Link {
+        rate_bps: 75_000,
+        delay: Duration::from_millis(50),
+        queue_packets: 2,
+        loss_ppm: 500_000,
+    };
+
+    #[test]
+    fn a_packet_takes_its_length_and_the_delay() {
+        let mut pipe = Pipe::new(LINK, 1, "test");
+        let now = Instant::from_millis(1);
+        assert!(pipe.send(now, vec![0; 75]));
+        assert!(pipe.send(now, vec![0; 75]));
+        assert_eq!(pipe.next_arrival(), Some(Instant::from_millis(1 + 8 + 50)));
+        assert_eq!(pipe.receive(Instant::from_millis(58)), None);
+        assert!(pipe.receive(Instant::from_millis(59)).is_some());
+        assert_eq!(pipe.next_arrival(), Some(Instant::from_millis(1 + 16 + 50)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_what_comes() {
+        let mut pipe = Pipe::new(LINK, 1, "test");
+        let now = Instant::from_millis(1);
+        let sent = [(); 3].map(|()| pipe.send(now, vec![0; 75]));
+        assert_eq!(sent, [true, true, false]);
+        // The first has left after 8 ms.
+        assert!(pipe.send(Instant::from_millis(9), vec![0; 75]));
+    }
+
+    #[test]
+    fn losses_begin_when_told_and_follow_the_seed() {
+        let fates = |seed| {
+            let mut pipe = Pipe::new(LINK, seed, "test");
+            let mut now = Instant::from_millis(1);
+            let mut fates = Vec::new();
+            for number in 0..2_000 {
+                if number == 1_000 {
+                    pipe.lose();
+                }
+                fates.push(pipe.send(now, vec![0; 75]));
+                now = now + Duration::from_secs(1);
+            }
+            fates
+        };
+        let some = fates(1);
+        assert!(some[..1_000].iter().all(|arrives| *arrives));
+        let lost = some[1_000..].iter().filter(|arrives| !**arrives).count();
+        assert!((400..600).contains(&lost), "{lost} of 1000");
+        assert_eq!(some, fates(1));
+        assert_ne!(some, fates(2));
+    }
+}
