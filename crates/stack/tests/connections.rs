@@ -6,7 +6,7 @@ mod common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, FIN, RST, SYN, Tcp, icmp, read_tcp};
-use common::{Line, address, endpoint, node_with};
+use common::{address, node_with};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::transport::{Event, State};
 use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent, Route, Via};
@@ -291,43 +291,6 @@ fn what_came_before_accept_can_be_read_after_it() {
     assert!(matches!(events[..], [NodeEvent::Tcp(c, Event::Failed(_))] if c == conn));
 }
 
-/// The acknowledgment overtakes the link's report: room comes about with the
-/// report, and must be told.
-#[test]
-fn room_that_comes_with_the_links_report_is_told() {
-    let mut line = Line::new(2, 400);
-    let listener = line.nodes[1].tcp_listen(80).unwrap();
-    let now = line.now;
-    let client = line.nodes[0].tcp_connect(now, endpoint(2, 80)).unwrap();
-    line.run_for(Duration::from_secs(1));
-    let server = line.nodes[1].tcp_accept(listener).unwrap();
-    line.take_events(0);
-    // More than fits, again and again; only events may wake the sender.
-    let (mut sent, mut received) = (0, 0);
-    let mut writable = true;
-    for _ in 0..2_000 {
-        let now = line.now;
-        while writable {
-            match line.nodes[0].tcp_send(now, client, &[5; 300]) {
-                Ok(len) => {
-                    sent += len;
-                    writable = len == 300;
-                }
-                Err(_) => writable = false,
-            }
-        }
-        let mut out = [0; 999];
-        received += line.nodes[1].tcp_recv(now, server, &mut out).unwrap_or(0);
-        line.run_for(Duration::from_millis(20));
-        let event = NodeEvent::Tcp(client, Event::Writable);
-        writable |= line.take_events(0).contains(&event);
-    }
-    assert!(
-        sent > 20_000 && received + 400 >= sent,
-        "{received} of {sent}"
-    );
-}
-
 /// RFC 6056 §3.2: not a port that somebody listens on, and each only once.
 #[test]
 fn ephemeral_ports_are_apart() {
@@ -369,25 +332,41 @@ fn ephemeral_ports_are_apart() {
 /// A side that takes many segments must not decide whose turn it is on the other.
 #[test]
 fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
-    let mut lone = Lone::border(|config| {
-        config.tcp.nagle = false;
-        config.tcp.syn_retries = 200;
-    });
-    let remote = |addr| Endpoint { addr, port: 7 };
-    let now = lone.now;
-    for addr in [address(5), address(6), HOST] {
-        lone.node.tcp_connect(now, remote(addr)).unwrap();
+    let mut lone = Lone::border(|_| {});
+    let listener = lone.node.tcp_listen(80).unwrap();
+    // Two peers on the link in the first slots, one at the host behind them.
+    for neighbour in [5, 6] {
+        let from = address(neighbour);
+        let mut segment = Tcp {
+            src_port: 5_000,
+            dst_port: 80,
+            flags: SYN,
+            window: 4_000,
+            ..Tcp::default()
+        };
+        lone.link_sends(neighbour, &segment.packet(from, address(1)));
+        let (_, answer) = lone.link_packets().remove(0);
+        segment.ack = read_tcp(&answer).unwrap().1.wrapping_add(1);
+        (segment.seq, segment.flags) = (1, ACK);
+        lone.link_sends(neighbour, &segment.packet(from, address(1)));
     }
-    // Before each segment for the link the host side takes one.
-    let mut to = [0u32; 2];
-    for _ in 0..40 {
-        lone.host_packets();
-        lone.deaf = false;
-        for (dst, _) in lone.link_packets() {
-            to[usize::from(dst == Address::Short(6))] += 1;
-        }
+    let mut peer = Peer::open(&mut lone, 5_000);
+    for _ in [5, 6] {
+        let conn = lone.node.tcp_accept(listener).unwrap();
+        let now = lone.now;
+        lone.node.tcp_send(now, conn, &[7; 1_400]).unwrap();
     }
-    assert!(to[0] > 2 && to[0].abs_diff(to[1]) <= 1, "{to:?}");
+    peer.seq += 1;
+    // Before each frame the host side takes a segment: an answer to a gap.
+    for _ in 0..30 {
+        peer.give(&mut lone, ACK, b"x");
+        peer.seq -= 1;
+        assert_eq!(lone.host_packets().len(), 1);
+        lone.run_frames(1);
+    }
+    let order: Vec<Address> = lone.link_packets().iter().map(|(to, _)| *to).collect();
+    assert!(order.len() >= 4, "{order:?}");
+    assert!(order[..4].windows(2).all(|w| w[0] != w[1]), "{order:?}");
 }
 
 /// RFC 9293 §3.6.1, MAY-2: TIME-WAIT gives way to a new connection, not to

@@ -9,8 +9,8 @@ use common::address;
 use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, RST, SYN, Tcp, icmp, read_tcp};
 use redpoll_base::{Addr, Duration};
-use redpoll_stack::ConnId;
-use redpoll_stack::transport::{IpMeta, Segment};
+use redpoll_stack::transport::{Event, IpMeta, Segment};
+use redpoll_stack::{ConnId, NodeEvent};
 use redpoll_wire::ipv6::Ipv6Header;
 
 const MSS: u32 = 474;
@@ -287,4 +287,24 @@ fn a_segment_that_disappears_does_not_hold_up_the_others() {
     scene.lone.run_for(Duration::from_millis(100));
     let after = &scene.lone.frames[before..];
     assert_eq!(after.len(), 2, "the reset and the SYN");
+}
+
+/// The acknowledgment of a part overtakes the link's report. Room comes about
+/// with the report, and whoever waits for it must be told.
+#[test]
+fn room_that_comes_with_the_links_report_is_told() {
+    let mut scene = Scene::new();
+    let now = scene.lone.now;
+    let node = &mut scene.lone.node;
+    while node.tcp_send(now, scene.conn, &[0; 100]).is_ok() {}
+    scene.lone.run_frames(2);
+    // No more than what is out fits the window: nothing else will happen.
+    let mut ack = segment(ACK, 100, scene.start.wrapping_add(100));
+    ack.window = (MSS - 100) as u16;
+    let ack = ack.packet(address(5), address(1));
+    scene.lone.link_sends(5, &ack);
+    while scene.lone.node.poll_event().is_some() {}
+    scene.lone.run_for(Duration::from_millis(100));
+    let writable = NodeEvent::Tcp(scene.conn, Event::Writable);
+    assert_eq!(scene.lone.node.poll_event(), Some(writable));
 }
