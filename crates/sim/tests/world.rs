@@ -2,6 +2,7 @@
 
 use redpoll_base::Instant;
 use redpoll_sim::fault::{Rule, Spec};
+use redpoll_sim::oracle::Retransmissions;
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::World;
@@ -174,5 +175,8 @@ fn bulk_over_each_line() {
         let flow = &report.flows[0];
         assert!(flow.goodput_kbps > 10.0, "{flow:?}");
         assert!(flow.rtt_ms.p50.is_some());
+        if flow.retransmissions == Retransmissions::default() {
+            assert_eq!(flow.segment_loss, 0.0, "{flow:?}");
+        }
     }
 }

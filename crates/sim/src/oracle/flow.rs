@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::datagrams::Datagrams;
 use super::percentiles::Percentiles;
+use super::tally::{News, Tally, under_way};
 
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,8 +27,10 @@ pub(super) struct Flow {
     to: String,
     /// Bytes sent that have not arrived.
     on_the_way: VecDeque<u8>,
-    /// Bytes that arrived and were right.
+    /// Bytes that arrived and were compared.
     matched: u64,
+    /// Bytes given to the present connection.
+    given: u64,
     datagrams: Datagrams,
     delivered: u64,
     first: Option<Instant>,
@@ -35,28 +38,6 @@ pub(super) struct Flow {
     sender: Tally,
     receiver: Tally,
     rtt: Percentiles,
-}
-
-/// Statistics of one end, over all its connections.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    /// Of connections that are gone.
-    past: Sums,
-    /// Of the one that is.
-    now: Sums,
-    rtt_samples: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    segments: u64,
-    data_sent: u64,
-    data_received: u64,
-    rto: u64,
-    fast: u64,
-    link_lost: u64,
-    path_mtu: u64,
-    probe: u64,
 }
 
 /// The figures of a flow, as reports give them.
@@ -75,7 +56,8 @@ pub struct FlowFigures {
     /// Segments with payload, or datagrams, that the sender sent;
     /// retransmissions included.
     pub segments_sent: u64,
-    /// Share of those that did not arrive; link retries come before.
+    /// Share of those not under way any more that did not arrive; link retries
+    /// come before.
     pub segment_loss: f64,
     /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
@@ -115,6 +97,7 @@ impl Flow {
             to: to.to_owned(),
             on_the_way: VecDeque::new(),
             matched: 0,
+            given: 0,
             datagrams: Datagrams::default(),
             delivered: 0,
             first: None,
@@ -135,6 +118,7 @@ impl Flow {
 
     pub(super) fn sent(&mut self, bytes: &[u8]) {
         self.on_the_way.extend(bytes);
+        self.given += bytes.len() as u64;
     }
 
     pub(super) fn received(&mut self, now: Instant, bytes: &[u8]) -> Result<(), String> {
@@ -171,12 +155,13 @@ impl Flow {
 
     pub(super) fn restart(&mut self) {
         self.on_the_way.clear();
-        self.sender.fold();
-        self.receiver.fold();
+        self.given = 0;
+        self.sender.renew();
+        self.receiver.renew();
     }
 
-    pub(super) fn datagram_sent(&mut self, seq: u32, len: usize) -> Result<(), String> {
-        self.datagrams.sent(seq, len)
+    pub(super) fn datagram_sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
+        self.datagrams.sent(now, seq)
     }
 
     pub(super) fn datagram_received(
@@ -186,29 +171,37 @@ impl Flow {
         len: usize,
     ) -> Result<(), String> {
         self.measure(now, len);
-        self.datagrams.received(seq)
+        self.datagrams.received(now, seq)
     }
 
-    pub(super) fn observe(&mut self, end: End, stats: &Stats) {
+    /// Another connection is this end of the flow; its number.
+    pub(super) fn renew(&mut self, end: End) -> u32 {
+        match end {
+            End::Sender => self.sender.renew(),
+            End::Receiver => self.receiver.renew(),
+        }
+    }
+
+    /// Takes in the statistics of the connection number `serial` of an end.
+    pub(super) fn observe(&mut self, end: End, serial: u32, stats: &Stats) -> Result<(), String> {
+        let segment = self.sender.present().mean_segment();
         let tally = match end {
             End::Sender => &mut self.sender,
             End::Receiver => &mut self.receiver,
         };
-        let has_sample = tally.observe(stats);
-        if has_sample && end == End::Sender {
-            self.rtt.add(stats.last_rtt.as_micros());
+        match tally.observe(serial, stats, segment) {
+            News::Stale => return Ok(()),
+            News::Backwards => return Err(format!("a counter of the {end:?} ran backwards")),
+            News::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
+            News::Sample | News::Nothing => {}
         }
+        Ok(())
     }
 
-    pub(super) fn figures(&self) -> FlowFigures {
+    pub(super) fn figures(&self, now: Instant) -> FlowFigures {
         let sender = self.sender.total();
-        let receiver = self.receiver.total();
-        let datagrams = &self.datagrams;
-        let sent = sender.data_sent + datagrams.sent_count();
-        let arrived = receiver.data_received + datagrams.received_count();
+        let sent = sender.data_sent + self.datagrams.sent_count();
         let elapsed = self.last.since(self.first.unwrap_or(self.last));
-        // A receiver outside of the simulation tells nothing about losses.
-        let tells = receiver.segments > 0 || datagrams.sent_count() > 0;
         FlowFigures {
             name: self.name.clone(),
             from: self.from.clone(),
@@ -216,11 +209,7 @@ impl Flow {
             delivered_bytes: self.delivered,
             goodput_kbps: ratio(self.delivered as f64 * 8_000.0, elapsed.as_micros() as f64),
             segments_sent: sent,
-            segment_loss: if tells {
-                ratio(sent.saturating_sub(arrived) as f64, sent as f64)
-            } else {
-                0.0
-            },
+            segment_loss: self.loss(now),
             retransmissions: Retransmissions {
                 rto: sender.rto,
                 fast: sender.fast,
@@ -236,58 +225,23 @@ impl Flow {
     }
 }
 
+impl Flow {
+    /// Share of what was sent and is not under way any more that did not
+    /// arrive.
+    fn loss(&self, now: Instant) -> f64 {
+        let (mut settled, mut lost) = self.datagrams.settled(now);
+        // A receiver outside of the simulation tells nothing about losses.
+        if self.receiver.total().segments > 0 {
+            let sent = self.sender.total().data_sent;
+            let missing = sent.saturating_sub(self.receiver.total().data_received);
+            let under_way = under_way(&self.sender, &self.receiver).min(missing);
+            settled += sent - under_way;
+            lost += missing - under_way;
+        }
+        ratio(lost as f64, settled as f64)
+    }
+}
+
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
-}
-
-impl Tally {
-    /// Takes in a connection's statistics; says whether there is a new sample
-    /// of the round-trip time.
-    fn observe(&mut self, stats: &Stats) -> bool {
-        let now = Sums::of(stats);
-        if now.segments < self.now.segments {
-            // Another connection: it counts from zero.
-            self.fold();
-        }
-        self.now = now;
-        let has_sample = stats.rtt_samples != self.rtt_samples && stats.rtt_samples > 0;
-        self.rtt_samples = stats.rtt_samples;
-        has_sample
-    }
-
-    fn fold(&mut self) {
-        self.past = self.total();
-        self.now = Sums::default();
-        self.rtt_samples = 0;
-    }
-
-    fn total(&self) -> Sums {
-        let (a, b) = (&self.past, &self.now);
-        Sums {
-            segments: a.segments + b.segments,
-            data_sent: a.data_sent + b.data_sent,
-            data_received: a.data_received + b.data_received,
-            rto: a.rto + b.rto,
-            fast: a.fast + b.fast,
-            link_lost: a.link_lost + b.link_lost,
-            path_mtu: a.path_mtu + b.path_mtu,
-            probe: a.probe + b.probe,
-        }
-    }
-}
-
-impl Sums {
-    fn of(stats: &Stats) -> Self {
-        let again = &stats.retransmissions;
-        Sums {
-            segments: u64::from(stats.segments_sent) + u64::from(stats.segments_received),
-            data_sent: stats.data_segments_sent.into(),
-            data_received: stats.data_segments_received.into(),
-            rto: again.rto.into(),
-            fast: again.fast.into(),
-            link_lost: again.link_lost.into(),
-            path_mtu: again.path_mtu.into(),
-            probe: again.probe.into(),
-        }
-    }
 }

@@ -14,10 +14,11 @@
 mod datagrams;
 mod flow;
 mod percentiles;
+mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use flow::{End, FlowFigures};
+pub use flow::{End, FlowFigures, Retransmissions, RttMs};
 pub use percentiles::Percentiles;
 
 use flow::Flow;
@@ -32,11 +33,19 @@ const KEPT: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct FlowId(u32);
 
+/// One connection of one end of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Source {
+    pub(crate) flow: FlowId,
+    pub(crate) end: End,
+    /// Tells it from earlier ones.
+    serial: u32,
+}
+
 /// A connection whose statistics belong to a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Watch {
-    pub(crate) flow: FlowId,
-    pub(crate) end: End,
+    pub(crate) source: Source,
     pub(crate) node: u32,
     pub(crate) conn: ConnId,
 }
@@ -105,10 +114,10 @@ impl Oracle {
         self.flow_mut(id).restart();
     }
 
-    /// A datagram with `len` bytes of payload was sent; `seq` counts from 0.
-    pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32, len: usize) {
+    /// A datagram was sent; `seq` counts from 0.
+    pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32) {
         self.at(now);
-        if let Err(what) = self.flow_mut(id).datagram_sent(seq, len) {
+        if let Err(what) = self.flow_mut(id).datagram_sent(now, seq) {
             self.violation(id, now, what);
         }
     }
@@ -125,17 +134,26 @@ impl Oracle {
     /// end of a flow: its statistics are part of the flow's figures from now
     /// on.
     pub fn watch(&mut self, id: FlowId, end: End, conn: ConnId) {
-        self.new_watches.push(Watch {
-            flow: id,
-            end,
+        let watch = Watch {
+            source: self.source(id, end),
             node: self.node,
             conn,
-        });
+        };
+        self.new_watches.push(watch);
+    }
+
+    /// A new connection of one end of a flow.
+    fn source(&mut self, flow: FlowId, end: End) -> Source {
+        let serial = self.flow_mut(flow).renew(end);
+        Source { flow, end, serial }
     }
 
     /// What a connection's statistics are now.
-    pub fn observe(&mut self, id: FlowId, end: End, stats: &Stats) {
-        self.flow_mut(id).observe(end, stats);
+    pub(crate) fn observe(&mut self, source: &Source, now: Instant, stats: &Stats) {
+        let flow = self.flow_mut(source.flow);
+        if let Err(what) = flow.observe(source.end, source.serial, stats) {
+            self.violation(source.flow, now, what);
+        }
     }
 
     /// Something else that must not happen.
@@ -156,9 +174,10 @@ impl Oracle {
         &self.violations
     }
 
-    /// The figures of all flows, in the order in which they were created.
-    pub fn figures(&self) -> Vec<FlowFigures> {
-        self.flows.iter().map(Flow::figures).collect()
+    /// The figures of all flows by `now`, in the order in which they were
+    /// created.
+    pub fn figures(&self, now: Instant) -> Vec<FlowFigures> {
+        self.flows.iter().map(|flow| flow.figures(now)).collect()
     }
 
     /// The content of byte `offset` of a stream of test data: either end can

@@ -22,7 +22,7 @@ fn bytes_in_order_satisfy_it() {
     oracle.received(id, at(1_010), b"lo world");
     oracle.ended(id, at(1_011));
     assert!(oracle.is_satisfied());
-    let figures = &oracle.figures()[0];
+    let figures = &oracle.figures(at(2_000))[0];
     assert_eq!(figures.delivered_bytes, 11);
     assert!((figures.goodput_kbps - 0.088).abs() < 1e-9);
 }
@@ -55,13 +55,13 @@ fn what_must_not_happen_is_named() {
 fn datagrams_arrive_once_or_not_at_all() {
     let (mut oracle, id) = oracle();
     for seq in 0..4 {
-        oracle.datagram_sent(id, at(1), seq, 50);
+        oracle.datagram_sent(id, at(1), seq);
     }
     oracle.datagram_received(id, at(2), 3, 50);
     oracle.datagram_received(id, at(3), 0, 50);
     oracle.datagram_received(id, at(4), 1, 50);
     assert!(oracle.is_satisfied());
-    let figures = &oracle.figures()[0];
+    let figures = &oracle.figures(at(2_000))[0];
     assert_eq!((figures.segments_sent, figures.segment_loss), (4, 0.25));
     oracle.datagram_received(id, at(5), 3, 50);
     oracle.datagram_received(id, at(6), 4, 50);
@@ -69,40 +69,127 @@ fn datagrams_arrive_once_or_not_at_all() {
 }
 
 #[test]
-fn statistics_add_up_over_connections() {
+fn a_datagram_that_may_still_come_is_not_lost() {
     let (mut oracle, id) = oracle();
+    oracle.datagram_sent(id, at(0), 0);
+    oracle.datagram_received(id, at(400), 0, 50);
+    oracle.datagram_sent(id, at(1_000), 1);
+    oracle.datagram_sent(id, at(1_800), 2);
+    let loss = |now| oracle.figures(at(now))[0].segment_loss;
+    assert_eq!(loss(1_400), 0.0);
+    assert_eq!(loss(1_401), 0.5);
+    assert_eq!(loss(2_000), 0.5);
+    assert_eq!(loss(3_000), 2.0 / 3.0);
+}
+
+/// Statistics as one end's connection would have them after handing `segments`
+/// of 100 bytes to the link.
+fn sent(segments: u32) -> Stats {
+    Stats {
+        segments_sent: segments,
+        data_segments_sent: segments,
+        bytes_sent: segments * 100,
+        ..Stats::default()
+    }
+}
+
+fn received(segments: u32) -> Stats {
+    Stats {
+        segments_received: segments,
+        data_segments_received: segments,
+        bytes_received: segments * 100,
+        ..Stats::default()
+    }
+}
+
+/// An oracle with a flow, `bytes` given to its connection, and what watches
+/// the two ends.
+fn watched(bytes: usize) -> (Oracle, Source, Source) {
+    let (mut oracle, id) = oracle();
+    oracle.sent(id, at(0), &vec![0; bytes]);
+    let sender = oracle.source(id, End::Sender);
+    let receiver = oracle.source(id, End::Receiver);
+    (oracle, sender, receiver)
+}
+
+impl Oracle {
+    fn loss(&self) -> f64 {
+        self.figures(at(2_000))[0].segment_loss
+    }
+}
+
+#[test]
+fn statistics_add_up_over_connections() {
+    let (mut oracle, sender, receiver) = watched(10_000);
     let mut stats = Stats {
-        segments_sent: 10,
-        data_segments_sent: 8,
         rtt_samples: 1,
         last_rtt: Duration::from_millis(100),
-        ..Stats::default()
+        ..sent(8)
     };
-    oracle.observe(id, End::Sender, &stats);
-    oracle.observe(id, End::Sender, &stats);
+    oracle.observe(&sender, at(1), &stats);
+    oracle.observe(&sender, at(1), &stats);
     stats.rtt_samples = 2;
     stats.last_rtt = Duration::from_millis(200);
     stats.retransmissions.rto = 2;
-    oracle.observe(id, End::Sender, &stats);
-    let second = Stats {
-        segments_sent: 3,
-        data_segments_sent: 2,
-        ..Stats::default()
-    };
-    oracle.observe(id, End::Sender, &second);
-    let received = Stats {
-        segments_received: 8,
-        data_segments_received: 9,
-        ..Stats::default()
-    };
-    oracle.observe(id, End::Receiver, &received);
-    let figures = &oracle.figures()[0];
+    oracle.observe(&sender, at(1), &stats);
+    let again = oracle.source(sender.flow, End::Sender);
+    oracle.observe(&again, at(1), &sent(2));
+    oracle.observe(&receiver, at(1), &received(9));
+    assert!(oracle.is_satisfied(), "{:?}", oracle.violations());
+    let figures = &oracle.figures(at(2_000))[0];
     assert_eq!(figures.segments_sent, 10);
     assert_eq!(figures.segment_loss, 0.1);
     assert_eq!(figures.retransmissions.rto, 2);
     let rtt = figures.rtt_ms;
     assert!((rtt.p50.unwrap() - 100.0).abs() < 1.0, "{rtt:?}");
     assert!((rtt.p95.unwrap() - 200.0).abs() < 2.0, "{rtt:?}");
+}
+
+#[test]
+fn segments_under_way_are_not_lost() {
+    let (mut oracle, sender, receiver) = watched(10_000);
+    oracle.observe(&receiver, at(1), &received(6));
+    oracle.observe(&sender, at(1), &sent(10));
+    assert_eq!(oracle.loss(), 0.0, "four under way");
+
+    // The seventh was lost and sent again; it and three more are under way.
+    let mut resent = sent(11);
+    resent.retransmissions.fast = 1;
+    oracle.observe(&sender, at(2), &resent);
+    assert_eq!(oracle.loss(), 1.0 / 7.0);
+
+    // Those three come and wait for the seventh.
+    let mut gap = received(6);
+    gap.segments_received += 3;
+    gap.data_segments_received += 3;
+    gap.out_of_order_segments = 3;
+    oracle.observe(&receiver, at(3), &gap);
+    assert_eq!(oracle.loss(), 1.0 / 10.0, "the seventh is under way");
+
+    // It comes, and all are in order.
+    let mut filled = received(10);
+    filled.out_of_order_segments = 3;
+    oracle.observe(&receiver, at(4), &filled);
+    assert_eq!(oracle.loss(), 1.0 / 11.0);
+
+    // One more, lost for good: nobody can tell until it is sent again.
+    resent.data_segments_sent += 1;
+    resent.bytes_sent += 100;
+    oracle.observe(&sender, at(5), &resent);
+    assert_eq!(oracle.loss(), 1.0 / 11.0);
+    assert!(oracle.is_satisfied(), "{:?}", oracle.violations());
+}
+
+/// A receiver that has not heard that its peer gave up says the same as
+/// before; it must not count again.
+#[test]
+fn what_earlier_connections_say_is_not_heard() {
+    let (mut oracle, sender, receiver) = watched(10_000);
+    oracle.observe(&receiver, at(1), &received(6));
+    oracle.observe(&sender, at(1), &sent(10));
+    oracle.restart(sender.flow);
+    oracle.observe(&receiver, at(2), &received(7));
+    assert_eq!(oracle.loss(), 0.4);
 }
 
 #[test]

@@ -90,8 +90,7 @@ impl UdpSensor {
             *head = self.number.to_be_bytes();
         }
         if self.route.is_inside {
-            cx.oracle
-                .datagram_sent(flow, cx.now, self.number, reading.len());
+            cx.oracle.datagram_sent(flow, cx.now, self.number);
         }
         self.number = self.number.wrapping_add(1);
         if cx

@@ -106,7 +106,7 @@ impl World {
         for watch in &inhabitant.watches {
             if let Some(connection) = inhabitant.node.tcp_connection(watch.conn) {
                 self.oracle
-                    .observe(watch.flow, watch.end, connection.stats());
+                    .observe(&watch.source, self.now, connection.stats());
             }
         }
         if let Some(wake) = inhabitant.node.poll_at()
@@ -137,7 +137,10 @@ impl World {
         if self.oracle.has_new_watches() {
             for watch in self.oracle.take_watches() {
                 let watches = &mut self.inhabitants[watch.node as usize].watches;
-                watches.retain(|old| (old.flow, old.end) != (watch.flow, watch.end));
+                watches.retain(|old| {
+                    let (old, new) = (old.source, watch.source);
+                    (old.flow, old.end) != (new.flow, new.end)
+                });
                 watches.push(watch);
             }
         }

@@ -51,7 +51,7 @@ impl World {
                 ok: self.oracle.is_satisfied(),
                 violations: self.oracle.violations().to_vec(),
             },
-            flows: self.oracle.figures(),
+            flows: self.oracle.figures(self.now),
             nodes,
         }
     }

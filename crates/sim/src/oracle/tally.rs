@@ -1,0 +1,183 @@
+//! What one end of a flow counts, over all its connections.
+
+use redpoll_tcp::Stats;
+
+/// Statistics of one end, over all its connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    /// Number of the connection that counts now: what earlier ones still say
+    /// is not heard.
+    serial: u32,
+    /// Of connections that are gone.
+    past: Sums,
+    /// Of the one that is.
+    now: Sums,
+    rtt_samples: u32,
+    /// Payload of the present connection handed to its link for the first
+    /// time, in bytes. Never too much: what a segment sent again carries of
+    /// new data is noticed when it arrives.
+    fresh: u64,
+    /// Segments of the present connection that wait beyond a gap. Never too
+    /// few, because those that came twice count twice.
+    held: u64,
+}
+
+/// Sums over connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) segments: u64,
+    pub(super) data_sent: u64,
+    pub(super) data_received: u64,
+    pub(super) bytes_sent: u64,
+    pub(super) bytes_acked: u64,
+    pub(super) bytes_received: u64,
+    pub(super) out_of_order: u64,
+    pub(super) rto: u64,
+    pub(super) fast: u64,
+    pub(super) link_lost: u64,
+    pub(super) path_mtu: u64,
+    pub(super) probe: u64,
+}
+
+/// What an observation brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// It is of a connection that does not count any more.
+    Stale,
+    /// A counter of the connection went down.
+    Backwards,
+    /// A new sample of the round-trip time.
+    Sample,
+    /// None of these.
+    Nothing,
+}
+
+impl Tally {
+    /// From now on another connection counts; its number.
+    pub(super) fn renew(&mut self) -> u32 {
+        self.past = self.total();
+        self.now = Sums::default();
+        self.rtt_samples = 0;
+        self.fresh = 0;
+        self.held = 0;
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Takes in the statistics of the connection number `serial`.
+    ///
+    /// `segment` is the mean payload of the flow's segments, in bytes.
+    pub(super) fn observe(&mut self, serial: u32, stats: &Stats, segment: f64) -> News {
+        if serial != self.serial {
+            return News::Stale;
+        }
+        let before = std::mem::replace(&mut self.now, Sums::of(stats));
+        if !before.is_within(&self.now) {
+            return News::Backwards;
+        }
+        if before.again() == self.now.again() {
+            self.fresh += self.now.bytes_sent - before.bytes_sent;
+        }
+        self.fresh = self.fresh.max(self.now.bytes_acked);
+        self.note_gaps(&before, segment);
+        let has_sample = stats.rtt_samples != self.rtt_samples && stats.rtt_samples > 0;
+        self.rtt_samples = stats.rtt_samples;
+        if has_sample {
+            News::Sample
+        } else {
+            News::Nothing
+        }
+    }
+
+    /// Segments beyond a gap wait until it is filled; then they are part of
+    /// what arrived in order, beside the one that filled it.
+    fn note_gaps(&mut self, before: &Sums, segment: f64) {
+        self.held += self.now.out_of_order - before.out_of_order;
+        let advance = self.now.bytes_received - before.bytes_received;
+        if self.held > 0 && advance > 0 && segment > 0.0 {
+            let segments = libm::round(advance as f64 / segment) as u64;
+            self.held = self.held.saturating_sub(segments.saturating_sub(1));
+        }
+    }
+
+    /// Of the present connection.
+    pub(super) fn present(&self) -> &Sums {
+        &self.now
+    }
+
+    /// Of all connections.
+    pub(super) fn total(&self) -> Sums {
+        let (a, b) = (&self.past, &self.now);
+        Sums {
+            segments: a.segments + b.segments,
+            data_sent: a.data_sent + b.data_sent,
+            data_received: a.data_received + b.data_received,
+            bytes_sent: a.bytes_sent + b.bytes_sent,
+            bytes_acked: a.bytes_acked + b.bytes_acked,
+            bytes_received: a.bytes_received + b.bytes_received,
+            out_of_order: a.out_of_order + b.out_of_order,
+            rto: a.rto + b.rto,
+            fast: a.fast + b.fast,
+            link_lost: a.link_lost + b.link_lost,
+            path_mtu: a.path_mtu + b.path_mtu,
+            probe: a.probe + b.probe,
+        }
+    }
+}
+
+impl Sums {
+    fn of(stats: &Stats) -> Self {
+        let again = &stats.retransmissions;
+        Sums {
+            segments: u64::from(stats.segments_sent) + u64::from(stats.segments_received),
+            data_sent: stats.data_segments_sent.into(),
+            data_received: stats.data_segments_received.into(),
+            bytes_sent: stats.bytes_sent.into(),
+            bytes_acked: stats.bytes_acked.into(),
+            bytes_received: stats.bytes_received.into(),
+            out_of_order: stats.out_of_order_segments.into(),
+            rto: again.rto.into(),
+            fast: again.fast.into(),
+            link_lost: again.link_lost.into(),
+            path_mtu: again.path_mtu.into(),
+            probe: again.probe.into(),
+        }
+    }
+
+    /// Segments sent again.
+    fn again(&self) -> u64 {
+        self.rto + self.fast + self.link_lost + self.path_mtu + self.probe
+    }
+
+    /// Mean payload of the segments sent, in bytes; 0 without any.
+    pub(super) fn mean_segment(&self) -> f64 {
+        if self.data_sent == 0 {
+            return 0.0;
+        }
+        self.bytes_sent as f64 / self.data_sent as f64
+    }
+
+    /// Whether no counter is greater than in `later`.
+    fn is_within(&self, later: &Sums) -> bool {
+        self.segments <= later.segments
+            && self.data_sent <= later.data_sent
+            && self.data_received <= later.data_received
+            && self.bytes_sent <= later.bytes_sent
+            && self.bytes_acked <= later.bytes_acked
+            && self.bytes_received <= later.bytes_received
+            && self.out_of_order <= later.out_of_order
+            && self.again() <= later.again()
+    }
+}
+
+/// Segments that the sender has handed to its link, that have not arrived, and
+/// that have not been sent again: nobody can know yet what becomes of them.
+pub(super) fn under_way(sender: &Tally, receiver: &Tally) -> u64 {
+    let segment = sender.now.mean_segment();
+    if segment <= 0.0 {
+        return 0;
+    }
+    let missing = sender.fresh.saturating_sub(receiver.now.bytes_received);
+    let segments = libm::ceil(missing as f64 / segment) as u64;
+    segments.saturating_sub(receiver.held)
+}
