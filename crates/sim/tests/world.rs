@@ -108,10 +108,7 @@ fn duplicated_frames_are_suppressed() {
 
 #[test]
 fn the_grid_of_a_thousand_nodes_runs() {
-    // Nobody here uses TCP; its buffers would only take memory.
-    let overrides = [("tcp.connections".to_owned(), "1".to_owned())];
-    let grid = Scenario::load("grid-1000", &overrides).unwrap();
-    let (_, report) = run(&grid, 1, 20_000);
+    let (_, report) = run(&scenario("grid-1000"), 1, 20_000);
     let sent: u64 = report.flows.iter().map(|flow| flow.segments_sent).sum();
     let delivered: u64 = report
         .flows
