@@ -36,7 +36,7 @@ test: ## Run every check, as the continuous integration does (at most 25 minutes
 
 interop: ## Linux's TCP against ours over a bad link, 20 seeds
 	@scripts/setup.sh build
-	@REDPOLL_INTEROP_SEEDS=20 $(CARGO) test --release --package redpoll-linux --test interop
+	@. scripts/env.sh && REDPOLL_INTEROP_SEEDS=20 cargo test --release --package redpoll-linux --test interop
 
 fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
 	@scripts/setup.sh fuzz

@@ -43,7 +43,10 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
             .with_ignored_flag(missing.is_some())
         })
         .collect();
-    let conclusion = run(&Arguments::from_args(), trials);
+    let mut arguments = Arguments::from_args();
+    // They wait for a slow link most of the time, not for a processor.
+    arguments.test_threads.get_or_insert(8);
+    let conclusion = run(&arguments, trials);
     if let Some(reason) = missing {
         let line = format!(
             "{} tests skipped, {reason}: {}\n",
