@@ -1,0 +1,73 @@
+//! Builds the stacks that are written in C, if their sources are there.
+//!
+//! They are looked for in the folder that REDPOLL_PEERS names, else in
+//! `target/peers`, where `scripts/setup.sh bench` puts them.
+
+use std::path::{Path, PathBuf};
+
+/// lwIP's parts that TCP over IPv6 needs, below `src/core`.
+const LWIP: [&str; 15] = [
+    "def.c",
+    "inet_chksum.c",
+    "init.c",
+    "ip.c",
+    "ipv6/icmp6.c",
+    "ipv6/ip6.c",
+    "ipv6/ip6_addr.c",
+    "ipv6/nd6.c",
+    "mem.c",
+    "memp.c",
+    "netif.c",
+    "pbuf.c",
+    "tcp.c",
+    "tcp_in.c",
+    "tcp_out.c",
+];
+
+fn main() {
+    println!("cargo::rustc-check-cfg=cfg(has_lwip, has_tcplp)");
+    println!("cargo::rerun-if-env-changed=REDPOLL_PEERS");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=glue");
+    let sources = std::env::var_os("REDPOLL_PEERS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers"),
+        PathBuf::from,
+    );
+    lwip(&sources.join("lwip"));
+}
+
+/// A compiler run for others' code: their warnings are not ours.
+fn build() -> cc::Build {
+    let mut build = cc::Build::new();
+    build.warnings(false).extra_warnings(false);
+    build
+}
+
+/// Sets the cfg if the compiler made the library.
+fn conclude(name: &str, result: Result<(), cc::Error>) {
+    match result {
+        Ok(()) => println!("cargo::rustc-cfg=has_{name}"),
+        Err(error) => println!("cargo::warning={name} is left out: {error}"),
+    }
+}
+
+/// Whether the sources are there. Cargo looks again when the folder appears.
+fn is_there(folder: &Path, file: &str) -> bool {
+    println!("cargo::rerun-if-changed={}", folder.join(file).display());
+    folder.join(file).is_file()
+}
+
+fn lwip(folder: &Path) {
+    let core = folder.join("src/core");
+    if !is_there(folder, "src/core/tcp_in.c") {
+        return;
+    }
+    let files = LWIP.iter().map(|file| core.join(file));
+    let result = build()
+        .files(files)
+        .file("glue/lwip/glue.c")
+        .include("glue/lwip")
+        .include(folder.join("src/include"))
+        .try_compile("peers_lwip");
+    conclude("lwip", result);
+}
