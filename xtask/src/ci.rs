@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, lines, purity};
+use crate::{arrows, lines, purity, size};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -13,12 +13,13 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("clippy", clippy),
     ("purity", |w| purity::run(w, None).map(|()| None)),
+    ("size", size),
     ("doc", doc),
     ("test", test),
 ];
@@ -80,6 +81,10 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
     ]);
     workspace::run(&mut cargo)?;
     Ok(None)
+}
+
+fn size(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    size::run(workspace, &size::Options::check()).map(|()| None)
 }
 
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {

@@ -42,7 +42,12 @@ Usage: cargo xtask CHECK
             fails if one is missed (a few minutes)
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
-  size      table: sizes of the engines' types in bytes on 32-bit ARM
+  size      table: flash, sizes of types and instructions on a Cortex-M0
+              --json FILE       an object there (-: here) instead of tables here
+              --check           fails if types have other sizes than in
+                                firmware/size.txt, or TCP may panic
+              --accept          writes firmware/size.txt
+              --profile         table: which functions cost the instructions
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong command line.
 ";
@@ -70,10 +75,13 @@ fn main() -> ExitCode {
             Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
             Err(_) => return usage(&format!("`{seconds}` is no number of seconds")),
         },
-        ["size"] => size::run(&workspace),
+        ["size", options @ ..] => match size::Options::parse(options) {
+            Ok(options) => size::run(&workspace, &options),
+            Err(words) => return usage(&format!("`size` does not take `{words}`")),
+        },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "figures" | "fuzz" | "size"),
+            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "figures" | "fuzz"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -94,6 +94,18 @@ impl Toolchain {
         Err(Failure::new(ADVICE))
     }
 
+    /// Whether it has the linker that the target's programs are linked with.
+    pub fn has_linker(&self) -> bool {
+        let mut rustc = Command::new(&self.rustc);
+        let Ok(sysroot) = workspace::output(rustc.args(["--print", "sysroot"])) else {
+            return false;
+        };
+        let targets = Path::new(sysroot.trim()).join("lib/rustlib");
+        std::fs::read_dir(targets).is_ok_and(|mut targets| {
+            targets.any(|entry| entry.is_ok_and(|e| e.path().join("bin/rust-lld").is_file()))
+        })
+    }
+
     /// `cargo SUBCOMMAND` for the target, in the repository's root. Its output
     /// goes to a folder of its own where the compiler may be another one.
     pub fn cargo(&self, workspace: &Workspace, subcommand: &str) -> Command {

@@ -1,161 +1,374 @@
-//! Sizes of the engines' types in bytes, on 32-bit ARM.
+//! What the engines cost on a microcontroller: `cargo xtask size`.
 //!
-//! No ARM machine is needed: a probe crate that uses each size as an array's
-//! length, and is wrong about it, makes the compiler say the right one.
+//! - sizes of types on 32-bit ARM, as the compiler says them;
+//! - flash: an image of `firmware/` with the whole TCP engine, less the same
+//!   image without it; linked, unused code dropped; by crate;
+//! - panics that the linker could not drop, by the line that may panic;
+//! - instructions a data segment, on QEMU's Cortex-M0.
+//!
+//! With `--check`, sizes are compared with the snapshot `firmware/size.txt`,
+//! and a place that may panic is a failure.
 
-use std::process::Command;
+mod firmware;
+mod image;
+mod profile;
+mod qemu;
+mod snapshot;
+mod thumb;
+mod types;
 
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use crate::purity::Toolchain;
+use serde_json::{Value, json};
+
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
+use firmware::Images;
+use qemu::PerSegment;
+use types::Size;
 
-/// The types, with the crate that must exist for each.
-const TYPES: [(&str, &str); 9] = [
-    ("tcp", "redpoll_tcp::Connection<&'static mut [u8]>"),
-    ("tcp", "redpoll_tcp::Listener"),
-    ("tcp", "redpoll_tcp::HalfOpen"),
-    ("tcp", "redpoll_tcp::SegmentDesc"),
-    ("tcp", "redpoll_tcp::Config"),
-    ("mac", "redpoll_mac::Mac"),
-    ("mac", "redpoll_mac::FrameBuf"),
-    (
-        "lowpan",
-        "redpoll_lowpan::Lowpan<redpoll_base::StaticMemory>",
-    ),
-    ("stack", "redpoll_stack::Node<redpoll_base::StaticMemory>"),
-];
+/// What to do besides measuring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Write an object there instead of tables here; `-` is here.
+    json: Option<String>,
+    /// Compare with the snapshot.
+    check: bool,
+    /// Write the snapshot.
+    accept: bool,
+    /// Print the functions that cost most instructions.
+    profile: bool,
+}
 
-pub fn run(workspace: &Workspace) -> Outcome {
-    let crates = workspace.device_crates()?;
-    let types: Vec<&str> = TYPES
-        .into_iter()
-        .filter(|(name, _)| crates.contains(name))
-        .map(|(_, path)| path)
-        .collect();
-    let sizes = measure(workspace, &crates, &types)?;
-    let mut rows = vec![vec!["type".to_owned(), "bytes".to_owned()]];
-    for (path, size) in types.iter().zip(sizes) {
-        rows.push(vec![(*path).to_owned(), size.to_string()]);
+impl Options {
+    /// For the continuous integration.
+    pub fn check() -> Options {
+        Options {
+            check: true,
+            ..Options::default()
+        }
     }
-    report::print_table(&rows);
+
+    /// From the command line; the words it does not know are the error.
+    pub fn parse(args: &[&str]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut rest = args;
+        loop {
+            rest = match rest {
+                [] => return Ok(options),
+                ["--json", file, rest @ ..] => {
+                    options.json = Some((*file).to_owned());
+                    rest
+                }
+                ["--check", rest @ ..] => {
+                    options.check = true;
+                    rest
+                }
+                ["--accept", rest @ ..] => {
+                    options.accept = true;
+                    rest
+                }
+                ["--profile", rest @ ..] => {
+                    options.profile = true;
+                    rest
+                }
+                unknown => return Err(unknown.join(" ")),
+            };
+        }
+    }
+}
+
+/// Everything that was measured.
+struct Measured {
+    types: Vec<Size>,
+    flash: Flash,
+    panics: Vec<String>,
+    /// Or why not.
+    instructions: Result<PerSegment, String>,
+}
+
+/// Bytes of flash.
+struct Flash {
+    /// Image with the engine less image without it.
+    difference: u64,
+    /// That difference by crate.
+    by_crate: BTreeMap<String, i64>,
+}
+
+impl Flash {
+    fn of(images: &Images) -> Flash {
+        let mut by_crate = BTreeMap::new();
+        let with = images.tcp.flash_by_crate();
+        let without = images.bare.flash_by_crate();
+        for (sums, sign) in [(with, 1), (without, -1)] {
+            for (name, bytes) in sums {
+                // The image itself is a crate named as it is.
+                let name = match name.as_str() {
+                    "tcp" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
+                    _ => name,
+                };
+                *by_crate.entry(name).or_insert(0) += sign * bytes as i64;
+            }
+        }
+        by_crate.retain(|_, bytes| *bytes != 0);
+        Flash {
+            difference: images.tcp.flash.saturating_sub(images.bare.flash),
+            by_crate,
+        }
+    }
+
+    /// Without the calls by which the image uses the engine.
+    fn tcp(&self) -> u64 {
+        let driver = self.by_crate.get(DRIVER).copied().unwrap_or(0);
+        self.difference.saturating_add_signed(-driver)
+    }
+}
+
+const DRIVER: &str = "the image's own calls";
+
+pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
+    let types = types::sizes(workspace)?;
+    let images = firmware::build(workspace)?;
+    let instructions = if firmware::on_path(qemu::EMULATOR) {
+        Ok(qemu::count(&images.pair.path)?)
+    } else {
+        Err(format!(
+            "skipped: {} is missing (scripts/setup.sh size)",
+            qemu::EMULATOR
+        ))
+    };
+    let measured = Measured {
+        types,
+        flash: Flash::of(&images),
+        panics: images
+            .tcp
+            .panics()
+            .iter()
+            .map(|panic| panic.replace(&format!("{}/", workspace.root.display()), ""))
+            .collect(),
+        instructions,
+    };
+    match options.json.as_deref() {
+        None => measured.print(),
+        Some("-") => println!("{}", measured.json()),
+        Some(file) => std::fs::write(file, format!("{}\n", measured.json()))
+            .map_err(|e| Failure::new(format!("cannot write {file}: {e}")))?,
+    }
+    if options.profile {
+        println!();
+        profile::print(workspace, &images.pair)?;
+    }
+    if options.accept {
+        snapshot::write(workspace, &measured.snapshot())?;
+    }
+    if options.check {
+        snapshot::compare(workspace, &measured.snapshot())?;
+        Failure::unless_empty(
+            "size: in the image with TCP these may panic:",
+            measured.panics,
+        )?;
+    }
     Ok(())
 }
 
-fn measure(workspace: &Workspace, crates: &[&str], types: &[&str]) -> Result<Vec<u64>, Failure> {
-    let folder = workspace.root.join("target/size-probe");
-    let unwritable = |e| Failure::new(format!("cannot write {}: {e}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(unwritable)?;
-    let manifest = manifest(workspace, crates);
-    std::fs::write(folder.join("Cargo.toml"), manifest).map_err(unwritable)?;
-    std::fs::write(folder.join("lib.rs"), probe(types)).map_err(unwritable)?;
-
-    let toolchain = Toolchain::find(None)?;
-    let mut cargo: Command = toolchain.cargo(workspace, "check");
-    cargo.current_dir(&folder);
-    cargo.args(["--quiet", "--message-format", "json"]);
-    // It fails by design.
-    let output = cargo
-        .output()
-        .map_err(|e| Failure::new(format!("cannot run cargo: {e}")))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let sizes = said(&text);
-    if sizes.len() == types.len() {
-        return Ok(sizes);
+impl Measured {
+    fn size(&self, name: &str) -> Option<u64> {
+        let found = self.types.iter().find(|(path, _)| *path == name);
+        found.map(|(_, size)| *size)
     }
-    Err(Failure::new(format!(
-        "size: the compiler said something else than sizes:\n{}{}",
-        rendered(&text),
-        String::from_utf8_lossy(&output.stderr)
-    )))
-}
 
-fn manifest(workspace: &Workspace, crates: &[&str]) -> String {
-    let mut text = String::from(
-        "[package]\nname = \"size-probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [lib]\npath = \"lib.rs\"\n[workspace]\n[dependencies]\n",
-    );
-    for name in crates {
-        let path = workspace.root.join("crates").join(name);
-        text.push_str(&format!("redpoll-{name} = {{ path = {path:?} }}\n"));
-    }
-    text
-}
-
-fn probe(types: &[&str]) -> String {
-    let mut text = String::from("#![no_std]\n");
-    for path in types {
-        text.push_str(&format!(
-            "const _: [(); usize::MAX] = [(); core::mem::size_of::<{path}>()];\n"
-        ));
-    }
-    text
-}
-
-/// The sizes in the compiler's messages, in the order of the lines.
-fn said(messages: &str) -> Vec<u64> {
-    let mut sizes: Vec<(u64, u64)> = errors(messages)
-        .filter_map(|error| {
-            let span = error["spans"].as_array()?.first()?.clone();
-            let label = span["label"].as_str()?;
-            let (_, found) = label.rsplit_once("size of ")?;
-            Some((span["line_start"].as_u64()?, found.trim().parse().ok()?))
+    fn json(&self) -> Value {
+        let counts = self.instructions.as_ref().ok();
+        let whole = |number: f64| number.round() as u64;
+        let types: BTreeMap<_, _> = self.types.iter().copied().collect();
+        json!({
+            "tcp_flash_bytes": self.flash.tcp(),
+            "connection_bytes": self.size(types::CONNECTION),
+            "listener_bytes": self.size(types::LISTENER),
+            "half_open_bytes": self.size(types::HALF_OPEN),
+            "instructions_per_segment": counts.map(|c| whole(c.without_bytes())),
+            "copy_instructions_per_segment": counts.map(|c| whole(c.copy)),
+            "checksum_instructions_per_segment": counts.map(|c| whole(c.checksum)),
+            "all_instructions_per_segment": counts.map(|c| whole(c.all)),
+            "acks_per_segment": counts.map(|c| c.acks),
+            "counted_segments": counts.map(|c| c.segments),
+            "tcp_flash_with_calls_bytes": self.flash.difference,
+            "tcp_flash_by_crate_bytes": self.flash.by_crate,
+            "types_bytes": types,
+            "panics": self.panics,
+            "skipped": self.instructions.as_ref().err(),
         })
-        .collect();
-    sizes.sort_unstable();
-    sizes.into_iter().map(|(_, size)| size).collect()
+    }
+
+    fn print(&self) {
+        let mut rows = vec![row(["figure", "measured", "must", "goal"])];
+        rows.extend(self.figures());
+        report::print_table(&rows);
+
+        println!();
+        let mut rows = vec![row(["flash of TCP by crate", "bytes"])];
+        for (name, bytes) in &self.flash.by_crate {
+            rows.push(vec![name.clone(), bytes.to_string()]);
+        }
+        rows.push(vec![
+            "image with TCP less image without".to_owned(),
+            self.flash.difference.to_string(),
+        ]);
+        report::print_table(&rows);
+
+        println!();
+        let mut rows = vec![row(["type on 32-bit ARM", "bytes"])];
+        for (name, bytes) in &self.types {
+            rows.push(vec![(*name).to_owned(), bytes.to_string()]);
+        }
+        report::print_table(&rows);
+
+        println!();
+        if self.panics.is_empty() {
+            println!("the image with TCP holds no code that panics");
+        } else {
+            println!("in the image with TCP these places may panic:");
+        }
+        self.panics.iter().for_each(|panic| println!("  {panic}"));
+        if let Err(reason) = &self.instructions {
+            println!("instructions: {reason}");
+        }
+    }
+
+    /// The figures that were promised, with what was promised.
+    fn figures(&self) -> Vec<Vec<String>> {
+        let shown = |size: Option<u64>| size.map_or("-".to_owned(), |size| size.to_string());
+        let counted = |of: fn(&PerSegment) -> f64| match &self.instructions {
+            Ok(counts) => format!("{:.0}", of(counts)),
+            Err(_) => "-".to_owned(),
+        };
+        let figure = |name: &str, value: String, must: &str, goal: &str| {
+            vec![name.to_owned(), value, must.to_owned(), goal.to_owned()]
+        };
+        vec![
+            figure(
+                "flash of TCP, bytes",
+                self.flash.tcp().to_string(),
+                "24576",
+                "18432",
+            ),
+            figure(
+                "a connection, all but its buffers, bytes",
+                shown(self.size(types::CONNECTION)),
+                "384",
+                "320",
+            ),
+            figure(
+                "a listener, bytes",
+                shown(self.size(types::LISTENER)),
+                "28",
+                "",
+            ),
+            figure(
+                "a half-open connection, bytes",
+                shown(self.size(types::HALF_OPEN)),
+                "48",
+                "",
+            ),
+            figure(
+                "instructions a data segment, both ends and ACKs",
+                counted(PerSegment::without_bytes),
+                "6000",
+                "4400",
+            ),
+            figure(
+                "  besides: four copies of the payload",
+                counted(|counts| counts.copy),
+                "",
+                "",
+            ),
+            figure(
+                "  besides: checksums, made and verified",
+                counted(|counts| counts.checksum),
+                "",
+                "",
+            ),
+            figure(
+                "  ACKs for 100 segments",
+                counted(|counts| counts.acks * 100.0),
+                "",
+                "",
+            ),
+        ]
+    }
+
+    /// What is compared: flash and instructions are not, a compiler's next
+    /// version changes them.
+    fn snapshot(&self) -> String {
+        let mut text = String::from(snapshot::HEAD);
+        for (name, bytes) in &self.types {
+            text.push_str(&format!("{bytes:>5}  {name}\n"));
+        }
+        text
+    }
 }
 
-fn rendered(messages: &str) -> String {
-    errors(messages)
-        .filter_map(|error| error["rendered"].as_str().map(String::from))
-        .collect()
-}
-
-fn errors(messages: &str) -> impl Iterator<Item = Value> {
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["reason"] == "compiler-message")
-        .map(|message| message["message"].clone())
-        .filter(|message| message["level"] == "error")
+fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(String::from).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
-    #[test]
-    fn sizes_are_read_in_the_order_of_the_types() {
-        let message = |line: u64, label: &str| {
-            let spans = json!([{ "line_start": line, "label": label }]);
-            let error = json!({ "level": "error", "spans": spans, "rendered": label });
-            json!({ "reason": "compiler-message", "message": error }).to_string()
-        };
-        let messages = [
-            message(
-                3,
-                "expected an array with a size of 9, found one with a size of 16",
-            ),
-            json!({ "reason": "compiler-artifact" }).to_string(),
-            "no JSON at all".to_owned(),
-            message(
-                2,
-                "expected an array with a size of 9, found one with a size of 736",
-            ),
-            message(4, "cannot find type `Nonsense`"),
-        ]
-        .join("\n");
-        assert_eq!(said(&messages), [736, 16]);
-        assert!(rendered(&messages).contains("Nonsense"));
+    fn measured() -> Measured {
+        Measured {
+            types: vec![(types::CONNECTION, 496), (types::LISTENER, 18)],
+            flash: Flash {
+                difference: 1000,
+                by_crate: [(DRIVER.to_owned(), 100), ("redpoll_tcp".to_owned(), 900)].into(),
+            },
+            panics: vec!["a.rs:1: f: g".to_owned()],
+            instructions: Ok(PerSegment {
+                all: 10.4,
+                copy: 2.0,
+                checksum: 3.0,
+                acks: 0.5,
+                segments: 4,
+            }),
+        }
     }
 
     #[test]
-    fn the_probe_names_each_type_on_a_line_of_its_own() {
-        let text = probe(&["a::B", "c::D"]);
-        assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("size_of::<c::D>()"));
+    fn the_object_has_the_promised_keys() {
+        let object = measured().json();
+        assert_eq!(object["tcp_flash_bytes"], 900);
+        assert_eq!(object["connection_bytes"], 496);
+        assert_eq!(object["listener_bytes"], 18);
+        assert_eq!(object["half_open_bytes"], Value::Null);
+        assert_eq!(object["instructions_per_segment"], 5);
+        assert_eq!(object["skipped"], Value::Null);
+    }
+
+    #[test]
+    fn what_was_not_counted_is_said_to_be_skipped() {
+        let without = Measured {
+            instructions: Err("skipped: no emulator".to_owned()),
+            ..measured()
+        };
+        let object = without.json();
+        assert_eq!(object["instructions_per_segment"], Value::Null);
+        assert_eq!(object["skipped"], "skipped: no emulator");
+        assert!(without.figures().iter().any(|row| row[1] == "-"));
+    }
+
+    #[test]
+    fn the_command_line_is_read() {
+        let options = Options::parse(&["--check", "--json", "-"]).unwrap();
+        assert_eq!(options.json.as_deref(), Some("-"));
+        assert!(options.check && !options.accept && !options.profile);
+        assert_eq!(Options::parse(&["--json"]), Err("--json".to_owned()));
+        assert_eq!(Options::parse(&["--no", "x"]), Err("--no x".to_owned()));
+    }
+
+    #[test]
+    fn the_snapshot_has_a_line_for_each_size() {
+        let text = measured().snapshot();
+        assert!(text.ends_with("\n   18  redpoll_tcp::Listener\n"), "{text}");
     }
 }

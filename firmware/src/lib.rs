@@ -1,0 +1,12 @@
+//! The little that an image needs besides the engines: a start, a way to say
+//! something, and a clock that counts instructions.
+//!
+//! This is no runtime for products. It exists so that what is measured is
+//! surrounded by as little as possible.
+#![no_std]
+#![warn(missing_docs)]
+
+pub mod host;
+pub mod memory;
+mod start;
+pub mod stopwatch;

@@ -1,0 +1,84 @@
+//! Counting instructions.
+//!
+//! The core has no counter of them. QEMU with `-icount shift=N` lets 2^N
+//! nanoseconds of virtual time go by with each, and the system timer (ARMv6-M
+//! Architecture Reference Manual, B3.3) counts those. How many ticks an
+//! instruction is, [`calibrate`] finds out.
+
+use core::arch::asm;
+
+const CONTROL: *mut u32 = 0xe000_e010 as *mut u32;
+const RELOAD: *mut u32 = 0xe000_e014 as *mut u32;
+const CURRENT: *mut u32 = 0xe000_e018 as *mut u32;
+
+/// The timer is 24 bits wide and counts down.
+const WIDTH: u32 = 0x00ff_ffff;
+/// Enabled, no interrupt, on the processor's clock.
+const RUN: u32 = 0b101;
+
+/// Starts the timer.
+pub fn start() {
+    // SAFETY: these registers are the system timer's on every ARMv6-M with
+    // one, and nobody else uses it.
+    unsafe {
+        RELOAD.write_volatile(WIDTH);
+        CURRENT.write_volatile(0);
+        CONTROL.write_volatile(RUN);
+    }
+}
+
+fn now() -> u32 {
+    // SAFETY: reading the counter has no effect.
+    unsafe { CURRENT.read_volatile() }
+}
+
+/// Adds up the ticks of several laps, each shorter than 2^24 of them.
+#[derive(Debug, Default)]
+pub struct Stopwatch {
+    ticks: u64,
+    laps: u32,
+}
+
+impl Stopwatch {
+    /// Runs `work` as one lap.
+    #[inline(always)]
+    pub fn lap<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let before = now();
+        let result = work();
+        let after = now();
+        self.ticks += u64::from(before.wrapping_sub(after) & WIDTH);
+        self.laps += 1;
+        result
+    }
+
+    /// The sum of all laps.
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// How many laps there were.
+    pub fn laps(&self) -> u32 {
+        self.laps
+    }
+}
+
+/// How many instructions [`calibrate`] runs.
+pub const CALIBRATION: u32 = 100_000;
+
+/// The ticks of [`CALIBRATION`] instructions.
+pub fn calibrate() -> u64 {
+    let mut watch = Stopwatch::default();
+    watch.lap(|| {
+        // SAFETY: counts a register down; two instructions a turn.
+        unsafe {
+            asm!(
+                "2:",
+                "subs {n}, #1",
+                "bne 2b",
+                n = inout(reg) CALIBRATION / 2 => _,
+                options(nomem, nostack),
+            );
+        }
+    });
+    watch.ticks()
+}

@@ -1,0 +1,108 @@
+//! Building the images of `firmware/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::image::Image;
+use crate::purity::Toolchain;
+use crate::report::Failure;
+use crate::workspace::{self, Workspace};
+
+/// The images.
+pub struct Images {
+    /// Without the engine.
+    pub bare: Image,
+    /// With the whole of it.
+    pub tcp: Image,
+    /// Two endpoints, to be run.
+    pub pair: Image,
+}
+
+/// Builds the images, for size.
+pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
+    let toolchain = Toolchain::find(None)?;
+    let mut cargo: Command = toolchain.cargo(workspace, "build");
+    cargo.args(["--release", "--message-format", "json-render-diagnostics"]);
+    cargo.args([
+        Path::new("--manifest-path"),
+        &workspace.root.join("firmware/Cargo.toml"),
+    ]);
+    if let Some(linker) = other_linker(&toolchain) {
+        cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
+    }
+    // Flags that somebody set for the host would change what is measured.
+    cargo.env_remove("RUSTFLAGS");
+    let messages = workspace::output(&mut cargo)?;
+    let image = |name| {
+        let path = executable(&messages, name)
+            .ok_or_else(|| Failure::new(format!("size: cargo built no image `{name}`")))?;
+        Image::read(&path)
+    };
+    Ok(Images {
+        bare: image("bare")?,
+        tcp: image("tcp")?,
+        pair: image("pair")?,
+    })
+}
+
+/// The path of the binary `name` in cargo's messages.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|message| message["target"]["name"] == name && message["executable"].is_string())
+        .and_then(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+/// rustup's toolchains bring the linker that the target asks for; Debian's
+/// does not always.
+fn other_linker(toolchain: &Toolchain) -> Option<&'static str> {
+    if toolchain.has_linker() || on_path("rust-lld") {
+        return None;
+    }
+    ["ld.lld", "arm-none-eabi-ld"]
+        .into_iter()
+        .find(|name| on_path(name))
+}
+
+/// Whether there is such a program.
+pub fn on_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_image_is_found_among_cargos_messages() {
+        let artifact = |name: &str, path: Value| {
+            json!({
+                "reason": "compiler-artifact",
+                "target": { "name": name },
+                "executable": path,
+            })
+            .to_string()
+        };
+        let messages = [
+            artifact("tcp", Value::Null),
+            "not JSON".to_owned(),
+            artifact("tcp", json!("/x/tcp")),
+            artifact("pair", json!("/x/pair")),
+        ]
+        .join("\n");
+        assert_eq!(executable(&messages, "tcp"), Some("/x/tcp".into()));
+        assert_eq!(executable(&messages, "pair"), Some("/x/pair".into()));
+        assert_eq!(executable(&messages, "bare"), None);
+    }
+
+    #[test]
+    fn programs_are_looked_for() {
+        assert!(on_path("sh"));
+        assert!(!on_path("no such program"));
+    }
+}
