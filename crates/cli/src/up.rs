@@ -27,7 +27,7 @@ use crate::output::{self, fail};
 use crate::run::{Failure, JsonFile};
 use crate::{FAILED, USAGE};
 pub use args::UpArgs;
-use environment::{Environment, Forwarded};
+use environment::Environment;
 use mesh::SimulatedMesh;
 
 /// Something went wrong that the scenario is not to blame for.
@@ -137,7 +137,7 @@ fn load(args: &UpArgs) -> Result<Scenario, Failure> {
 fn listen(
     args: &UpArgs,
     scenario: &Scenario,
-) -> Result<(Forwarder<Splice>, Vec<Forwarded>), Failure> {
+) -> Result<(Forwarder<Splice>, Vec<ForwardSpec>), Failure> {
     let mut forwarder = Forwarder::new();
     let mut forwards = Vec::new();
     let mut specs = Vec::new();
@@ -167,11 +167,7 @@ fn listen(
         };
         let target = std::net::SocketAddrV6::new(address.into(), spec.node_port, 0, 0);
         let host_port = forwarder.listen(spec.host_port, target).map_err(failed)?;
-        forwards.push(Forwarded {
-            host_port,
-            node: spec.node,
-            node_port: spec.node_port,
-        });
+        forwards.push(ForwardSpec { host_port, ..spec });
     }
     Ok((forwarder, forwards))
 }

@@ -10,7 +10,7 @@
 //! What the mesh is, simulated or behind a radio, this crate does not know: it
 //! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to [`ioctl`](mod@ioctl), `child` and `namespace`,
+//! Unsafe code is confined to `ioctl`, `child` and `namespace`,
 //! each block with its reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]

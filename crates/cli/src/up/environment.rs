@@ -4,19 +4,13 @@ use std::env;
 use std::net::Ipv6Addr;
 use std::process::Command;
 
+use redpoll_linux::forward::ForwardSpec;
+
 use super::join::Way;
 
 const JOINED: &str = "REDPOLL_JOINED";
 const HOST: &str = "REDPOLL_HOST";
 const FORWARDS: &str = "REDPOLL_FORWARDS";
-
-/// A port of this computer that leads to a node's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Forwarded {
-    pub(super) host_port: u16,
-    pub(super) node: String,
-    pub(super) node_port: u16,
-}
 
 /// How the mesh is joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +18,7 @@ pub(super) struct Environment {
     pub(super) way: Way,
     /// This computer's address, as the mesh sees it.
     pub(super) host: Ipv6Addr,
-    pub(super) forwards: Vec<Forwarded>,
+    pub(super) forwards: Vec<ForwardSpec>,
 }
 
 impl Way {
@@ -53,11 +47,7 @@ impl Environment {
     }
 
     fn variables(&self) -> [(&'static str, String); 3] {
-        let forwards: Vec<String> = self
-            .forwards
-            .iter()
-            .map(|f| format!("{}:{}:{}", f.host_port, f.node, f.node_port))
-            .collect();
+        let forwards: Vec<String> = self.forwards.iter().map(ForwardSpec::to_string).collect();
         [
             (JOINED, self.way.word().to_owned()),
             (HOST, self.host.to_string()),
@@ -68,21 +58,12 @@ impl Environment {
     fn read(variable: impl Fn(&str) -> Option<String>) -> Option<Environment> {
         let word = variable(JOINED)?;
         let forwards = variable(FORWARDS)?;
-        let forward = |text: &str| {
-            let (host_port, rest) = text.split_once(':')?;
-            let (node, node_port) = rest.rsplit_once(':')?;
-            Some(Forwarded {
-                host_port: host_port.parse().ok()?,
-                node: node.to_owned(),
-                node_port: node_port.parse().ok()?,
-            })
-        };
         Some(Environment {
             way: Way::ALL.into_iter().find(|way| way.word() == word)?,
             host: variable(HOST)?.parse().ok()?,
             forwards: forwards
                 .split_whitespace()
-                .map(forward)
+                .map(|text| text.parse().ok())
                 .collect::<Option<_>>()?,
         })
     }
@@ -108,16 +89,8 @@ mod tests {
             way: Way::Namespace,
             host: "fd00::1".parse().unwrap(),
             forwards: vec![
-                Forwarded {
-                    host_port: 8080,
-                    node: "leaf-12".into(),
-                    node_port: 80,
-                },
-                Forwarded {
-                    host_port: 8081,
-                    node: "leaf-13".into(),
-                    node_port: 80,
-                },
+                "8080:leaf-12:80".parse().unwrap(),
+                "8081:leaf-13:80".parse().unwrap(),
             ],
         };
         let variables = told.variables();

@@ -64,25 +64,24 @@ enum Stream {
     Closed,
 }
 
-/// A direction that can move no further now, or never again.
-enum Stop {
-    Later,
-    HostBroke,
-    MeshBroke,
+/// Which side has broken the connection.
+enum Broke {
+    Host,
+    Mesh,
 }
 
-impl From<Broken> for Stop {
+impl From<Broken> for Broke {
     fn from(Broken: Broken) -> Self {
-        Stop::MeshBroke
+        Broke::Mesh
     }
 }
 
-impl From<io::Error> for Stop {
-    fn from(e: io::Error) -> Self {
-        match e.kind() {
-            ErrorKind::WouldBlock | ErrorKind::Interrupted => Stop::Later,
-            _ => Stop::HostBroke,
-        }
+/// What a non-blocking call on the host's socket came to: `None` for later.
+fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
+    match result {
+        Ok(len) => Ok(Some(len)),
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(_) => Err(Broke::Host),
     }
 }
 
@@ -147,22 +146,23 @@ impl<C> Pair<C> {
         counters: &mut ForwardCounters,
     ) -> Progress {
         let before = (self.inward_stream, self.outward_stream, *counters);
-        let inward = self.pump_inward(mesh, counters);
-        let outward = self.pump_outward(mesh, counters);
+        let result = self
+            .pump_inward(mesh, counters)
+            .and_then(|()| self.pump_outward(mesh, counters));
         let after = (self.inward_stream, self.outward_stream, *counters);
-        match (inward, outward) {
-            (Stop::MeshBroke, _) | (_, Stop::MeshBroke) => {
+        match result {
+            Err(Broke::Mesh) => {
                 counters.broken_by_mesh += 1;
                 reset(&self.host);
                 Progress::Over
             }
-            (Stop::HostBroke, _) | (_, Stop::HostBroke) => {
+            Err(Broke::Host) => {
                 counters.broken_by_host += 1;
                 Progress::Over
             }
-            _ if (after.0, after.1) == (Stream::Closed, Stream::Closed) => Progress::Over,
-            _ if before == after => Progress::Stalled,
-            _ => Progress::Moved,
+            Ok(()) if (after.0, after.1) == (Stream::Closed, Stream::Closed) => Progress::Over,
+            Ok(()) if before == after => Progress::Stalled,
+            Ok(()) => Progress::Moved,
         }
     }
 
@@ -175,10 +175,29 @@ impl<C> Pair<C> {
         &mut self,
         mesh: &mut impl MeshTcp<Conn = C>,
         counters: &mut ForwardCounters,
-    ) -> Stop {
-        match self.try_inward(mesh, counters) {
-            Ok(never) => match never {},
-            Err(stop) => stop,
+    ) -> Result<(), Broke> {
+        loop {
+            if !self.inward.is_empty() {
+                let len = mesh.send(&mut self.mesh, self.inward.waiting())?;
+                if len == 0 {
+                    return Ok(());
+                }
+                self.inward.consume(len);
+                counters.bytes_in += len as u64;
+                continue;
+            }
+            match self.inward_stream {
+                Stream::Open => match now_or_later(self.host.read(self.inward.refill()))? {
+                    None => return Ok(()),
+                    Some(0) => self.inward_stream = Stream::Ended,
+                    Some(len) => self.inward.filled(len),
+                },
+                Stream::Ended => {
+                    mesh.close(&mut self.mesh);
+                    self.inward_stream = Stream::Closed;
+                }
+                Stream::Closed => return Ok(()),
+            }
         }
     }
 
@@ -186,65 +205,29 @@ impl<C> Pair<C> {
         &mut self,
         mesh: &mut impl MeshTcp<Conn = C>,
         counters: &mut ForwardCounters,
-    ) -> Stop {
-        match self.try_outward(mesh, counters) {
-            Ok(never) => match never {},
-            Err(stop) => stop,
-        }
-    }
-
-    fn try_inward(
-        &mut self,
-        mesh: &mut impl MeshTcp<Conn = C>,
-        counters: &mut ForwardCounters,
-    ) -> Result<std::convert::Infallible, Stop> {
-        loop {
-            if !self.inward.is_empty() {
-                let len = mesh.send(&mut self.mesh, self.inward.waiting())?;
-                self.inward.consume(len);
-                counters.bytes_in += len as u64;
-                if len == 0 {
-                    return Err(Stop::Later);
-                }
-            } else {
-                match self.inward_stream {
-                    Stream::Open => match self.host.read(self.inward.refill())? {
-                        0 => self.inward_stream = Stream::Ended,
-                        len => self.inward.filled(len),
-                    },
-                    Stream::Ended => {
-                        mesh.close(&mut self.mesh);
-                        self.inward_stream = Stream::Closed;
-                    }
-                    Stream::Closed => return Err(Stop::Later),
-                }
-            }
-        }
-    }
-
-    fn try_outward(
-        &mut self,
-        mesh: &mut impl MeshTcp<Conn = C>,
-        counters: &mut ForwardCounters,
-    ) -> Result<std::convert::Infallible, Stop> {
+    ) -> Result<(), Broke> {
         loop {
             if !self.outward.is_empty() {
-                let len = self.host.write(self.outward.waiting())?;
+                let Some(len) = now_or_later(self.host.write(self.outward.waiting()))? else {
+                    return Ok(());
+                };
                 self.outward.consume(len);
                 counters.bytes_out += len as u64;
-            } else {
-                match self.outward_stream {
-                    Stream::Open => match mesh.recv(&mut self.mesh, self.outward.refill())? {
-                        Received::Data(len) => self.outward.filled(len),
-                        Received::End => self.outward_stream = Stream::Ended,
-                        Received::Nothing => return Err(Stop::Later),
-                    },
-                    Stream::Ended => {
-                        self.host.shutdown(Shutdown::Write)?;
-                        self.outward_stream = Stream::Closed;
-                    }
-                    Stream::Closed => return Err(Stop::Later),
+                continue;
+            }
+            match self.outward_stream {
+                Stream::Open => match mesh.recv(&mut self.mesh, self.outward.refill())? {
+                    Received::Nothing => return Ok(()),
+                    Received::End => self.outward_stream = Stream::Ended,
+                    Received::Data(len) => self.outward.filled(len),
+                },
+                Stream::Ended => {
+                    self.host
+                        .shutdown(Shutdown::Write)
+                        .map_err(|_| Broke::Host)?;
+                    self.outward_stream = Stream::Closed;
                 }
+                Stream::Closed => return Ok(()),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The text of a forward: `8080:leaf-12:80`.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// `PORT:NODE:PORT`: a port of this host, a node, a port of that node.
@@ -19,6 +20,12 @@ pub struct ForwardSpec {
     "`{0}` is no forward: write PORT:NODE:PORT, for example 8080:leaf-12:80 (host's port, node's name, node's port from 1 to 65535)"
 )]
 pub struct ForwardSpecError(String);
+
+impl fmt::Display for ForwardSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.host_port, self.node, self.node_port)
+    }
+}
 
 impl FromStr for ForwardSpec {
     type Err = ForwardSpecError;

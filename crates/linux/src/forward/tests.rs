@@ -295,6 +295,7 @@ fn the_text_of_a_forward() {
             node_port: 80
         }
     );
+    assert_eq!(spec.to_string(), "8080:leaf-12:80");
     assert_eq!("0:a:1".parse::<ForwardSpec>().unwrap().host_port, 0);
     for wrong in [
         "",

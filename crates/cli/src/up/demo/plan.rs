@@ -159,7 +159,7 @@ impl Plan {
 
     /// Why a step that needs an interface is left out.
     pub(super) fn needs_tun(&self) -> String {
-        "the mesh is joined by forwarded ports only; with root, or user namespaces, it would be joined by an interface".to_owned()
+        "it takes an interface that this user may not make; as root it runs".to_owned()
     }
 }
 
