@@ -71,7 +71,8 @@ impl<B: Bytes> RecvRing<B> {
             to.copy_from_slice(from);
         }
         let second = count.saturating_sub(first);
-        if let (Some(from), Some(to)) = (buf.get(..second), out.get_mut(first..count)) {
+        let rest = out.get_mut(first..).unwrap_or(&mut []);
+        if let (Some(from), Some(to)) = (buf.get(..second), rest.get_mut(..second)) {
             to.copy_from_slice(from);
         }
         self.head = self.position(count);
