@@ -11,7 +11,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop fuzz figures clean
+.PHONY: help setup build demo test interop fuzz size figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
@@ -42,6 +42,10 @@ fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
 	@scripts/setup.sh fuzz
 	@. scripts/env.sh && for target in $$(cargo +nightly fuzz list); do \
 	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; done
+
+size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
+	@scripts/setup.sh size
+	@$(CARGO) xtask size
 
 figures: ## Measure the figures that the project promises (about a minute)
 	@scripts/setup.sh build

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz
+#   scripts/setup.sh build|demo|test|fuzz|size
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -92,6 +92,14 @@ get_rust() {
     rust_is_recent
 }
 
+# The target of the microcontroller builds. Debian's compiler builds it from
+# the source that get_rust installed.
+get_thumb() {
+    rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi && return 0
+    say "rustup target add thumbv6m-none-eabi"
+    rustup target add thumbv6m-none-eabi || say "no thumbv6m-none-eabi: left out: the microcontroller build"
+}
+
 # A C linker is all that Rust needs from the system.
 have cc || need cc build-essential "linking programs"
 rust_is_recent || get_rust || {
@@ -107,10 +115,7 @@ if [ "$purpose" = test ]; then
             say "rustup component add $component"
             rustup component add "$component" || say "no $component: its check will fail"
         done
-        if ! rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi; then
-            say "rustup target add thumbv6m-none-eabi"
-            rustup target add thumbv6m-none-eabi || say "no thumbv6m-none-eabi: left out: the microcontroller build"
-        fi
+        get_thumb
     else
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
@@ -128,6 +133,15 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
             say "systemctl disable --now mosquitto (the demo starts a broker of its own)"
             as_root systemctl disable --quiet --now mosquitto || true
         fi
+    fi
+fi
+
+if [ "$purpose" = size ]; then
+    have rustup && get_thumb
+    need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
+    # rustup's compiler brings its own linker for microcontrollers.
+    if ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/rust-lld >/dev/null 2>&1 && ! have rust-lld && ! have ld.lld; then
+        need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
     fi
 fi
 

@@ -84,6 +84,9 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
 }
 
 fn size(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    if let Err(failure) = size::possible() {
+        return Ok(Some(failure.to_string()));
+    }
     size::run(workspace, &size::Options::check()).map(|()| None)
 }
 

@@ -29,7 +29,7 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
         Path::new("--manifest-path"),
         &workspace.root.join("firmware/Cargo.toml"),
     ]);
-    if let Some(linker) = other_linker(&toolchain) {
+    if let Some(linker) = linker(&toolchain)? {
         cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
     }
     // Flags that somebody set for the host would change what is measured.
@@ -56,15 +56,18 @@ fn executable(messages: &str, name: &str) -> Option<PathBuf> {
         .and_then(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
-/// rustup's toolchains bring the linker that the target asks for; Debian's
-/// does not always.
-fn other_linker(toolchain: &Toolchain) -> Option<&'static str> {
+/// The linker, if it is not the one that the target asks for: rustup's
+/// toolchains bring that one, Debian's do not always.
+pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
     if toolchain.has_linker() || on_path("rust-lld") {
-        return None;
+        return Ok(None);
     }
-    ["ld.lld", "arm-none-eabi-ld"]
+    let other = ["ld.lld", "arm-none-eabi-ld"]
         .into_iter()
-        .find(|name| on_path(name))
+        .find(|l| on_path(l));
+    other.map(Some).ok_or_else(|| {
+        Failure::new("no linker for thumbv6m-none-eabi is there (scripts/setup.sh size)")
+    })
 }
 
 /// Whether there is such a program.
