@@ -24,6 +24,22 @@ const LWIP: [&str; 15] = [
     "tcp_out.c",
 ];
 
+/// TCPlp's parts, without the one that is mended.
+const TCPLP: [&str; 12] = [
+    "bsdtcp/cc/cc_newreno.c",
+    "bsdtcp/tcp_fastopen.c",
+    "bsdtcp/tcp_input.c",
+    "bsdtcp/tcp_output.c",
+    "bsdtcp/tcp_sack.c",
+    "bsdtcp/tcp_subr.c",
+    "bsdtcp/tcp_timer.c",
+    "bsdtcp/tcp_timewait.c",
+    "bsdtcp/tcp_usrreq.c",
+    "lib/bitmap.c",
+    "lib/cbuf.c",
+    "lib/lbuf.c",
+];
+
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_lwip, has_tcplp)");
     println!("cargo::rerun-if-env-changed=REDPOLL_PEERS");
@@ -34,6 +50,7 @@ fn main() {
         PathBuf::from,
     );
     lwip(&sources.join("lwip"));
+    tcplp(&sources.join("tcplp"));
 }
 
 /// A compiler run for others' code: their warnings are not ours.
@@ -70,4 +87,32 @@ fn lwip(folder: &Path) {
         .include(folder.join("src/include"))
         .try_compile("peers_lwip");
     conclude("lwip", result);
+}
+
+fn tcplp(folder: &Path) {
+    if !is_there(folder, "bsdtcp/tcp_reass.c") {
+        return;
+    }
+    let build = || {
+        let mut build = build();
+        build
+            .include(folder)
+            .include(folder.join("include"))
+            .include(folder.join("bsdtcp"))
+            .include(folder.join("lib"));
+        build
+    };
+    // It calls our function instead of the one that counts too far.
+    let mended = build()
+        .file(folder.join("bsdtcp/tcp_reass.c"))
+        .define("cbuf_reass_count_set", "peers_reass_count_set")
+        .try_compile_intermediates();
+    let result = mended.and_then(|objects| {
+        build()
+            .files(TCPLP.iter().map(|file| folder.join(file)))
+            .file("glue/tcplp/glue.c")
+            .objects(objects)
+            .try_compile("peers_tcplp")
+    });
+    conclude("tcplp", result);
 }
