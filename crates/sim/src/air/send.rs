@@ -9,7 +9,7 @@ use super::flight::{Flight, Label};
 use super::{Air, Event, Kind, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start};
-use crate::radio::{ACK_WAIT, CCA, State, TURNAROUND, Work, air_time};
+use crate::radio::{ACK_WAIT, CCA, State, Station, TURNAROUND, Work, air_time};
 use crate::trace::TracedFrame;
 
 impl Air {
@@ -37,7 +37,7 @@ impl Air {
         queue: &mut Queue<E>,
     ) {
         let station = &self.stations[node];
-        if cca && station.state() == State::Receive {
+        if cca && is_occupied(station) {
             self.finish(now, node, RadioResult::ChannelBusy);
         } else if station.loaded {
             self.begin_send(now, node, cca, queue);
@@ -98,22 +98,20 @@ impl Air {
         queue: &mut Queue<E>,
     ) {
         let station = &mut self.stations[node];
-        if station.acking.is_some() {
-            station.step(Work::SendWaits { cca });
+        if cca && is_occupied(station) {
+            self.finish(now, node, RadioResult::ChannelBusy);
             return;
         }
-        if station.state() == State::Receive {
-            if cca {
-                self.finish(now, node, RadioResult::ChannelBusy);
+        if !cca {
+            if station.acking.is_some() {
+                station.step(Work::SendWaits);
                 return;
             }
             self.abandon(node, Outcome::ReceiverTransmitting);
-        }
-        if !cca {
             self.turn_around(now, node, queue);
             return;
         }
-        self.medium.watch(node);
+        self.medium.watch(now, node);
         let station = &mut self.stations[node];
         let generation = station.step(Work::Cca);
         if station.state() == State::Sleep {
@@ -145,10 +143,14 @@ impl Air {
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
             Work::Cca => {
                 let is_off = station.state() == State::Off;
-                let receives = station.state() == State::Receive || station.acking.is_some();
-                if receives || (!is_off && self.medium.was_busy(node)) {
+                // A frame that begins just now is too late for it, as for the
+                // medium's part.
+                let begins = station.state() == State::Receive && station.times.since() == now;
+                let hears = is_occupied(station) && !begins;
+                if hears || (!is_off && self.medium.was_busy(now, node)) {
                     self.finish(now, node, RadioResult::ChannelBusy);
                 } else {
+                    self.abandon(node, Outcome::ReceiverTransmitting);
                     self.turn_around(now, node, queue);
                 }
             }
@@ -158,7 +160,7 @@ impl Air {
                 self.take_off(now, node, &frame, None, queue);
             }
             Work::AwaitAck => self.finish(now, node, RadioResult::NoAck),
-            Work::Idle | Work::LoadWaits { .. } | Work::SendWaits { .. } | Work::Sending => {}
+            Work::Idle | Work::LoadWaits { .. } | Work::SendWaits | Work::Sending => {}
         }
     }
 
@@ -171,7 +173,7 @@ impl Air {
     ) {
         match self.stations[node].work {
             Work::LoadWaits { then } => self.load(now, node, then, queue),
-            Work::SendWaits { cca } => self.begin_send(now, node, cca, queue),
+            Work::SendWaits => self.begin_send(now, node, false, queue),
             _ => {}
         }
     }
@@ -267,7 +269,7 @@ impl Air {
             (_, Some(addressee)) => addressee == link.to,
             (_, None) => station.identity.owns(label.dst),
         };
-        let refusal = self.refusal(node);
+        let refusal = self.refusal(node, label.kind);
         let start = self.medium.start(now, tx, link, refusal.is_none());
         if is_for_node {
             if label.kind == Kind::Broadcast {
@@ -289,14 +291,20 @@ impl Air {
     }
 
     /// Why a node's radio cannot follow a frame that begins now.
-    fn refusal(&self, node: usize) -> Option<Outcome> {
+    fn refusal(&self, node: usize, kind: Kind) -> Option<Outcome> {
         let station = &self.stations[node];
+        let awaits_ack = station.work == Work::AwaitAck;
         match station.state() {
             State::Off => Some(Outcome::ReceiverOff),
             State::Sleep => Some(Outcome::ReceiverAsleep),
             State::Turnaround | State::Transmit => Some(Outcome::ReceiverTransmitting),
             State::Listen | State::Receive if station.reading && self.chip.single_buffer => {
                 Some(Outcome::RxOverrun)
+            }
+            State::Listen | State::Receive
+                if awaits_ack && self.chip.sends_by_procedure && kind != Kind::Ack =>
+            {
+                Some(Outcome::ReceiverTransmitting)
             }
             State::Listen | State::Receive => None,
         }
@@ -355,6 +363,13 @@ impl Air {
             self.finish(now, from, RadioResult::Sent);
         }
     }
+}
+
+/// Whether a radio that was to assess the channel is itself in the middle of a
+/// frame or of the acknowledgement for one. That is a busy channel: it does not
+/// wait and then go first.
+fn is_occupied(station: &Station) -> bool {
+    station.state() == State::Receive || station.acking.is_some()
 }
 
 /// A reception's end as the ledger names it.

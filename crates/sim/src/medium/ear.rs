@@ -56,8 +56,8 @@ pub struct Ear {
     audible: u16,
     /// Transmissions that make the channel busy; unit disk only.
     sensed: u16,
-    /// Energy has been over the threshold since [`Ear::watch`].
-    seen_busy: bool,
+    /// When energy was over the threshold first since [`Ear::watch`].
+    busy_since: Option<Instant>,
     /// Sum of the power of all that is audible; SINR only.
     power_mw: f64,
     followed: Option<Followed>,
@@ -101,13 +101,15 @@ impl Ear {
     }
 
     /// A clear channel assessment begins.
-    pub fn watch(&mut self, sinr: Option<&SinrRules>) {
-        self.seen_busy = self.is_busy(sinr);
+    pub fn watch(&mut self, now: Instant, sinr: Option<&SinrRules>) {
+        self.busy_since = self.is_busy(sinr).then_some(now);
     }
 
-    /// Whether the channel was busy at any time since [`Ear::watch`].
-    pub fn was_busy(&self) -> bool {
-        self.seen_busy
+    /// Whether the channel was busy at any time since [`Ear::watch`] and before
+    /// `now`: what begins at the moment at which an assessment ends is too
+    /// late for it.
+    pub fn was_busy(&self, now: Instant) -> bool {
+        self.busy_since.is_some_and(|since| since < now)
     }
 
     fn is_busy(&self, sinr: Option<&SinrRules>) -> bool {
@@ -128,7 +130,7 @@ impl Ear {
     ) -> Start {
         if link.senses {
             self.sensed += 1;
-            self.seen_busy = true;
+            self.busy_since.get_or_insert(now);
         }
         if !link.disturbs {
             return Start::Lost(Reception::OutOfRange);
@@ -188,7 +190,9 @@ impl Ear {
         let others_mw = self.power_mw;
         self.audible += 1;
         self.power_mw += link.power_mw;
-        self.seen_busy |= self.is_busy(Some(rules));
+        if self.is_busy(Some(rules)) {
+            self.busy_since.get_or_insert(now);
+        }
         if let Some(followed) = &mut self.followed {
             followed.disturbed = true;
         }

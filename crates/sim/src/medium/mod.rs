@@ -105,13 +105,13 @@ impl Medium {
     }
 
     /// `node` begins a clear channel assessment.
-    pub fn watch(&mut self, node: usize) {
-        self.ears[node].watch(self.sinr.as_ref());
+    pub fn watch(&mut self, now: Instant, node: usize) {
+        self.ears[node].watch(now, self.sinr.as_ref());
     }
 
     /// Whether `node` found the channel busy at any time since
-    /// [`watch`](Self::watch).
-    pub fn was_busy(&self, node: usize) -> bool {
-        self.ears[node].was_busy()
+    /// [`watch`](Self::watch) and before `now`.
+    pub fn was_busy(&self, now: Instant, node: usize) -> bool {
+        self.ears[node].was_busy(now)
     }
 }

@@ -81,7 +81,6 @@ fn disk_interference_reaches_further_than_frames() {
     let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0, 110.0]);
     let (a, c) = (link(&medium, 0, 1), link(&medium, 2, 1));
     assert_eq!(medium.start(at(0), 1, &a, true), Start::Followed);
-    medium.watch(1);
     assert_eq!(
         medium.start(at(100), 2, &c, true),
         Start::Lost(Reception::OutOfRange)
@@ -93,15 +92,25 @@ fn disk_interference_reaches_further_than_frames() {
 fn cca_sees_a_transmission_that_begins_or_ends_meanwhile() {
     let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);
     let l = link(&medium, 0, 1);
-    medium.watch(1);
-    assert!(!medium.was_busy(1));
-    medium.start(at(0), 1, &l, false);
-    assert!(medium.was_busy(1));
-    medium.watch(1);
-    medium.end(at(10), 1, &l);
-    assert!(medium.was_busy(1));
-    medium.watch(1);
-    assert!(!medium.was_busy(1));
+    medium.watch(at(0), 1);
+    assert!(!medium.was_busy(at(128), 1));
+    medium.start(at(127), 1, &l, false);
+    assert!(medium.was_busy(at(128), 1));
+    medium.watch(at(200), 1);
+    medium.end(at(210), 1, &l);
+    assert!(medium.was_busy(at(328), 1));
+    medium.watch(at(400), 1);
+    assert!(!medium.was_busy(at(528), 1));
+}
+
+/// Nothing is known of another node in no time.
+#[test]
+fn cca_does_not_see_what_begins_when_it_ends() {
+    let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);
+    let l = link(&medium, 0, 1);
+    medium.watch(at(0), 1);
+    medium.start(at(128), 1, &l, false);
+    assert!(!medium.was_busy(at(128), 1));
 }
 
 fn sinr_config() -> Sinr {

@@ -68,4 +68,11 @@ impl Model {
     pub const fn has_single_buffer(self) -> bool {
         matches!(self, Model::At86rf233)
     }
+
+    /// Whether sending and the wait for the acknowledgement are one procedure
+    /// of the chip (TX_ARET of the AT86RF2xx family), during which it takes
+    /// nothing but that acknowledgement.
+    pub const fn sends_by_procedure(self) -> bool {
+        matches!(self, Model::At86rf233)
+    }
 }

@@ -83,6 +83,11 @@ impl StateTimes {
         self.state
     }
 
+    /// When it began.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
     /// Changes the state.
     pub fn enter(&mut self, now: Instant, state: State) {
         self.spent[self.state as usize] += now.since(self.since);
@@ -127,11 +132,9 @@ pub enum Work {
         /// As above.
         then: Option<bool>,
     },
-    /// A transmission waits until the radio has acknowledged a frame.
-    SendWaits {
-        /// With clear channel assessment.
-        cca: bool,
-    },
+    /// A transmission without clear channel assessment waits until the radio
+    /// has acknowledged a frame.
+    SendWaits,
     /// Clear channel assessment.
     Cca,
     /// From receiving to sending.

@@ -3,7 +3,7 @@
 use redpoll_base::Duration;
 use redpoll_wire::ieee802154::timing;
 
-use super::{Config, Model};
+use super::Config;
 
 /// Clear channel assessment: 8 symbols.
 pub const CCA: Duration = Duration::from_micros(timing::CCA_US);
@@ -25,6 +25,9 @@ pub fn air_time(mpdu_len: usize) -> Duration {
 pub struct Chip {
     /// One buffer for both directions.
     pub single_buffer: bool,
+    /// Sending and the wait for the acknowledgement are one procedure of the
+    /// chip.
+    pub sends_by_procedure: bool,
     /// SPI time of a byte.
     spi_ns_per_byte: u64,
 }
@@ -33,7 +36,8 @@ impl Chip {
     /// The chip of a configuration.
     pub fn new(config: &Config) -> Self {
         Chip {
-            single_buffer: Model::has_single_buffer(config.model),
+            single_buffer: config.model.has_single_buffer(),
+            sends_by_procedure: config.model.sends_by_procedure(),
             spi_ns_per_byte: config.spi_ns_per_byte(),
         }
     }
@@ -48,6 +52,7 @@ impl Chip {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Model;
     use super::*;
 
     /// algorithms §1.1: 4,256 µs for the longest frame, 352 µs for an ACK.

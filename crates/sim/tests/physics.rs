@@ -1,0 +1,238 @@
+//! What nodes put on the air, judged by the rules of the standard from the
+//! recorded frames alone: nothing here looks at how the simulator came to its
+//! decisions.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
+use redpoll_sim::world::World;
+
+/// IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
+const OCTET: u64 = 32;
+const UNIT_BACKOFF: u64 = 320;
+const CCA: u64 = 128;
+const TURNAROUND: u64 = 192;
+const ACK_WAIT: u64 = 864;
+
+#[derive(Clone, Debug)]
+struct Frame {
+    from: usize,
+    /// `None`: a link acknowledgement.
+    to: Option<usize>,
+    dsn: u8,
+    start: u64,
+    end: u64,
+    /// Preamble to FCS.
+    octets: u64,
+    /// Index of the frame's acknowledgement.
+    acked_by: Option<usize>,
+}
+
+impl Frame {
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.start < end && start < self.end
+    }
+}
+
+#[derive(Clone, Default)]
+struct Recorder(Rc<RefCell<Vec<Frame>>>);
+
+impl FrameTrace for Recorder {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        let is_ack = frame.mpdu[0] & 7 == 2;
+        self.0.borrow_mut().push(Frame {
+            from: frame.from,
+            // Short addresses count from 1, in the order of the nodes.
+            to: (!is_ack).then(|| usize::from(frame.mpdu[5]) - 1),
+            dsn: frame.mpdu[2],
+            start: frame.start.as_micros(),
+            end: frame.end.as_micros(),
+            octets: frame.mpdu.len() as u64 + 2 + 6,
+            acked_by: None,
+        });
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+/// The frames of a run of `line-N`, each with its acknowledgement. Checks that
+/// an acknowledgement comes from the addressee, a turnaround after the frame.
+fn record(scenario: &str, radio: &str, seconds: u64) -> Vec<Frame> {
+    let overrides = [("radio.model".to_owned(), radio.to_owned())];
+    let scenario = Scenario::load(scenario, &overrides).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let recorder = Recorder::default();
+    world.add_trace(Box::new(recorder.clone()));
+    world.run_until(Instant::from_millis(seconds * 1_000));
+    let mut frames = recorder.0.take();
+    let mut ended = BTreeMap::new();
+    for index in 0..frames.len() {
+        let frame = frames[index].clone();
+        assert_eq!(frame.end - frame.start, frame.octets * OCTET);
+        match frame.to {
+            Some(to) => {
+                ended.insert((frame.end, to, frame.dsn), index);
+            }
+            None => {
+                let key = (frame.start - TURNAROUND, frame.from, frame.dsn);
+                let acked: usize = ended[&key];
+                assert_eq!(frames[acked].acked_by.replace(index), None);
+            }
+        }
+    }
+    // What was on the air at the end may yet be acknowledged.
+    let last = frames.last().map_or(0, |frame| frame.end);
+    frames.retain(|frame| frame.end + 1_000 < last || frame.to.is_none());
+    frames
+}
+
+/// Nodes of a line that are next to each other hear each other, and nobody
+/// else.
+fn is_heard(from: usize, at: usize) -> bool {
+    from.abs_diff(at) == 1
+}
+
+/// The frames on the air at some time from `start` to `end`.
+fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame> {
+    let longest = 133 * OCTET;
+    let first = frames.partition_point(|frame| frame.start + longest <= start);
+    frames[first..]
+        .iter()
+        .take_while(move |frame| frame.start < end)
+        .filter(move |frame| frame.overlaps(start, end))
+}
+
+/// A frame is acknowledged if and only if nothing disturbed it where it went:
+/// no other neighbour of its addressee, and not its addressee's own sending or
+/// turning around for it. A chip that sends by procedure is deaf while it waits
+/// for an acknowledgement, too. (Nobody here sends fast enough to come while
+/// another frame is being read.)
+///
+/// How many frames collided.
+fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
+    let mut collisions = 0;
+    for frame in frames {
+        let Some(to) = frame.to else { continue };
+        let is_same = |other: &Frame| other.from == frame.from && other.start == frame.start;
+        let others = || {
+            around(
+                frames,
+                frame.start.saturating_sub(ACK_WAIT),
+                frame.end + TURNAROUND,
+            )
+        };
+        let collides = others().any(|other| {
+            !is_same(other) && is_heard(other.from, to) && other.overlaps(frame.start, frame.end)
+        });
+        let is_deaf = others().filter(|other| other.from == to).any(|other| {
+            let waits = sends_by_procedure && other.to.is_some() && other.acked_by.is_none();
+            let from = other.start.saturating_sub(TURNAROUND);
+            let until = other.end + if waits { ACK_WAIT } else { 0 };
+            from <= frame.start && frame.start < until
+        });
+        let is_spoilt = collides || is_deaf;
+        assert_eq!(frame.acked_by.is_none(), is_spoilt, "{frame:?}");
+        collisions += usize::from(collides);
+    }
+    collisions
+}
+
+/// Nobody sends over what it could hear in its assessment of the channel.
+fn check_assessments(frames: &[Frame]) {
+    for frame in frames.iter().filter(|frame| frame.to.is_some()) {
+        let assessed = frame.start.saturating_sub(TURNAROUND + CCA);
+        let mut busy = around(frames, assessed, assessed + CCA)
+            .filter(|other| is_heard(other.from, frame.from) || other.from == frame.from);
+        assert!(busy.next().is_none(), "{frame:?}");
+    }
+}
+
+/// How often each number of backoff periods passed between an acknowledgement
+/// and the next frame of the same node, where nobody sent in between.
+/// `spi_ns` is the time that it takes to load a byte.
+fn backoffs(frames: &[Frame], spi_ns: u64) -> Vec<u32> {
+    let mut seen = vec![0; 8];
+    for pair in frames.windows(2) {
+        let [ack, next] = pair else { continue };
+        let Some(sender) = frames
+            .iter()
+            .rev()
+            .skip_while(|frame| frame.end > ack.start)
+            .find(|frame| frame.to == Some(ack.from))
+            .filter(|_| ack.to.is_none())
+        else {
+            continue;
+        };
+        if next.from != sender.from || next.dsn != sender.dsn.wrapping_add(1) {
+            continue;
+        }
+        let load = ((next.octets - 6) * spi_ns + 500) / 1_000;
+        let waited = next.start - ack.end - load - CCA - TURNAROUND;
+        assert_eq!(waited % UNIT_BACKOFF, 0, "{next:?}");
+        seen[(waited / UNIT_BACKOFF) as usize] += 1;
+    }
+    seen
+}
+
+#[test]
+fn the_air_of_every_line_keeps_the_rules() {
+    for radio in ["at86rf233", "cc2420", "ideal"] {
+        for hops in 1..=4 {
+            let frames = record(&format!("line-{hops}"), radio, 30);
+            assert!(frames.len() > 3_000, "{radio}, {hops} hops");
+            check_assessments(&frames);
+            let collisions = check_collisions(&frames, radio == "at86rf233");
+            assert_eq!(collisions > 100, hops > 1, "{radio}, {hops}: {collisions}");
+        }
+    }
+}
+
+/// 0 to 7 periods, each as often. Long ones are seen less often than drawn:
+/// the receiver's own frame may come first.
+#[test]
+fn backoffs_are_uniform() {
+    for (radio, spi_ns) in [("at86rf233", 7_560), ("ideal", 0)] {
+        let frames = record("line-1", radio, 30);
+        let seen = backoffs(&frames, spi_ns);
+        let all: u32 = seen.iter().sum();
+        assert!(all > 3_000, "{radio}: {seen:?}");
+        for count in &seen {
+            let share = f64::from(*count) / f64::from(all);
+            assert!((0.105..0.145).contains(&share), "{radio}: {seen:?}");
+        }
+    }
+}
+
+/// A frame that was not acknowledged is sent again after the time that its
+/// acknowledgement had, loading if need be, a delay from 0 to 40 ms, and CSMA.
+#[test]
+fn retries_wait_for_a_uniform_delay() {
+    let frames = record("line-2", "at86rf233", 120);
+    let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
+    let mut waits = Vec::new();
+    for frame in frames.iter().filter(|frame| frame.to.is_some()) {
+        let before = last.insert(frame.from, frame);
+        if let Some(before) = before
+            && before.dsn == frame.dsn
+            && before.acked_by.is_none()
+        {
+            waits.push(frame.start - before.end - ACK_WAIT - CCA - TURNAROUND);
+        }
+    }
+    let mean = waits.iter().sum::<u64>() / waits.len() as u64;
+    // 20 ms, the first backoff's mean of 1.12 ms, and some busy channels.
+    assert!(
+        (20_500..25_000).contains(&mean),
+        "{mean} of {}",
+        waits.len()
+    );
+    let early = waits.iter().filter(|wait| **wait < 10_000).count() * 100 / waits.len();
+    assert!((15..30).contains(&early), "{early} % within 10 ms");
+}
