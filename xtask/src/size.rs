@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::purity::Toolchain;
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
-use firmware::Images;
+use image::Image;
 use qemu::PerSegment;
 use types::Size;
 
@@ -83,7 +83,11 @@ impl Options {
 struct Measured {
     types: Vec<Size>,
     flash: Flash,
+    /// Of the whole node.
+    node: Flash,
     panics: Vec<String>,
+    /// In the whole node.
+    node_panics: Vec<String>,
     /// Or why not.
     instructions: Result<PerSegment, String>,
 }
@@ -97,15 +101,14 @@ struct Flash {
 }
 
 impl Flash {
-    fn of(images: &Images) -> Flash {
+    fn between(with: &Image, without: &Image) -> Flash {
         let mut by_crate = BTreeMap::new();
-        let with = images.tcp.flash_by_crate();
-        let without = images.bare.flash_by_crate();
-        for (sums, sign) in [(with, 1), (without, -1)] {
+        for (image, sign) in [(with, 1), (without, -1)] {
+            let sums = image.flash_by_crate();
             for (name, bytes) in sums {
                 // The image itself is a crate named as it is.
                 let name = match name.as_str() {
-                    "tcp" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
+                    "tcp" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
                     _ => name,
                 };
                 *by_crate.entry(name).or_insert(0) += sign * bytes as i64;
@@ -113,15 +116,29 @@ impl Flash {
         }
         by_crate.retain(|_, bytes| *bytes != 0);
         Flash {
-            difference: images.tcp.flash.saturating_sub(images.bare.flash),
+            difference: with.flash.saturating_sub(without.flash),
             by_crate,
         }
     }
 
     /// Without the calls by which the image uses the engine.
-    fn tcp(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let driver = self.by_crate.get(DRIVER).copied().unwrap_or(0);
         self.difference.saturating_add_signed(-driver)
+    }
+}
+
+impl Flash {
+    fn print(&self, title: &str) {
+        let mut rows = vec![row([title, "bytes"])];
+        for (name, bytes) in &self.by_crate {
+            rows.push(vec![name.clone(), bytes.to_string()]);
+        }
+        rows.push(vec![
+            "image less the one without it".to_owned(),
+            self.difference.to_string(),
+        ]);
+        report::print_table(&rows);
     }
 }
 
@@ -146,13 +163,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     };
     let measured = Measured {
         types,
-        flash: Flash::of(&images),
-        panics: images
-            .tcp
-            .panics()
-            .iter()
-            .map(|panic| panic.replace(&format!("{}/", workspace.root.display()), ""))
-            .collect(),
+        flash: Flash::between(&images.tcp, &images.bare),
+        node: Flash::between(&images.node, &images.bare),
+        panics: images.tcp.panics(&workspace.root),
+        node_panics: images.node.panics(&workspace.root),
         instructions,
     };
     match options.json.as_deref() {
@@ -189,7 +203,7 @@ impl Measured {
         let whole = |number: f64| number.round() as u64;
         let types: BTreeMap<_, _> = self.types.iter().copied().collect();
         json!({
-            "tcp_flash_bytes": self.flash.tcp(),
+            "tcp_flash_bytes": self.flash.bytes(),
             "connection_bytes": self.size(types::CONNECTION),
             "listener_bytes": self.size(types::LISTENER),
             "half_open_bytes": self.size(types::HALF_OPEN),
@@ -203,6 +217,9 @@ impl Measured {
             "tcp_flash_by_crate_bytes": self.flash.by_crate,
             "types_bytes": types,
             "panics": self.panics,
+            "node_flash_bytes": self.node.bytes(),
+            "node_flash_by_crate_bytes": self.node.by_crate,
+            "node_panics": self.node_panics,
             "skipped": self.instructions.as_ref().err(),
         })
     }
@@ -213,15 +230,9 @@ impl Measured {
         report::print_table(&rows);
 
         println!();
-        let mut rows = vec![row(["flash of TCP by crate", "bytes"])];
-        for (name, bytes) in &self.flash.by_crate {
-            rows.push(vec![name.clone(), bytes.to_string()]);
-        }
-        rows.push(vec![
-            "image with TCP less image without".to_owned(),
-            self.flash.difference.to_string(),
-        ]);
-        report::print_table(&rows);
+        self.flash.print("flash of TCP by crate");
+        println!();
+        self.node.print("flash of a whole node by crate");
 
         println!();
         let mut rows = vec![row(["type on 32-bit ARM", "bytes"])];
@@ -231,12 +242,14 @@ impl Measured {
         report::print_table(&rows);
 
         println!();
-        if self.panics.is_empty() {
-            println!("the image with TCP holds no code that panics");
-        } else {
-            println!("in the image with TCP these places may panic:");
+        for (what, panics) in [("TCP", &self.panics), ("a node", &self.node_panics)] {
+            if panics.is_empty() {
+                println!("the image with {what} holds no code that panics");
+            } else {
+                println!("in the image with {what} these places may panic:");
+            }
+            panics.iter().for_each(|panic| println!("  {panic}"));
         }
-        self.panics.iter().for_each(|panic| println!("  {panic}"));
         if let Err(reason) = &self.instructions {
             println!("instructions: {reason}");
         }
@@ -254,11 +267,11 @@ impl Measured {
         [
             (
                 "flash of TCP, bytes",
-                self.flash.tcp().to_string(),
+                self.flash.bytes().to_string(),
                 [
-                    "24576",
-                    "18432",
-                    "TCPlp 18.0 K, lwIP 16.0 K, smoltcp 13.8 K",
+                    "24 KB",
+                    "18 KB",
+                    "TCPlp 18.0 KB, lwIP 16.0 KB, smoltcp 13.8 KB",
                 ],
             ),
             (
@@ -333,7 +346,12 @@ mod tests {
                 difference: 1000,
                 by_crate: [(DRIVER.to_owned(), 100), ("redpoll_tcp".to_owned(), 900)].into(),
             },
+            node: Flash {
+                difference: 3000,
+                by_crate: BTreeMap::new(),
+            },
             panics: vec!["a.rs:1: f: g".to_owned()],
+            node_panics: Vec::new(),
             instructions: Ok(PerSegment {
                 all: 10.4,
                 copy: 2.0,
@@ -352,6 +370,7 @@ mod tests {
         assert_eq!(object["listener_bytes"], 18);
         assert_eq!(object["half_open_bytes"], Value::Null);
         assert_eq!(object["instructions_per_segment"], 5);
+        assert_eq!(object["node_flash_bytes"], 3000);
         assert_eq!(object["skipped"], Value::Null);
     }
 

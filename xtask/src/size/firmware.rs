@@ -16,6 +16,8 @@ pub struct Images {
     pub bare: Image,
     /// With the whole of it.
     pub tcp: Image,
+    /// With a whole node.
+    pub node: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
 }
@@ -43,6 +45,7 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
     Ok(Images {
         bare: image("bare")?,
         tcp: image("tcp")?,
+        node: image("node")?,
         pair: image("pair")?,
     })
 }

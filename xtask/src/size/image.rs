@@ -133,8 +133,9 @@ impl Image {
     }
 
     /// The places that may panic: each call, from code that is not itself
-    /// part of the panicking, of a function that panics.
-    pub fn panics(&self) -> Vec<String> {
+    /// part of the panicking, of a function that panics. Paths are shown as
+    /// seen from `root`.
+    pub fn panics(&self, root: &Path) -> Vec<String> {
         let calls = thumb::calls(&self.code, self.code_address);
         let callers: Vec<(u64, &Symbol, &Symbol)> = calls
             .iter()
@@ -176,7 +177,9 @@ impl Image {
             // Linked, and called in a way that is not seen.
             found.extend(panicking.into_iter().map(String::from));
         }
-        found.into_iter().collect()
+        let root = format!("{}/", root.display());
+        let shown = found.iter().map(|place| place.replace(&root, ""));
+        shown.collect()
     }
 
     /// Where in our sources the instruction at `address` comes from.
@@ -272,7 +275,7 @@ pub fn crate_of(name: &str) -> &str {
 
 /// Whether what `core` has in line in it counts as its own code.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("redpoll_") || ["tcp", "bare", "pair"].contains(&name)
+    name.starts_with("redpoll_") || ["tcp", "node", "bare", "pair"].contains(&name)
 }
 
 #[cfg(test)]

@@ -1,0 +1,196 @@
+//! Calls everything that a node has, with arguments of which the compiler
+//! knows nothing. Like `tcp`, it is never run: it shows what the whole device
+//! side takes in flash, and whether any of it could panic.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use redpoll_firmware as image;
+use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
+use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RxInfo};
+use redpoll_stack::transport::{Config, Endpoint};
+use redpoll_stack::wire::ieee802154::Address;
+use redpoll_stack::wire::sixlowpan::Contexts;
+use redpoll_stack::{
+    Advertised, ConnectionSlot, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig, NodeMemory,
+    Route, UdpSlot, Via,
+};
+
+/// Some value.
+fn any<T>(value: T) -> T {
+    black_box(value)
+}
+
+fn now() -> Instant {
+    Instant::from_micros(any(1))
+}
+
+fn span() -> Duration {
+    Duration::from_micros(any(1))
+}
+
+fn addr() -> Addr {
+    Addr(any([1; 16]))
+}
+
+fn endpoint() -> Endpoint {
+    Endpoint::new(addr(), any(1))
+}
+
+fn config() -> NodeConfig {
+    let mut contexts = Contexts::new();
+    black_box(contexts.set(any(0), addr(), any(64)));
+    NodeConfig {
+        mac: MacConfig {
+            pan_id: any(1),
+            short: any(1),
+            extended: any([1; 8]),
+            caps: RadioCaps {
+                auto_ack: any(true),
+                csma: any(true),
+                retries: any(true),
+                source_match: any(true),
+            },
+            max_frame_retries: any(9),
+            min_be: any(3),
+            max_be: any(5),
+            max_csma_backoffs: any(4),
+            link_retry_delay: span(),
+            duplicate_timeout: span(),
+        },
+        lowpan: any(LowpanConfig::default()),
+        contexts,
+        tcp: any(Config::default()),
+        address: addr(),
+        hop_limit: any(64),
+        forwards: any(true),
+        nd: NdConfig {
+            solicit: any(true),
+            advertise: any(true).then(|| Advertised {
+                prefix: addr(),
+                router_lifetime_s: any(1),
+                context_lifetime_min: any(1),
+                border_router: addr(),
+            }),
+        },
+        isn_secret: any([1; 16]),
+    }
+}
+
+/// A local of [`image_main`], which never returns, for as long as the image
+/// runs.
+fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
+    // SAFETY: every caller is `image_main`, whose frame is never left, and
+    // passes each local once.
+    unsafe { &mut *core::ptr::from_mut(local) }
+}
+
+#[unsafe(no_mangle)]
+fn image_main() -> ! {
+    let Some([a, b, c, d]) = image::memory::buffers() else {
+        image::host::exit(false)
+    };
+    let mut connections = [ConnectionSlot::new(a, b)];
+    let mut listeners = [ListenerSlot::default()];
+    let mut udp = [UdpSlot::new(c)];
+    let mut routes: [Option<Route>; 4] = [None; 4];
+    let mut neighbours: [Option<Neighbour>; 2] = [None; 2];
+    let mut slots = [Slot::EMPTY];
+    let memory = NodeMemory::<StaticMemory> {
+        connections: forever(&mut connections),
+        listeners: forever(&mut listeners),
+        udp: forever(&mut udp),
+        routes: forever(&mut routes),
+        neighbours: forever(&mut neighbours),
+        lowpan: LowpanMemory {
+            slots: forever(&mut slots[..]),
+            bytes: d,
+        },
+    };
+    let mut node = Node::new(config(), memory, Rng::new(any(1)));
+    loop {
+        link(&mut node);
+        sockets(&mut node);
+    }
+}
+
+/// The calls of a driver.
+#[inline(never)]
+fn link(node: &mut Node<StaticMemory>) {
+    let bytes = any([0u8; 128]);
+    let info = RxInfo {
+        rssi_dbm: any(1),
+        lqi: any(1),
+        ack_sent_pending: any(true),
+    };
+    node.input_frame(now(), &bytes, info);
+    let results = [
+        RadioResult::Loaded,
+        RadioResult::ChannelBusy,
+        RadioResult::Sent,
+        RadioResult::Acked {
+            frame_pending: any(true),
+        },
+        RadioResult::NoAck,
+    ];
+    if let Some(result) = results.get(any(0usize)) {
+        node.on_radio_done(now(), *result);
+    }
+    let mut frame = FrameBuf::new();
+    black_box(node.poll_radio(now(), &mut frame));
+    black_box(frame.as_slice());
+    black_box(node.input_packet(now(), &bytes)).ok();
+    let mut out = any([0u8; 128]);
+    black_box(node.poll_packet(now(), &mut out));
+    black_box(node.poll_at());
+    node.on_timeout(now());
+    while let Some(event) = node.poll_event() {
+        black_box(event);
+    }
+    let via = match any(0u8) {
+        0 => Via::Neighbour(Address::Short(any(1))),
+        1 => Via::Neighbour(Address::Extended(any([1; 8]))),
+        2 => Via::OnLink,
+        _ => Via::Host,
+    };
+    let route = Route {
+        prefix: addr(),
+        len: any(64),
+        via,
+    };
+    black_box(node.add_route(route)).ok();
+    node.clear_routes();
+    black_box((node.address(), node.config(), node.free_slots()));
+    black_box((node.counters(), node.mac_counters(), node.lowpan_counters()));
+}
+
+/// The calls of an application.
+#[inline(never)]
+fn sockets(node: &mut Node<StaticMemory>) {
+    let mut bytes = any([0u8; 64]);
+    if let Ok(listener) = node.tcp_listen(any(80)) {
+        black_box(node.tcp_accept(listener));
+    }
+    if let Ok(id) = black_box(node.tcp_connect(now(), endpoint())) {
+        black_box(node.tcp_send(now(), id, &bytes)).ok();
+        black_box(node.tcp_recv(now(), id, &mut bytes)).ok();
+        node.tcp_close(now(), id);
+        node.tcp_abort(now(), id);
+        node.tcp_release(id);
+        black_box(node.tcp_connection(id).map(|c| c.state()));
+    }
+    black_box(node.tcp_connections().count());
+    if let Ok(id) = black_box(node.udp_bind(any(1))) {
+        black_box(node.udp_send(now(), id, endpoint(), &bytes)).ok();
+        black_box(node.udp_recv(id, &mut bytes));
+        node.udp_close(id);
+    }
+    black_box(node.ping(now(), addr(), any(1), any(1), any(8))).ok();
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
