@@ -12,12 +12,16 @@ rust_is_recent() {
     [ "$minor" -ge "$RUST_MINOR" ] 2>/dev/null
 }
 
+rustup_bin=${CARGO_HOME:-$HOME/.cargo}/bin
+path_as_it_was=$PATH
+# The user's own Rust comes before the system's, as it does in their shell.
+[ ! -x "$rustup_bin/cargo" ] || PATH="$rustup_bin:$PATH"
 if ! rust_is_recent; then
-    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-    export PATH
     # An older default stays the user's default; only this build takes stable.
-    if ! rust_is_recent && RUSTUP_TOOLCHAIN=stable rustc --version >/dev/null 2>&1; then
+    if RUSTUP_TOOLCHAIN=stable rustc --version >/dev/null 2>&1 && [ -x "$rustup_bin/rustup" ]; then
         RUSTUP_TOOLCHAIN=stable
         export RUSTUP_TOOLCHAIN
     fi
+    rust_is_recent || PATH=$path_as_it_was
 fi
+export PATH
