@@ -92,12 +92,18 @@ get_rust() {
     rust_is_recent
 }
 
-# The target of the microcontroller builds. Debian's compiler builds it from
-# the source that get_rust installed.
+# The target of the microcontroller builds: rustup's, else Debian's compiler,
+# which builds core for it from source.
 get_thumb() {
-    rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi && return 0
-    say "rustup target add thumbv6m-none-eabi"
-    rustup target add thumbv6m-none-eabi || say "no thumbv6m-none-eabi: left out: the microcontroller build"
+    have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi && return 0
+    ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && return 0
+    if have rustup; then
+        say "rustup target add thumbv6m-none-eabi"
+        rustup target add thumbv6m-none-eabi 2>/dev/null && return 0
+        say "rustup does not have it here: taking the distribution's compiler beside it"
+    fi
+    apt_install rustc-web cargo-web rust-web-src ||
+        say "no thumbv6m-none-eabi: left out: the microcontroller build"
 }
 
 # A C linker is all that Rust needs from the system.
@@ -115,11 +121,11 @@ if [ "$purpose" = test ]; then
             say "rustup component add $component"
             rustup component add "$component" || say "no $component: its check will fail"
         done
-        get_thumb
     else
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
+    get_thumb
     need tshark tshark "reading our captures with an independent decoder"
 fi
 
@@ -137,7 +143,7 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
 fi
 
 if [ "$purpose" = size ]; then
-    have rustup && get_thumb
+    get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
     # rustup's compiler brings its own linker for microcontrollers.
     if ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/rust-lld >/dev/null 2>&1 && ! have rust-lld && ! have ld.lld; then
