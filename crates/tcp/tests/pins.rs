@@ -400,3 +400,52 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     t.close();
     recv!(t, flags FIN_ACK, seq 401, ack 1);
 }
+
+/// The window opens while a probe waits in the link's queue: the octet that
+/// the probe carries must not go out beside it.
+#[test]
+fn a_probe_with_the_link_holds_back_new_data() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, MSS, 100);
+    t.write(&[b'x'; 300]);
+    recv!(t, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 101, win 0);
+    t.skip_to(1_000);
+    let now = t.now();
+    let probe = t.conn.poll_segment(now, 1240).unwrap();
+    assert_eq!(probe.payload_len, 1);
+    send!(t, seq 1, ack 101, win 400);
+    assert!(t.conn.poll_segment(now, 1240).is_none());
+    t.conn.on_segment_sent(probe.token, now);
+    recv!(t, seq 101, ack 1, len 100);
+}
+
+/// The timer runs out while the retransmission that it asks for waits in the
+/// link's queue: that is no second loss.
+#[test]
+fn a_timeout_while_the_retransmission_is_with_the_link_counts_for_nothing() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, MSS, 4096);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1);
+    }
+    let now = t.now();
+    let again = t.conn.poll_segment(now, 1240).unwrap();
+    let cwnd = t.conn.cwnd();
+    t.skip_to(1_000);
+    assert_eq!(t.conn.stats().rtos, 0);
+    assert_eq!(t.conn.cwnd(), cwnd);
+    let now = t.now();
+    assert!(t.conn.poll_segment(now, 1240).is_none());
+    t.conn.on_segment_sent(again.token, now);
+    recv_nothing!(t, until 1_999);
+    recv!(t, at 2_000, seq 1, ack 1, len 100);
+}

@@ -110,8 +110,8 @@ impl<B: Bytes> Connection<B> {
     fn settle_persist(&mut self, now: Instant) {
         if !self.is_held_by_window() {
             self.timers.cancel(Timer::Persist);
-            // While a probe is out the count of probes goes on.
-            if self.pins.is_empty() && self.snd.wnd > 0 {
+            // While the window is closed the count of probes goes on.
+            if self.snd.wnd > 0 {
                 self.persist.stop();
             }
         } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {

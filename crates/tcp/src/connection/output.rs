@@ -127,19 +127,16 @@ impl<B: Bytes> Connection<B> {
             return None;
         }
         // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
-        // nothing follows that was sent, data not sent before fills it up.
+        // nothing follows that was sent, new data fills the segment up.
         let data_end = self.outbox.end();
         let sendable = data_end.min(self.snd.una + self.snd.wnd);
-        let is_last = lost.end == self.snd.nxt && !self.pins.covers(self.snd.nxt);
-        let limit = if is_last {
+        let limit = if lost.end == self.snd.nxt {
             lost.end.max(sendable)
         } else {
             lost.end
         };
         let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
-        let fin_lost = lost.end > data_end;
-        let fin_fits = is_last && self.snd.room_from(data_end) > 0;
-        let fin = self.closing && lost.start + len == data_end && (fin_lost || fin_fits);
+        let fin = lost.end > data_end && lost.start + len == data_end;
         let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
         let may = self.resend.at_once() || self.fits_cwnd(&plan);
         (may && !plan.range().is_empty()).then_some(plan)

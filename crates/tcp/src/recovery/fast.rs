@@ -177,6 +177,19 @@ mod tests {
         assert_eq!(dups[2], DupAck::Enter);
     }
 
+    /// RFC 6582 §6: `recover` must not fall half the sequence space behind.
+    #[test]
+    fn gigabytes_later_a_loss_is_still_news() {
+        let mut fast = FastRecovery::new(SeqNum(0));
+        let mut una = SeqNum(1);
+        for _ in 0..10 {
+            una += 1 << 29;
+            fast.on_new_ack(una);
+        }
+        let dups = [(); 3].map(|()| fast.on_dup_ack(una, una + 100, 4));
+        assert_eq!(dups[2], DupAck::Enter);
+    }
+
     #[test]
     fn inflation_stops_at_what_is_out() {
         let mut fast = FastRecovery::new(SeqNum(0));
