@@ -11,7 +11,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop fuzz size figures clean
+.PHONY: help setup build demo test interop fuzz size figures bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
@@ -51,6 +51,12 @@ figures: ## Measure the figures that the project promises (about a minute)
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 	@scripts/figures.sh
+
+bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
+	@scripts/setup.sh bench
+	@. scripts/env.sh; features=bench; \
+	(RUST_MINOR=91; rust_is_recent) && features=smoltcp; \
+	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz|size
+#   scripts/setup.sh build|demo|test|fuzz|size|bench
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -162,6 +162,58 @@ if [ "$purpose" = fuzz ]; then
         cargo install --quiet --locked cargo-fuzz || exit 1
     fi
     have c++ || need c++ g++ "building libFuzzer"
+fi
+
+# unpack_peer NAME ARCHIVE SHA256 [TAR_OPTION...]: the C source of a stack to
+# compare with, into target/peers/NAME. The archive is removed.
+unpack_peer() {
+    name=$1 archive=$2 checksum=$3
+    shift 3
+    if ! printf '%s  %s\n' "$checksum" "$archive" | sha256sum --check --status; then
+        say "$archive is not what was expected"
+        rm -f "$archive"
+        return 1
+    fi
+    fresh=target/peers/$name.fresh
+    rm -rf "$fresh" && mkdir -p "$fresh" && tar -xf "$archive" -C "$fresh" "$@" &&
+        rm -f "$archive" && mv "$fresh" "target/peers/$name"
+}
+
+get_lwip() {
+    archive=target/peers/lwip.tar.xz
+    url=deb.debian.org/debian/pool/main/l/lwip/lwip_2.1.3+dfsg1.orig.tar.xz
+    say "fetching the source of lwIP 2.1.3 from Debian (0.8 MB, into target/peers)"
+    have xz || need xz xz-utils "unpacking lwIP" || return 1
+    fetch "https://$url" "$archive" ||
+        /usr/lib/apt/apt-helper download-file "http://$url" "$PWD/$archive" >/dev/null 2>&1 || return 1
+    unpack_peer lwip "$archive" 0a8276d09fc4e97bbba2f953d74af2388fc2195ea156be9d7589e297a68fde24 \
+        --strip-components=1
+}
+
+get_tcplp() {
+    archive=target/peers/openthread-sys.crate
+    crate=openthread-sys-0.4.0
+    say "fetching the source of TCPlp, in the crate openthread-sys 0.4.0 (8 MB, into target/peers)"
+    fetch "https://static.crates.io/crates/openthread-sys/$crate.crate" "$archive" || {
+        # Cargo knows of mirrors and proxies; it keeps what it shows.
+        (cd / && cargo info openthread-sys@0.4.0 >/dev/null 2>&1)
+        cp "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/*/"$crate.crate" "$archive" 2>/dev/null || return 1
+    }
+    unpack_peer tcplp "$archive" 927f035d6bf333e1167c64b6cf3be96126f5f0859dc78dd4f4348891e2f0b406 \
+        --strip-components=2 "$crate/openthread/include" "$crate/openthread/third_party/tcplp" &&
+        mv target/peers/tcplp/third_party/tcplp/* target/peers/tcplp/ &&
+        rm -r target/peers/tcplp/third_party
+}
+
+if [ "$purpose" = bench ]; then
+    mkdir -p target/peers
+    for peer in lwip tcplp; do
+        [ -d "target/peers/$peer" ] && continue
+        if ! "get_$peer"; then
+            say "no $peer: left out of the bench. To get it: run this again with a way to the network"
+            missing_for_good="$missing_for_good $peer"
+        fi
+    done
 fi
 
 say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"

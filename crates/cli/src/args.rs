@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use redpoll_base::Addr;
 
+use crate::bench::BenchArgs;
 use crate::up::UpArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
@@ -26,6 +27,7 @@ pub enum Command {
     Run(RunArgs),
     Up(UpArgs),
     Dissect(DissectArgs),
+    Bench(BenchArgs),
 }
 
 /// Simulate a scenario in virtual time, as fast as it goes, and print a result.

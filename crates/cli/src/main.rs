@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 mod args;
+mod bench;
 mod dissect;
 mod output;
 mod run;
@@ -25,5 +26,6 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Dissect(args) => dissect::run(&args),
+        Command::Bench(args) => bench::run(&args),
     }
 }

@@ -130,7 +130,7 @@ mod tests {
                     pipe.lose();
                 }
                 fates.push(pipe.send(now, vec![0; 75]));
-                now = now + Duration::from_secs(1);
+                now += Duration::from_secs(1);
             }
             fates
         };

@@ -21,22 +21,24 @@ pub const SEEDS: u64 = 5;
 ///
 /// - `completion_s`: from the first byte given to TCP to the last one read.
 /// - `bytes_sent_per_byte`: payload bytes sent for each byte delivered.
-/// - `needless_retransmissions`: the share of retransmitted segments whose
-///   bytes had already arrived.
+/// - `needless_retransmissions`: of all segments with payload that the sender
+///   made, how many it made again although all their bytes had arrived.
 /// - `timeouts`: how often the retransmission timer made the sender send again.
 /// - `acks_per_segment`: segments without payload from the receiver, for each
 ///   segment with payload that reached it.
 /// - `ip_bytes_per_byte`: all that went over the link in both directions,
 ///   headers included, for each byte delivered.
 /// - `retransmissions`: segments that begin with a byte sent before.
-pub const METRICS: [(&str, &str); 7] = [
+/// - `needless_share`: how many of those were needless.
+pub const METRICS: [(&str, &str); 8] = [
     ("completion_s", "s"),
     ("bytes_sent_per_byte", "B/B"),
-    ("needless_retransmissions", "share"),
+    ("needless_retransmissions", "%"),
     ("timeouts", "count"),
     ("acks_per_segment", "1/segment"),
     ("ip_bytes_per_byte", "B/B"),
     ("retransmissions", "count"),
+    ("needless_share", "%"),
 ];
 
 /// What to measure.
@@ -161,11 +163,12 @@ fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     [
         completion.as_micros() as f64 / 1e6,
         share(meter.data_bytes, received),
-        share(meter.needless, meter.retransmissions),
+        100.0 * share(meter.needless, meter.data_segments),
         f64::from(measured.timeouts),
         share(meter.acks, meter.data_arrived),
         share(meter.ip_bytes, received),
         meter.retransmissions as f64,
+        100.0 * share(meter.needless, meter.retransmissions),
     ]
 }
 
@@ -186,7 +189,7 @@ pub fn table(figures: &[Figure]) -> String {
     losses.sort_unstable();
     losses.dedup();
     for (metric, unit) in METRICS {
-        let _ = write!(text, "{:<26}", format!("{metric} [{unit}]"));
+        let _ = write!(text, "{:<30}", format!("{metric} [{unit}]"));
         for loss in &losses {
             let _ = write!(text, "{:>10}", format!("{loss} %"));
         }
@@ -199,7 +202,7 @@ pub fn table(figures: &[Figure]) -> String {
             if row.is_empty() {
                 continue;
             }
-            let _ = write!(text, "  {subject:<24}");
+            let _ = write!(text, "  {subject:<28}");
             for loss in &losses {
                 let value = row.iter().find(|figure| figure.loss == *loss);
                 let cell = value.map(|figure| cell(metric, figure.value));
@@ -216,7 +219,7 @@ fn cell(metric: &str, value: Option<f64>) -> String {
     match (metric, value) {
         (_, None) => "failed".to_owned(),
         ("completion_s", Some(value)) => format!("{value:.1}"),
-        ("needless_retransmissions", Some(value)) => format!("{:.2} %", value * 100.0),
+        ("needless_retransmissions" | "needless_share", Some(value)) => format!("{value:.2}"),
         ("timeouts" | "retransmissions", Some(value)) => format!("{value:.0}"),
         (_, Some(value)) => format!("{value:.3}"),
     }

@@ -125,7 +125,7 @@ mod present {
         }
 
         fn on_timeout(&mut self, now: Instant) {
-            self.next_tick = self.next_tick + self.tick;
+            self.next_tick += self.tick;
             if self.lwip.last_tick.replace(now) != now {
                 // SAFETY: `self.lwip` has lwIP alone.
                 unsafe { peers_lwip_tick() }

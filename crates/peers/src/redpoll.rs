@@ -25,11 +25,16 @@ struct End {
 
 /// Two ends.
 pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
-    let mut config = Config::default();
-    config.mss = limits.payload_bytes;
-    if config.timestamps {
-        config.mss += TIMESTAMPS_BYTES;
-    }
+    let defaults = Config::default();
+    let options = if defaults.timestamps {
+        TIMESTAMPS_BYTES
+    } else {
+        0
+    };
+    let config = Config {
+        mss: limits.payload_bytes + options,
+        ..defaults
+    };
     let buffer = vec![0; limits.buffer_bytes];
     let client = Connection::connect(
         now,
