@@ -9,6 +9,7 @@
 //! - `link`: what the link reads and reports;
 //! - `timeouts`: a timer ran out;
 //! - `teardown`: the ways to CLOSED;
+//! - `icmp`: what the network says about the path;
 //! - `app`: the application's calls.
 
 mod acknowledge;
