@@ -191,6 +191,12 @@ impl Air {
         &self.ledger
     }
 
+    /// The frame ledger, to spoil.
+    #[cfg(test)]
+    pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
     /// Ledger entries that transmissions under way will still close, by kind.
     pub fn entries_under_way(&self) -> [u64; Kind::ALL.len()] {
         let mut entries = [0; Kind::ALL.len()];

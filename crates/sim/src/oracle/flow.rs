@@ -31,6 +31,8 @@ pub(super) struct Flow {
     matched: u64,
     /// Bytes given to the present connection.
     given: u64,
+    /// The sending application shows what it gives.
+    is_given: bool,
     datagrams: Datagrams,
     delivered: u64,
     first: Option<Instant>,
@@ -98,6 +100,7 @@ impl Flow {
             on_the_way: VecDeque::new(),
             matched: 0,
             given: 0,
+            is_given: false,
             datagrams: Datagrams::default(),
             delivered: 0,
             first: None,
@@ -119,6 +122,7 @@ impl Flow {
     pub(super) fn sent(&mut self, bytes: &[u8]) {
         self.on_the_way.extend(bytes);
         self.given += bytes.len() as u64;
+        self.is_given = true;
     }
 
     pub(super) fn received(&mut self, now: Instant, bytes: &[u8]) -> Result<(), String> {
@@ -194,6 +198,27 @@ impl Flow {
             News::Backwards => return Err(format!("a counter of the {end:?} ran backwards")),
             News::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
             News::Sample | News::Nothing => {}
+        }
+        self.check_sequence()
+    }
+
+    /// Nothing is acknowledged that was not received, nothing received that was
+    /// not sent, nothing sent that was not given to the connection. Ends
+    /// outside of the simulation tell nothing.
+    fn check_sequence(&self) -> Result<(), String> {
+        let acked = self.sender.present().bytes_acked;
+        let received = self.receiver.present().bytes_received;
+        if self.receiver.present().segments > 0 && acked > received {
+            return Err(format!("{acked} bytes acknowledged of {received} received"));
+        }
+        if !self.is_given {
+            return Ok(());
+        }
+        let given = self.given;
+        for (what, bytes) in [("sent", self.sender.fresh()), ("received", received)] {
+            if bytes > given {
+                return Err(format!("{bytes} bytes {what} of {given} given"));
+            }
         }
         Ok(())
     }

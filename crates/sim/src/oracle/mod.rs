@@ -4,6 +4,9 @@
 //!   a stream ends in good order, all of them have arrived.
 //! - Datagrams: each arrives at most once, and only if it was sent.
 //! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
+//! - Sequence space: nothing is acknowledged that was not received, received
+//!   that was not sent, or sent that no application gave; no counter of a
+//!   connection goes down.
 //! - Time does not run backwards.
 //!
 //! What is wrong is kept as text. The oracle also measures flows, because it

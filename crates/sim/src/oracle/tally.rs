@@ -100,6 +100,12 @@ impl Tally {
         }
     }
 
+    /// Payload of the present connection handed to its link at least once, in
+    /// bytes, or less.
+    pub(super) fn fresh(&self) -> u64 {
+        self.fresh
+    }
+
     /// Of the present connection.
     pub(super) fn present(&self) -> &Sums {
         &self.now

@@ -219,3 +219,36 @@ fn either_end_may_ask_for_a_flow_first() {
     assert_eq!(oracle.flow("bulk", "a", "b"), id);
     assert_ne!(oracle.flow("bulk", "a", "c"), id);
 }
+
+/// What a connection claims is held against its other end and its application.
+#[test]
+fn impossible_statistics_are_violations() {
+    let acked = |bytes| Stats {
+        bytes_acked: bytes,
+        ..sent(10)
+    };
+    let cases: [(&str, Stats, Stats); 5] = [
+        ("fine", acked(600), received(6)),
+        (
+            "601 bytes acknowledged of 600 received",
+            acked(601),
+            received(6),
+        ),
+        ("1100 bytes sent of 1000 given", sent(11), received(6)),
+        ("1100 bytes received of 1000 given", sent(10), received(11)),
+        (
+            "a counter of the Sender ran backwards",
+            sent(4),
+            received(6),
+        ),
+    ];
+    for (expected, sender_says, receiver_says) in cases {
+        let (mut oracle, sender, receiver) = watched(1_000);
+        oracle.observe(&sender, at(1), &sent(5));
+        oracle.observe(&receiver, at(2), &receiver_says);
+        oracle.observe(&sender, at(3), &sender_says);
+        let found = oracle.violations().first().map(String::as_str);
+        let found = found.map_or("fine", |text| text.split("bulk: ").last().unwrap());
+        assert_eq!(found, expected);
+    }
+}

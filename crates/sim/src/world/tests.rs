@@ -44,3 +44,26 @@ fn a_fault_that_names_no_node_is_refused() {
     scenario.nodes.clear();
     assert_eq!(World::new(&scenario, 1).unwrap_err(), BuildError::Empty);
 }
+
+/// A frame of which nobody says what became of it, and one that ends twice.
+#[test]
+fn frames_that_do_not_add_up_are_violations() {
+    use crate::air::{Kind, Ledger, Outcome};
+    let spoil: [fn(&mut Ledger); 3] = [
+        |_| {},
+        |ledger| ledger.open(Kind::Unicast),
+        |ledger| ledger.close(Kind::Ack, Outcome::Delivered, 0, 1),
+    ];
+    let scenario = Scenario::load("line-1", &[]).unwrap();
+    for (case, spoil) in spoil.into_iter().enumerate() {
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::from_millis(2_000));
+        spoil(world.air.ledger_mut());
+        let verdict = world.report().oracle;
+        assert_eq!(verdict.ok, case == 0, "{:?}", verdict.violations);
+        if case > 0 {
+            let text = &verdict.violations[0];
+            assert!(text.starts_with("frame ledger"), "{text}");
+        }
+    }
+}
