@@ -28,3 +28,19 @@ fn every_scenario_runs_the_same_twice() {
         assert_ne!(first.0, digest(&scenario, 12).0, "{}", built_in.name);
     }
 }
+
+/// The list of scenarios above is what lies in the folder.
+#[test]
+fn every_shipped_scenario_is_built_in() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut shipped: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let mut built_in: Vec<_> = BUILT_IN.iter().map(|it| it.name.to_owned()).collect();
+    shipped.sort();
+    built_in.sort();
+    assert_eq!(shipped, built_in);
+}

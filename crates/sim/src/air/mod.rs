@@ -276,8 +276,15 @@ impl Air {
             self.abandon(node, Outcome::ReceiverOff);
             self.stations[node].times.enter(now, State::Off);
         } else {
+            // What it had begun to send is still leaving it.
+            let mut under_way = self.flights.under_way();
+            let sends = under_way.any(|flight| flight.from as usize == node && flight.on_air);
             self.stations[node].times.enter(now, State::Listen);
-            self.stations[node].rest(now);
+            if sends {
+                self.stations[node].times.enter(now, State::Transmit);
+            } else {
+                self.stations[node].rest(now);
+            }
         }
     }
 

@@ -1,0 +1,133 @@
+//! Runs in which much goes wrong: nobody panics, nothing wrong gets through,
+//! and afterwards all works again.
+
+use redpoll_base::{Duration, Ecn, Instant, Rng};
+use redpoll_sim::fault::{FrameKind, Rule, Spec};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+use redpoll_wire::Cursor;
+use redpoll_wire::ipv6::Ipv6Header;
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// Delivered bytes by each of these times; the oracle is satisfied at the end.
+fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
+    let mut world = World::new(scenario, 1).unwrap();
+    let delivered = times_ms.iter().map(|at| {
+        world.run_until(ms(*at));
+        let report = world.report();
+        assert_eq!(report.oracle.violations, [""; 0]);
+        report.flows.iter().map(|flow| flow.delivered_bytes).sum()
+    });
+    delivered.collect()
+}
+
+/// Whoever is off for ten seconds, sender, relay or receiver: the stream stands
+/// still and goes on.
+#[test]
+fn a_stream_survives_any_node_being_off() {
+    for node in 0..3 {
+        let mut scenario = Scenario::load("line-2", &[]).unwrap();
+        scenario.faults.push(Spec {
+            from: ms(5_000),
+            until: ms(15_000),
+            rule: Rule::NodeOff { node },
+        });
+        let at = delivered(&scenario, &[5_000, 6_000, 15_000, 60_000]);
+        assert!(at[0] > 15_000, "node {node}: {at:?}");
+        assert!(at[2] - at[1] <= 4_096, "node {node}: {at:?}");
+        assert!(at[3] - at[2] > 100_000, "node {node}: {at:?}");
+    }
+}
+
+/// Off and on every few milliseconds, in the middle of frames, loads,
+/// assessments and acknowledgements.
+#[test]
+fn nodes_that_flicker_do_no_harm() {
+    for model in ["at86rf233", "cc2420", "ideal"] {
+        let overrides = [("radio.model".to_owned(), model.to_owned())];
+        let mut scenario = Scenario::load("line-3", &overrides).unwrap();
+        let mut rng = Rng::new(7);
+        for i in 0..1_000 {
+            let from = ms(2_000) + Duration::from_micros(i * 10_000 + rng.below_u64(9_000));
+            scenario.faults.push(Spec {
+                from,
+                until: from + Duration::from_micros(1 + rng.below_u64(6_000)),
+                rule: Rule::NodeOff {
+                    node: rng.below(4) as usize,
+                },
+            });
+        }
+        let at = delivered(&scenario, &[2_000, 12_500, 60_000]);
+        assert!(at[2] - at[1] > 50_000, "{model}: {at:?}");
+    }
+}
+
+/// A third of all frames and acknowledgements lost, a tenth doubled.
+#[test]
+fn lost_and_doubled_frames_cost_time_only() {
+    let mut scenario = Scenario::load("line-2", &[]).unwrap();
+    let always = |rule| Spec {
+        from: Instant::ZERO,
+        until: Instant::FAR_FUTURE,
+        rule,
+    };
+    let (from, to) = (None, None);
+    scenario.faults.push(always(Rule::DropFrames {
+        from,
+        to,
+        kind: FrameKind::Any,
+        probability: 0.33,
+    }));
+    scenario.faults.push(always(Rule::DuplicateFrames {
+        from,
+        to,
+        probability: 0.1,
+    }));
+    let at = delivered(&scenario, &[60_000]);
+    assert!(at[0] > 20_000, "{at:?}");
+}
+
+/// Packets that are well formed as far as the IPv6 header, and garbage from
+/// there on, for nodes that run and for nobody.
+#[test]
+fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
+    let scenario = Scenario::load("office", &[]).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let mut rng = Rng::new(3);
+    for i in 0..600 {
+        let len = rng.below(400) as usize;
+        let to = rng.below(scenario.nodes.len() as u32) as usize;
+        let header = Ipv6Header {
+            dscp: rng.below(64) as u8,
+            ecn: Ecn::NotEct,
+            flow_label: rng.below(1 << 20),
+            payload_len: len as u16,
+            // Mostly what a node looks into.
+            next_header: [6, 17, 58, 0, 43, 44, 60, rng.below(256) as u8][i % 8],
+            hop_limit: rng.below(256) as u8,
+            src: scenario.border.host,
+            dst: scenario.address(to).unwrap(),
+        };
+        let mut packet = vec![0; 40 + len];
+        let mut out = Cursor::new(&mut packet);
+        header.emit(&mut out).unwrap();
+        for _ in 0..len {
+            out.put_u8(rng.next_u32() as u8).unwrap();
+        }
+        world.host_input(&packet);
+        world.run_until(ms(i as u64 * 50));
+        while world.host_output().is_some() {}
+    }
+    assert!(world.gate().counters().to_mesh > 300);
+    world.run_until(ms(60_000));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0]);
+    assert!(
+        report.flows[0].delivered_bytes > 30_000,
+        "{:?}",
+        report.flows
+    );
+}
