@@ -257,3 +257,6 @@ impl Gateway {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
