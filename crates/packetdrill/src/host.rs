@@ -1,0 +1,330 @@
+//! A node at the far end of a direct link, its virtual clock, and what it sent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_mac::MacConfig;
+use redpoll_stack::{
+    ConnId, ConnectionSlot, Error, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
+    NodeMemory, Route, Via,
+};
+use redpoll_tcp::{Connection, Endpoint, IpMeta, Segment, reset_reply};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::{Settings, v4};
+
+/// Memory on the heap, as a host has it.
+#[derive(Debug)]
+pub(crate) enum HeapMemory {}
+
+impl Memory for HeapMemory {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+/// A packet that the node has sent, of the family of its destination.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SentPacket {
+    /// When.
+    pub at: Instant,
+    /// The packet, from its IP header on.
+    pub bytes: Vec<u8>,
+}
+
+/// Virtual time begins here: large, so that nothing that subtracts underflows.
+const BEGINNING: Instant = Instant::from_micros(1_000_000_000_000);
+/// The address if nothing tells of one: packetdrill's own default.
+const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
+const CONNECTIONS: usize = 32;
+const LISTENERS: usize = 8;
+/// As many as the node queues for its host side, and some in hand.
+const SLOTS: usize = 40;
+/// The most bytes of a packet of the node.
+const MTU: usize = 1280;
+/// More timeouts at one moment than any node has.
+const RUNAWAY: u32 = 10_000;
+
+/// A node, a virtual clock and the packets that the node has sent.
+///
+/// The node begins with the first `listen`, `connect` or packet; until then its
+/// [`Settings`] may change. Time moves by [`step`](Self::step) and
+/// [`advance`](Self::advance), and never by itself.
+pub struct Host {
+    settings: Settings,
+    node: Option<Node<HeapMemory>>,
+    now: Instant,
+    sent: VecDeque<SentPacket>,
+    /// Ports that nobody listens on any more. A node's listener is for ever,
+    /// so it is kept away from the packets.
+    closed_ports: BTreeMap<u16, ListenerId>,
+}
+
+impl Host {
+    /// A host before its node has begun.
+    pub fn new(settings: Settings) -> Host {
+        Host {
+            settings,
+            node: None,
+            now: BEGINNING,
+            sent: VecDeque::new(),
+            closed_ports: BTreeMap::new(),
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The oldest packet that was not taken yet.
+    pub fn next_packet(&mut self) -> Option<SentPacket> {
+        self.sent.pop_front()
+    }
+
+    /// Whether [`next_packet`](Self::next_packet) has something.
+    pub fn has_packet(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// When the node's next timer runs out.
+    pub fn deadline(&self) -> Option<Instant> {
+        Some(self.node.as_ref()?.poll_at()?.at.max(self.now))
+    }
+
+    /// Lets time pass until the next timer has fired, but no further than to
+    /// `limit`. Whether one did.
+    pub fn step(&mut self, limit: Instant) -> bool {
+        let Some(due) = self.deadline().filter(|due| *due <= limit) else {
+            self.now = self.now.max(limit);
+            return false;
+        };
+        self.now = due;
+        let now = self.now;
+        self.with_node(|node| node.on_timeout(now));
+        true
+    }
+
+    /// Lets time pass up to `target`; timers fire in their order.
+    ///
+    /// # Panics
+    /// If a timer stays due for ever.
+    pub fn advance(&mut self, target: Instant) {
+        let (mut last, mut times) = (self.now, 0);
+        while self.step(target) {
+            times = if self.now == last { times + 1 } else { 0 };
+            last = self.now;
+            assert!(times < RUNAWAY, "a timer of the node stays due");
+        }
+    }
+
+    /// A packet for the node, IPv6 or IPv4. What it sends in answer is queued
+    /// on return; what it drops, it drops silently.
+    pub fn input(&mut self, packet: &[u8]) {
+        let translated;
+        let packet = match packet.first().map(|first| first >> 4) {
+            Some(4) => match v4::to_v6(packet) {
+                Some(bytes) => {
+                    translated = bytes;
+                    &translated
+                }
+                None => return,
+            },
+            _ => packet,
+        };
+        if let Ok((header, _)) = Ipv6Header::parse_partial(packet) {
+            self.learn_address(v4::extract(&header.dst));
+        }
+        if let Some(refusal) = self.refusal(packet) {
+            self.queue(&refusal);
+            return;
+        }
+        let now = self.now;
+        // The node counts what it drops.
+        self.with_node(|node| node.input_packet(now, packet).ok());
+    }
+
+    /// The host's address, if nothing has said another yet.
+    pub(crate) fn learn_address(&mut self, addr: IpAddr) {
+        if !addr.is_unspecified() && !addr.is_multicast() {
+            self.settings.local.get_or_insert(addr);
+        }
+    }
+
+    /// The host's address.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.settings.local.unwrap_or(DEFAULT_LOCAL.into())
+    }
+
+    /// The parameters, those of the node if it has begun.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Changes the parameters. `false` if the node has begun and it is too
+    /// late for this change.
+    pub(crate) fn adapt(&mut self, change: impl FnOnce(&mut Settings)) -> bool {
+        let mut changed = self.settings.clone();
+        change(&mut changed);
+        let possible = self.node.is_none() || changed == self.settings;
+        if possible {
+            self.settings = changed;
+        }
+        possible
+    }
+
+    /// Calls the node, and takes from it whatever it wants to send.
+    pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HeapMemory>) -> T) -> T {
+        let address = v4::embed(self.address());
+        let node = self
+            .node
+            .get_or_insert_with(|| make_node(&self.settings, address));
+        let result = call(node);
+        let mut packet = [0; MTU];
+        let mut made = Vec::new();
+        while let Some(len) = node.poll_packet(self.now, &mut packet) {
+            made.push(packet[..len].to_vec());
+        }
+        // Sockets look at states, not at events.
+        while node.poll_event().is_some() {}
+        for packet in &made {
+            self.queue(packet);
+        }
+        result
+    }
+
+    /// The connection behind a handle.
+    pub(crate) fn connection(&self, id: ConnId) -> Option<&Connection<Box<[u8]>>> {
+        self.node.as_ref()?.tcp_connection(id)
+    }
+
+    pub(crate) fn listen(&mut self, port: u16) -> Result<ListenerId, Error> {
+        match self.closed_ports.remove(&port) {
+            Some(listener) => Ok(listener),
+            None => self.with_node(|node| node.tcp_listen(port)),
+        }
+    }
+
+    /// Nobody listens on this port any more. Connections that nobody has
+    /// accepted are reset; `accepted` says which have been.
+    pub(crate) fn unlisten(
+        &mut self,
+        port: u16,
+        listener: ListenerId,
+        accepted: impl Fn(ConnId) -> bool,
+    ) {
+        self.closed_ports.insert(port, listener);
+        let now = self.now;
+        self.with_node(|node| {
+            let orphans: Vec<_> = node
+                .tcp_connections()
+                .filter(|(id, connection)| connection.local().port == port && !accepted(*id))
+                .map(|(id, _)| id)
+                .collect();
+            for id in orphans {
+                node.tcp_abort(now, id);
+                node.tcp_release(id);
+            }
+        });
+    }
+
+    /// The reset for a segment to a port that was listened on, and belongs to
+    /// no connection (RFC 9293 §3.10.7.1).
+    fn refusal(&self, packet: &[u8]) -> Option<Vec<u8>> {
+        let (ip, payload) = Ipv6Header::parse(packet).ok()?;
+        (ip.next_header == next_header::TCP).then_some(())?;
+        let meta = IpMeta {
+            src: ip.src,
+            dst: ip.dst,
+            ecn: ip.ecn,
+            hop_limit: ip.hop_limit,
+        };
+        let segment = Segment::parse(&meta, payload).ok()?;
+        self.closed_ports.get(&segment.dst_port)?;
+        let mut connections = self.node.as_ref()?.tcp_connections();
+        if connections.any(|(_, c)| c.matches(&meta, &segment) && !c.is_closed()) {
+            return None;
+        }
+        let mut answer = Vec::new();
+        if let Some(reply) = reset_reply(&meta, &segment) {
+            let header = Ipv6Header {
+                payload_len: reply.as_bytes().len() as u16,
+                next_header: next_header::TCP,
+                hop_limit: 64,
+                src: ip.dst,
+                dst: ip.src,
+                ..Ipv6Header::default()
+            };
+            answer.extend_from_slice(&header.to_bytes());
+            answer.extend_from_slice(reply.as_bytes());
+        }
+        Some(answer)
+    }
+
+    /// Queues a packet of the node in the family of its destination.
+    fn queue(&mut self, packet: &[u8]) {
+        let bytes = if v4::is_for_v4(packet) {
+            v4::to_v4(packet)
+        } else {
+            Some(packet.to_vec())
+        };
+        let bytes = bytes.filter(|bytes| !bytes.is_empty());
+        self.sent.extend(bytes.map(|bytes| SentPacket {
+            at: self.now,
+            bytes,
+        }));
+    }
+
+    /// A moment this long from now.
+    pub fn after(&self, span: Duration) -> Instant {
+        self.now + span
+    }
+}
+
+/// The engine's form of a socket address.
+pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
+    Endpoint::new(v4::embed(addr.ip()), addr.port())
+}
+
+fn make_node(settings: &Settings, address: Addr) -> Node<HeapMemory> {
+    let buffer = |len: usize| vec![0; len].into_boxed_slice();
+    let config = NodeConfig {
+        mac: MacConfig {
+            short: 1,
+            ..MacConfig::default()
+        },
+        lowpan: LowpanConfig::default(),
+        contexts: Contexts::default(),
+        tcp: settings.tcp.clone(),
+        address,
+        hop_limit: 64,
+        forwards: false,
+        nd: NdConfig::default(),
+        isn_secret: *b"packetdrill test",
+    };
+    let memory = NodeMemory {
+        connections: (0..CONNECTIONS)
+            .map(|_| ConnectionSlot::new(buffer(settings.sndbuf), buffer(settings.rcvbuf)))
+            .collect(),
+        listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
+        udp: Box::default(),
+        routes: vec![None; 1].into(),
+        neighbours: Box::default(),
+        lowpan: LowpanMemory {
+            slots: vec![Slot::EMPTY; SLOTS].into(),
+            bytes: buffer(SLOTS * MTU),
+        },
+    };
+    let mut node = Node::new(config, memory, Rng::new(0x7270));
+    let everywhere = Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Host,
+    };
+    // There is room for one.
+    node.add_route(everywhere)
+        .expect("the table has room for a route");
+    node
+}

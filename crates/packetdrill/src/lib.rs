@@ -1,0 +1,49 @@
+//! Redpoll's TCP under packetdrill.
+//!
+//! Two ways to run a packetdrill script against the engine, through the same
+//! sockets over the host side of a [`Node`](redpoll_stack::Node):
+//!
+//! - as a shared library: `packetdrill --so_filename=.../libredpoll_packetdrill.so`
+//!   loads this crate's `cdylib` and calls `packetdrill_interface_init`;
+//! - by [`script::run`], a small interpreter of the same syntax, for our own
+//!   scripts in `scripts/` and without the tool.
+//!
+//! The parts, from below:
+//!
+//! - [`Host`]: a node, a virtual clock and the packets that the node sent;
+//! - [`Sockets`]: POSIX-like calls over it, that never wait;
+//! - `ffi`: the tool's C interface, and its waiting calls. The only unsafe code;
+//! - [`script`]: the interpreter.
+//!
+//! # What is not supported
+//!
+//! - Packets of more than 1280 bytes: it is the node's MTU, whatever `mtu` says.
+//! - IPv4 is IPv6 with other headers (RFC 7915 §4 and §5): the engine has no
+//!   IPv4. Fragments, IP options and ICMP other than errors do not pass.
+//! - Window scaling, urgent data, Fast Open, `MSG_MORE`, `MSG_WAITALL`,
+//!   `TCP_INFO`, `epoll`, `splice` and `pipe`.
+//! - `bind` to a port followed by `connect`: the node chooses its port.
+//! - Options of an open connection: the engine takes its parameters when a
+//!   connection begins, and a node has one set of them. So options count when
+//!   they are set before the first `listen` or `connect`; later a call that
+//!   would change something fails with `EOPNOTSUPP`. It says so on the
+//!   standard error.
+//! - The backlog of `listen` is not a limit; the number of connections is.
+//! - `MSG_PEEK` takes the bytes out of the engine, so that the window opens.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+mod errno;
+#[allow(unsafe_code, reason = "the C interface of packetdrill")]
+mod ffi;
+mod host;
+pub mod script;
+mod settings;
+mod shim;
+mod sockets;
+mod v4;
+
+pub use errno::Errno;
+pub use host::{Host, SentPacket};
+pub use settings::Settings;
+pub use sockets::{Shutdown, Sockets, Wait};

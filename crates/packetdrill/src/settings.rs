@@ -1,0 +1,117 @@
+//! What `--so_flags` says, and the socket options that a node takes at birth.
+
+use std::net::IpAddr;
+
+use redpoll_base::Duration;
+use redpoll_tcp::{Config, Keepalive};
+
+/// The parameters of a [`Host`](crate::Host).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The host's address. Default: that of the first `bind` to one, or the
+    /// destination of the first packet.
+    pub local: Option<IpAddr>,
+    /// Bytes of receive buffer a connection: the window announced. Default 16384.
+    pub rcvbuf: usize,
+    /// Bytes of send buffer a connection. Default 32768.
+    pub sndbuf: usize,
+    /// The parameters of TCP.
+    pub tcp: Config,
+    /// The parameters of keep-alive, whether or not it is on.
+    pub keepalive: Keepalive,
+}
+
+/// The headers of IPv6 and TCP without options (RFC 6691 §2).
+const HEADERS: u16 = 40 + 20;
+/// The node's MTU.
+const MTU: u16 = 1280;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            local: None,
+            rcvbuf: 16_384,
+            sndbuf: 32_768,
+            tcp: Config::default(),
+            keepalive: Keepalive::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads comma-separated `key=value`; later keys win, unknown ones and
+    /// impossible values are passed over.
+    ///
+    /// `local`, `mtu`, `rcvbuf`, `sndbuf` and `ts` as packetdrill's shims have
+    /// them; also `nodelay=1` for every connection. `remote` says nothing that
+    /// the packets do not; `ecn` and `iw` are not ours to choose yet.
+    pub fn parse(flags: &str) -> Settings {
+        let mut settings = Settings::default();
+        settings.apply(flags);
+        settings
+    }
+
+    /// [`parse`](Self::parse), on top of what is set already.
+    pub fn apply(&mut self, flags: &str) {
+        for flag in flags.split(',') {
+            if let Some((key, value)) = flag.split_once('=') {
+                // Passed over: see `parse`.
+                let _ = self.set(key.trim(), value.trim());
+            }
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Option<()> {
+        let on = || match value {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        };
+        match key {
+            "local" => self.local = Some(value.parse().ok()?),
+            "mtu" => self.tcp.mss = value.parse::<u16>().ok()?.min(MTU).saturating_sub(HEADERS),
+            "rcvbuf" => self.rcvbuf = value.parse().ok().filter(|&n| n > 0)?,
+            "sndbuf" => self.sndbuf = value.parse().ok().filter(|&n| n > 0)?,
+            "ts" => self.tcp.timestamps = on()?,
+            "nodelay" => self.tcp.nagle = !on()?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Turns keep-alive on or off, with the parameters set so far or later.
+    pub(crate) fn set_keepalive(&mut self, on: bool) {
+        self.tcp.keepalive = on.then_some(self.keepalive);
+    }
+
+    /// Changes the parameters of keep-alive.
+    pub(crate) fn tune_keepalive(&mut self, change: impl FnOnce(&mut Keepalive)) {
+        change(&mut self.keepalive);
+        self.set_keepalive(self.tcp.keepalive.is_some());
+    }
+
+    /// RFC 5482: how long data may stay unacknowledged; 0 is for ever.
+    pub(crate) fn set_user_timeout(&mut self, ms: u64) {
+        self.tcp.user_timeout = (ms > 0).then(|| Duration::from_millis(ms));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_keys_win_and_strange_ones_are_passed_over() {
+        let settings = Settings::parse("rcvbuf=1000,what=1,,local=::1,ts=0,rcvbuf=2000,sndbuf=x");
+        assert_eq!((settings.rcvbuf, settings.sndbuf), (2000, 32_768));
+        assert_eq!(settings.local, Some("::1".parse().unwrap()));
+        assert!(!settings.tcp.timestamps);
+        assert_eq!(Settings::parse(""), Settings::default());
+    }
+
+    #[test]
+    fn the_mtu_is_at_most_the_nodes() {
+        assert_eq!(Settings::parse("mtu=1500").tcp.mss, 1220);
+        assert_eq!(Settings::parse("mtu=600").tcp.mss, 540);
+    }
+}

@@ -1,0 +1,258 @@
+//! The sockets as packetdrill's threads use them: one lock, virtual time, and
+//! calls that wait.
+//!
+//! packetdrill has two threads. The first runs the script; a call that waits
+//! is made in the second while the first goes on. So time is moved by the
+//! first, and when that makes the waiting call ready, time must stand still
+//! until the second thread has returned and looked at the clock: it is *handed
+//! off*.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time;
+
+use redpoll_base::{Duration, Instant};
+
+use crate::sockets::Answer;
+use crate::{Errno, SentPacket, Settings, Sockets, Wait};
+
+/// Every look at the clock by a running thread takes this long: packetdrill
+/// spins on it before an event.
+const LOOK: Duration = Duration::from_micros(1);
+/// How long the first thread may wait in a call. It never should: then the
+/// script is wrong.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for a packet. Keep-alive takes two hours, and more for
+/// its later probes.
+const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
+/// How long the second thread may take to look at the clock, in real time.
+const HAND_OFF: time::Duration = time::Duration::from_millis(200);
+
+/// What the threads share.
+pub(crate) struct Shim {
+    state: Mutex<Option<State>>,
+    changed: Condvar,
+}
+
+struct State {
+    sockets: Sockets,
+    /// The thread that runs the script.
+    first: ThreadId,
+    waiting: Option<Waiting>,
+    hand_off: bool,
+}
+
+/// A call in the second thread.
+struct Waiting {
+    wait: Wait,
+    deadline: Option<Instant>,
+    released: bool,
+}
+
+impl State {
+    /// Lets the waiting call go on if it can.
+    fn release(&mut self, changed: &Condvar) {
+        let now = self.sockets.now();
+        if let Some(waiting) = &mut self.waiting
+            && !waiting.released
+            && (self.sockets.is_ready(&waiting.wait) || waiting.deadline.is_some_and(|d| d <= now))
+        {
+            waiting.released = true;
+            self.hand_off = true;
+            changed.notify_all();
+        }
+    }
+
+    /// When the waiting call gives up.
+    fn alarm(&self) -> Option<Instant> {
+        let waiting = self.waiting.as_ref().filter(|waiting| !waiting.released)?;
+        waiting.deadline
+    }
+
+    fn in_first_thread(&self) -> bool {
+        self.first == thread::current().id()
+    }
+}
+
+/// The lock, held, on a shim that has begun.
+struct Held<'a> {
+    shim: &'a Shim,
+    guard: MutexGuard<'a, Option<State>>,
+}
+
+impl<'a> Held<'a> {
+    fn state(&mut self) -> Answer<&mut State> {
+        self.guard.as_mut().ok_or(Errno(libc::ENOSYS))
+    }
+
+    fn wait(self) -> Held<'a> {
+        let guard = self.shim.changed.wait(self.guard);
+        Held {
+            guard: guard.unwrap_or_else(PoisonError::into_inner),
+            ..self
+        }
+    }
+
+    /// Waits until the second thread has seen the time at which its call
+    /// returned.
+    fn handed_off(self) -> Held<'a> {
+        let pending = |state: &mut Option<State>| state.as_ref().is_some_and(|s| s.hand_off);
+        let waited = self
+            .shim
+            .changed
+            .wait_timeout_while(self.guard, HAND_OFF, pending);
+        let (mut guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = guard.as_mut() {
+            state.hand_off = false;
+        }
+        Held { guard, ..self }
+    }
+
+    /// Moves time to `target`, or until a packet is there if it is for one.
+    fn advance(mut self, target: Instant, for_packet: bool) -> Answer<Held<'a>> {
+        loop {
+            self = self.handed_off();
+            let shim = self.shim;
+            let state = self.state()?;
+            let idle = state.alarm().is_none() && state.sockets.deadline().is_none();
+            if for_packet && (idle || state.sockets.has_packet()) {
+                return Ok(self);
+            }
+            let limit = state.alarm().map_or(target, |alarm| alarm.min(target));
+            let fired = state.sockets.step(limit);
+            state.release(&shim.changed);
+            if !fired && state.sockets.now() >= target && !state.hand_off {
+                return Ok(self);
+            }
+        }
+    }
+}
+
+impl Shim {
+    /// Before [`begin`](Self::begin).
+    pub(crate) const fn new() -> Shim {
+        Shim {
+            state: Mutex::new(None),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Starts afresh; the calling thread is the first one.
+    pub(crate) fn begin(&self, settings: Settings) {
+        *self.lock().guard = Some(State {
+            sockets: Sockets::new(settings),
+            first: thread::current().id(),
+            waiting: None,
+            hand_off: false,
+        });
+    }
+
+    /// The end.
+    pub(crate) fn end(&self) {
+        *self.lock().guard = None;
+    }
+
+    fn lock(&self) -> Held<'_> {
+        Held {
+            shim: self,
+            guard: self.state.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// A call that does not wait.
+    pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Sockets) -> Answer<T>) -> Answer<T> {
+        let mut held = self.lock();
+        let state = held.state()?;
+        let answer = call(&mut state.sockets);
+        state.release(&self.changed);
+        answer
+    }
+
+    /// A call that is made again and again until it answers something else
+    /// than `EAGAIN`, each time that `wait` may have come about.
+    ///
+    /// `timeout`: how long; then the answer is `EAGAIN`.
+    pub(crate) fn wait<T>(
+        &self,
+        wait: Wait,
+        timeout: Option<Duration>,
+        mut call: impl FnMut(&mut Sockets) -> Answer<T>,
+    ) -> Answer<T> {
+        let mut held = self.lock();
+        let begin = held.state()?.sockets.now();
+        let deadline = timeout.map(|timeout| begin + timeout);
+        loop {
+            let state = held.state()?;
+            let answer = call(&mut state.sockets);
+            let now = state.sockets.now();
+            let again = matches!(answer, Err(Errno(libc::EAGAIN)));
+            if !again || deadline.is_some_and(|deadline| deadline <= now) {
+                state.release(&self.changed);
+                return answer;
+            }
+            if state.in_first_thread() {
+                let limit = deadline.unwrap_or(begin + PATIENCE);
+                if now >= limit {
+                    eprintln!("redpoll-packetdrill: a call of the script waits for nothing");
+                    return answer;
+                }
+                state.sockets.step(limit);
+                continue;
+            }
+            state.waiting = Some(Waiting {
+                wait: wait.clone(),
+                deadline,
+                released: false,
+            });
+            // It was released, and is not done yet.
+            state.hand_off = false;
+            self.changed.notify_all();
+            while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {
+                held = held.wait();
+            }
+            held.state()?.waiting = None;
+        }
+    }
+
+    /// A packet for the node.
+    pub(crate) fn send(&self, packet: &[u8]) -> Answer<()> {
+        self.call(|sockets| {
+            sockets.input(packet);
+            Ok(())
+        })
+    }
+
+    /// The next packet of the node, when it comes; `None` if none ever will.
+    pub(crate) fn receive(&self) -> Answer<Option<SentPacket>> {
+        let mut held = self.lock();
+        let target = held.state()?.sockets.now() + LONGEST_SILENCE;
+        let mut held = held.advance(target, true)?;
+        Ok(held.state()?.sockets.next_packet())
+    }
+
+    /// Lets time pass.
+    pub(crate) fn sleep(&self, span: Duration) -> Answer<()> {
+        let mut held = self.lock();
+        let target = held.state()?.sockets.now() + span;
+        held.advance(target, false)?;
+        Ok(())
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn time(&self) -> Answer<Instant> {
+        let mut held = self.lock();
+        let state = held.state()?;
+        if state.hand_off && !state.in_first_thread() {
+            state.hand_off = false;
+            self.changed.notify_all();
+            return Ok(state.sockets.now());
+        }
+        let mut held = held.handed_off();
+        let target = held.state()?.sockets.now() + LOOK;
+        let mut held = held.advance(target, false)?;
+        Ok(held.state()?.sockets.now())
+    }
+}
+
+#[cfg(test)]
+mod tests;
