@@ -1,0 +1,62 @@
+//! `redpoll bench`, with and without the other stacks built in.
+
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
+    command.arg("bench").args(arguments);
+    command.output().expect("the program runs")
+}
+
+#[test]
+#[cfg(not(feature = "bench"))]
+fn without_them_it_says_how_to_get_them() {
+    let output = bench(&["--json", "-"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("make bench"), "{message}");
+}
+
+#[test]
+#[cfg(feature = "bench")]
+fn figures_are_objects_or_a_table() {
+    let few = ["--subject", "redpoll", "--loss", "0,5", "--seeds", "1"];
+    let output = bench(&[&few[..], &["--json", "-"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut completions = 0;
+    for line in text.lines() {
+        let figure: serde_json::Value = serde_json::from_str(line).expect("an object a line");
+        assert_eq!(figure["bench"], "loss");
+        assert_eq!(figure["subject"], "redpoll");
+        assert!(figure["x"].is_u64() && figure["unit"].is_string(), "{line}");
+        if figure["metric"] == "completion_s" {
+            completions += 1;
+            assert!(
+                figure["value"].as_f64().expect("a number") > 126.0,
+                "{line}"
+            );
+        }
+    }
+    assert_eq!(completions, 2);
+
+    let output = bench(&few);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("completion_s") && text.contains("5 %"),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(feature = "bench")]
+fn a_stack_that_does_not_exist_is_named() {
+    let output = bench(&["--subject", "nonsense"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("nonsense") && message.contains("tcplp"),
+        "{message}"
+    );
+}
