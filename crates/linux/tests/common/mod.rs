@@ -3,12 +3,14 @@
 //!
 //! As root the namespace is simply made; otherwise as an unprivileged user
 //! namespace. Where neither can be had, every test is skipped: counted as
-//! ignored and named at the end. Where it can, no test has a way to skip.
+//! ignored and named at the end. Where it can, only a test that uses a program
+//! of the host's, and says so, is skipped without that.
 
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::Write as _;
 use std::net::Ipv6Addr;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Trial, run};
 use redpoll_linux::namespace;
@@ -16,56 +18,77 @@ use redpoll_linux::tun::TunConfig;
 
 /// A test, with the name it is listed under.
 pub struct Case {
-    pub name: String,
-    pub run: Box<dyn FnOnce() + Send>,
+    name: String,
+    /// A program of the host's that it cannot do without.
+    program: Option<&'static str>,
+    run: Box<dyn FnOnce() + Send>,
 }
 
 impl Case {
     pub fn new(name: impl Into<String>, run: impl FnOnce() + Send + 'static) -> Self {
         Case {
             name: name.into(),
+            program: None,
             run: Box::new(run),
         }
+    }
+
+    /// A test that uses a program of the host's.
+    #[allow(dead_code, reason = "each test binary uses its own part of this module")]
+    pub fn with(program: &'static str, name: &str, run: impl FnOnce() + Send + 'static) -> Self {
+        Case {
+            program: Some(program),
+            ..Case::new(name, run)
+        }
+    }
+
+    /// Why it cannot run here, if it cannot.
+    fn obstacle(&self, no_network: Option<&str>) -> Option<String> {
+        let no_program = || {
+            let program = self.program?;
+            let missing = Command::new(program).output().is_err();
+            missing.then(|| format!("there is no {program}"))
+        };
+        no_network.map(str::to_owned).or_else(no_program)
     }
 }
 
 /// Runs the cases; to be called as the first thing in `main`.
 pub fn main(cases: Vec<Case>) -> ExitCode {
-    let missing = isolate().err();
-    let names: Vec<String> = cases.iter().map(|c| c.name.clone()).collect();
+    let no_network = isolate().err();
+    let mut skipped = String::new();
     let trials = cases
         .into_iter()
         .map(|case| {
-            Trial::test(case.name, move || {
+            let obstacle = case.obstacle(no_network.as_deref());
+            if let Some(obstacle) = &obstacle {
+                let _ = writeln!(skipped, "test {}: {obstacle}", case.name);
+            }
+            let trial = Trial::test(case.name, move || {
                 (case.run)();
                 Ok(())
-            })
-            .with_ignored_flag(missing.is_some())
+            });
+            trial.with_ignored_flag(obstacle.is_some())
         })
         .collect();
     let mut arguments = Arguments::from_args();
     // They wait for a slow link most of the time, not for a processor.
     arguments.test_threads.get_or_insert(8);
     let conclusion = run(&arguments, trials);
-    if let Some(reason) = missing {
-        let line = format!(
-            "{} tests skipped, {reason}: {}\n",
-            names.len(),
-            names.join(", ")
-        );
-        print!("{line}");
-        note(&line);
+    if !skipped.is_empty() {
+        print!("Skipped:\n{skipped}");
+        note(&skipped);
     }
     conclusion.exit_code()
 }
 
-/// Leaves the line where the caller wants to hear of everything that was skipped.
-fn note(line: &str) {
+/// Leaves the lines where the caller wants to hear of everything that was skipped.
+fn note(lines: &str) {
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
         return;
     };
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| file.write_all(line.as_bytes()))
+    file.and_then(|mut file| file.write_all(lines.as_bytes()))
         .expect("REDPOLL_SKIPPED names a file that can be written");
 }
 

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             let prefix = prefix();
             move || garbage::from_the_host(prefix)
         }),
-        Case::new("the_kernel_pings_a_node", {
+        Case::with("ping", "the_kernel_pings_a_node", {
             let prefix = prefix();
             move || transfer::ping(prefix)
         }),
