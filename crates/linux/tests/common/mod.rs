@@ -34,7 +34,10 @@ impl Case {
     }
 
     /// A test that uses a program of the host's.
-    #[allow(dead_code, reason = "each test binary uses its own part of this module")]
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
     pub fn with(program: &'static str, name: &str, run: impl FnOnce() + Send + 'static) -> Self {
         Case {
             program: Some(program),
