@@ -40,8 +40,7 @@ interop: ## Linux's TCP against ours over a bad link, 20 seeds
 
 fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
 	@scripts/setup.sh fuzz
-	@. scripts/env.sh && for target in $$(cargo +nightly fuzz list); do \
-	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; done
+	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
 size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size
@@ -49,8 +48,7 @@ size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 
 figures: ## Measure the figures that the project promises (about a minute)
 	@scripts/setup.sh build
-	@$(CARGO) build --release --package redpoll
-	@scripts/figures.sh
+	@$(CARGO) xtask figures
 
 bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
 	@scripts/setup.sh bench
