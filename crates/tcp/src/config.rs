@@ -58,7 +58,8 @@ pub struct Keepalive {
     pub idle: Duration,
     /// Silence between probes. Default 75 s.
     pub interval: Duration,
-    /// Unanswered probes before the connection fails. Default 8.
+    /// Unanswered probes before the connection fails, 2 at least (MUST-29).
+    /// Default 8.
     pub count: u8,
 }
 
@@ -155,16 +156,16 @@ pub(crate) struct Params {
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms.
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(499);
 
+/// RFC 9293 §3.8.4, MUST-29: a single unanswered probe proves nothing.
+const LEAST_PROBES: u8 = 2;
+
 /// The least MSS that is announced or believed. Below it a segment would be
 /// nearly all header.
 pub(crate) const LEAST_MSS: u16 = 64;
 
 impl From<&Config> for Params {
     fn from(config: &Config) -> Self {
-        let keepalive = config.keepalive.unwrap_or(Keepalive {
-            count: 0,
-            ..Keepalive::default()
-        });
+        let keepalive = config.keepalive.unwrap_or_default();
         Params {
             initial_rto: config.initial_rto.into(),
             min_rto: config.min_rto.into(),
@@ -177,7 +178,7 @@ impl From<&Config> for Params {
             keepalive_interval: keepalive.interval.into(),
             delayed_ack: config.delayed_ack.min(LONGEST_ACK_DELAY).into(),
             mss: config.mss.max(LEAST_MSS),
-            keepalive_count: keepalive.count,
+            keepalive_count: config.keepalive.map_or(0, |k| k.count.max(LEAST_PROBES)),
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,
