@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, lines, purity, size};
+use crate::{arrows, lines, purity, rfc, size};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -13,10 +13,11 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
+    ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("clippy", clippy),
     ("purity", |w| purity::run(w, None).map(|()| None)),
     ("size", size),

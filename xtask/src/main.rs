@@ -37,7 +37,9 @@ Usage: cargo xtask CHECK
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is there)
-  rfc       table: where the sources cite which RFC
+  rfc       table: how far each RFC is met, after docs/rfc, and where the
+            sources cite it; fails if a reference leads nowhere
+              --open            list what is not met, and why
   figures   table: the figures that the project promises, asked and measured;
             fails if one is missed (a few minutes)
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
@@ -68,7 +70,8 @@ fn main() -> ExitCode {
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
         ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
-        ["rfc"] => rfc::run(&workspace),
+        ["rfc"] => rfc::run(&workspace, false),
+        ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {

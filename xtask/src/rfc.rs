@@ -1,146 +1,145 @@
-//! Where the sources cite which RFC: `RFC nnnn §x`.
+//! The conformance ledger in `docs/rfc`, and the citations in the sources.
+//!
+//! Fails if the ledger names a place or a test that does not exist, says
+//! `met` without a test or `not` without a reason, or if the sources cite a
+//! section or a requirement that the RFC does not have.
+
+mod citations;
+mod items;
+mod ledger;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use crate::report::{self, Outcome};
+use crate::report::{self, Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
+use citations::Cited;
+use items::Items;
+use ledger::{Ledger, Status};
 
-/// What is known of one RFC.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Cited {
-    /// Citations with a section.
-    exact: usize,
-    /// Mentions without one.
-    vague: usize,
-    sections: BTreeSet<String>,
-    crates: BTreeSet<String>,
+/// The RFC whose requirements have numbers that the sources cite by themselves.
+const NUMBERED: u32 = 9293;
+
+/// `open`: lists every requirement that is not met.
+pub fn run(workspace: &Workspace, open: bool) -> Outcome {
+    let folder = workspace.root.join("docs/rfc");
+    let sections = ledger::sections(&folder.join("sections.toml"))?;
+    let ledgers = ledger::all(&folder)?;
+    let mut findings = Vec::new();
+    let mut items = Items::new(&workspace.root);
+    for ledger in &ledgers {
+        ledger.check(&sections, &mut items, &mut findings);
+    }
+    let numbers = ledgers
+        .iter()
+        .filter(|ledger| ledger.rfc == NUMBERED)
+        .flat_map(Ledger::ids)
+        .collect();
+    let cited = cited(workspace, &sections, &numbers, &mut findings)?;
+
+    print_ledgers(&ledgers);
+    println!();
+    print_citations(&cited, &sections);
+    if open {
+        println!();
+        ledgers.iter().for_each(Ledger::print_open);
+    }
+    Failure::unless_empty("rfc: these references lead nowhere:", findings)
 }
 
-pub fn run(workspace: &Workspace) -> Outcome {
-    let mut cited: BTreeMap<u32, Cited> = BTreeMap::new();
+/// What the sources of all crates cite. Tests are searched for wrong
+/// requirement numbers only.
+fn cited(
+    workspace: &Workspace,
+    sections: &ledger::Sections,
+    numbers: &BTreeSet<&str>,
+    findings: &mut Vec<String>,
+) -> Result<BTreeMap<u32, Cited>, Failure> {
+    let mut cited = BTreeMap::new();
     for name in workspace.crates()? {
-        let folder = workspace.root.join("crates").join(&name).join("src");
-        for path in source::rust_files(&folder)? {
-            if !source::is_test_file(workspace.relative(&path)) {
-                count(&source::read(&path)?, &name, &mut cited);
+        for part in ["src", "tests"] {
+            let folder = workspace.root.join("crates").join(&name).join(part);
+            for path in source::rust_files(&folder)? {
+                let place = workspace.relative(&path);
+                let text = source::read(&path)?;
+                for number in citations::requirements(&text) {
+                    if !numbers.is_empty() && !numbers.contains(number) {
+                        findings.push(format!("{}: there is no {number}", place.display()));
+                    }
+                }
+                if part == "src" && !source::is_test_file(place) {
+                    count(&text, &name, place, sections, &mut cited, findings);
+                }
             }
         }
     }
-    let mut rows = vec![["RFC", "citations", "sections", "without §", "crates"].map(String::from)];
-    let mut total = 0;
-    for (number, c) in &cited {
-        total += c.exact;
-        rows.push([
+    Ok(cited)
+}
+
+fn count(
+    text: &str,
+    name: &str,
+    place: &Path,
+    sections: &ledger::Sections,
+    cited: &mut BTreeMap<u32, Cited>,
+    findings: &mut Vec<String>,
+) {
+    citations::each(text, |rfc, section| {
+        let entry = cited.entry(rfc).or_default();
+        entry.count(section, name);
+        let (Some(section), Some(known)) = (section, sections.get(&rfc)) else {
+            return;
+        };
+        if !known.contains(section) {
+            let place = place.display();
+            findings.push(format!("{place}: RFC {rfc} has no section {section}"));
+        }
+    });
+}
+
+fn print_ledgers(ledgers: &[Ledger]) {
+    let head = ["RFC", "requirements"].into_iter();
+    let head = head.chain(Status::ALL.map(Status::name));
+    let mut rows = vec![head.chain(["MUST unmet"]).map(String::from).collect()];
+    let mut sum = vec![0; Status::ALL.len() + 2];
+    for ledger in ledgers {
+        let counts = ledger.counts();
+        sum.iter_mut().zip(&counts).for_each(|(sum, n)| *sum += n);
+        rows.push(row(ledger.rfc.to_string(), &counts));
+    }
+    rows.push(row("all".to_owned(), &sum));
+    report::print_table(&rows);
+}
+
+fn row(first: String, counts: &[usize]) -> Vec<String> {
+    std::iter::once(first)
+        .chain(counts.iter().map(usize::to_string))
+        .collect()
+}
+
+fn print_citations(cited: &BTreeMap<u32, Cited>, sections: &ledger::Sections) {
+    let mut rows = vec![
+        ["RFC", "citations", "sections", "without §", "crates"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    for (number, c) in cited {
+        let unchecked = if sections.contains_key(number) {
+            ""
+        } else {
+            " (sections unknown)"
+        };
+        let crates: Vec<&str> = c.crates.iter().map(String::as_str).collect();
+        rows.push(vec![
             number.to_string(),
             c.exact.to_string(),
             c.sections.len().to_string(),
             c.vague.to_string(),
-            c.crates.iter().cloned().collect::<Vec<_>>().join(" "),
+            crates.join(" ") + unchecked,
         ]);
     }
-    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.to_vec()).collect();
     report::print_table(&rows);
+    let total: usize = cited.values().map(|c| c.exact).sum();
     println!("{total} citations of {} RFCs", cited.len());
-    Ok(())
-}
-
-/// Counts the citations of a file. `RFC 5681 §3.1, §3.2` counts twice; a
-/// citation may go over the end of a comment's line.
-fn count(text: &str, name: &str, cited: &mut BTreeMap<u32, Cited>) {
-    let text = unwrap_comments(text);
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find("RFC ") {
-        rest = &rest[at + "RFC ".len()..];
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let Ok(number) = rest[..digits].parse() else {
-            continue;
-        };
-        rest = &rest[digits..];
-        let entry = cited.entry(number).or_default();
-        entry.crates.insert(name.to_owned());
-        let mut exact = 0;
-        while let Some((section, after)) = next_section(rest) {
-            entry.sections.insert(section.to_owned());
-            exact += 1;
-            rest = after;
-        }
-        entry.exact += exact;
-        entry.vague += usize::from(exact == 0);
-    }
-}
-
-/// The section at the start of `text`, behind nothing but a joining word, and
-/// what follows it.
-fn next_section(text: &str) -> Option<(&str, &str)> {
-    let joints = [", and ", ", ", " and ", " to ", " or ", "/", "–", "-", " "];
-    let start = joints
-        .iter()
-        .find_map(|joint| text.strip_prefix(joint)?.strip_prefix('§'))
-        .or_else(|| text.strip_prefix('§'))?;
-    let len = start
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
-        .unwrap_or(start.len());
-    let section = start[..len].trim_end_matches('.');
-    (!section.is_empty()).then(|| (section, &start[section.len()..]))
-}
-
-/// The text with each run of comment lines as one line.
-fn unwrap_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for line in text.lines() {
-        let line = line.trim_start();
-        let comment = ["///", "//!", "//"]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark));
-        match comment {
-            Some(comment) => {
-                out.push(' ');
-                out.push_str(comment.trim());
-            }
-            None => {
-                out.push('\n');
-                out.push_str(line);
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counted(text: &str) -> BTreeMap<u32, Cited> {
-        let mut cited = BTreeMap::new();
-        count(text, "tcp", &mut cited);
-        cited
-    }
-
-    #[test]
-    fn citations_in_every_form() {
-        let cited = counted(
-            "/// RFC 6298 §2.4\nfn f() {} // RFC 6298 §5, rule (5.1)\n\
-             /// The window (RFC 5681 §3.1 and §3.2; RFC 9293\n/// §3.10.7.4.) as in RFC 793.\n",
-        );
-        let sections = |n| cited[&n].sections.iter().cloned().collect::<Vec<_>>();
-        assert_eq!(sections(6298), ["2.4", "5"]);
-        assert_eq!(sections(5681), ["3.1", "3.2"]);
-        assert_eq!(sections(9293), ["3.10.7.4"]);
-        assert_eq!((cited[&6298].exact, cited[&6298].vague), (2, 0));
-        assert_eq!((cited[&793].exact, cited[&793].vague), (0, 1));
-        assert_eq!(cited.len(), 4);
-    }
-
-    #[test]
-    fn what_is_no_citation() {
-        assert!(counted("// RFC what? §3, an RFC").is_empty());
-        assert_eq!(
-            counted("RFC 1 § 2")[&1].vague,
-            1,
-            "§ and section go together"
-        );
-        // A section on a line of code is another sentence's.
-        assert_eq!(counted("// RFC 1\nlet x = \"§2\";")[&1].exact, 0);
-    }
 }

@@ -34,7 +34,7 @@ impl<M: Memory + 'static> Node<M> {
     /// # Errors
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
     pub fn tcp_connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error> {
-        // RFC 9293 §3.9.2.3, MUST-46: not to a group.
+        // RFC 9293 §3.9.1.1, MUST-46: not to a group.
         let possible = !remote.addr.is_multicast()
             && !self.is_own(&remote.addr)
             && self.paths.next_hop(now, &remote.addr).is_some();

@@ -1,0 +1,443 @@
+//! What `docs/rfc` promises and the files of the single RFCs do not show.
+
+use redpoll_tcp::{
+    Config, Error, Event, Fields, Flags, Header, Keepalive, Options, Segment, State, reset_reply,
+};
+use redpoll_testkit::{
+    FIN_ACK, Host, LOCAL, REMOTE, RST, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, ms,
+    outward, recv, recv_nothing, send,
+};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+/// Full-sized segments of 100 bytes, a window of 4096.
+fn established() -> Host {
+    Host::established(&plain(), 100, 4096)
+}
+
+/// A connection in each synchronised state, and RCV.NXT and SND.NXT there.
+fn synchronised() -> Vec<(State, Host, u32, u32)> {
+    let fin = |t: &mut Host, seq, ack| send!(t, flags FIN_ACK, seq seq, ack ack);
+    let closed = || {
+        let mut t = established();
+        t.close();
+        t
+    };
+    let fin_wait_2 = || {
+        let mut t = closed();
+        t.drain();
+        send!(t, seq 1, ack 2);
+        t
+    };
+    let mut all = Vec::new();
+    all.push((established(), 1, 1));
+    all.push((closed(), 1, 2));
+    all.push((fin_wait_2(), 1, 2));
+    let mut t = established();
+    fin(&mut t, 1, 1);
+    all.push((t, 2, 1));
+    let mut t = closed();
+    t.drain();
+    fin(&mut t, 1, 1);
+    all.push((t, 2, 2));
+    let mut t = established();
+    fin(&mut t, 1, 1);
+    t.close();
+    all.push((t, 2, 2));
+    let mut t = fin_wait_2();
+    fin(&mut t, 1, 2);
+    all.push((t, 2, 2));
+    let states = [
+        State::Established,
+        State::FinWait1,
+        State::FinWait2,
+        State::CloseWait,
+        State::Closing,
+        State::LastAck,
+        State::TimeWait,
+    ];
+    let told = |((mut t, rcv, snd), state): ((Host, u32, u32), State)| {
+        t.sent();
+        t.events();
+        assert_eq!(t.conn.state(), state);
+        (state, t, rcv, snd)
+    };
+    all.into_iter().zip(states).map(told).collect()
+}
+
+// RFC 9293.
+
+/// §3.1: reserved bits are sent as zero, and nobody minds those of others.
+#[test]
+fn reserved_bits_are_zero_and_ignored() {
+    let fields = Fields {
+        flags: Flags::ACK,
+        ..Fields::default()
+    };
+    let header = Header::encode(&fields, &REMOTE, &LOCAL, [&[], &[]]);
+    let mut bytes = header.as_bytes().to_vec();
+    assert_eq!(bytes[12] & 0x0f, 0);
+    bytes[12] |= 0x0f;
+    // The checksum is a sum of 16-bit words: what the one gains the other loses.
+    let sum = u16::from_be_bytes([bytes[16], bytes[17]]);
+    let sum = sum.checked_sub(0x0f00).unwrap_or(sum.wrapping_sub(0x0f01));
+    bytes[16..18].copy_from_slice(&sum.to_be_bytes());
+    let seg = Segment::parse(&inward(), &bytes).unwrap();
+    assert_eq!(seg.flags, Flags::ACK);
+}
+
+/// §3.4, MUST-66.
+#[test]
+fn a_reset_is_heard_through_a_closed_window() {
+    let mut t = Host::established_with(&plain(), 100, 4096, 64, 100);
+    send!(t, seq 1, ack 1, len 100);
+    recv!(t, at 200, seq 1, ack 101, win 0);
+    send!(t, flags RST, seq 102);
+    assert_eq!(t.conn.state(), State::Established);
+    send!(t, flags RST, seq 101);
+    assert_eq!(t.events().last(), Some(&Event::Failed(Error::Reset)));
+}
+
+/// §3.4, MUST-66, and §3.8.5: nothing is heard of urgency, but the data of
+/// an urgent segment is data like any other.
+#[test]
+fn urgent_data_is_data() {
+    let mut t = established();
+    send!(t, flags Flags::ACK.with(Flags::URG), seq 1, ack 1, data b"urgent");
+    assert_eq!(t.read(9), b"urgent");
+    assert_eq!(t.events(), [Event::Readable]);
+}
+
+/// §3.1, MUST-5; §3.2, MUST-65: an option is read past in every segment, and
+/// the MSS counts on a SYN only.
+#[test]
+fn an_mss_option_behind_the_handshake_changes_nothing() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, mss 64, data b"x");
+    assert_eq!(t.read(9), b"x");
+    assert_eq!(t.conn.eff_snd_mss(), 100);
+}
+
+/// §3.5, MUST-11: a reset of a simultaneous open is a refusal.
+#[test]
+fn a_reset_in_syn_received_after_an_active_open_refuses() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN, seq 0);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, flags RST_ACK, seq 1, ack 1);
+    assert_eq!(t.events(), [Event::Failed(Error::Refused)]);
+}
+
+/// §3.5.2 and §3.10.7.1: a reset without an ACK to go by takes number 0 and
+/// acknowledges everything.
+#[test]
+fn a_reset_for_no_connection_fits_what_it_answers() {
+    for (flags, len, seq, ack, answer) in [
+        (SYN, 0, 0, 8, RST_ACK),
+        (SYN.with(Flags::FIN), 3, 0, 12, RST_ACK),
+        (SYN_ACK, 0, 99, 0, RST),
+    ] {
+        let fields = Fields {
+            seq: redpoll_tcp::SeqNum(7),
+            ack: redpoll_tcp::SeqNum(99),
+            flags,
+            ..Fields::default()
+        };
+        let payload = vec![b'x'; len];
+        let header = Header::encode(&fields, &REMOTE, &LOCAL, [&payload, &[]]);
+        let bytes = [header.as_bytes(), &payload].concat();
+        let reply = reset_reply(&inward(), &Segment::parse(&inward(), &bytes).unwrap()).unwrap();
+        let reply = Segment::parse(&outward(), reply.as_bytes()).unwrap();
+        assert_eq!((reply.seq.0, reply.ack.0), (seq, ack));
+        assert_eq!(reply.flags, answer);
+    }
+}
+
+/// §3.5.3, SHLD-2.
+#[test]
+fn a_reset_may_carry_data() {
+    let mut t = established();
+    send!(t, flags RST, seq 1, data b"out of memory");
+    assert_eq!(t.events(), [Event::Failed(Error::Reset)]);
+}
+
+/// §3.6.1, SHLD-4: with timestamps a later one suffices, whatever the number.
+#[test]
+fn time_wait_yields_by_timestamp() {
+    let mut t = Host::connect(&Config::default(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 1220);
+    send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
+    t.close();
+    t.drain();
+    send!(t, flags FIN_ACK, seq 1, ack 2, ts (501, 1_000));
+    assert_eq!(t.conn.state(), State::TimeWait);
+    let yields = |record: Record| {
+        let bytes = from_peer(&record.flags(SYN));
+        t.conn
+            .yields_to(&Segment::parse(&inward(), &bytes).unwrap())
+    };
+    assert!(yields(Record::new().seq(0).ts((502, 0))));
+    assert!(!yields(Record::new().seq(9).ts((501, 0))));
+    assert!(!yields(Record::new().seq(9).ts((400, 0))));
+}
+
+/// §3.8.3: the states at the end of a connection have R2 as well.
+#[test]
+fn closing_and_last_ack_end_when_nobody_answers() {
+    for (state, mut t, ..) in synchronised() {
+        if matches!(state, State::FinWait1 | State::Closing | State::LastAck) {
+            t.run_until(1_000_000);
+            assert_eq!(t.conn.error(), Some(Error::TimedOut), "{state}");
+        }
+    }
+}
+
+fn with_keepalive(count: u8) -> Host {
+    let keepalive = Keepalive {
+        idle: ms(10_000),
+        interval: ms(1_000),
+        count,
+    };
+    let config = Config {
+        keepalive: Some(keepalive),
+        ..plain()
+    };
+    Host::established(&config, 100, 4096)
+}
+
+/// §3.8.4, MUST-28.
+#[test]
+fn by_default_keepalive_waits_for_two_hours() {
+    let config = Config {
+        keepalive: Some(Keepalive::default()),
+        ..plain()
+    };
+    let mut t = Host::established(&config, 100, 4096);
+    recv!(t, at 7_200_000, seq 0, ack 1);
+}
+
+/// §3.8.4, MUST-26: while data is out there are no probes.
+#[test]
+fn keepalive_leaves_outstanding_data_to_its_timer() {
+    let mut t = with_keepalive(3);
+    t.run_until(9_500);
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, data b"x");
+    for at in [10_500, 12_500, 16_500] {
+        recv!(t, at at, seq 1, ack 1, data b"x");
+    }
+    send!(t, seq 1, ack 2);
+    recv!(t, at 26_500, seq 1, ack 1);
+}
+
+/// §3.8.4, MUST-29: one unanswered probe proves nothing, whatever is asked for.
+#[test]
+fn a_single_lost_probe_does_not_end_a_connection() {
+    let mut t = with_keepalive(1);
+    recv!(t, at 10_000, seq 0, ack 1);
+    recv!(t, at 11_000, seq 0, ack 1);
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+}
+
+/// §3.8.6, SHLD-16: what is out and still inside a window that shrank is sent
+/// again as usual.
+#[test]
+fn old_data_within_a_shrunken_window_is_sent_again() {
+    let mut t = Host::established(&plain(), 100, 400);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    send!(t, seq 1, ack 1, win 150);
+    recv!(t, at 1000, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 101, win 150);
+    recv!(t, seq 101, ack 1, len 100);
+}
+
+/// §3.8.6.3, MUST-40, and RFC 5681 §4.2: never half a second, whatever is
+/// asked for.
+#[test]
+fn an_acknowledgment_never_waits_for_half_a_second() {
+    let config = Config {
+        delayed_ack: ms(10_000),
+        ..plain()
+    };
+    let mut t = Host::established(&config, 100, 4096);
+    send!(t, seq 1, ack 1, data b"x");
+    recv!(t, at 499, seq 1, ack 2);
+}
+
+/// §3.10.7.4, fifth, SYN-RECEIVED, and eighth: a FIN on the final ACK counts.
+#[test]
+fn the_final_ack_may_carry_a_fin() {
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, flags FIN_ACK, seq 1, ack 1, data b"bye");
+    assert_eq!(t.conn.state(), State::CloseWait);
+    assert_eq!(
+        t.events(),
+        [Event::Connected, Event::Readable, Event::PeerClosed]
+    );
+    recv!(t, seq 1, ack 5);
+}
+
+/// §3.10.7.4, fourth: a listener's half-open connection gives way to a new
+/// attempt. Out of the window it is challenged, as RFC 5961 §4.2 has it.
+#[test]
+fn another_syn_ends_a_passive_half_open_connection() {
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, flags SYN, seq 9_000);
+    recv!(t, seq 1, ack 1);
+    assert_eq!(t.conn.state(), State::SynReceived);
+    send!(t, flags SYN, seq 5);
+    assert_eq!(t.conn.state(), State::Closed);
+    recv_nothing!(t);
+}
+
+/// §3.10.7.4, fifth: without an ACK a segment says nothing.
+#[test]
+fn a_segment_without_ack_is_dropped() {
+    for (state, mut t, rcv, _) in synchronised() {
+        let queued = t.conn.recv_queue();
+        send!(t, flags Flags::NONE, seq rcv, data b"x");
+        assert_eq!(t.conn.recv_queue(), queued, "{state}");
+        assert_eq!(t.conn.state(), state);
+    }
+}
+
+/// §3.10.7.4, seventh: text is taken as long as the peer has not closed.
+#[test]
+fn text_counts_until_the_peers_fin() {
+    for (state, mut t, rcv, snd) in synchronised() {
+        let taken = matches!(
+            state,
+            State::Established | State::FinWait1 | State::FinWait2
+        );
+        send!(t, seq rcv, ack snd, data b"text");
+        assert_eq!(t.conn.recv_queue() == 4, taken, "{state}");
+    }
+}
+
+// RFC 5961.
+
+/// §3.2, in every state: exactly at RCV.NXT obeyed, elsewhere in the window
+/// challenged, outside dropped.
+#[test]
+fn resets_are_judged_alike_in_every_state() {
+    for (state, mut t, rcv, snd) in synchronised() {
+        send!(t, flags RST, seq rcv - 1);
+        send!(t, flags RST, seq rcv + 9_000);
+        recv_nothing!(t);
+        send!(t, flags RST, seq rcv + 5);
+        recv!(t, seq snd, ack rcv);
+        assert_eq!(t.conn.state(), state);
+        send!(t, flags RST, seq rcv);
+        assert_eq!(t.conn.state(), State::Closed, "{state}");
+    }
+}
+
+/// §4.2, in every state.
+#[test]
+fn a_syn_is_challenged_in_every_state() {
+    for (state, mut t, rcv, snd) in synchronised() {
+        for seq in [0, rcv, rcv + 5, rcv + 9_000] {
+            send!(t, flags SYN, seq seq);
+            recv!(t, seq snd, ack rcv);
+            assert_eq!(t.conn.state(), state, "{seq}");
+        }
+    }
+}
+
+/// §5.2, in every state: text and FIN need a plausible ACK.
+#[test]
+fn an_implausible_ack_is_challenged_in_every_state() {
+    for (state, mut t, rcv, snd) in synchronised() {
+        for ack in [snd + 1, snd.wrapping_sub(5_000)] {
+            send!(t, flags FIN_ACK, seq rcv, ack ack, data b"evil");
+            recv!(t, seq snd, ack rcv);
+            assert_eq!(t.conn.state(), state, "{ack}");
+            assert_eq!(t.conn.recv_queue(), 0);
+        }
+    }
+}
+
+// RFC 6298.
+
+/// §5.4: nothing is sent again less than an RTO after it was last sent, the
+/// link's pace included.
+#[test]
+fn a_later_segment_does_not_run_on_the_first_ones_timer() {
+    let mut t = established();
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 1, ack 1, len 100);
+    t.run_until(600);
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 101, ack 1, len 100);
+    t.run_until(900);
+    send!(t, seq 1, ack 101);
+    recv_nothing!(t, until 1_899);
+}
+
+// RFC 7323.
+
+/// §3.2: crossing SYNs negotiate as well; one that does not offer decides.
+#[test]
+fn crossing_syns_negotiate_timestamps() {
+    for offered in [true, false] {
+        let mut t = Host::connect(&Config::default(), 64, 64);
+        recv!(t, flags SYN, seq 0, mss 1220, ts (1_000, 0));
+        let syn = Record::new().flags(SYN);
+        t.send(if offered { syn.ts((7, 0)) } else { syn });
+        let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 1220);
+        let expected = offered.then_some((1_000, 7));
+        assert_eq!(answer.timestamps(), expected);
+        let ack = Record::new().flags(SYN_ACK).seq(0).ack(1);
+        t.send(if offered { ack.ts((8, 1_000)) } else { ack });
+        assert_eq!(t.conn.state(), State::Established);
+        t.write(b"x");
+        let sent = recv!(t, seq 1, ack 1, data b"x");
+        assert_eq!(sent.timestamps().is_some(), offered);
+    }
+}
+
+/// §3.2: without ACK an echo means nothing; a SYN's is not measured.
+#[test]
+fn the_echo_of_a_segment_without_ack_is_ignored() {
+    let mut t = Host::connect(&Config::default(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 1220, ts (1_000, 0));
+    t.wait(50);
+    send!(t, flags SYN, seq 0, ts (7, 1_000));
+    assert_eq!(t.conn.stats().rtt_samples, 0);
+}
+
+/// §5.3, R1, comes before the other checks; R3: what is not acceptable does
+/// not move TS.Recent.
+#[test]
+fn a_timestamp_outside_the_window_is_not_remembered() {
+    let mut t = Host::connect(&Config::default(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 1220);
+    send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    send!(t, seq 9_000, ack 1, ts (900, 1_000), data b"far");
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    send!(t, seq 1, ack 1, ts (600, 1_000), data b"near");
+    assert_eq!(t.conn.recv_queue(), 4);
+}
+
+/// §2.2: an offer to scale windows is not taken up, so neither side scales.
+#[test]
+fn an_offer_to_scale_windows_is_declined() {
+    let options = Options::parse(&[2, 4, 1, 206, 1, 3, 3, 7]);
+    let expected = Options {
+        mss: Some(462),
+        ..Options::default()
+    };
+    assert_eq!(options, expected);
+}
