@@ -46,7 +46,7 @@ size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size
 	@$(CARGO) xtask size
 
-figures: ## Measure the figures that the project promises (about a minute)
+figures: ## Measure the figures that the project promises (a few minutes)
 	@scripts/setup.sh build
 	@$(CARGO) xtask figures
 
