@@ -1,0 +1,243 @@
+//! The calls that a script may make.
+
+use std::net::SocketAddr;
+
+use super::parse::{Arg, Call};
+use super::runner::{PORT, Runner, stream};
+use crate::sockets::Answer;
+use crate::{Errno, Shutdown};
+
+/// What a call comes to: nothing if it would wait.
+type Outcome = Option<Answer<i64>>;
+
+impl Runner {
+    /// Makes a call, or makes it again. `progress` is for one that may wait:
+    /// how far it came before, or a mark that it has begun.
+    ///
+    /// `Err` is what is wrong with the script, or differs from it.
+    pub(super) fn call(
+        &mut self,
+        call: &Call,
+        mut progress: Option<&mut usize>,
+    ) -> Result<Outcome, String> {
+        let fd = match call.args.first() {
+            Some(Arg::Number(fd)) => i32::try_from(*fd).unwrap_or(-1),
+            _ => -1,
+        };
+        let answer = match (call.name.as_str(), call.args.as_slice()) {
+            ("poll", [Arg::List(fds), ..]) => {
+                let timeout = int(&call.args, 2)?;
+                return self.poll(fds, timeout, progress.is_some());
+            }
+            ("connect", _) => self.connect(fd, progress.as_deref_mut()),
+            ("accept", _) => {
+                let name = new_name(call)?;
+                let peer = self.addresses.remote;
+                match self.sockets.accept(fd, || Ok(name)) {
+                    Ok((_, from)) if from.ip() != peer => {
+                        return Err(format!("accept tells of the peer {from}"));
+                    }
+                    answer => answer.map(|(name, _)| name.into()),
+                }
+            }
+            ("read", [_, Arg::Dots, _]) => self.receive(fd, int(&call.args, 2)?, 0)?,
+            ("recv", [_, Arg::Dots, _, _]) => {
+                self.receive(fd, int(&call.args, 2)?, int(&call.args, 3)? as i32)?
+            }
+            ("write", [_, Arg::Dots, _]) => {
+                self.transmit(fd, int(&call.args, 2)?, 0, progress.as_deref_mut())
+            }
+            ("send", [_, Arg::Dots, _, _]) => {
+                let flags = int(&call.args, 3)? as i32;
+                self.transmit(fd, int(&call.args, 2)?, flags, progress.as_deref_mut())
+            }
+            _ => return self.quick(fd, call).map(Some),
+        };
+        let flags = match call.name.as_str() {
+            "recv" | "send" => int(&call.args, 3)? as i32,
+            _ => 0,
+        };
+        let may_wait =
+            !self.sockets.is_nonblocking(fd).unwrap_or(true) && flags & libc::MSG_DONTWAIT == 0;
+        let waits = may_wait && answer == Err(Errno(libc::EAGAIN));
+        Ok((!waits).then_some(answer))
+    }
+
+    /// A call that never waits.
+    fn quick(&mut self, fd: i32, call: &Call) -> Result<Answer<i64>, String> {
+        let zero = |()| 0;
+        let port = if call.name == "bind" { PORT } else { 0 };
+        let local = SocketAddr::new(self.addresses.local, port);
+        Ok(match (call.name.as_str(), call.args.len()) {
+            ("socket", 3) => {
+                let name = new_name(call)?;
+                self.sockets.socket(name);
+                let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
+                let set = self.sockets.set_nonblocking(name, nonblocking);
+                set.map(|()| name.into())
+            }
+            ("bind", 3) => self.sockets.bind(fd, local).map(zero),
+            ("listen", 2) => self.sockets.listen(fd).map(zero),
+            ("close", 1) => self.sockets.close(fd).map(zero),
+            ("shutdown", 2) => {
+                let how = match int(&call.args, 1)? as i32 {
+                    libc::SHUT_RD => Shutdown::Read,
+                    libc::SHUT_WR => Shutdown::Write,
+                    _ => Shutdown::Both,
+                };
+                self.sockets.shutdown(fd, how).map(zero)
+            }
+            ("fcntl", 2 | 3) => match int(&call.args, 1)? as i32 {
+                libc::F_SETFL => {
+                    let on = int(&call.args, 2)? as i32 & libc::O_NONBLOCK != 0;
+                    self.sockets.set_nonblocking(fd, on).map(zero)
+                }
+                libc::F_GETFL => self
+                    .sockets
+                    .is_nonblocking(fd)
+                    .map(|on| i64::from(libc::O_RDWR | if on { libc::O_NONBLOCK } else { 0 })),
+                _ => return Err("fcntl knows F_GETFL and F_SETFL".into()),
+            },
+            ("setsockopt", 5) => {
+                let (level, name) = (int(&call.args, 1)? as i32, int(&call.args, 2)? as i32);
+                let value = words(&call.args[3])?;
+                self.sockets.set_option(fd, level, name, &value).map(zero)
+            }
+            ("getsockopt", 5) => {
+                let (level, name) = (int(&call.args, 1)? as i32, int(&call.args, 2)? as i32);
+                match self.sockets.option(fd, level, name) {
+                    Ok(value) if call.args[3] != Arg::Dots && value != words(&call.args[3])? => {
+                        return Err(format!("getsockopt gives {value:?}"));
+                    }
+                    answer => answer.map(|_| 0),
+                }
+            }
+            (name, count) => {
+                return Err(format!(
+                    "no call {name} with {count} such arguments is known"
+                ));
+            }
+        })
+    }
+
+    fn connect(&mut self, fd: i32, progress: Option<&mut usize>) -> Answer<i64> {
+        let remote = SocketAddr::new(self.addresses.remote, PORT);
+        let begun = match progress {
+            Some(begun) => std::mem::replace(begun, 1) == 1,
+            None => false,
+        };
+        let waits = !self.sockets.is_nonblocking(fd)?;
+        let answer = if begun {
+            self.sockets.connect_result(fd)
+        } else {
+            self.sockets.connect(fd, remote)
+        };
+        match answer {
+            Err(Errno(libc::EINPROGRESS)) if waits => Err(Errno(libc::EAGAIN)),
+            answer => answer.map(|()| 0),
+        }
+    }
+
+    /// Receives, and compares what it receives with what the peer sent.
+    fn receive(&mut self, fd: i32, len: i64, flags: i32) -> Result<Answer<i64>, String> {
+        let mut out = vec![0; usize::try_from(len).unwrap_or(0)];
+        let count = match self.sockets.recv(fd, &mut out, flags) {
+            Ok(count) => count,
+            Err(error) => return Ok(Err(error)),
+        };
+        let expected = (self.read..).map(stream);
+        if !out[..count].iter().copied().eq(expected.take(count)) {
+            return Err(format!("the bytes read from {} on are wrong", self.read));
+        }
+        if flags & libc::MSG_PEEK == 0 {
+            self.read += count as u32;
+        }
+        Ok(Ok(count as i64))
+    }
+
+    fn transmit(
+        &mut self,
+        fd: i32,
+        len: i64,
+        flags: i32,
+        progress: Option<&mut usize>,
+    ) -> Answer<i64> {
+        let len = usize::try_from(len).unwrap_or(0);
+        let mut nothing = 0;
+        let may_wait = progress.is_some();
+        let sent = progress.unwrap_or(&mut nothing);
+        let data: Vec<u8> = (self.written..)
+            .map(stream)
+            .take(len.saturating_sub(*sent))
+            .collect();
+        let count = self.sockets.send(fd, &data, flags)?;
+        self.written += count as u32;
+        *sent += count;
+        if may_wait && *sent < len {
+            return Err(Errno(libc::EAGAIN));
+        }
+        Ok(*sent as i64)
+    }
+
+    /// `Some` if an event has come about, or if it may not wait.
+    fn poll(&mut self, fds: &[Arg], timeout: i64, may_wait: bool) -> Result<Outcome, String> {
+        let mut ready = 0;
+        let mut wrong = None;
+        for entry in fds {
+            let Arg::Record(fields) = entry else {
+                return Err("poll takes {fd=, events=, revents=}".into());
+            };
+            let field = |name: &str| match fields.iter().find(|(known, _)| known == name) {
+                Some((_, Arg::Number(value))) => Ok(*value),
+                _ => Err(format!("poll needs {name}")),
+            };
+            let (fd, events) = (field("fd")? as i32, field("events")? as i16);
+            let revents = self.sockets.poll_one(fd, events);
+            ready += i64::from(revents != 0);
+            if i64::from(revents) != field("revents")? {
+                wrong = Some(format!("poll gives revents {revents:#x} of {fd}"));
+            }
+        }
+        if ready == 0 && timeout != 0 {
+            return match may_wait {
+                true => Ok(None),
+                false => Err("poll waits; say until when".into()),
+            };
+        }
+        wrong.map_or(Ok(Some(Ok(ready))), Err)
+    }
+}
+
+fn int(args: &[Arg], index: usize) -> Result<i64, String> {
+    match args.get(index) {
+        Some(Arg::Number(value)) => Ok(*value),
+        _ => Err(format!("argument {} must be a number", index + 1)),
+    }
+}
+
+/// The number of a new descriptor is what the script says that it is.
+fn new_name(call: &Call) -> Result<i32, String> {
+    match call.returns {
+        Ok(name) => i32::try_from(name).map_err(|_| "an impossible descriptor".into()),
+        // It should not come to that; and if it does, it is told.
+        Err(_) => Ok(i32::MAX),
+    }
+}
+
+/// The value of a socket option: `[1]` or `{onoff=1, linger=0}`.
+fn words(arg: &Arg) -> Result<Vec<i32>, String> {
+    let values: Vec<&Arg> = match arg {
+        Arg::List(list) => match list.as_slice() {
+            [Arg::Record(fields)] => fields.iter().map(|(_, value)| value).collect(),
+            list => list.iter().collect(),
+        },
+        Arg::Record(fields) => fields.iter().map(|(_, value)| value).collect(),
+        Arg::Number(_) => vec![arg],
+        Arg::Dots => Vec::new(),
+    };
+    let number = |value: &Arg| match value {
+        Arg::Number(value) => i32::try_from(*value).map_err(|_| "too large a value".to_owned()),
+        _ => Err("an option's value is made of numbers".to_owned()),
+    };
+    values.into_iter().map(number).collect()
+}

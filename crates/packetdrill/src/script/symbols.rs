@@ -1,0 +1,45 @@
+//! The names that scripts use for numbers.
+
+/// The value of a symbol such as `SOCK_STREAM`.
+pub(super) fn value(name: &str) -> Option<i64> {
+    let number = match name {
+        "AF_INET" => libc::AF_INET,
+        "AF_INET6" => libc::AF_INET6,
+        "SOCK_STREAM" => libc::SOCK_STREAM,
+        "SOCK_NONBLOCK" => libc::SOCK_NONBLOCK,
+        "IPPROTO_TCP" | "SOL_TCP" => libc::IPPROTO_TCP,
+        "SOL_SOCKET" => libc::SOL_SOCKET,
+        "SO_ACCEPTCONN" => libc::SO_ACCEPTCONN,
+        "SO_ERROR" => libc::SO_ERROR,
+        "SO_KEEPALIVE" => libc::SO_KEEPALIVE,
+        "SO_LINGER" => libc::SO_LINGER,
+        "SO_RCVBUF" => libc::SO_RCVBUF,
+        "SO_REUSEADDR" => libc::SO_REUSEADDR,
+        "SO_SNDBUF" => libc::SO_SNDBUF,
+        "SO_TYPE" => libc::SO_TYPE,
+        "TCP_KEEPCNT" => libc::TCP_KEEPCNT,
+        "TCP_KEEPIDLE" => libc::TCP_KEEPIDLE,
+        "TCP_KEEPINTVL" => libc::TCP_KEEPINTVL,
+        "TCP_MAXSEG" => libc::TCP_MAXSEG,
+        "TCP_NODELAY" => libc::TCP_NODELAY,
+        "TCP_USER_TIMEOUT" => libc::TCP_USER_TIMEOUT,
+        "F_GETFL" => libc::F_GETFL,
+        "F_SETFL" => libc::F_SETFL,
+        "O_RDWR" => libc::O_RDWR,
+        "O_NONBLOCK" => libc::O_NONBLOCK,
+        "MSG_DONTWAIT" => libc::MSG_DONTWAIT,
+        "MSG_NOSIGNAL" => libc::MSG_NOSIGNAL,
+        "MSG_PEEK" => libc::MSG_PEEK,
+        "MSG_TRUNC" => libc::MSG_TRUNC,
+        "SHUT_RD" => libc::SHUT_RD,
+        "SHUT_WR" => libc::SHUT_WR,
+        "SHUT_RDWR" => libc::SHUT_RDWR,
+        "POLLIN" => libc::POLLIN.into(),
+        "POLLOUT" => libc::POLLOUT.into(),
+        "POLLERR" => libc::POLLERR.into(),
+        "POLLHUP" => libc::POLLHUP.into(),
+        "POLLRDHUP" => libc::POLLRDHUP.into(),
+        _ => return None,
+    };
+    Some(number.into())
+}
