@@ -18,21 +18,17 @@ missing_for_good=""
 say() { printf 'setup: %s\n' "$*"; }
 have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
 
-# Runs a command as root; fails at once where that cannot be.
-as_root() {
-    if [ "$(id -u)" -eq 0 ]; then
-        "$@"
-    elif ! have sudo; then
-        return 1
-    elif [ -t 0 ] && [ -t 2 ]; then
-        sudo "$@"
-    else
-        sudo -n "$@" 2>/dev/null
-    fi
-}
+# sudo asks for a password only where somebody is there to give it.
+sudo="sudo -n"
+[ ! -t 0 ] || [ ! -t 2 ] || sudo=sudo
 
 can_be_root() {
-    [ "$(id -u)" -eq 0 ] || { have sudo && { { [ -t 0 ] && [ -t 2 ]; } || sudo -n true 2>/dev/null; }; }
+    [ "$(id -u)" -eq 0 ] || { have sudo && { [ "$sudo" = sudo ] || sudo -n true 2>/dev/null; }; }
+}
+
+# Runs a command as root, with nothing to read: no step may ask questions.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else $sudo "$@"; fi </dev/null
 }
 
 updated=""
@@ -42,17 +38,21 @@ apt_install() {
     [ "$(id -u)" -eq 0 ] || say "this needs root: sudo may ask for your password"
     if [ -z "$updated" ]; then
         say "apt-get update"
-        as_root apt-get update -qq || say "apt-get update failed; trying with the lists as they are"
+        as_root apt-get -o DPkg::Lock::Timeout=300 update -qq ||
+            say "apt-get update failed; trying with the lists as they are"
         updated=yes
     fi
     say "apt-get install $*"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    # A fresh machine may be busy with updates of its own.
+    as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+        apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold \
+        install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 # need COMMAND PACKAGE WHAT_FOR: a command that some part cannot do without.
 need() {
     have "$1" && return 0
-    say "$1 is missing ($3): installing the package $2"
+    say "$1 is missing ($3)"
     if ! apt_install "$2" || ! have "$1"; then
         say "no $1: left out: $3. To get it: sudo apt-get install $2"
         missing_for_good="$missing_for_good $1"
@@ -71,7 +71,8 @@ get_rust() {
         say "rustup toolchain install stable"
         rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
     else
-        have curl || have wget || apt_install curl ca-certificates
+        have curl || have wget || apt_install curl ca-certificates ||
+            say "nothing to fetch it with. To get that: sudo apt-get install curl"
         say "installing it for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
         installer=$(mktemp)
         if { fetch https://sh.rustup.rs "$installer" || fetch https://static.rust-lang.org/rustup/rustup-init.sh "$installer"; } &&
@@ -103,16 +104,23 @@ get_thumb() {
         say "rustup does not have it here: taking the distribution's compiler beside it"
     fi
     apt_install rustc-web cargo-web rust-web-src ||
-        say "no thumbv6m-none-eabi: left out: the microcontroller build"
+        say "no thumbv6m-none-eabi: left out: the microcontroller build. To get it:" \
+            "rustup target add thumbv6m-none-eabi, or sudo apt-get install rustc-web cargo-web rust-web-src"
 }
 
 # A C linker is all that Rust needs from the system.
-have cc || need cc build-essential "linking programs"
+if ! have cc; then
+    say "a C linker is missing"
+    apt_install build-essential && have cc || {
+        say "nothing can be built without one. To get it: sudo apt-get install build-essential curl"
+        exit 1
+    }
+fi
 rust_is_recent || get_rust || {
-    say "there is no Rust 1.$RUST_MINOR or later and it could not be installed: see https://rustup.rs"
+    say "there is no Rust 1.$RUST_MINOR or later and it could not be installed: see https://rustup.rs,"
+    say "or on Debian: sudo apt-get install rustc-web cargo-web"
     exit 1
 }
-case " $missing_for_good " in *" cc "*) exit 1 ;; esac
 
 if [ "$purpose" = test ]; then
     if have rustup && [ "$(command -v cargo)" = "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
