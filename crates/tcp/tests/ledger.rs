@@ -325,6 +325,41 @@ fn text_counts_until_the_peers_fin() {
     }
 }
 
+// RFC 5681.
+
+/// §3.1: neither SYN,ACK nor the acknowledgment of one makes the window grow.
+#[test]
+fn the_handshake_does_not_open_the_window() {
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN).mss(100));
+    t.drain();
+    send!(t, seq 1, ack 1);
+    assert_eq!(t.conn.cwnd(), 400);
+    assert_eq!(established().conn.cwnd(), 400);
+}
+
+/// §4.3: the loss of a retransmission is a second sign of congestion.
+#[test]
+fn a_lost_retransmission_lowers_the_threshold_again() {
+    let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
+    t.write(&[b'x'; 60_000]);
+    let mut acked = 1;
+    while t.conn.cwnd() < 800 {
+        t.drain();
+        acked += 100;
+        send!(t, seq 1, ack acked, win 60_000);
+    }
+    t.drain();
+    for _ in 0..3 {
+        send!(t, seq 1, ack acked, win 60_000);
+    }
+    t.sent();
+    let once = t.conn.ssthresh();
+    assert_eq!((once, t.conn.stats().retransmissions.fast), (400, 1));
+    recv!(t, at 1000, seq acked, ack 1, len 100);
+    assert!(t.conn.ssthresh() < once);
+    assert_eq!(t.conn.cwnd(), 100);
+}
+
 // RFC 5961.
 
 /// §3.2, in every state: exactly at RCV.NXT obeyed, elsewhere in the window
@@ -429,6 +464,17 @@ fn a_timestamp_outside_the_window_is_not_remembered() {
     recv!(t, seq 1, ack 1, ts (1_000, 500));
     send!(t, seq 1, ack 1, ts (600, 1_000), data b"near");
     assert_eq!(t.conn.recv_queue(), 4);
+}
+
+/// §5.2: a reset that is challenged leaves TS.Recent as it is.
+#[test]
+fn a_resets_timestamp_is_not_remembered() {
+    let mut t = Host::connect(&Config::default(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 1220);
+    send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    send!(t, flags RST, seq 2, ts (900, 1_000));
+    recv!(t, seq 1, ack 1, ts (1_000, 500));
 }
 
 /// §2.2: an offer to scale windows is not taken up, so neither side scales.

@@ -1,0 +1,103 @@
+//! What `docs/rfc` promises of a node's TCP sockets and the other files do
+//! not show.
+
+#[allow(dead_code)]
+mod common;
+
+use common::address;
+use common::lone::Lone;
+use common::packets::{SYN, icmp, packet, read_tcp};
+use redpoll_base::Addr;
+use redpoll_stack::transport::{Error as TcpError, State};
+use redpoll_stack::{ConnId, Error};
+use redpoll_tcp::Endpoint;
+
+const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+
+/// Begins to connect to the host; the connection, its port, and its SYN.
+fn connecting(lone: &mut Lone) -> (ConnId, u16, Vec<u8>) {
+    let remote = Endpoint {
+        addr: HOST,
+        port: 80,
+    };
+    let now = lone.now;
+    let conn = lone.node.tcp_connect(now, remote).unwrap();
+    let port = lone.node.tcp_connection(conn).unwrap().local().port;
+    let syn = lone.host_packets().remove(0);
+    assert_eq!(read_tcp(&syn).unwrap().0, SYN);
+    (conn, port, syn)
+}
+
+fn state(lone: &Lone, conn: ConnId) -> Option<State> {
+    lone.node.tcp_connection(conn).map(|c| c.state())
+}
+
+/// RFC 9293 §3.9.1.1, MUST-41 and MUST-42.
+#[test]
+fn listening_disturbs_nobody_and_nobody_disturbs_it() {
+    let mut lone = Lone::border(|_| {});
+    let (conn, port, _) = connecting(&mut lone);
+    assert!(lone.node.tcp_listen(port).is_ok());
+    assert_eq!(state(&lone, conn), Some(State::SynSent));
+    assert_eq!(lone.node.tcp_listen(port), Err(Error::PortInUse));
+    // The first listener is still there.
+    let probe = common::packets::Tcp {
+        src_port: 5_000,
+        dst_port: port,
+        flags: SYN,
+        window: 4_000,
+        ..Default::default()
+    };
+    lone.host_sends(&probe.packet(HOST, address(1))).unwrap();
+    let answer = lone.host_packets().remove(0);
+    assert_eq!(read_tcp(&answer).unwrap().0, SYN | common::packets::ACK);
+}
+
+/// RFC 9293 §3.9.2, MUST-49.
+#[test]
+fn segments_leave_with_the_configured_hop_limit() {
+    for hop_limit in [64, 7] {
+        let mut lone = Lone::border(|config| config.hop_limit = hop_limit);
+        let (_, _, syn) = connecting(&mut lone);
+        assert_eq!(syn[7], hop_limit);
+    }
+}
+
+/// RFC 9293 §3.9.2.2, MUST-54: an ICMP error is for the connection whose
+/// segment it quotes, and for no other.
+#[test]
+fn an_icmp_error_reaches_the_connection_that_it_quotes() {
+    let mut lone = Lone::border(|_| {});
+    let (first, _, _) = connecting(&mut lone);
+    let (second, _, syn) = connecting(&mut lone);
+    // No port there.
+    let quoted = [&[0; 4], &syn[..]].concat();
+    let error = icmp(HOST, address(1), 64, 1, 4, &quoted);
+    lone.host_sends(&error).unwrap();
+    assert_eq!(state(&lone, first), Some(State::SynSent));
+    let refused = lone.node.tcp_connection(second).unwrap();
+    assert_eq!(refused.error(), Some(TcpError::Refused));
+}
+
+/// RFC 9293 §3.9.2, MUST-50: options of IP that mean nothing to us are passed
+/// over, and the segment behind them counts.
+#[test]
+fn a_segment_behind_unknown_options_counts() {
+    let mut lone = Lone::border(|_| {});
+    lone.node.tcp_listen(80).unwrap();
+    let syn = common::packets::Tcp {
+        src_port: 5_000,
+        dst_port: 80,
+        flags: SYN,
+        window: 4_000,
+        ..Default::default()
+    };
+    let plain = syn.packet(HOST, address(1));
+    // Destination options: one of type 0x1e, to be skipped by who does not
+    // know it, and padding.
+    let options = [6, 0, 0x1e, 2, 0, 0, 1, 0];
+    let upper = [&options, &plain[40..]].concat();
+    lone.host_sends(&packet(HOST, address(1), 60, 64, &upper))
+        .unwrap();
+    assert_eq!(lone.host_packets().len(), 1);
+}
