@@ -41,13 +41,9 @@ pub struct Toolchain {
 }
 
 pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
-    let crates = workspace.device_crates()?;
-    let mut findings = Vec::new();
-    for name in &crates {
-        findings.extend(read(workspace, name)?);
-    }
-    Failure::unless_empty("purity: not for a microcontroller:", findings)?;
+    sources(workspace)?;
 
+    let crates = workspace.device_crates()?;
     let toolchain = Toolchain::find(way)?;
     println!("purity: {toolchain}");
     let mut cargo = toolchain.cargo(workspace, "build");
@@ -59,6 +55,15 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     workspace::run(&mut cargo)?;
     println!("purity: {} build for {TARGET}", crates.join(", "));
     Ok(())
+}
+
+/// What can be seen without a build.
+pub fn sources(workspace: &Workspace) -> Outcome {
+    let mut findings = Vec::new();
+    for name in &workspace.device_crates()? {
+        findings.extend(read(workspace, name)?);
+    }
+    Failure::unless_empty("purity: not for a microcontroller:", findings)
 }
 
 impl Toolchain {
