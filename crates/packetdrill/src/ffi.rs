@@ -441,7 +441,7 @@ unsafe extern "C" fn recvmsg(_: User, fd: c_int, message: *mut msghdr, flags: c_
     message.msg_controllen = 0;
     message.msg_flags = 0;
     // SAFETY: the contract.
-    unsafe { receive_into(fd, message.msg_iov, message.msg_iovlen as usize, flags) }
+    unsafe { receive_into(fd, message.msg_iov, message.msg_iovlen as _, flags) }
 }
 
 /// # Safety
@@ -497,7 +497,7 @@ unsafe extern "C" fn sendmsg(_: User, fd: c_int, message: *const msghdr, flags: 
     // SAFETY: the contract: null or good.
     match unsafe { message.as_ref() } {
         // SAFETY: the contract.
-        Some(m) => unsafe { send_from(fd, m.msg_iov, m.msg_iovlen as usize, flags) },
+        Some(m) => unsafe { send_from(fd, m.msg_iov, m.msg_iovlen as _, flags) },
         None => number::<usize>(Err(Errno(EFAULT))),
     }
 }
