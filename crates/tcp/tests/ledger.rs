@@ -260,6 +260,16 @@ fn old_data_within_a_shrunken_window_is_sent_again() {
     recv!(t, seq 101, ack 1, len 100);
 }
 
+/// §3.8.6, MAY-7: a segment is not cut at the edge of a window that shrank.
+#[test]
+fn old_data_may_go_beyond_a_shrunken_window() {
+    let mut t = Host::established(&plain(), 100, 400);
+    t.write(&[b'x'; 400]);
+    t.sent();
+    send!(t, seq 1, ack 1, win 50);
+    recv!(t, at 1000, seq 1, ack 1, len 100);
+}
+
 /// §3.8.6.3, MUST-40, and RFC 5681 §4.2: never half a second, whatever is
 /// asked for.
 #[test]
@@ -456,23 +466,59 @@ fn the_echo_of_a_segment_without_ack_is_ignored() {
 /// not move TS.Recent.
 #[test]
 fn a_timestamp_outside_the_window_is_not_remembered() {
-    let mut t = Host::connect(&Config::default(), 64, 64);
-    recv!(t, flags SYN, seq 0, mss 1220);
-    send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
-    recv!(t, seq 1, ack 1, ts (1_000, 500));
+    let mut t = with_timestamps();
     send!(t, seq 9_000, ack 1, ts (900, 1_000), data b"far");
     recv!(t, seq 1, ack 1, ts (1_000, 500));
     send!(t, seq 1, ack 1, ts (600, 1_000), data b"near");
     assert_eq!(t.conn.recv_queue(), 4);
 }
 
-/// §5.2: a reset that is challenged leaves TS.Recent as it is.
-#[test]
-fn a_resets_timestamp_is_not_remembered() {
+/// Established with timestamps; the peer's clock stands at 500.
+fn with_timestamps() -> Host {
     let mut t = Host::connect(&Config::default(), 64, 64);
     recv!(t, flags SYN, seq 0, mss 1220);
     send!(t, flags SYN_ACK, seq 0, ack 1, ts (500, 1_000));
     recv!(t, seq 1, ack 1, ts (1_000, 500));
+    t
+}
+
+/// RFC 5961 §4.2: a peer that has forgotten the connection, and whether it
+/// had timestamps, is told; at a limited rate.
+#[test]
+fn a_syn_is_challenged_whatever_its_timestamp() {
+    for timestamp in [None, Some((400, 0)), Some((900, 0))] {
+        let mut t = with_timestamps();
+        let mut answers = 0;
+        for _ in 0..100 {
+            let syn = Record::new().flags(SYN).seq(70_000);
+            t.send(match timestamp {
+                Some(timestamp) => syn.ts(timestamp),
+                None => syn,
+            });
+            answers += t.sent().len();
+        }
+        assert_eq!(answers, 10, "{timestamp:?}");
+        assert_eq!(t.conn.state(), State::Established);
+    }
+}
+
+/// §5.3, R3, and RFC 5961: what is challenged does not move TS.Recent, or one
+/// segment of a blind attacker would make the peer's look old.
+#[test]
+fn what_is_challenged_does_not_move_the_timestamp() {
+    for (flags, ack) in [(SYN, 1), (Flags::ACK, 2), (Flags::NONE, 1)] {
+        let mut t = with_timestamps();
+        send!(t, flags flags, seq 1, ack ack, ts (1 << 30, 1_000), data b"evil");
+        t.sent();
+        send!(t, seq 1, ack 1, ts (501, 1_000), data b"good");
+        assert_eq!(t.read(9), b"good", "{flags:?}");
+    }
+}
+
+/// §5.2: a reset that is challenged leaves TS.Recent as it is.
+#[test]
+fn a_resets_timestamp_is_not_remembered() {
+    let mut t = with_timestamps();
     send!(t, flags RST, seq 2, ts (900, 1_000));
     recv!(t, seq 1, ack 1, ts (1_000, 500));
 }

@@ -46,6 +46,7 @@ impl<B: Bytes> Connection<B> {
         // Third, check security: there is none.
         self.check_syn(now, seg)?; // fourth
         self.check_ack(now, seg)?; // fifth
+        self.remember_timestamp(now, seg);
         // Sixth, check the URG bit: it is ignored.
         self.process_text(now, seg)?; // seventh
         self.process_fin(now, seg) // eighth
@@ -58,6 +59,11 @@ impl<B: Bytes> Connection<B> {
             return Continue(());
         }
         match seg.options.timestamps {
+            // The sender of a SYN may have forgotten this connection and all
+            // of its timestamps. RFC 5961 §4.2 tells it, whatever it says.
+            theirs if seg.flags.syn() && theirs.is_none_or(|ts| self.ts.is_old(ts, now)) => {
+                self.challenge(now)
+            }
             Some(theirs) if self.ts.is_old(theirs, now) => {
                 count(&mut self.stats.bad_segments);
                 self.answer_unacceptable(now, seg);
@@ -73,15 +79,19 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
+    /// RFC 7323 §5.3, R3. Not before the other checks: what a blind attacker
+    /// can send must not move TS.Recent. §5.2: nothing is taken from a reset.
+    fn remember_timestamp(&mut self, now: Instant, seg: &Segment<'_>) {
+        if let Some(theirs) = seg.options.timestamps {
+            self.ts.on_acceptable(theirs, seg.seq, now);
+        }
+    }
+
     /// First, check sequence number.
     fn check_sequence(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
         // RFC 5961 §3.2: a reset's own sequence number is what counts.
         let len = if seg.flags.rst() { 0 } else { seg.len() };
         if self.rcv.accepts(seg.seq, len) {
-            // RFC 7323 §5.3, R3; §5.2: nothing is taken from a reset.
-            if let Some(theirs) = seg.options.timestamps.filter(|_| !seg.flags.rst()) {
-                self.ts.on_acceptable(theirs, seg.seq, now);
-            }
             return Continue(());
         }
         if seg.flags.rst() {
