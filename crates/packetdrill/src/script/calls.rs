@@ -49,7 +49,7 @@ impl Runner {
             }
             ("send", [_, Arg::Dots, _, _]) => {
                 let flags = int(&call.args, 3)? as i32;
-                self.transmit(fd, int(&call.args, 2)?, flags, progress.as_deref_mut())
+                self.transmit(fd, int(&call.args, 2)?, flags, progress)
             }
             _ => return self.quick(fd, call).map(Some),
         };
