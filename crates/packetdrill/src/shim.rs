@@ -6,6 +6,8 @@
 //! first, and when that makes the waiting call ready, time must stand still
 //! until the second thread has returned and looked at the clock: it is *handed
 //! off*.
+//!
+//! Its tests are those of the shared library, in `tests/abi.rs`.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -253,6 +255,3 @@ impl Shim {
         Ok(held.state()?.sockets.now())
     }
 }
-
-#[cfg(test)]
-mod tests;

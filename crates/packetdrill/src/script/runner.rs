@@ -178,7 +178,7 @@ impl Runner {
         while self.sockets.step(target) {
             self.try_waiting()?;
         }
-        Ok(())
+        self.try_waiting()
     }
 
     // Calls.

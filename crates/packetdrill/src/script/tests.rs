@@ -1,1 +1,131 @@
+use super::run;
 
+/// A script that passes; the tests spoil a line of it.
+const GOOD: &str = "\
+--so_flags=ts=1,rcvbuf=4000
+0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3   // line 2
++0   bind(3, ..., ...) = 0
++0   listen(3, 1) = 0
++.1  < S 0:0(0) win 8000 <mss 1000,sackOK,nop,nop,TS val 7 ecr 0>
++0   > S. 0:0(0) ack 1 win 4000 <mss 1220,...>
++.1  < . 1:1(0) ack 1 win 8000 <nop,nop,TS val 8 ecr 0>
++0   accept(3, ..., ...) = 4
++0   write(4, ..., 100) = 100
++0   > [noecn] P. 1:101(100) ack 1 <nop,nop,TS val 1 ecr 8>
++.5~+1.5 > P. 1:101(100) ack 1 <nop,nop,TS val 2 ecr *>
+*    > P. 1:101(100) ack 1 <...>
++.1  < P. 1:51(50) ack 101 win 8000 <nop,nop,TS val 9 ecr 2>
++.1...+.1 read(4, ..., 100) = 50
++.1  > . 101:101(0) ack 51 win 3950 <nop,nop,TS val * ecr 9>
+";
+
+#[test]
+fn the_good_one_passes() {
+    assert_eq!(run(GOOD), Ok(()));
+}
+
+/// Replaces `from`, which must be there, and expects the failure.
+fn spoiled(from: &str, to: &str, line: usize, message: &str) {
+    assert_eq!(GOOD.matches(from).count(), 1, "`{from}` once");
+    let failure = run(&GOOD.replace(from, to)).expect_err(from);
+    assert!(failure.message.contains(message), "{from}: {failure}");
+    assert_eq!(failure.line, line, "{failure}");
+}
+
+#[test]
+fn every_difference_is_found() {
+    spoiled("win 4000 <", "win 4001 <", 6, "the window differs");
+    spoiled("<mss 1220,...>", "<mss 1220>", 6, "the options differ");
+    spoiled(
+        "<mss 1220,...>",
+        "<mss 1221,...>",
+        6,
+        "the option mss 1221 differs",
+    );
+    spoiled(
+        "+0   > S. 0:0(0)",
+        "+.1  > S. 0:0(0)",
+        6,
+        "expected at 0.200000",
+    );
+    spoiled("[noecn] P.", "[noecn] .", 10, "the flags differs");
+    spoiled("[noecn]", "[ect0]", 10, "the ECN differs");
+    spoiled("ecr 8>", "ecr 9>", 10, "the option TS val 1 ecr 9 differs");
+    spoiled(
+        "TS val 2 ecr *",
+        "TS val 1 ecr *",
+        11,
+        "the option TS val 1 ecr * differs",
+    );
+    spoiled("+.5~+1.5", "+.5~+.8", 11, "nothing is sent");
+    spoiled("= 100", "= 99", 9, "write returns 100 and not 99");
+    spoiled("= 4\n", "= -1 EAGAIN\n", 8, "accept returns");
+    spoiled(
+        "101:101(0) ack 51",
+        "101:101(0) ack 52",
+        15,
+        "the acknowledgment number differs",
+    );
+    spoiled(
+        "101:101(0) ack 51",
+        "100:100(0) ack 51",
+        15,
+        "the sequence number differs",
+    );
+}
+
+#[test]
+fn what_is_left_at_the_end_is_an_error() {
+    let (without, _) = GOOD.split_once("*    >").unwrap();
+    let late = format!("{without}+9 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0\n");
+    let failure = run(&late).unwrap_err();
+    assert!(
+        failure.message.starts_with("not expected: sent at 3.2"),
+        "{failure}"
+    );
+    let waits = format!("{GOOD}+0...+1 read(4, ..., 1) = 1\n");
+    assert!(run(&waits).unwrap_err().message.contains("still waits"));
+}
+
+#[test]
+fn calls_that_wait_must_say_so_and_return_in_time() {
+    let read = "+.1...+.1 read(4, ..., 100) = 50";
+    spoiled(read, "+.1...+.2 read(4, ..., 100) = 50", 14, "returns at");
+    spoiled(
+        read,
+        "+.1 read(4, ..., 49) = 49\n+0 read(4, ..., 9) = 1\n+0 read(4, ..., 9) = 1",
+        16,
+        "waits",
+    );
+    spoiled(
+        read,
+        "+.1 read(4, ..., 50) = 50\n+0...+.1 read(4, ..., 1) = 1\n+.3 close(4) = 0",
+        16,
+        "waits too long",
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    for (line, message) in [
+        ("0 < S 0:1(0)", "0:1 is not 0 bytes"),
+        ("0 < . 0:0(0)", "go together"),
+        ("0 < S 0:0(0) <mss>", "a number"),
+        ("0 < S 0:0(0) <mss 5", "`>` is missing"),
+        ("0 < S 0:0(0) <tfo>", "the option tfo"),
+        ("0 close(3) = -1", "-1 needs the name"),
+        ("0 close(3) = -1 EWHAT", "EWHAT is no known error"),
+        ("0 close(3)", "`=` is missing"),
+        ("0 close(3) = 0 0", "`0` is too much"),
+        ("0 dup(3) = 4", "no call dup"),
+        ("close(3) = 0", "a time is missing"),
+        ("* close(3) = 0", "not possible"),
+        ("0~1 < S 0:0(0)", "not possible"),
+        ("--what=1", "--what"),
+        ("0 < S 0:0(0) <...>", "`...` is for packets that we send"),
+    ] {
+        let failure = run(&format!("/* a\ncomment */ # and another\n{line}\n")).unwrap_err();
+        assert_eq!(failure.line, 3, "{line}: {failure}");
+        assert!(failure.message.contains(message), "{line}: {failure}");
+    }
+}
