@@ -38,8 +38,13 @@ impl Items {
         }
     }
 
-    /// What is wrong with a test, `crates/tcp/tests/rfc6298.rs::karn`.
+    /// What is wrong with a test, `crates/tcp/tests/rfc6298.rs::karn`, or a
+    /// packetdrill script, `crates/packetdrill/scripts/close.pkt`.
     pub fn wrong_test(&mut self, test: &str) -> Option<String> {
+        if test.ends_with(".pkt") {
+            let exists = self.root.join(test).is_file();
+            return (!exists).then(|| format!("there is no script `{test}`"));
+        }
         let Some((path, name)) = test.split_once("::") else {
             return Some(format!("`{test}` is no test: file.rs::name"));
         };
