@@ -207,6 +207,7 @@ mod tests {
             "src/rfc/items.rs",
             "src/none.rs::x",
             "src/rfc/items.rs::file",
+            "none.pkt",
         ] {
             assert!(items.wrong_test(test).is_some(), "{test}");
         }
