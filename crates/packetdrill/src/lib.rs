@@ -15,6 +15,15 @@
 //! - `ffi`: the tool's C interface, and its waiting calls. The only unsafe code;
 //! - [`script`]: the interpreter.
 //!
+//! # By hand
+//!
+//! ```text
+//! cargo build -p redpoll-packetdrill
+//! packetdrill --ip_version=ipv6 --local_ip=fd3d:fa7b:d17d::1 --remote_ip=2001:db8::1 \
+//!     --gateway_ip=fd3d:fa7b:d17d:8888::1 --so_flags=local=fd3d:fa7b:d17d::1,rcvbuf=16384 \
+//!     --so_filename=$PWD/target/debug/libredpoll_packetdrill.so script.pkt
+//! ```
+//!
 //! # What is not supported
 //!
 //! - Packets of more than 1280 bytes: it is the node's MTU, whatever `mtu` says.

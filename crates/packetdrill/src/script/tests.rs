@@ -129,3 +129,50 @@ fn what_cannot_be_read_is_named() {
         assert!(failure.message.contains(message), "{line}: {failure}");
     }
 }
+
+#[test]
+fn a_segment_with_every_option_survives_the_wire() {
+    use super::segment::{Ends, Opt, Options, Segment, Value, build, decode};
+    use redpoll_base::{Addr, Ecn};
+    let all = [
+        vec![
+            Opt::Mss(1220),
+            Opt::SackPermitted,
+            Opt::Nop,
+            Opt::WindowScale(7),
+        ],
+        vec![Opt::Nop, Opt::Nop, Opt::Sack(vec![(1, 2), (u32::MAX, 3)])],
+        vec![
+            Opt::Timestamps(Value::Is(5), Value::Is(6)),
+            Opt::Other(254, vec![1, 2, 3, 4]),
+        ],
+    ];
+    let ends = Ends {
+        local: Addr([1; 16]),
+        remote: Addr([2; 16]),
+        local_port: 80,
+        remote_port: 81,
+    };
+    for options in all {
+        let segment = Segment {
+            ecn: Some(Ecn::Ce),
+            flags: 0xd8,
+            seq: 7,
+            len: 3,
+            ack: Some(8),
+            win: Some(9),
+            options: Options::Exactly(options),
+        };
+        let packet = build(&segment, &[1, 2, 3], &ends).unwrap();
+        let seen = decode(&packet).unwrap();
+        let text = (segment.to_string(), seen.segment.to_string());
+        // What fills the last word is an option as well.
+        assert!(text.1.starts_with(text.0.trim_end_matches('>')), "{text:?}");
+        assert_eq!((seen.payload, seen.ends.local_port), (vec![1, 2, 3], 81));
+        for at in 40..packet.len() {
+            let mut broken = packet.clone();
+            broken[at] ^= 0x10;
+            assert!(decode(&broken).is_err(), "byte {at}");
+        }
+    }
+}
