@@ -93,10 +93,14 @@ get_rust() {
     rust_is_recent
 }
 
+rustup_has_thumb() {
+    have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi
+}
+
 # The target of the microcontroller builds: rustup's, else Debian's compiler,
 # which builds core for it from source.
 get_thumb() {
-    have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi && return 0
+    rustup_has_thumb && return 0
     ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && return 0
     if have rustup; then
         say "rustup target add thumbv6m-none-eabi"
@@ -106,6 +110,12 @@ get_thumb() {
     apt_install rustc-web cargo-web rust-web-src ||
         say "no thumbv6m-none-eabi: left out: the microcontroller build. To get it:" \
             "rustup target add thumbv6m-none-eabi, or sudo apt-get install rustc-web cargo-web rust-web-src"
+}
+
+# rustup's compiler brings a linker for it, Debian's does not.
+get_thumb_linker() {
+    rustup_has_thumb || have rust-lld || have ld.lld ||
+        need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
 }
 
 # A C linker is all that Rust needs from the system.
@@ -134,6 +144,7 @@ if [ "$purpose" = test ]; then
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
     get_thumb
+    get_thumb_linker
     need tshark tshark "reading our captures with an independent decoder"
 fi
 
@@ -153,10 +164,7 @@ fi
 if [ "$purpose" = size ]; then
     get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
-    # rustup's compiler brings its own linker for microcontrollers.
-    if ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/rust-lld >/dev/null 2>&1 && ! have rust-lld && ! have ld.lld; then
-        need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
-    fi
+    get_thumb_linker
 fi
 
 if [ "$purpose" = fuzz ]; then
