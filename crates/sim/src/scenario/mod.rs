@@ -20,6 +20,8 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 pub use builtin::{BUILT_IN, BuiltIn};
@@ -32,6 +34,9 @@ pub use reference::reference;
 
 pub use crate::medium::ListedLink;
 
+/// More than any scenario needs, and little enough to be read by mistake.
+const MAX_BYTES: u64 = 16 << 20;
+
 impl Scenario {
     /// Loads the scenario at `path`, or the built-in one of that name if there
     /// is no such file, with `overrides` of keys by dotted path.
@@ -43,7 +48,7 @@ impl Scenario {
     pub fn load(path: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let file = Path::new(path);
         let built_in = BUILT_IN.iter().find(|scenario| scenario.name == path);
-        match (std::fs::read_to_string(file), built_in) {
+        match (read(file), built_in) {
             (Ok(text), _) => Scenario::parse(path, &text, overrides),
             (Err(_), Some(built_in)) if !file.is_file() => {
                 Scenario::parse(path, built_in.text, overrides)
@@ -85,6 +90,21 @@ impl Scenario {
             });
         }
         left_out
+    }
+}
+
+/// The text of `file`, if it has a size that a scenario may have.
+fn read(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let len = File::open(file)?
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)?;
+    match len as u64 > MAX_BYTES {
+        true => Err(io::Error::other(format!(
+            "larger than {} MiB",
+            MAX_BYTES >> 20
+        ))),
+        false => Ok(text),
     }
 }
 

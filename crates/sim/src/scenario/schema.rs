@@ -113,7 +113,7 @@ impl Kind {
                 format!("{}, or \"{word}\"", range(*measure, *min, *max))
             }
             Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
-            Kind::Address => "an IPv6 address such as \"fd00::1\"".to_owned(),
+            Kind::Address => "a unicast IPv6 address, not of one link alone, such as \"fd00::1\"".to_owned(),
             Kind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
             Kind::Target => {
                 "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
@@ -164,8 +164,8 @@ impl Kind {
             ) => quantity(*measure, *min, *max, raw),
             (Kind::Prefix, Raw::Text(text)) => prefix(text).map(Value::Address).ok_or(raw.shown()),
             (Kind::Address, Raw::Text(text)) => match text.parse::<std::net::Ipv6Addr>() {
-                Ok(addr) => Ok(Value::Address(addr.into())),
-                Err(_) => Err(raw.shown()),
+                Ok(addr) if is_global_unicast(&addr.into()) => Ok(Value::Address(addr.into())),
+                _ => Err(raw.shown()),
             },
             (Kind::Position, Raw::Array(items)) => match items.as_slice() {
                 [x, y] => match (coordinate(&x.raw), coordinate(&y.raw)) {
@@ -210,10 +210,10 @@ fn range(measure: Measure, min: f64, max: f64) -> String {
         ""
     };
     format!(
-        "{} to {}, such as {} (units: {}{bare})",
+        "{} to {}, such as \"{}\" (units: {}{bare})",
         measure.show(min),
         measure.show(max),
-        measure.example(),
+        measure.example(min, max),
         measure.allowed(),
     )
 }
@@ -253,8 +253,13 @@ fn coordinate(raw: &Raw) -> Option<f64> {
 fn prefix(text: &str) -> Option<Addr> {
     let addr: std::net::Ipv6Addr = text.strip_suffix("/64")?.parse().ok()?;
     let addr = Addr::from(addr);
-    let unicast = !addr.is_multicast() && addr.0[0] != 0 && !addr.0.starts_with(&[0xfe, 0x80]);
-    (unicast && addr.0[8..] == [0; 8]).then_some(addr)
+    (is_global_unicast(&addr) && addr.0[8..] == [0; 8]).then_some(addr)
+}
+
+/// Whether `addr` may be a host's on more than one link. What begins with a
+/// zero byte is loopback, unspecified, mapped IPv4 or reserved (RFC 4291 §2.4).
+fn is_global_unicast(addr: &Addr) -> bool {
+    !addr.is_multicast() && addr.0[0] != 0 && !addr.0.starts_with(&[0xfe, 0x80])
 }
 
 fn mss(text: &str) -> Option<Value> {

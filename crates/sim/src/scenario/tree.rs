@@ -50,10 +50,16 @@ impl Raw {
 pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
-        let line = lines.at(error.span().map_or(0, |span| span.start));
+        let span = error.span().unwrap_or_default();
+        let line = lines.at(span.start);
         // The parser's message may take several lines; ours is one.
         let message: Vec<&str> = error.message().lines().map(str::trim).collect();
-        ScenarioError::file(format!("{file}:{line}"), message.join(", "))
+        let mut message = message.join(", ");
+        if message == "duplicate key" {
+            let key = text.get(span).unwrap_or_default();
+            message = format!("got the key {key} a second time; allowed: each key once");
+        }
+        ScenarioError::file(format!("{file}:{line}"), message)
     })?;
     let place = |offset| Origin::Line(lines.at(offset));
     Ok(Item {
@@ -122,7 +128,12 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
         DeValue::Integer(number) => {
             let value = i64::from_str_radix(number.as_str(), number.radix());
             Raw::Number {
-                value: value.map_or(f64::INFINITY, |value| value as f64),
+                // Too long for 64 bits is too large for any key; its digits
+                // are for the message.
+                value: value.map_or_else(
+                    |_| number.as_str().parse().unwrap_or(f64::INFINITY),
+                    |value| value as f64,
+                ),
                 integer: true,
             }
         }

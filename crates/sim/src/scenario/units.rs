@@ -55,16 +55,17 @@ impl Measure {
         units.join(", ")
     }
 
-    /// An example, for messages.
-    pub(crate) const fn example(self) -> &'static str {
-        match self {
-            Measure::Time => "\"40 ms\"",
-            Measure::Length => "\"40 m\"",
-            Measure::Power => "\"-8 dBm\"",
-            Measure::Gain => "\"3 dB\"",
-            Measure::Size => "\"1848 B\"",
-            Measure::Share => "\"10 %\"",
-        }
+    /// An example between `min` and `max`, for messages.
+    pub(crate) fn example(self, min: f64, max: f64) -> String {
+        let usual: f64 = match self {
+            Measure::Time => 40_000.0,
+            Measure::Length => 40.0,
+            Measure::Power => -8.0,
+            Measure::Gain => 3.0,
+            Measure::Size => 1_848.0,
+            Measure::Share => 0.1,
+        };
+        self.show(usual.clamp(min, max))
     }
 
     /// The value of `text` in the base unit, or what is wrong with it.
@@ -94,16 +95,12 @@ impl Measure {
     /// `value`, in the base unit, as a person would write it.
     pub(crate) fn show(self, value: f64) -> String {
         let units = self.units();
-        // The largest unit in which the value is a short number.
+        // The unit that takes the fewest digits; of equals the largest.
+        let digits = |scale: f64| (value / scale).to_string().len();
         let fit = units
             .iter()
-            .filter(|(unit, scale)| {
-                let scaled = value / scale;
-                !matches!(*unit, "kB" | "MB" | "µs" | "ns")
-                    && scaled.abs() >= 1.0
-                    && (scaled * 100.0).fract().abs() < 1e-9
-            })
-            .max_by(|a, b| a.1.total_cmp(&b.1));
+            .filter(|(unit, scale)| !matches!(*unit, "µs" | "ns") && (value / scale).abs() >= 1.0)
+            .min_by(|a, b| digits(a.1).cmp(&digits(b.1)).then(b.1.total_cmp(&a.1)));
         let (unit, scale) = fit.or(units.first()).copied().unwrap_or(("", 1.0));
         format!("{} {unit}", value / scale)
     }
@@ -166,11 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn an_example_is_allowed_itself() {
+        assert_eq!(Measure::Time.example(0.0, 10e6), "40 ms");
+        assert_eq!(Measure::Time.example(1e6, 3_600e6), "1 s");
+        assert_eq!(Measure::Time.example(0.0, 1e3), "1 ms");
+        assert_eq!(Measure::Size.example(16.0, 1_024.0), "1 KiB");
+    }
+
+    #[test]
     fn values_are_shown_in_a_unit_that_fits() {
         assert_eq!(Measure::Time.show(40_000.0), "40 ms");
         assert_eq!(Measure::Time.show(1_500_000.0), "1.5 s");
         assert_eq!(Measure::Time.show(0.0), "0 us");
         assert_eq!(Measure::Size.show(1_848.0), "1848 B");
+        assert_eq!(Measure::Size.show(51_200.0), "50 KiB");
+        assert_eq!(Measure::Size.show(1e12), "1000000 MB");
+        assert_eq!(Measure::Time.show(65_535e6), "65535 s");
         assert_eq!(Measure::Power.show(-8.0), "-8 dBm");
     }
 }

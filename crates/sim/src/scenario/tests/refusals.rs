@@ -97,6 +97,26 @@ const VALUES: &[(&str, &str)] = &[
         "t.toml:6: border.host: got the host",
     ),
     (
+        "[border]\nhost = \"::1\"",
+        "t.toml:6: border.host: got \"::1\"; allowed: a unicast IPv6 address",
+    ),
+    (
+        "[border]\nhost = \"ff02::1\"",
+        "t.toml:6: border.host: got \"ff02::1\"; allowed:",
+    ),
+    (
+        "[tcp]\nkeepalive_interval = \"40 ms\"",
+        "allowed: 1 s to 24 h, such as \"1 s\" (units",
+    ),
+    (
+        "[mac]\nmax_be = 5\nmax_be = 6",
+        "t.toml:7: got the key max_be a second time; allowed: each key once",
+    ),
+    (
+        "[mac]\nmax_be = 18446744073709551616",
+        "t.toml:6: mac.max_be: got 18446744073709552000; allowed: a whole number",
+    ),
+    (
         "[nodes.node-4]\nrole = \"leaf\"",
         "t.toml:5: nodes.node-4: got the unknown node \"node-4\" (did you mean node-1?)",
     ),
