@@ -91,11 +91,13 @@ impl Tun {
     ///
     /// [`TunError`]; nothing is left behind then.
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
+        let device = open()?;
+        let name = attach(&device, &config.name)?;
+        // Not before it is known that this user may have an interface here:
+        // who may not can have one elsewhere, with the same address.
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
         }
-        let device = open()?;
-        let name = attach(&device, &config.name)?;
         let tun = Tun { device, name };
         tun.configure(config)?;
         Ok(tun)
