@@ -113,7 +113,9 @@ impl Kind {
                 format!("{}, or \"{word}\"", range(*measure, *min, *max))
             }
             Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
-            Kind::Address => "a unicast IPv6 address, not of one link alone, such as \"fd00::1\"".to_owned(),
+            Kind::Address => {
+                "a unicast IPv6 address, not of one link alone, such as \"fd00::1\"".to_owned()
+            }
             Kind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
             Kind::Target => {
                 "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
