@@ -14,6 +14,17 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+/// Has the kernel kill what `command` starts as soon as the thread that
+/// starts it is gone, however it went: for a helper that must not be left
+/// behind even by SIGKILL.
+pub fn kill_with_us(command: &mut Command) {
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed;
+    // prctl(2) is a bare system call and allocates nothing.
+    unsafe {
+        command.pre_exec(|| prctl::set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from));
+    }
+}
+
 /// A child process and all that descends from it.
 ///
 /// The process that spawns one becomes the one to which orphans fall

@@ -16,6 +16,7 @@ mod upload;
 
 use std::process::{Command, ExitCode};
 
+use redpoll_linux::child::kill_with_us;
 use redpoll_linux::forward::ForwardSpec;
 use redpoll_sim::scenario::Scenario;
 
@@ -103,9 +104,11 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// A command whose output is in English, for us to read.
+/// A command whose output is in English, for us to read. It ends with us:
+/// mosquitto takes a SIGHUP for the wish to read its configuration again.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");
+    kill_with_us(&mut command);
     command
 }
