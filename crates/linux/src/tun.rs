@@ -46,9 +46,14 @@ pub enum TunError {
     NameInUse(String),
     /// The address is already one of this host's.
     #[error(
-        "{0} is already an address of this host, perhaps of another mesh that is up: choose another prefix with --prefix"
+        "{0} is already an address of this host, perhaps for another mesh that is up: choose another with --set border.host=ADDRESS, and for each mesh a prefix of its own with --prefix"
     )]
     AddressInUse(Ipv6Addr),
+    /// The host has a route to the prefix, which would hide ours or be hidden.
+    #[error(
+        "this host has a route to {0}/{1} already, perhaps to another mesh that is up: choose another prefix with --prefix"
+    )]
+    PrefixInUse(Ipv6Addr, u8),
     /// The host has IPv6 switched off.
     #[error("this host has IPv6 switched off (sysctl net.ipv6.conf.all.disable_ipv6)")]
     NoIpv6,
@@ -97,6 +102,10 @@ impl Tun {
         // who may not can have one elsewhere, with the same address.
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
+        }
+        let (prefix, len) = config.route;
+        if has_route(prefix, len) {
+            return Err(TunError::PrefixInUse(prefix, len));
         }
         let tun = Tun { device, name };
         tun.configure(config)?;
@@ -195,6 +204,14 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
+}
+
+/// Whether this network has a route to exactly that prefix; none where the
+/// kernel does not tell.
+fn has_route(prefix: Ipv6Addr, len: u8) -> bool {
+    let start = format!("{:032x} {len:02x} ", u128::from(prefix));
+    let routes = fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
+    routes.lines().any(|route| route.starts_with(&start))
 }
 
 /// Sets an interface up, as `ip link set … up` does.

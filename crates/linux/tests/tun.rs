@@ -22,6 +22,7 @@ fn main() -> ExitCode {
             interface_goes_with_its_owner,
         ),
         Case::new("an_address_in_use_is_said", address_in_use_is_said),
+        Case::new("a_prefix_in_use_is_said", prefix_in_use_is_said),
         Case::new("a_name_in_use_is_said", name_in_use_is_said),
         Case::new("a_wrong_name_is_said", wrong_name_is_said),
         Case::new(
@@ -91,7 +92,12 @@ fn exists(name: &str) -> bool {
 }
 
 fn interface_goes_with_its_owner() {
-    let tun = Tun::create(&config(3)).expect("a TUN interface");
+    // A number would go to another test as soon as it is free.
+    let own = TunConfig {
+        name: "rpowner".to_owned(),
+        ..config(3)
+    };
+    let tun = Tun::create(&own).expect("a TUN interface");
     let name = tun.name().to_owned();
     assert!(exists(&name));
     drop(tun);
@@ -100,6 +106,16 @@ fn interface_goes_with_its_owner() {
     socket
         .send_to(b"x", (node_address(3), 7))
         .expect_err("the route is gone as well");
+}
+
+fn prefix_in_use_is_said() {
+    let _first = Tun::create(&config(27)).expect("a TUN interface");
+    let second = TunConfig {
+        address: host_address(28),
+        ..config(27)
+    };
+    let error = Tun::create(&second).expect_err("the prefix is taken");
+    assert!(matches!(error, TunError::PrefixInUse(_, 64)), "{error}");
 }
 
 fn address_in_use_is_said() {
