@@ -105,6 +105,13 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
     routes
 }
 
+/// The pairs of nodes between which apps send although `routes` have no path.
+pub fn unconnected(scenario: &Scenario, routes: &Routes) -> Vec<(usize, usize)> {
+    let mut pairs = flows(scenario);
+    pairs.retain(|(from, to)| routes.path(*from, *to).is_none());
+    pairs
+}
+
 /// The pairs of nodes between which apps send, without repetition.
 fn flows(scenario: &Scenario) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();

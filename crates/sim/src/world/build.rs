@@ -97,6 +97,7 @@ impl World {
             frame: FrameBuf::new(),
             packet: vec![0; MTU].into_boxed_slice(),
             scenario: scenario.clone(),
+            unconnected: topology::unconnected(scenario, &routes),
             seed,
         };
         for index in 0..count {

@@ -88,6 +88,8 @@ pub struct World {
     frame: FrameBuf,
     packet: Box<[u8]>,
     scenario: Scenario,
+    /// See [`World::unconnected`].
+    unconnected: Vec<(usize, usize)>,
     seed: Seed,
 }
 
@@ -102,6 +104,12 @@ impl World {
         });
         self.serve(index);
         self.drain();
+    }
+
+    /// The pairs of nodes, sender first, between which an app of the scenario
+    /// sends although there is no path.
+    pub fn unconnected(&self) -> &[(usize, usize)] {
+        &self.unconnected
     }
 
     /// The time.
