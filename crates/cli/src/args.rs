@@ -45,7 +45,8 @@ pub struct RunArgs {
     pub duration: Option<String>,
 
     /// Write every frame on the air to this pcapng file, for Wireshark, tshark
-    /// or `redpoll dissect`
+    /// or `redpoll dissect`; - is standard output, where it takes the table's
+    /// place
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use redpoll_sim::trace::{FrameTrace, PcapngFile, TraceError};
+
 /// Says in one line on standard error what went wrong, and ends with `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
     // With standard error closed there is nobody to tell.
@@ -21,6 +23,41 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
 /// Whether `path` stands for standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// A capture at `path`; - is standard output.
+///
+/// # Errors
+///
+/// If it cannot be created or written.
+pub fn capture(path: &Path) -> Result<Box<dyn FrameTrace>, TraceError> {
+    if is_standard(path) {
+        let name = "standard output".to_owned();
+        return Ok(Box::new(PcapngFile::new(io::stdout(), name)?));
+    }
+    Ok(Box::new(PcapngFile::create(path)?))
+}
+
+/// Refuses a capture and a JSON object that would end up in one another.
+///
+/// # Errors
+///
+/// What is wrong with them.
+pub fn keep_apart(pcap: Option<&Path>, json: Option<&Path>) -> Result<(), String> {
+    match (pcap, json) {
+        (Some(pcap), Some(json)) if pcap == json => {
+            // A device such as /dev/null may well get both.
+            let is_file = is_standard(pcap) || pcap.metadata().is_ok_and(|it| it.is_file());
+            if is_file || !pcap.exists() {
+                let name = pcap.display();
+                return Err(format!(
+                    "--pcap and --json both got {name}; allowed: a place for each"
+                ));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes `text` to standard output; a closed pipe is no failure.

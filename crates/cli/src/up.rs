@@ -57,6 +57,12 @@ pub fn run(args: &UpArgs) -> ExitCode {
 fn up(args: &UpArgs) -> Result<u8, Failure> {
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
+    output::keep_apart(args.pcap.as_deref(), args.json.as_deref()).map_err(unusable)?;
+    let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
+    if captures_to_stdout && !args.is_alone() {
+        let line = "--pcap - takes standard output, which what runs beside the mesh needs; allowed: --pcap FILE";
+        return Err(unusable(line));
+    }
     let scenario = load(args)?;
     let mut mesh = SimulatedMesh::new(&scenario).map_err(unusable)?;
     if let Some(path) = &args.pcap {
@@ -64,7 +70,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
 
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
-    let chatty = !json.as_ref().is_some_and(JsonFile::is_standard);
+    let chatty = !captures_to_stdout && !json.as_ref().is_some_and(JsonFile::is_standard);
 
     // The sockets are opened in the network that the user is in, before join
     // may move to another one.
@@ -215,7 +221,10 @@ impl Session {
             }
             if self.gateway.clock().now() >= look_again {
                 self.warn_if_late();
-                self.mesh.flush().map_err(failed)?;
+                match self.mesh.flush() {
+                    Err(error) if output::is_closed_pipe(&error.source) => return Ok(0),
+                    other => other.map_err(failed)?,
+                }
                 look_again = self.gateway.clock().now() + Self::REMINDER;
             }
             let wait = self

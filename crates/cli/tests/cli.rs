@@ -296,6 +296,75 @@ fn files_that_cannot_be_read_or_written_cost_one_line() {
 }
 
 #[test]
+fn a_capture_goes_to_standard_output_as_well() {
+    let folder = Folder::new("standard");
+    let file = folder.file("run.pcapng");
+    let run = ["run", "pair", "--duration", "2 s", "--pcap"];
+    assert_eq!(code(&redpoll(&[&run[..], &[&file]].concat())), 0);
+    let output = redpoll(&[&run[..], &["-"]].concat());
+    assert_eq!(code(&output), 0);
+    assert_eq!(stderr(&output), "");
+    assert!(output.stdout == std::fs::read(&file).unwrap());
+}
+
+#[test]
+fn a_capture_and_a_json_object_have_places_of_their_own() {
+    let folder = Folder::new("places");
+    let file = folder.file("both");
+    for place in ["-", &file] {
+        let args = [
+            "run",
+            "pair",
+            "--duration",
+            "1 s",
+            "--pcap",
+            place,
+            "--json",
+            place,
+        ];
+        let output = redpoll(&args);
+        assert_eq!(code(&output), 2);
+        let message = format!("redpoll: --pcap and --json both got {place}; allowed: ");
+        assert!(complaint(&output).starts_with(&message));
+    }
+    let null = [
+        "run",
+        "pair",
+        "--duration",
+        "1 s",
+        "--pcap",
+        "/dev/null",
+        "--json",
+        "/dev/null",
+    ];
+    assert_eq!(code(&redpoll(&null)), 0);
+}
+
+#[test]
+fn a_flow_without_a_path_is_said() {
+    let output = redpoll(&[
+        "run",
+        "line-3",
+        "--duration",
+        "1 s",
+        "--set",
+        "topology.spacing=60 m",
+    ]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(
+        complaint(&output),
+        "warning: there is no path from node-4 to node-1"
+    );
+}
+
+#[test]
+fn an_endless_scenario_is_refused() {
+    let output = redpoll(&["run", "/dev/zero"]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("cannot be read (larger than 16 MiB)"));
+}
+
+#[test]
 fn what_a_full_disk_left_of_a_capture_stays_readable() {
     let folder = Folder::new("full");
     let file = folder.file("run.pcapng");

@@ -13,11 +13,10 @@ use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::{AppSpec, Scenario, TargetHost, When};
-use redpoll_sim::trace::PcapngFile;
 use redpoll_sim::world::World;
 
 use crate::args::RunArgs;
-use crate::output::{fail, is_standard, print};
+use crate::output::{capture, fail, is_closed_pipe, is_standard, keep_apart, print};
 use crate::{FAILED, USAGE};
 
 use progress::Progress;
@@ -40,6 +39,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 pub(crate) type Failure = (u8, String);
 
 fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    keep_apart(args.pcap.as_deref(), args.json.as_deref()).map_err(|line| (USAGE, line))?;
     let mut overrides = args.scenario.overrides();
     if let Some(duration) = &args.duration {
         overrides.push(("duration".to_owned(), duration.clone()));
@@ -52,17 +52,24 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     // Files are made before the run: nobody waits for an hour to hear that a
     // folder is missing.
     if let Some(path) = &args.pcap {
-        let file = PcapngFile::create(path).map_err(|error| (FAILED, error.to_string()))?;
-        world.add_trace(Box::new(file));
+        match capture(path) {
+            Ok(trace) => world.add_trace(trace),
+            Err(error) if is_closed_pipe(&error.source) => return Ok(ExitCode::SUCCESS),
+            Err(error) => return Err((FAILED, error.to_string())),
+        }
     }
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+    warn_of_flows_without_path(&world);
     let signal = simulate(&mut world, scenario.duration)?;
     let report = world.report();
     match json {
         Some(json) if json.is_standard() => json.write(&report)?,
         json => {
+            let is_taken = args.pcap.as_deref().is_some_and(is_standard);
             let text = table::render(&report, &scenario, &left_out, signal.is_some());
-            print(&text).map_err(|error| cannot_write("standard output", &error))?;
+            if !is_taken {
+                print(&text).map_err(|error| cannot_write("standard output", &error))?;
+            }
             if let Some(json) = json {
                 json.write(&report)?;
             }
@@ -84,6 +91,20 @@ fn runs_without_host(app: &AppSpec) -> bool {
     matches!(app.when, When::Always | When::Run) && !needs_host
 }
 
+/// Says which apps send in vain.
+fn warn_of_flows_without_path(world: &World) {
+    const SHOWN: usize = 5;
+    let name = |index: usize| world.scenario().nodes[index].name.as_str();
+    let pairs = world.unconnected();
+    for &(from, to) in pairs.iter().take(SHOWN) {
+        let (from, to) = (name(from), name(to));
+        eprintln!("warning: there is no path from {from} to {to}");
+    }
+    if pairs.len() > SHOWN {
+        eprintln!("warning: nor for {} flows more", pairs.len() - SHOWN);
+    }
+}
+
 /// Runs the world to its end, or to the signal whose number is returned.
 fn simulate(world: &mut World, duration: Duration) -> Result<Option<u8>, Failure> {
     // Without descriptors for it Ctrl-C ends the run as it ends any program.
@@ -98,9 +119,10 @@ fn simulate(world: &mut World, duration: Duration) -> Result<Option<u8>, Failure
         world.run_until(until);
         step = next_step(step, started.elapsed());
         progress.set(world.now());
-        world
-            .flush_traces()
-            .map_err(|error| (FAILED, error.to_string()))?;
+        match world.flush_traces() {
+            Err(error) if is_closed_pipe(&error.source) => break,
+            other => other.map_err(|error| (FAILED, error.to_string()))?,
+        }
         signal = signals.as_ref().and_then(asked_to_end);
     }
     progress.finish();

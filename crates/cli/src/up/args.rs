@@ -48,7 +48,8 @@ pub struct UpArgs {
     #[arg(long, value_name = "PREFIX/64")]
     pub prefix: Option<String>,
 
-    /// Write every frame on the air to this pcapng file
+    /// Write every frame on the air to this pcapng file; - is standard output,
+    /// if nothing runs beside the mesh
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 

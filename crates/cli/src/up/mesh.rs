@@ -7,8 +7,10 @@ use redpoll_linux::gateway::Mesh;
 use redpoll_sim::memory::HeapMemory;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::trace::{PcapngFile, TraceError};
+use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::{BuildError, World};
+
+use crate::output;
 
 /// A world whose border router is joined to this computer.
 pub(super) struct SimulatedMesh {
@@ -29,9 +31,9 @@ impl SimulatedMesh {
         })
     }
 
-    /// Writes every frame on the air to the file at `path`.
+    /// Writes every frame on the air to the file at `path`; - is standard output.
     pub(super) fn capture(&mut self, path: &Path) -> Result<(), TraceError> {
-        self.world.add_trace(Box::new(PcapngFile::create(path)?));
+        self.world.add_trace(output::capture(path)?);
         Ok(())
     }
 

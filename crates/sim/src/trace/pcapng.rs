@@ -81,6 +81,13 @@ impl Truncate for File {
     }
 }
 
+impl Truncate for io::Stdout {
+    // What a reader has taken cannot be taken back.
+    fn truncate(&mut self, _len: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl PcapngFile {
     /// Creates the file at `path`, or replaces it.
     ///
