@@ -32,11 +32,10 @@
 //! - Window scaling, urgent data, Fast Open, `MSG_MORE`, `MSG_WAITALL`,
 //!   `TCP_INFO`, `epoll`, `splice` and `pipe`.
 //! - `bind` to a port followed by `connect`: the node chooses its port.
-//! - Options of an open connection: the engine takes its parameters when a
-//!   connection begins, and a node has one set of them. So options count when
-//!   they are set before the first `listen` or `connect`; later a call that
-//!   would change something fails with `EOPNOTSUPP`. It says so on the
-//!   standard error.
+//! - `SO_RCVBUF`, `SO_SNDBUF`, `TCP_MAXSEG` and `TCP_USER_TIMEOUT` of one
+//!   socket: they are parameters of the node. So they count for all when they
+//!   are set before the first `listen` or `connect`; later a call that would
+//!   change something fails with `EOPNOTSUPP`, and the standard error says so.
 //! - The backlog of `listen` is not a limit; the number of connections is.
 //! - `MSG_PEEK` takes the bytes out of the engine, so that the window opens.
 #![deny(unsafe_code)]

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use redpoll_base::Duration;
-use redpoll_tcp::{Config, Keepalive};
+use redpoll_tcp::Config;
 
 /// The parameters of a [`Host`](crate::Host).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,8 +17,6 @@ pub struct Settings {
     pub sndbuf: usize,
     /// The parameters of TCP.
     pub tcp: Config,
-    /// The parameters of keep-alive, whether or not it is on.
-    pub keepalive: Keepalive,
 }
 
 /// The headers of IPv6 and TCP without options (RFC 6691 §2).
@@ -33,7 +31,6 @@ impl Default for Settings {
             rcvbuf: 16_384,
             sndbuf: 32_768,
             tcp: Config::default(),
-            keepalive: Keepalive::default(),
         }
     }
 }
@@ -77,17 +74,6 @@ impl Settings {
             _ => return None,
         }
         Some(())
-    }
-
-    /// Turns keep-alive on or off, with the parameters set so far or later.
-    pub(crate) fn set_keepalive(&mut self, on: bool) {
-        self.tcp.keepalive = on.then_some(self.keepalive);
-    }
-
-    /// Changes the parameters of keep-alive.
-    pub(crate) fn tune_keepalive(&mut self, change: impl FnOnce(&mut Keepalive)) {
-        change(&mut self.keepalive);
-        self.set_keepalive(self.tcp.keepalive.is_some());
     }
 
     /// RFC 5482: how long data may stay unacknowledged; 0 is for ever.

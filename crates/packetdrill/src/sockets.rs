@@ -13,7 +13,7 @@ use libc::{EADDRINUSE, EADDRNOTAVAIL, EAGAIN, EALREADY, EBADF, ECONNABORTED};
 use libc::{EINPROGRESS, EINVAL, EISCONN, EMFILE, ENETUNREACH, ENOTCONN, EOPNOTSUPP, EPIPE};
 use redpoll_base::Instant;
 use redpoll_stack::{ConnId, Error, ListenerId};
-use redpoll_tcp::{Connection, State};
+use redpoll_tcp::{Connection, Keepalive, State};
 
 use crate::host::endpoint;
 use crate::{Errno, Host, SentPacket, Settings, v4};
@@ -59,6 +59,7 @@ struct Socket {
     read_shut: bool,
     /// The connection's error was reported.
     error_taken: bool,
+    tuning: Tuning,
     /// What MSG_PEEK has taken out of the engine.
     peeked: VecDeque<u8>,
 }
@@ -76,10 +77,31 @@ enum Kind {
     Connected(ConnId),
 }
 
+/// Options that a connection takes at any time. One that was accepted has
+/// those of its listening socket.
+#[derive(Clone, Copy)]
+struct Tuning {
+    nodelay: bool,
+    keepalive: bool,
+    probes: Keepalive,
+}
+
+impl Tuning {
+    fn apply(&self, host: &mut Host, id: ConnId) {
+        let now = host.now();
+        let keepalive = self.keepalive.then_some(self.probes);
+        host.with_node(|node| {
+            node.tcp_set_nagle(now, id, !self.nodelay);
+            node.tcp_set_keepalive(now, id, keepalive);
+        });
+    }
+}
+
 impl Socket {
-    fn new(kind: Kind) -> Socket {
+    fn new(kind: Kind, tuning: Tuning) -> Socket {
         Socket {
             kind,
+            tuning,
             nonblocking: false,
             linger: None,
             read_shut: false,
@@ -149,9 +171,10 @@ impl Sockets {
         for socket in self.sockets.values_mut() {
             if let Kind::Listening { id, waiting, .. } = &mut socket.kind {
                 let id = *id;
-                waiting.extend(std::iter::from_fn(|| {
-                    self.host.with_node(|node| node.tcp_accept(id))
-                }));
+                while let Some(new) = self.host.with_node(|node| node.tcp_accept(id)) {
+                    socket.tuning.apply(&mut self.host, new);
+                    waiting.push_back(new);
+                }
             }
         }
     }
@@ -160,8 +183,13 @@ impl Sockets {
 
     /// A TCP socket under the number `fd`.
     pub fn socket(&mut self, fd: i32) {
-        self.sockets
-            .insert(fd, Socket::new(Kind::Idle { bound: None }));
+        let tuning = Tuning {
+            nodelay: !self.host.settings().tcp.nagle,
+            keepalive: false,
+            probes: Keepalive::default(),
+        };
+        let socket = Socket::new(Kind::Idle { bound: None }, tuning);
+        self.sockets.insert(fd, socket);
     }
 
     /// Names the socket's own end. The first address named becomes the host's.
@@ -210,7 +238,9 @@ impl Sockets {
         fd: i32,
         new_fd: impl FnOnce() -> Answer<i32>,
     ) -> Answer<(i32, SocketAddr)> {
-        let Kind::Listening { waiting, .. } = &mut self.entry_mut(fd)?.kind else {
+        let listener = self.entry_mut(fd)?;
+        let tuning = listener.tuning;
+        let Kind::Listening { waiting, .. } = &mut listener.kind else {
             return no(EINVAL);
         };
         let Some(&id) = waiting.front() else {
@@ -223,8 +253,8 @@ impl Sockets {
             .connection(id)
             .ok_or(Errno(ECONNABORTED))?
             .remote();
-        self.sockets
-            .insert(accepted, Socket::new(Kind::Connected(id)));
+        let socket = Socket::new(Kind::Connected(id), tuning);
+        self.sockets.insert(accepted, socket);
         Ok((
             accepted,
             SocketAddr::new(v4::extract(&peer.addr), peer.port),
@@ -242,7 +272,10 @@ impl Sockets {
                     .host
                     .with_node(|node| node.tcp_connect(now, remote))
                     .map_err(setup_errno)?;
-                self.entry_mut(fd)?.kind = Kind::Connected(id);
+                let socket = self.entry_mut(fd)?;
+                socket.kind = Kind::Connected(id);
+                let tuning = socket.tuning;
+                tuning.apply(&mut self.host, id);
                 no(EINPROGRESS)
             }
             Kind::Idle { .. } => unsupported("bind to a port, then connect"),

@@ -72,10 +72,16 @@ fn what_is_not_supported_says_so() {
         no(libc::ENOPROTOOPT)
     );
     // The node has begun: only what changes nothing is possible.
-    assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[0]), Ok(()));
-    let late = sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]);
+    assert_eq!(
+        sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1220]),
+        Ok(())
+    );
+    let late = sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1000]);
     assert_eq!(late, no(EOPNOTSUPP));
-    assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![0]));
+    // What a connection takes at any time is its own.
+    assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]), Ok(()));
+    assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![1]));
+    assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));
 }
 
 #[test]

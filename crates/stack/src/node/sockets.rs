@@ -1,7 +1,7 @@
 //! What applications call: TCP connections and listeners, UDP, echo.
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, RecvError};
+use redpoll_tcp::{Connection, Endpoint, Keepalive, RecvError};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
@@ -73,6 +73,27 @@ impl<M: Memory + 'static> Node<M> {
             RecvError::WouldBlock => Error::WouldBlock,
             _ => failure(connection),
         })
+    }
+
+    /// Whether small segments of a connection wait for company from now on
+    /// (RFC 9293 §3.7.4). `false` if the handle is not valid.
+    pub fn tcp_set_nagle(&mut self, now: Instant, id: ConnId, on: bool) -> bool {
+        let connection = self.tcp.connection_mut(id);
+        connection.map(|c| c.set_nagle(now, on)).is_some()
+    }
+
+    /// How a connection is probed when it is idle, if at all (RFC 9293
+    /// §3.8.4). `false` if the handle is not valid.
+    pub fn tcp_set_keepalive(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        keepalive: Option<Keepalive>,
+    ) -> bool {
+        let connection = self.tcp.connection_mut(id);
+        connection
+            .map(|c| c.set_keepalive(now, keepalive))
+            .is_some()
     }
 
     /// Ends the node's direction of the connection once everything queued is out.

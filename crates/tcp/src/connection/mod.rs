@@ -10,7 +10,8 @@
 //! - `timeouts`: a timer ran out;
 //! - `teardown`: the ways to CLOSED;
 //! - `icmp`: what the network says about the path;
-//! - `app`: the application's calls.
+//! - `app`: the application's calls;
+//! - `tune`: parameters that it may change.
 
 mod acknowledge;
 mod app;
@@ -21,6 +22,7 @@ mod link;
 mod output;
 mod teardown;
 mod timeouts;
+mod tune;
 
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
