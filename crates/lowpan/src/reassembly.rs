@@ -206,7 +206,7 @@ impl Reassembly {
 fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
     let end = piece.offset.saturating_add(piece.len());
     let well_formed = match end.cmp(&size) {
-        core::cmp::Ordering::Less => piece.len() % 8 == 0,
+        core::cmp::Ordering::Less => piece.len().is_multiple_of(8),
         core::cmp::Ordering::Equal => true,
         core::cmp::Ordering::Greater => false,
     };

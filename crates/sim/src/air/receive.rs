@@ -161,10 +161,10 @@ impl Air {
         self.indications
             .push_back(Indication::Frame { node: index });
         let station = &mut self.stations[node];
-        if std::mem::take(&mut station.reading_waiting) {
-            if let Some(waiting) = station.waiting.take() {
-                station.incoming = *waiting;
-            }
+        if std::mem::take(&mut station.reading_waiting)
+            && let Some(waiting) = station.waiting.take()
+        {
+            station.incoming = *waiting;
         }
         if let Some(waiting) = &station.waiting {
             station.reading_waiting = true;

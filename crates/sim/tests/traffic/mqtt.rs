@@ -63,7 +63,7 @@ impl Broker {
                 seen.published.push((publish.topic, payload, publish.dup));
                 if self
                     .mute_after
-                    .is_some_and(|after| seen.published.len() % after == 0)
+                    .is_some_and(|after| seen.published.len().is_multiple_of(after))
                 {
                     cx.node.tcp_abort(cx.now, conn);
                     cx.node.tcp_release(conn);
