@@ -16,6 +16,9 @@ pub struct Config {
     pub nagle: bool,
     /// Whether to offer and accept timestamps (RFC 7323). Default true.
     pub timestamps: bool,
+    /// Whether to offer and accept selective acknowledgments (RFC 2018), and
+    /// with them loss detection by time (RFC 8985). Default true.
+    pub sack: bool,
     /// How long an acknowledgment may wait, below 500 ms (RFC 9293 §3.8.6.3).
     /// Default 200 ms, what other stacks' tail-loss probes allow for.
     pub delayed_ack: Duration,
@@ -69,6 +72,7 @@ impl Default for Config {
             mss: 1220,
             nagle: true,
             timestamps: true,
+            sack: true,
             delayed_ack: Duration::from_millis(200),
             ack_every: 2,
             initial_rto: Duration::from_secs(1),
@@ -151,6 +155,7 @@ pub(crate) struct Params {
     pub(crate) syn_retries: u8,
     pub(crate) nagle: bool,
     pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
 }
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms.
@@ -184,6 +189,7 @@ impl From<&Config> for Params {
             syn_retries: config.syn_retries,
             nagle: config.nagle,
             timestamps: config.timestamps,
+            sack: config.sack,
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct HalfOpen {
     pub mss: Option<u16>,
     /// The peer's TSval, if it offered timestamps.
     pub timestamp: Option<u32>,
+    /// Whether it offered selective acknowledgments.
+    pub sack_permitted: bool,
 }
 
 impl Listener {
@@ -87,6 +89,7 @@ impl Listener {
             window: seg.window,
             mss: seg.options.mss,
             timestamp: seg.options.timestamps.map(|option| option.value),
+            sack_permitted: seg.options.sack_permitted,
         })
     }
 }

@@ -1,8 +1,11 @@
-//! TCP options (RFC 9293 §3.2): maximum segment size and timestamps.
+//! TCP options (RFC 9293 §3.2): maximum segment size, timestamps, selective
+//! acknowledgment.
 //!
 //! An option that is not known is skipped by its length (RFC 9293 §3.1,
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
+
+use crate::{SackBlocks, SeqNum, SeqRange};
 
 /// The options that this TCP understands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -11,6 +14,10 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Timestamps (RFC 7323 §3.2).
     pub timestamps: Option<TimestampOption>,
+    /// SACK-permitted; on SYN segments only (RFC 2018 §2).
+    pub sack_permitted: bool,
+    /// SACK (RFC 2018 §3); not on SYN segments.
+    pub sack: SackBlocks,
 }
 
 /// The two fields of the timestamps option (RFC 7323 §3.2).
@@ -26,12 +33,34 @@ const END: u8 = 0;
 const NOP: u8 = 1;
 const MSS: u8 = 2;
 const MSS_LEN: usize = 4;
+const SACK_PERMITTED: u8 = 4;
+const SACK_PERMITTED_LEN: usize = 2;
+const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_LEN: usize = 10;
 
 /// The bytes that timestamps take in every segment: the option and two NOPs
 /// that align it, as RFC 7323 appendix A recommends.
 pub(crate) const TIMESTAMPS_SPACE: u16 = 12;
+
+/// What every option's length is rounded up to.
+const WORD: usize = 4;
+
+/// The bytes before the blocks of a SACK option, with two NOPs.
+pub(crate) const SACK_HEAD: usize = WORD;
+
+/// The most bytes that options may take: the data offset counts to 15 words.
+pub(crate) const MAX_OPTIONS: usize = 40;
+
+/// The bytes that a SACK option of so many blocks takes, with two NOPs.
+pub(crate) fn sack_space(blocks: usize) -> usize {
+    match blocks {
+        0 => 0,
+        some => some
+            .saturating_mul(SackBlocks::BLOCK_LEN)
+            .saturating_add(SACK_HEAD),
+    }
+}
 
 impl Options {
     /// Reads the option bytes of a header. Never fails; see the module.
@@ -66,7 +95,20 @@ impl Options {
                     echo: u32::from_be_bytes([e, f, g, h]),
                 });
             }
+            (SACK_PERMITTED, &[]) => self.sack_permitted = true,
+            (SACK, blocks) => self.take_sack(blocks),
             _ => {}
+        }
+    }
+
+    fn take_sack(&mut self, blocks: &[u8]) {
+        let (blocks, rest) = blocks.as_chunks::<{ SackBlocks::BLOCK_LEN }>();
+        if rest.is_empty() {
+            for &[a, b, c, d, e, f, g, h] in blocks {
+                let start = SeqNum(u32::from_be_bytes([a, b, c, d]));
+                let end = SeqNum(u32::from_be_bytes([e, f, g, h]));
+                self.sack.push(SeqRange::new(start, end));
+            }
         }
     }
 
@@ -77,7 +119,14 @@ impl Options {
             Some(_) => usize::from(TIMESTAMPS_SPACE),
             None => 0,
         };
+        // Two NOPs align it, or it takes the place of the timestamps' two.
+        let permitted = match (self.sack_permitted, self.timestamps) {
+            (true, None) => WORD,
+            _ => 0,
+        };
         mss.saturating_add(timestamps)
+            .saturating_add(permitted)
+            .saturating_add(sack_space(self.sack.len()))
     }
 
     /// Whether there is no option.
@@ -91,10 +140,28 @@ impl Options {
             put(&[MSS, MSS_LEN as u8]);
             put(&mss.to_be_bytes());
         }
+        let permitted = [SACK_PERMITTED, SACK_PERMITTED_LEN as u8];
+        let filler = if self.sack_permitted {
+            permitted
+        } else {
+            [NOP, NOP]
+        };
         if let Some(timestamps) = self.timestamps {
-            put(&[NOP, NOP, TIMESTAMPS, TIMESTAMPS_LEN as u8]);
+            put(&filler);
+            put(&[TIMESTAMPS, TIMESTAMPS_LEN as u8]);
             put(&timestamps.value.to_be_bytes());
             put(&timestamps.echo.to_be_bytes());
+        } else if self.sack_permitted {
+            put(&[NOP, NOP]);
+            put(&permitted);
+        }
+        if !self.sack.is_empty() {
+            let len = self.sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
+            put(&[NOP, NOP, SACK, len.saturating_add(2) as u8]);
+            for block in self.sack.iter() {
+                put(&block.start.0.to_be_bytes());
+                put(&block.end.0.to_be_bytes());
+            }
         }
     }
 }
@@ -111,6 +178,15 @@ mod tests {
         options.emit(|piece| bytes.extend_from_slice(piece));
         bytes
     }
+
+    fn blocks(count: u32) -> SackBlocks {
+        let mut sack = SackBlocks::NONE;
+        for n in 0..count {
+            sack.push(SeqRange::new(SeqNum(n * 10), SeqNum(n * 10 + 5)));
+        }
+        sack
+    }
+
     #[test]
     fn what_is_emitted_is_read_back() {
         let timestamps = Some(TimestampOption {
@@ -121,22 +197,48 @@ mod tests {
             Options::default(),
             Options {
                 mss: Some(462),
-                timestamps: None,
+                ..Options::default()
             },
             Options {
-                mss: None,
                 timestamps,
+                ..Options::default()
             },
             Options {
                 mss: Some(1220),
                 timestamps,
+                sack_permitted: true,
+                ..Options::default()
+            },
+            Options {
+                sack_permitted: true,
+                ..Options::default()
+            },
+            Options {
+                timestamps,
+                sack: blocks(3),
+                ..Options::default()
+            },
+            Options {
+                sack: blocks(4),
+                ..Options::default()
             },
         ] {
             let bytes = emitted(&options);
             assert_eq!(bytes.len(), options.len());
             assert_eq!(bytes.len() % 4, 0);
+            assert!(bytes.len() <= 40);
             assert_eq!(Options::parse(&bytes), options);
         }
+    }
+
+    #[test]
+    fn a_sack_option_of_odd_length_is_ignored() {
+        let mut bytes = emitted(&Options {
+            sack: blocks(1),
+            ..Options::default()
+        });
+        bytes[3] = 9;
+        assert_eq!(Options::parse(&bytes), Options::default());
     }
 
     #[test]

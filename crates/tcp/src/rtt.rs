@@ -49,6 +49,16 @@ impl RttEstimator {
         Some(Duration::from_micros(u64::from(us)))
     }
 
+    /// SRTT, or `None` before the first measurement.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt > 0).then(|| Duration::from_micros(u64::from(self.srtt)))
+    }
+
+    /// SRTT in milliseconds, rounded up; 0 before the first measurement.
+    pub(crate) fn srtt_ms(&self) -> u16 {
+        u16::try_from(self.srtt.div_ceil(1_000)).unwrap_or(u16::MAX)
+    }
+
     /// A segment that ends at `end` left for the first time.
     pub(crate) fn on_sent(&mut self, end: SeqNum, now: Instant) {
         let at = now.as_micros() as u32;

@@ -25,6 +25,11 @@ pub struct Stats {
     pub retransmissions: Retransmissions,
     /// Times the retransmission timer ran out.
     pub rtos: u32,
+    /// Tail loss probes sent, new data or old (RFC 8985 §7).
+    pub tail_probes: u32,
+    /// Reductions of the congestion window taken back, because nothing had
+    /// been lost (RFC 4015).
+    pub undone_reductions: u32,
     /// Segments that the link gave up.
     pub link_losses: u32,
     /// Duplicate acknowledgments (RFC 5681 §2) that arrived.
@@ -50,12 +55,14 @@ pub struct Stats {
 pub struct Retransmissions {
     /// After the retransmission timer ran out (RFC 6298), SYN included.
     pub rto: u32,
-    /// By fast retransmit and partial acknowledgments (RFC 5681, RFC 6582).
+    /// In fast recovery (RFC 5681, RFC 6582, RFC 6675, RFC 8985).
     pub fast: u32,
     /// After the link had reported the segment lost.
     pub link_lost: u32,
     /// After the path MTU had shrunk.
     pub path_mtu: u32,
+    /// As tail loss probes (RFC 8985 §7).
+    pub tail: u32,
     /// Old data sent again to probe a window that shrank to zero.
     pub probe: u32,
 }
@@ -67,6 +74,7 @@ impl Retransmissions {
             .wrapping_add(self.fast)
             .wrapping_add(self.link_lost)
             .wrapping_add(self.path_mtu)
+            .wrapping_add(self.tail)
             .wrapping_add(self.probe)
     }
 }

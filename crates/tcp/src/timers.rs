@@ -7,6 +7,10 @@ use redpoll_base::{Duration, Instant, Wake, earliest};
 pub(crate) enum Timer {
     /// RFC 6298 §5.
     Retransmission,
+    /// RFC 8985 §7.2: PTO.
+    LossProbe,
+    /// RFC 8985 §6.2, step 5.
+    Reordering,
     /// RFC 9293 §3.8.6.1, and the override timeout of §3.8.6.2.1.
     Persist,
     /// RFC 9293 §3.8.6.3.
@@ -23,10 +27,12 @@ pub(crate) enum Timer {
 
 impl Timer {
     /// Every timer, in the order in which they are served when several are due.
-    const ALL: [Timer; 7] = [
+    const ALL: [Timer; 9] = [
         Timer::TimeWait,
         Timer::FinWait2,
         Timer::User,
+        Timer::Reordering,
+        Timer::LossProbe,
         Timer::Retransmission,
         Timer::Persist,
         Timer::DelayedAck,
@@ -36,8 +42,8 @@ impl Timer {
     /// How late the timer may be served without harm to the peer.
     const fn slack(self) -> Duration {
         match self {
-            Timer::DelayedAck => Duration::ZERO,
-            Timer::Retransmission => Duration::from_millis(20),
+            Timer::DelayedAck | Timer::Reordering => Duration::ZERO,
+            Timer::Retransmission | Timer::LossProbe => Duration::from_millis(20),
             Timer::Persist => Duration::from_millis(100),
             Timer::User | Timer::Keepalive | Timer::FinWait2 | Timer::TimeWait => {
                 Duration::from_secs(1)
@@ -86,6 +92,11 @@ impl TimerTable {
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
         self.at(timer).is_some()
+    }
+
+    /// How long `timer` has yet to run, if it runs.
+    pub(crate) fn remaining(&self, timer: Timer, now: Instant) -> Option<Duration> {
+        Some(self.at(timer)?.since(now))
     }
 
     /// Takes a timer that has run out by `now`, and stops it.

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Duration, Instant};
 
-use crate::{SeqNum, TimestampOption};
+use crate::{Segment, SeqNum, TimestampOption};
 
 /// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
 const OUTDATED_AFTER: u32 = 24 * 24 * 60 * 60;
@@ -31,7 +31,7 @@ impl Timestamps {
     }
 
     /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping.
-    fn clock(now: Instant) -> u32 {
+    pub(crate) fn clock(now: Instant) -> u32 {
         now.as_millis() as u32
     }
 
@@ -85,6 +85,12 @@ impl Timestamps {
     /// A segment with this acknowledgment leaves.
     pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
         self.last_ack_sent = ack;
+    }
+
+    /// TSecr of an acknowledgment, if timestamps are in use.
+    pub(crate) fn echo(&self, seg: &Segment<'_>) -> Option<u32> {
+        let option = seg.options.timestamps.filter(|_| self.enabled)?;
+        (option.echo != 0).then_some(option.echo)
     }
 
     /// The time since the segment left whose timestamp is echoed, if the echo

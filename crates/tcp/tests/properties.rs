@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Keepalive, Options, Segment, SeqNum};
-use redpoll_tcp::{IcmpKind, TimestampOption};
+use redpoll_tcp::{IcmpKind, SackBlocks, SeqRange, TimestampOption};
 use redpoll_testkit::{
     Host, IRS, ISS, LOCAL, Link, Outcome, Pair, Plan, REMOTE, Record, SYN, inward, ms,
 };
@@ -57,22 +57,31 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    (64..1300u16, any::<bool>(), any::<bool>(), 1..4u8, 1..500u64).prop_map(
-        |(mss, nagle, timestamps, ack_every, delayed_ack)| Config {
-            mss,
-            nagle,
-            timestamps,
-            ack_every,
-            delayed_ack: ms(delayed_ack),
-            // Enough that no run of bad luck ends a connection.
-            max_retries: 60,
-            syn_retries: 60,
-            max_rto: Duration::from_secs(8),
-            persist_max: Duration::from_secs(8),
-            fin_wait_2: None,
-            ..Config::default()
-        },
+    (
+        64..1300u16,
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        1..4u8,
+        1..500u64,
     )
+        .prop_map(
+            |(mss, nagle, timestamps, sack, ack_every, delayed_ack)| Config {
+                mss,
+                nagle,
+                timestamps,
+                sack,
+                ack_every,
+                delayed_ack: ms(delayed_ack),
+                // Enough that no run of bad luck ends a connection.
+                max_retries: 60,
+                syn_retries: 60,
+                max_rto: Duration::from_secs(8),
+                persist_max: Duration::from_secs(8),
+                fin_wait_2: None,
+                ..Config::default()
+            },
+        )
 }
 
 proptest! {
@@ -123,7 +132,7 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
         1 => base + rng.below(5),
         _ => base + rng.below(3000) - 500,
     };
-    let fields = Fields {
+    let mut fields = Fields {
         seq: near(rng, IRS),
         ack: near(rng, ISS),
         flags: match rng.below(3) {
@@ -137,9 +146,30 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
                 value: rng.below(1 << 20),
                 echo: rng.below(5000),
             }),
+            ..Options::default()
         },
     };
+    if fields.options.mss.is_some() {
+        fields.options.sack_permitted = rng.below(2) == 0;
+    } else {
+        let room = if fields.options.timestamps.is_some() {
+            3
+        } else {
+            4
+        };
+        fields.options.sack = wild_blocks(rng).first(room);
+    }
     (fields, vec![7; rng.below(600) as usize])
+}
+
+/// Blocks that may overlap, be inside out, or tell of what was never sent.
+fn wild_blocks(rng: &mut Rng) -> SackBlocks {
+    let mut blocks = SackBlocks::NONE;
+    for _ in 0..rng.below(5) {
+        let start = ISS + rng.below(3000) - 500;
+        blocks.push(SeqRange::new(start, start + rng.below(1500) - 100));
+    }
+    blocks
 }
 
 /// Feeds a connection with whatever `rng` says: segments, calls, reports of
@@ -159,10 +189,16 @@ fn wild_run(rng: &mut Rng, steps: u32) {
         ..Config::default()
     };
     let (tx, rx) = (rng.below(2000) as usize, rng.below(2000) as usize);
-    let mut t = match rng.below(3) {
+    let mut t = match rng.below(4) {
         0 => Host::connect(&config, tx, rx),
         1 => Host::accept(&config, tx, rx, Record::new().flags(SYN)),
-        _ => Host::established_with(&config, 462, 2000, tx, rx),
+        2 => Host::established_with(&config, 462, 2000, tx, rx),
+        _ => Host::established_by(
+            &config,
+            Record::new().mss(462).win(2000).sack_ok(true),
+            tx,
+            rx,
+        ),
     };
     let mut now = t.now();
     let mut with_link = Vec::new();

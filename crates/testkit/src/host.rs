@@ -61,16 +61,22 @@ impl Host {
         Host::established_with(config, mss, window, 4096, 4096)
     }
 
-    /// Likewise, with `tx` and `rx` bytes of buffer.
-    pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
+    /// Established by us with the peer's SYN and ACK as `answer` has them, with
+    /// `tx` and `rx` bytes of buffer. Time is 0 afterwards.
+    pub fn established_by(config: &Config, answer: Record, tx: usize, rx: usize) -> Host {
         let mut host = Host::connect(config, tx, rx);
         host.drain();
         host.sent.clear();
-        host.send(Record::new().flags(SYN_ACK).ack(1).win(window).mss(mss));
+        host.send(answer.flags(SYN_ACK).ack(1));
         host.drain();
         host.sent.clear();
         while host.conn.poll_event().is_some() {}
         host
+    }
+
+    /// Likewise, with `tx` and `rx` bytes of buffer.
+    pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
+        Host::established_by(config, Record::new().win(window).mss(mss), tx, rx)
     }
 
     fn new(conn: Connection<Buffer>, now: Instant) -> Host {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, Segment, SeqNum, TimestampOption};
+use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum};
+use redpoll_tcp::{SeqRange, TimestampOption};
 
 /// SYN.
 pub const SYN: Flags = Flags::SYN;
@@ -29,6 +30,8 @@ pub struct Record {
     win: Option<u16>,
     mss: Option<u16>,
     ts: Option<(u32, u32)>,
+    sack_ok: bool,
+    sack: Option<Vec<(u32, u32)>>,
     data: Vec<u8>,
 }
 
@@ -42,6 +45,8 @@ impl Default for Record {
             win: None,
             mss: None,
             ts: None,
+            sack_ok: false,
+            sack: None,
             data: Vec::new(),
         }
     }
@@ -93,6 +98,20 @@ impl Record {
     /// unless said.
     pub fn ts(mut self, ts: (u32, u32)) -> Self {
         self.ts = Some(ts);
+        self
+    }
+
+    /// The SACK-permitted option, on SYN segments. Not compared when received,
+    /// unless said to be there.
+    pub fn sack_ok(mut self, there: bool) -> Self {
+        self.sack_ok = there;
+        self
+    }
+
+    /// The blocks of the SACK option, relative like acknowledgment numbers;
+    /// none of them means no option. Not compared when received, unless said.
+    pub fn sack<const N: usize>(mut self, blocks: [(u32, u32); N]) -> Self {
+        self.sack = Some(blocks.to_vec());
         self
     }
 
@@ -154,10 +173,20 @@ impl Record {
             options: Options {
                 mss: self.mss,
                 timestamps: self.ts.map(|(value, echo)| TimestampOption { value, echo }),
+                sack_permitted: self.sack_ok,
+                sack: self.blocks(irs),
             },
         };
         let header = Header::encode(&fields, src, dst, [&self.data, &[]]);
         [header.as_bytes(), &self.data].concat()
+    }
+
+    fn blocks(&self, base: SeqNum) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        for &(start, end) in self.sack.iter().flatten() {
+            blocks.push(SeqRange::new(base + start, base + end));
+        }
+        blocks
     }
 
     pub(crate) fn read(seg: &Segment<'_>, iss: SeqNum, irs: SeqNum) -> Record {
@@ -173,6 +202,17 @@ impl Record {
             win: Some(seg.window),
             mss: seg.options.mss,
             ts: seg.options.timestamps.map(|ts| (ts.value, ts.echo)),
+            sack_ok: seg.options.sack_permitted,
+            sack: Some(
+                seg.options
+                    .sack
+                    .iter()
+                    .map(|block| {
+                        let relative = |seq: SeqNum| seq.0.wrapping_sub(irs.0);
+                        (relative(block.start), relative(block.end))
+                    })
+                    .collect(),
+            ),
             data: seg.payload.to_vec(),
         }
     }
@@ -193,6 +233,8 @@ impl Record {
             && self.mss == expected.mss
             && (expected.win.is_none() || self.win == expected.win)
             && (expected.ts.is_none() || self.ts == expected.ts)
+            && (!expected.sack_ok || self.sack_ok)
+            && (expected.sack.is_none() || self.sack == expected.sack)
     }
 }
 
@@ -211,6 +253,12 @@ impl fmt::Debug for Record {
         }
         if let Some(ts) = self.ts {
             write!(f, ", ts {ts:?}")?;
+        }
+        if self.sack_ok {
+            f.write_str(", sack_ok")?;
+        }
+        if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
+            write!(f, ", sack {sack:?}")?;
         }
         if !self.data.is_empty() {
             write!(f, ", {} bytes", self.data.len())?;

@@ -47,14 +47,18 @@ impl NewReno {
         self.ssthresh
     }
 
-    /// `bytes` of new data were acknowledged, outside of recovery.
-    pub(crate) fn on_ack(&mut self, bytes: u32, mss: u32) {
+    /// `bytes` of new data were acknowledged, outside of fast recovery.
+    /// `limit` is RFC 3465's L.
+    pub(crate) fn on_ack(&mut self, bytes: u32, mss: u32, limit: u32) {
         if self.cwnd < self.ssthresh {
-            // RFC 5681 §3.1, equation (2): cwnd += min(N, SMSS).
-            self.cwnd = self.cwnd.saturating_add(bytes.min(mss));
+            // RFC 3465 §2.2: cwnd grows by what was acknowledged, by no more
+            // than L segments an ACK.
+            self.cwnd = self
+                .cwnd
+                .saturating_add(bytes.min(mss.saturating_mul(limit)));
             return;
         }
-        // RFC 5681 §3.1: one SMSS for each cwnd's worth of acknowledged bytes.
+        // RFC 3465 §2.1: one SMSS for each cwnd's worth of acknowledged bytes.
         self.acked = self.acked.saturating_add(bytes);
         if self.acked >= self.cwnd {
             self.acked = self.acked.saturating_sub(self.cwnd);
@@ -62,54 +66,44 @@ impl NewReno {
         }
     }
 
-    /// RFC 5681 §3.1, equation (4). What limited transmit added to the flight
-    /// is left out by not looking beyond cwnd (§3.2, step 2).
-    fn halve(&mut self, flight: u32, mss: u32) {
+    /// A loss: RFC 5681 §3.1, equation (4). What limited transmit added to the
+    /// flight is left out by not looking beyond cwnd (§3.2, step 2).
+    pub(crate) fn on_loss(&mut self, flight: u32, mss: u32) {
         self.ssthresh = (flight.min(self.cwnd) / 2).max(mss.saturating_mul(2));
         self.acked = 0;
     }
 
-    /// Three duplicate ACKs (RFC 5681 §3.2, steps 2 and 3).
-    pub(crate) fn on_fast_retransmit(&mut self, flight: u32, mss: u32) {
-        self.halve(flight, mss);
-        self.cwnd = self.ssthresh.saturating_add(mss.saturating_mul(3));
+    /// RFC 9937 §6.2: in recovery cwnd follows what arrives.
+    pub(crate) fn set(&mut self, cwnd: u32) {
+        self.cwnd = cwnd;
     }
 
-    /// A further duplicate ACK in recovery (RFC 5681 §3.2, step 4).
-    pub(crate) fn on_dup_ack(&mut self, mss: u32) {
-        self.cwnd = self.cwnd.saturating_add(mss);
+    /// cwnd is not above `most`.
+    pub(crate) fn limit(&mut self, most: u32) {
+        self.cwnd = self.cwnd.min(most);
     }
 
-    /// A partial acknowledgment of `bytes` (RFC 6582 §3.2, step 3).
-    pub(crate) fn on_partial_ack(&mut self, bytes: u32, mss: u32) {
-        self.cwnd = self.cwnd.saturating_sub(bytes);
-        if bytes >= mss {
-            self.cwnd = self.cwnd.saturating_add(mss);
-        }
-        self.cwnd = self.cwnd.max(mss);
-    }
-
-    /// Recovery is over with `flight` bytes outstanding (RFC 6582 §3.2, step
-    /// 3, option 1, which avoids a burst).
-    pub(crate) fn on_full_ack(&mut self, flight: u32, mss: u32) {
-        self.cwnd = self.ssthresh.min(flight.max(mss).saturating_add(mss));
+    /// RFC 9937 §6.4: fast recovery is over.
+    pub(crate) fn on_recovered(&mut self) {
+        self.cwnd = self.ssthresh;
     }
 
     /// The retransmission timer ran out; `first` if for the first time since
     /// SND.UNA moved (RFC 5681 §3.1).
     pub(crate) fn on_timeout(&mut self, flight: u32, mss: u32, first: bool) {
         if first {
-            self.halve(flight, mss);
+            self.on_loss(flight, mss);
         }
         // The loss window: one full-sized segment.
         self.cwnd = mss;
     }
 
-    /// The link gave up a segment: as much a sign of congestion as a
-    /// duplicate ACK, and no more, for the acknowledgments still flow.
-    pub(crate) fn on_link_loss(&mut self, flight: u32, mss: u32) {
-        self.halve(flight, mss);
-        self.cwnd = self.cwnd.min(self.ssthresh);
+    /// The loss was none (RFC 4015 §3.2, step 8): what was out before may be
+    /// out again, without a burst.
+    pub(crate) fn restore(&mut self, pipe_prev: u32, flight: u32, bytes: u32, mss: u32) {
+        let cwnd = flight.saturating_add(bytes.min(initial_window(mss)));
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = pipe_prev;
     }
 
     /// Nothing was sent for longer than a retransmission timeout
@@ -147,37 +141,23 @@ mod tests {
     #[test]
     fn slow_start_then_one_segment_per_window() {
         let mut cc = NewReno::new(MSS);
-        cc.on_ack(2 * MSS, MSS);
-        assert_eq!(cc.cwnd(), 5 * MSS, "at most one SMSS for an ACK");
-        cc.on_ack(10, MSS);
-        assert_eq!(cc.cwnd(), 5 * MSS + 10, "no more than was acknowledged");
+        cc.on_ack(3 * MSS, MSS, 2);
+        assert_eq!(cc.cwnd(), 6 * MSS, "at most two SMSS for an ACK");
+        cc.on_ack(10, MSS, 2);
+        assert_eq!(cc.cwnd(), 6 * MSS + 10, "no more than was acknowledged");
         cc.on_timeout(5 * MSS, MSS, true);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS / 2));
         while cc.cwnd() < cc.ssthresh() {
-            cc.on_ack(MSS, MSS);
+            cc.on_ack(MSS, MSS, 1);
         }
         let before = cc.cwnd();
         let mut bytes = 0;
         while cc.cwnd() == before {
-            cc.on_ack(2 * MSS, MSS);
+            cc.on_ack(2 * MSS, MSS, 2);
             bytes += 2 * MSS;
         }
         assert_eq!(cc.cwnd(), before + MSS);
         assert!(bytes >= before && bytes < before + 2 * MSS);
-    }
-
-    #[test]
-    fn fast_recovery_inflates_and_deflates() {
-        let mut cc = NewReno::new(MSS);
-        cc.cwnd = 8 * MSS;
-        cc.on_fast_retransmit(8 * MSS, MSS);
-        assert_eq!((cc.ssthresh(), cc.cwnd()), (4 * MSS, 7 * MSS));
-        cc.on_dup_ack(MSS);
-        assert_eq!(cc.cwnd(), 8 * MSS);
-        cc.on_partial_ack(3 * MSS, MSS);
-        assert_eq!(cc.cwnd(), 6 * MSS);
-        cc.on_full_ack(0, MSS);
-        assert_eq!(cc.cwnd(), 2 * MSS);
     }
 
     #[test]
@@ -193,7 +173,15 @@ mod tests {
     fn limited_transmit_is_not_counted_in_the_threshold() {
         let mut cc = NewReno::new(MSS);
         cc.cwnd = 6 * MSS;
-        cc.on_fast_retransmit(8 * MSS, MSS);
+        cc.on_loss(8 * MSS, MSS);
         assert_eq!(cc.ssthresh(), 3 * MSS);
+    }
+
+    #[test]
+    fn what_was_restored_grows_back_without_a_burst() {
+        let mut cc = NewReno::new(MSS);
+        cc.on_timeout(8 * MSS, MSS, true);
+        cc.restore(9 * MSS, 6 * MSS, MSS, MSS);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (7 * MSS, 9 * MSS));
     }
 }

@@ -1,5 +1,6 @@
-//! The fifth step in the synchronised states: what an acknowledgment means
-//! (RFC 9293 §3.10.7.4, RFC 5681, RFC 6582, RFC 6298).
+//! The fifth step in the synchronised states: what an acknowledgment says
+//! (RFC 9293 §3.10.7.4, RFC 6298, RFC 2018). What follows from it for losses
+//! and the window is in `recover`.
 
 use core::ops::ControlFlow::{Break, Continue};
 
@@ -7,23 +8,40 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use super::input::Step;
-use crate::recovery::{DupAck, Loss, NewAck};
+use crate::send::Tick;
 use crate::state::Cause;
 use crate::stats::count;
 use crate::timers::Timer;
 use crate::{Segment, SeqNum, SeqRange};
 
+/// What is new in an acknowledgment.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct News {
+    /// How far SND.UNA moved.
+    pub(super) advance: u32,
+    /// Payload bytes in that: not the FIN.
+    pub(super) bytes: u32,
+    /// RFC 9937's DeliveredData, as far as SACK tells.
+    pub(super) delivered: u32,
+    /// A duplicate ACK by RFC 5681 §2.
+    pub(super) is_duplicate: bool,
+    /// It carries no SACK blocks.
+    pub(super) is_bare: bool,
+    /// What it reports to have arrived twice.
+    pub(super) dsack: Option<SeqRange>,
+    /// TSecr.
+    pub(super) echo: Option<u32>,
+}
+
 impl<B: Bytes> Connection<B> {
     /// "ESTABLISHED STATE", and in addition what the other states add to it.
     pub(super) fn acknowledge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
-        if self.snd.is_new_ack(seg.ack) {
-            self.on_new_ack(now, seg);
-        } else if self.is_duplicate_ack(seg) {
-            self.on_duplicate_ack();
-        }
-        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated."
+        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
+        // updated." An older one has nothing to say.
         if self.snd.una <= seg.ack {
+            let news = self.take_news(now, seg);
             self.snd.update(seg);
+            self.respond(now, &news);
         }
         if self.closing && self.snd.una > self.outbox.end() {
             self.transition(now, Cause::FinAcked);
@@ -35,6 +53,36 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
+    fn take_news(&mut self, now: Instant, seg: &Segment<'_>) -> News {
+        let arrived = self.board.arrived();
+        let sack = if self.sack_permitted {
+            seg.options.sack
+        } else {
+            Default::default()
+        };
+        let mut news = News {
+            is_duplicate: self.is_duplicate_ack(seg),
+            is_bare: sack.is_empty(),
+            dsack: sack.duplicate(seg.ack),
+            echo: self.ts.echo(seg),
+            ..News::default()
+        };
+        if self.snd.is_new_ack(seg.ack) {
+            news.advance = seg.ack - self.snd.una;
+            news.bytes = self.acked_bytes(seg.ack);
+            self.on_new_ack(now, seg, &news);
+        }
+        let (rack, tick) = (&mut self.rack, Tick::at(now));
+        for block in sack.ascending() {
+            self.board.on_sack(block, |range, stretch| {
+                rack.on_delivered(range, stretch, tick, None);
+            });
+        }
+        let sacked = news.advance.saturating_add(self.board.arrived());
+        news.delivered = sacked.saturating_sub(arrived);
+        news
+    }
+
     /// RFC 5681 §2, DUPLICATE ACKNOWLEDGMENT, (a) to (e).
     fn is_duplicate_ack(&self, seg: &Segment<'_>) -> bool {
         self.snd.flight() > 0
@@ -44,21 +92,21 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
-    fn on_new_ack(&mut self, now: Instant, seg: &Segment<'_>) {
-        let bytes = self.acked_bytes(seg.ack);
-        self.stats.bytes_acked = self.stats.bytes_acked.wrapping_add(bytes);
+    fn on_new_ack(&mut self, now: Instant, seg: &Segment<'_>, news: &News) {
+        self.stats.bytes_acked = self.stats.bytes_acked.wrapping_add(news.bytes);
         self.measure_rtt(now, seg);
 
         self.snd.on_ack(seg.ack);
-        self.resend.on_ack(seg.ack);
+        let (rack, tick) = (&mut self.rack, Tick::at(now));
+        let echo = news.echo.map(Tick::of_timestamp);
+        self.board.on_ack(seg.ack, |range, stretch| {
+            rack.on_delivered(range, stretch, tick, echo);
+        });
         self.nagle.on_ack(seg.ack);
         self.pins.on_ack(seg.ack);
         self.free_acked();
         self.rto.on_progress();
         self.link.on_sent();
-
-        self.grow_or_repair(bytes);
-        self.restart_retransmission_timer(now);
         self.timers.cancel(Timer::User);
     }
 
@@ -84,59 +132,11 @@ impl<B: Bytes> Connection<B> {
             .and_then(|theirs| self.ts.elapsed(theirs, now));
         if let Some(rtt) = self.rtt.on_ack(seg.ack, now, echoed) {
             self.rto.on_measurement();
+            let ms = u16::try_from(rtt.as_millis()).unwrap_or(u16::MAX);
+            self.rack.on_rtt(ms);
+            self.tlp.on_rtt();
             count(&mut self.stats.rtt_samples);
             self.stats.last_rtt = rtt;
-        }
-    }
-
-    /// Congestion control and loss recovery after an ACK of `bytes` new bytes.
-    fn grow_or_repair(&mut self, bytes: u32) {
-        let mss = self.eff_snd_mss();
-        match self.fast.on_new_ack(self.snd.una) {
-            NewAck::Normal => self.cc.on_ack(bytes, mss),
-            NewAck::Partial => {
-                // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged
-                // segment".
-                self.cc.on_partial_ack(bytes, mss);
-                if self.fast.is_unrepaired(self.snd.una) {
-                    self.resend_first(Loss::Fast);
-                }
-            }
-            NewAck::Full => self.cc.on_full_ack(self.snd.flight(), mss),
-        }
-    }
-
-    /// RFC 5681 §3.2 and RFC 6582 §3.2, steps 2 and 4.
-    fn on_duplicate_ack(&mut self) {
-        count(&mut self.stats.dup_acks_received);
-        let mss = self.eff_snd_mss();
-        let flight = self.snd.flight();
-        let segments = flight.div_ceil(mss.max(1));
-        match self.fast.on_dup_ack(self.snd.una, self.snd.nxt, segments) {
-            DupAck::Wait => {}
-            DupAck::Enter => {
-                self.cc.on_fast_retransmit(flight, mss);
-                self.resend_first(Loss::Fast);
-            }
-            DupAck::Inflate => self.cc.on_dup_ack(mss),
-        }
-    }
-
-    /// The segment at SND.UNA is lost, unless the link has yet to send it.
-    fn resend_first(&mut self, loss: Loss) {
-        let end = (self.snd.una + self.eff_snd_mss()).min(self.snd.nxt);
-        let first = self.pins.unpinned_part(SeqRange::new(self.snd.una, end));
-        if first.start == self.snd.una {
-            self.resend.add(first, loss);
-        }
-    }
-
-    /// RFC 6298 §5.2 and §5.3.
-    fn restart_retransmission_timer(&mut self, now: Instant) {
-        if self.snd.flight() == 0 {
-            self.timers.cancel(Timer::Retransmission);
-        } else {
-            self.timers.start(Timer::Retransmission, now, self.rto());
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
-use crate::{Error, Segment, SeqNum};
+use crate::{Error, Options, Segment, SeqNum};
 
 impl<B: Bytes> Connection<B> {
     /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
@@ -38,8 +38,7 @@ impl<B: Bytes> Connection<B> {
         if !seg.flags.syn() {
             return Break(());
         }
-        let timestamp = seg.options.timestamps.map(|option| option.value);
-        self.on_peer_syn(now, seg.seq, seg.options.mss, timestamp);
+        self.on_peer_syn(now, seg.seq, &seg.options);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
             // Simultaneous open. Text on the SYN will come again.
@@ -84,17 +83,12 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// The peer's SYN: its sequence number and its options.
-    pub(super) fn on_peer_syn(
-        &mut self,
-        now: Instant,
-        irs: SeqNum,
-        mss: Option<u16>,
-        timestamp: Option<u32>,
-    ) {
+    pub(super) fn on_peer_syn(&mut self, now: Instant, irs: SeqNum, options: &Options) {
         self.rcv.synchronize(irs, self.inbox.room());
-        self.size.on_peer_mss(mss);
-        if let Some(value) = timestamp.filter(|_| self.params.timestamps) {
-            self.ts.enable(value, now);
+        self.size.on_peer_mss(options.mss);
+        self.sack_permitted = options.sack_permitted && self.params.sack;
+        if let Some(theirs) = options.timestamps.filter(|_| self.params.timestamps) {
+            self.ts.enable(theirs.value, now);
         }
     }
 

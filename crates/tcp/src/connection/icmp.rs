@@ -69,7 +69,9 @@ impl<B: Bytes> Connection<B> {
         }
         self.cc.on_smaller_mss(old, self.eff_snd_mss());
         if self.synchronized().is_some() && self.snd.flight() > 0 {
-            self.resend_all(Loss::PathMtu);
+            let pins = &self.pins;
+            self.board.mark_lost(|range, _| !pins.overlaps(range));
+            self.episode.on_loss(Loss::PathMtu);
         }
         self.settle(now);
     }

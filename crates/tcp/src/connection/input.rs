@@ -10,7 +10,7 @@ use crate::reset::Reset;
 use crate::state::{Cause, Phase, Synchronized};
 use crate::stats::count;
 use crate::timers::Timer;
-use crate::{Error, IpMeta, Segment};
+use crate::{Error, IpMeta, Segment, SeqRange};
 
 /// A step of segment processing: go on, or be done with the segment.
 pub(super) type Step = ControlFlow<()>;
@@ -139,6 +139,8 @@ impl<B: Bytes> Connection<B> {
     /// acknowledgment. Empty segments are answered at a limited rate, lest two
     /// ends answer each other's answers for ever.
     fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
+        let text = SeqRange::new(seg.seq, seg.seq + seg.payload.len() as u32);
+        self.inbox.note_duplicate(self.rcv.nxt, text);
         if !seg.is_empty() || self.challenge.admit(now) {
             self.acks.require();
         }

@@ -41,11 +41,12 @@ impl<B: Bytes> Connection<B> {
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
-                self.resend.on_delivered(pin.range());
+                self.board.on_sent(pin.range(), now);
                 self.start_retransmission_timer(now, &pin);
             }
             if pin.kind() == PinKind::First {
                 self.rtt.on_sent(pin.range().end, now);
+                self.arm_probe(now);
             }
             self.last_sent = now.as_millis() as u32;
         }
@@ -58,7 +59,7 @@ impl<B: Bytes> Connection<B> {
             count(&mut self.stats.link_losses);
             self.link.on_lost();
             if pin.kind() != PinKind::Probe {
-                self.resend_after_link_loss(pin.range());
+                self.resend_after_link_loss(now, pin.range());
             }
             if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
                 self.timers.start(Timer::Retransmission, now, self.rto());
@@ -75,17 +76,13 @@ impl<B: Bytes> Connection<B> {
         Some(pin)
     }
 
-    fn resend_after_link_loss(&mut self, range: SeqRange) {
+    fn resend_after_link_loss(&mut self, now: Instant, range: SeqRange) {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost.get_or_insert(Loss::Link);
             return;
         }
-        if self.fast.on_link_loss(self.snd.una, self.snd.nxt) {
-            self.cc.on_link_loss(self.snd.flight(), self.eff_snd_mss());
-        }
-        let start = range.start.max(self.snd.una);
-        self.resend.add(SeqRange::new(start, range.end), Loss::Link);
+        self.on_link_loss(now, range);
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the

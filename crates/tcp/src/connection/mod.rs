@@ -5,6 +5,7 @@
 //! - `handshake`: SYN-SENT, SYN-RECEIVED and the way to ESTABLISHED;
 //! - `input`: a segment arrives, in the order of RFC 9293 §3.10.7.4;
 //! - `acknowledge`: the fifth step of that, by far the largest;
+//! - `recover`: what follows for losses and the congestion window;
 //! - `output`: the ordered list of reasons to send, and making a segment;
 //! - `link`: what the link reads and reports;
 //! - `timeouts`: a timer ran out;
@@ -20,6 +21,7 @@ mod icmp;
 mod input;
 mod link;
 mod output;
+mod recover;
 mod teardown;
 mod timeouts;
 mod tune;
@@ -33,15 +35,16 @@ use crate::event::EventSet;
 use crate::keepalive::Keepalive;
 use crate::options::TIMESTAMPS_SPACE;
 use crate::pmtu::SegmentSize;
-use crate::recovery::{FastRecovery, LinkHealth, Resend, Rto};
+use crate::recovery::{Episode, LinkHealth, Prr, Rack, Rto, Tlp, Undo};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
 use crate::reset::Reset;
 use crate::rtt::RttEstimator;
-use crate::send::{Nagle, Persist, Pins, SendRing, SendWindow};
+use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendWindow};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
-use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State, Stats};
+use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Options, Segment, SeqNum, State};
+use crate::{Stats, TimestampOption};
 
 pub use icmp::IcmpKind;
 pub use output::SegmentDesc;
@@ -76,9 +79,13 @@ pub struct Connection<B: Bytes> {
     // Finding and repairing losses.
     rtt: RttEstimator,
     rto: Rto,
-    fast: FastRecovery,
+    board: Scoreboard,
+    episode: Episode,
+    rack: Rack,
+    tlp: Tlp,
+    prr: Prr,
+    undo: Undo,
     link: LinkHealth,
-    resend: Resend,
 
     // Receiving.
     rcv: RecvWindow,
@@ -86,6 +93,8 @@ pub struct Connection<B: Bytes> {
     acks: AckPolicy,
 
     // Both ways.
+    /// Both SYNs carried SACK-permitted (RFC 2018 §2).
+    sack_permitted: bool,
     ts: Timestamps,
     keepalive: Keepalive,
     challenge: ChallengeLimit,
@@ -130,7 +139,15 @@ impl<B: Bytes> Connection<B> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, tx, rx);
-        connection.on_peer_syn(now, request.irs, request.mss, request.timestamp);
+        let options = Options {
+            mss: request.mss,
+            timestamps: request
+                .timestamp
+                .map(|value| TimestampOption { value, echo: 0 }),
+            sack_permitted: request.sack_permitted,
+            ..Options::default()
+        };
+        connection.on_peer_syn(now, request.irs, &options);
         connection
             .snd
             .set(request.irs, iss, u32::from(request.window));
@@ -165,12 +182,17 @@ impl<B: Bytes> Connection<B> {
             last_sent: now.as_millis() as u32,
             rtt: RttEstimator::new(),
             rto: Rto::default(),
-            fast: FastRecovery::new(iss),
+            board: Scoreboard::new(iss + 1),
+            episode: Episode::new(iss),
+            rack: Rack::new(iss),
+            tlp: Tlp::default(),
+            prr: Prr::default(),
+            undo: Undo::default(),
             link: LinkHealth::default(),
-            resend: Resend::nothing(),
             rcv: RecvWindow::unknown(),
             inbox: Inbox::new(rx),
             acks: AckPolicy::default(),
+            sack_permitted: false,
             ts: Timestamps::new(),
             keepalive: Keepalive::default(),
             challenge: ChallengeLimit::new(),

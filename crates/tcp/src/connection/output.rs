@@ -4,6 +4,7 @@ use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
 use crate::header::{self, Fields, Flags, Header};
+use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::send::{PinKind, Token};
@@ -11,7 +12,7 @@ use crate::state::{Phase, Synchronized};
 use crate::stats::count;
 use crate::timers::Timer;
 use crate::timestamps::Timestamps;
-use crate::{Options, SeqNum, SeqRange};
+use crate::{Options, SackBlocks, SeqNum, SeqRange};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -85,6 +86,7 @@ impl<B: Bytes> Connection<B> {
         self.handshake()
             .or_else(|| self.duplicate_ack())
             .or_else(|| self.retransmission(max_len))
+            .or_else(|| self.loss_probe(max_len))
             .or_else(|| self.new_data(max_len))
             .or_else(|| self.window_probe(max_len))
             .or_else(|| self.keepalive_probe())
@@ -114,13 +116,14 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 5681 §4.2: tells of a gap; without data, or it would not count.
     fn duplicate_ack(&self) -> Option<Plan> {
+        // With SACK nobody counts, and every segment tells of the gap.
         let owed = self.acks.owes_duplicate() && self.synchronized().is_some();
         owed.then(|| Plan::empty(self.snd.nxt))
     }
 
     /// The front of what is believed lost.
     fn retransmission(&self, max_len: usize) -> Option<Plan> {
-        let lost = self.pins.unpinned_part(self.resend.range());
+        let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
         // A closed window is for probes; a window that shrank is not, old
         // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
         if lost.is_empty() || self.snd.wnd == 0 || !self.may_send_sequence() {
@@ -138,14 +141,33 @@ impl<B: Bytes> Connection<B> {
         let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
         let fin = lost.end > data_end && lost.start + len == data_end;
         let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
-        let may = self.resend.at_once() || self.fits_cwnd(&plan);
+        let may = self.episode.is_urgent() || self.fits_cwnd(&plan);
         (may && !plan.range().is_empty()).then_some(plan)
+    }
+
+    /// RFC 8985 §7.3: new data if there is any and the peer takes it, or else
+    /// the last segment again; cwnd does not matter.
+    fn loss_probe(&self, max_len: usize) -> Option<Plan> {
+        if !self.tlp.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
+            return None;
+        }
+        let (nxt, data_end) = (self.snd.nxt, self.outbox.end());
+        let mss = self.mss_for(max_len);
+        let new = (data_end - nxt).min(self.snd.room_from(nxt)).min(mss);
+        if new > 0 {
+            return Some(self.data_plan(nxt, new, false, PinKind::First));
+        }
+        let fin = self.closing && nxt > data_end;
+        let end = nxt.min(data_end);
+        let len = (end - self.snd.una).min(mss);
+        let plan = self.data_plan(end - len, len, fin, PinKind::Again);
+        (!plan.range().is_empty()).then_some(plan)
     }
 
     /// Data that was not sent before, and the FIN behind it.
     fn new_data(&self, max_len: usize) -> Option<Plan> {
         let start = self.snd.nxt;
-        let blocked = !self.resend.is_empty() || self.pins.covers(start);
+        let blocked = self.board.has_lost() || self.pins.covers(start);
         if blocked || !self.may_send_sequence() {
             return None;
         }
@@ -182,7 +204,7 @@ impl<B: Bytes> Connection<B> {
         if !self.persist.due || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;
         }
-        let old = !self.resend.is_empty();
+        let old = self.board.has_lost();
         let start = if old { self.snd.una } else { self.snd.nxt };
         let unsent = self.outbox.end() - start;
         let window = self.snd.room_from(start);
@@ -241,18 +263,29 @@ impl<B: Bytes> Connection<B> {
     fn mss_for(&self, max_len: usize) -> u32 {
         let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
-        self.eff_snd_mss().min(link)
+        // SACK blocks come and go: they take of the payload (RFC 6691 §2).
+        let sack = options::sack_space(self.sack_blocks().len());
+        let segment = self.eff_snd_mss().min(link);
+        segment
+            .saturating_sub(u32::try_from(sack).unwrap_or(u32::MAX))
+            .max(1)
     }
 
-    /// RFC 5681 §3.1: no more in the network than cwnd; RFC 3042: on the
-    /// first two duplicate ACKs a segment more for each. The FIN is free.
+    /// What to report by SACK now, as much as there is room for.
+    fn sack_blocks(&self) -> SackBlocks {
+        if !self.sack_permitted {
+            return SackBlocks::NONE;
+        }
+        let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
+        let blocks = room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN;
+        self.inbox.sack_blocks().first(blocks)
+    }
+
+    /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
+    /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
+    /// free.
     fn fits_cwnd(&self, plan: &Plan) -> bool {
-        let in_network = self.snd.flight().saturating_sub(self.resend.len());
-        let extra = self
-            .fast
-            .limited_transmit()
-            .saturating_mul(self.eff_snd_mss());
-        in_network.saturating_add(plan.len) <= self.cc.cwnd().saturating_add(extra)
+        self.in_flight().saturating_add(plan.len) <= self.cc.cwnd()
     }
 
     /// RFC 5681 §4.1.
@@ -289,6 +322,7 @@ impl<B: Bytes> Connection<B> {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
             self.ts.on_ack_sent(self.rcv.nxt);
+            self.inbox.on_reported();
         }
         count(&mut self.stats.segments_sent);
         SegmentDesc {
@@ -313,13 +347,20 @@ impl<B: Bytes> Connection<B> {
         let mut options = Options {
             mss: None,
             timestamps: self.ts.option(now),
+            ..Options::default()
         };
         if plan.flags.syn() {
             // RFC 9293 §3.7.1: in every SYN.
             options.mss = Some(self.params.mss);
-            if !plan.flags.ack() && self.params.timestamps {
-                options.timestamps = Some(Timestamps::offer(now));
+            options.sack_permitted = self.sack_permitted;
+            if !plan.flags.ack() {
+                options.sack_permitted = self.params.sack;
+                if self.params.timestamps {
+                    options.timestamps = Some(Timestamps::offer(now));
+                }
             }
+        } else {
+            options.sack = self.sack_blocks();
         }
         options
     }
@@ -344,8 +385,8 @@ impl<B: Bytes> Connection<B> {
         match plan.kind {
             PinKind::Probe => self.snd.on_probe_sent(range.end),
             PinKind::First | PinKind::Again => {
+                self.note_on_board(now, range);
                 self.snd.on_sent(range.end);
-                self.resend.on_sent(range.end);
                 if plan.len > 0 && plan.len < self.eff_snd_mss() {
                     self.nagle.on_small_sent(range.end);
                 }
@@ -359,16 +400,41 @@ impl<B: Bytes> Connection<B> {
         self.pins.insert(range, plan.kind)
     }
 
+    /// Data leaves: the mechanisms of loss recovery take note.
+    fn note_on_board(&mut self, now: Instant, range: SeqRange) {
+        if self.synchronized().is_none() {
+            return;
+        }
+        if self.board.is_empty() {
+            self.rack.on_break(self.snd.una);
+        }
+        self.prr.on_sent(range.len());
+        self.board.on_made(range, now);
+        if self.tlp.is_due() {
+            count(&mut self.stats.tail_probes);
+            let again = range.start < self.snd.nxt;
+            self.tlp.on_sent(self.snd.nxt.max(range.end), again);
+        }
+    }
+
     fn note_retransmission(&mut self, now: Instant, plan: &Plan) {
         if plan.seq >= self.snd.nxt {
             return;
         }
         self.rtt.on_retransmission(plan.range().end, now);
-        self.fast.on_resent(plan.range().end);
+        if !self.episode.is_open() {
+            self.undo
+                .on_retransmission(plan.range().len(), Timestamps::clock(now));
+        }
+        let is_tail = self.tlp.is_due();
+        if !is_tail {
+            self.episode.on_retransmitted();
+        }
         let by_cause = &mut self.stats.retransmissions;
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        let counter = match syn_lost.unwrap_or(Some(self.resend.loss())) {
+        let counter = match syn_lost.unwrap_or(Some(self.episode.loss())) {
             _ if plan.kind == PinKind::Probe => &mut by_cause.probe,
+            _ if is_tail => &mut by_cause.tail,
             Some(Loss::Timeout) => &mut by_cause.rto,
             Some(Loss::Fast) => &mut by_cause.fast,
             Some(Loss::Link) => &mut by_cause.link_lost,
@@ -400,9 +466,9 @@ impl<B: Bytes> Connection<B> {
     /// Whether something waits that only the peer's window holds back: then
     /// the persist timer runs.
     pub(super) fn is_held_by_window(&self) -> bool {
-        let old = !self.resend.is_empty();
+        let old = self.board.has_lost();
         let unsent = self.outbox.end() > self.snd.nxt || self.fin_is_unsent();
-        let nothing_out = self.snd.flight() == self.resend.len();
+        let nothing_out = self.snd.flight() == self.board.lost();
         (old || unsent)
             && nothing_out
             && self.pins.is_empty()

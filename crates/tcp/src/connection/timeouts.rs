@@ -3,19 +3,23 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use crate::Error;
 use crate::event::Trouble;
 use crate::recovery::{Loss, Verdict};
 use crate::state::{Cause, Phase};
 use crate::stats::count;
 use crate::timers::Timer;
-use crate::{Error, SeqRange};
 
 impl<B: Bytes> Connection<B> {
     /// Serves the timers that have run out by `now`; harmless if none has.
     pub fn on_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_expired(now) {
             match timer {
-                Timer::Retransmission => self.on_retransmission_timeout(),
+                Timer::Retransmission => self.on_retransmission_timeout(now),
+                Timer::LossProbe => self.on_probe_timeout(now),
+                Timer::Reordering => {
+                    self.detect_by_time(now, 0);
+                }
                 Timer::Persist => self.on_persist_timeout(),
                 Timer::DelayedAck => self.acks.require(),
                 Timer::Keepalive => self.on_keepalive_timeout(now),
@@ -31,11 +35,11 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 6298 §5.4 to §5.6. The timer starts again when the link has sent
     /// the segment.
-    fn on_retransmission_timeout(&mut self) {
+    fn on_retransmission_timeout(&mut self, now: Instant) {
         self.link.on_timeout();
         // What would be sent again is still with the link; or everything
         // arrived in the meantime.
-        let outstanding = self.snd.una < self.snd.nxt || !self.resend.is_empty();
+        let outstanding = self.snd.una < self.snd.nxt;
         if self.pins.covers(self.snd.una) || !outstanding {
             return;
         }
@@ -57,17 +61,7 @@ impl<B: Bytes> Connection<B> {
             syn.lost = Some(Loss::Timeout);
             return;
         }
-        self.cc
-            .on_timeout(self.snd.flight(), self.eff_snd_mss(), is_first);
-        self.fast.on_timeout(self.snd.nxt);
-        self.resend_all(Loss::Timeout);
-    }
-
-    /// All that was sent is lost, except what the link has yet to send.
-    pub(super) fn resend_all(&mut self, loss: Loss) {
-        let all = SeqRange::new(self.snd.una, self.snd.nxt);
-        let lost = self.pins.unpinned_part(all);
-        self.resend.add(lost, loss);
+        self.enter_timeout_recovery(now, is_first);
     }
 
     /// RFC 9293 §3.8.3 (c): R2 is reached.

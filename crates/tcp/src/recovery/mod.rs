@@ -1,12 +1,19 @@
-//! Finding out that something was lost, and what to send again: by timer
-//! (RFC 6298), by duplicate acknowledgments (RFC 6582), by the link's word.
+//! Finding out that something was lost, and how fast to repair it: by timer
+//! (RFC 6298), by time (RFC 8985), by duplicate acknowledgments (RFC 6582), by
+//! the link's word; paced by RFC 9937.
 
-mod fast;
+mod episode;
 mod link;
-mod resend;
+mod prr;
+mod rack;
 mod rto;
+mod tlp;
+mod undo;
 
-pub(crate) use fast::{DupAck, FastRecovery, NewAck};
+pub(crate) use episode::{DUP_THRESH, Episode, Loss, Mode};
 pub(crate) use link::LinkHealth;
-pub(crate) use resend::{Loss, Resend};
+pub(crate) use prr::{Progress, Prr};
+pub(crate) use rack::{Found, Rack};
 pub(crate) use rto::{Rto, Verdict};
+pub(crate) use tlp::Tlp;
+pub(crate) use undo::Undo;

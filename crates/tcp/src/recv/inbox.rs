@@ -4,7 +4,7 @@ use redpoll_base::Bytes;
 
 use super::ranges::Ranges;
 use super::store::RecvRing;
-use crate::{SeqNum, SeqRange};
+use crate::{SackBlocks, SeqNum, SeqRange};
 
 /// What a piece of text did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Inbox<B> {
     beyond: Ranges,
     /// Sequence number of the peer's FIN once it is known, be it beyond a gap.
     fin: Option<SeqNum>,
+    /// What arrived twice and is not reported yet; empty for nothing.
+    duplicate: SeqRange,
 }
 
 impl<B: Bytes> Inbox<B> {
@@ -34,6 +36,7 @@ impl<B: Bytes> Inbox<B> {
             ring: RecvRing::new(buf),
             beyond: Ranges::default(),
             fin: None,
+            duplicate: SeqRange::default(),
         }
     }
 
@@ -65,6 +68,7 @@ impl<B: Bytes> Inbox<B> {
         seq: SeqNum,
         text: &[u8],
     ) -> (SeqNum, Arrival) {
+        self.note_duplicate(nxt, SeqRange::new(seq, seq + text.len() as u32));
         // RFC 9293 §3.10.7.4: "If a segment's contents straddle the boundary
         // between old and new, only the new parts are processed." And nothing
         // comes behind a FIN.
@@ -101,6 +105,35 @@ impl<B: Bytes> Inbox<B> {
             }
             (nxt, Arrival::OutOfOrder)
         }
+    }
+
+    /// RFC 2883 §4: the first part of `text` that had arrived before.
+    pub(crate) fn note_duplicate(&mut self, nxt: SeqNum, text: SeqRange) {
+        let below = SeqRange::new(text.start, text.end.min(nxt));
+        let known = Some(below).filter(|below| !below.is_empty());
+        if let Some(part) = known.or_else(|| self.beyond.known_part(text)) {
+            self.duplicate = part;
+        }
+    }
+
+    /// What to report by SACK: a duplicate first (RFC 2883 §4), then what lies
+    /// beyond the gap, the most recent first (RFC 2018 §4).
+    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        if !self.duplicate.is_empty() {
+            blocks.push(self.duplicate);
+        }
+        for range in self.beyond.iter() {
+            blocks.push(range);
+        }
+        blocks
+    }
+
+    /// A segment with [`sack_blocks`](Self::sack_blocks) leaves. RFC 2883 §4:
+    /// "each duplicate contiguous sequence of data received is reported in at
+    /// most one D-SACK block."
+    pub(crate) fn on_reported(&mut self) {
+        self.duplicate = SeqRange::default();
     }
 
     /// A FIN was seen at `seq`, inside the window.

@@ -7,7 +7,8 @@ use crate::{SeqNum, SeqRange};
 /// see the data of one more hole twice.
 const RANGES: usize = 4;
 
-/// Disjoint ranges with gaps between them, in ascending order.
+/// Disjoint ranges with gaps between them, the one that grew last in front:
+/// the order of a SACK option (RFC 2018 §4).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     list: [SeqRange; RANGES],
@@ -19,7 +20,8 @@ impl Ranges {
         self.len == 0
     }
 
-    fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
+    /// The ranges, the most recent first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
         self.list.iter().take(usize::from(self.len)).copied()
     }
 
@@ -36,26 +38,26 @@ impl Ranges {
         usize::from(self.len) < RANGES || self.iter().any(|known| touches(known, range))
     }
 
+    /// The first part of `range` that is known, if any is.
+    pub(crate) fn known_part(&self, range: SeqRange) -> Option<SeqRange> {
+        self.iter()
+            .map(|known| SeqRange::new(known.start.max(range.start), known.end.min(range.end)))
+            .find(|part| !part.is_empty())
+    }
+
     /// Adds `range`, joining it with those that it touches.
+    ///
+    /// What is known never touches each other, so that a range joined on the
+    /// way can touch none that was left aside before.
     pub(crate) fn add(&mut self, range: SeqRange) {
-        let mut new = range;
-        let mut placed = false;
-        let mut result = Ranges::default();
-        for known in self.iter() {
-            if touches(known, new) {
-                new = SeqRange::new(new.start.min(known.start), new.end.max(known.end));
-            } else if known.start < new.start {
-                result.push(known);
-            } else {
-                if !placed {
-                    result.push(new);
-                    placed = true;
-                }
-                result.push(known);
-            }
+        let mut joined = range;
+        for known in self.iter().filter(|known| touches(*known, range)) {
+            joined = SeqRange::new(joined.start.min(known.start), joined.end.max(known.end));
         }
-        if !placed {
-            result.push(new);
+        let mut result = Ranges::default();
+        result.push(joined);
+        for known in self.iter().filter(|known| !touches(*known, range)) {
+            result.push(known);
         }
         *self = result;
     }
@@ -63,14 +65,14 @@ impl Ranges {
     /// Everything before `nxt` has arrived in order. Removes the ranges that
     /// this reaches; returns where the next gap begins.
     pub(crate) fn absorb(&mut self, nxt: SeqNum) -> SeqNum {
-        let mut end = nxt;
+        // No two ranges touch: one at most reaches beyond `nxt`.
+        let end = self
+            .iter()
+            .filter(|range| range.start <= nxt)
+            .fold(nxt, |end, range| end.max(range.end));
         let mut rest = Ranges::default();
-        for range in self.iter() {
-            if range.start <= end {
-                end = end.max(range.end);
-            } else {
-                rest.push(range);
-            }
+        for range in self.iter().filter(|range| end < range.start) {
+            rest.push(range);
         }
         *self = rest;
         end
@@ -108,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn ranges_stay_sorted_and_join() {
+    fn ranges_join_and_the_latest_is_in_front() {
         assert_eq!(listed(&of(&[(30, 40), (10, 20)])), [(10, 20), (30, 40)]);
         assert_eq!(listed(&of(&[(10, 20), (30, 40), (20, 30)])), [(10, 40)]);
         assert_eq!(listed(&of(&[(10, 20), (30, 40), (15, 32)])), [(10, 40)]);
         assert_eq!(
-            listed(&of(&[(10, 20), (50, 60), (30, 40)])),
-            [(10, 20), (30, 40), (50, 60)]
+            listed(&of(&[(10, 20), (50, 60), (30, 40), (60, 65)])),
+            [(50, 65), (30, 40), (10, 20)]
         );
         assert_eq!(listed(&of(&[(10, 20), (12, 15)])), [(10, 20)]);
     }
@@ -124,6 +126,13 @@ mod tests {
         let full = of(&[(10, 20), (30, 40), (50, 60), (70, 80)]);
         assert!(!full.can_add(range(90, 95)));
         assert!(full.can_add(range(80, 95)) && full.can_add(range(25, 30)));
+    }
+
+    #[test]
+    fn the_known_part_is_where_it_overlaps() {
+        let ranges = of(&[(10, 20), (30, 40)]);
+        assert_eq!(ranges.known_part(range(15, 25)), Some(range(15, 20)));
+        assert_eq!(ranges.known_part(range(20, 30)), None);
     }
 
     #[test]

@@ -32,6 +32,7 @@ fn some_fields() -> Fields {
         options: Options {
             mss: Some(462),
             timestamps: Some(TimestampOption { value: 1, echo: 2 }),
+            ..Options::default()
         },
     }
 }

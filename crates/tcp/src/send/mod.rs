@@ -4,6 +4,7 @@
 mod nagle;
 mod persist;
 mod pins;
+mod scoreboard;
 mod store;
 mod window;
 
@@ -11,5 +12,6 @@ pub(crate) use nagle::Nagle;
 pub(crate) use persist::Persist;
 pub use pins::Token;
 pub(crate) use pins::{Pin, PinKind, Pins};
+pub(crate) use scoreboard::{Scoreboard, Stretch, Tick};
 pub(crate) use store::SendRing;
 pub(crate) use window::SendWindow;

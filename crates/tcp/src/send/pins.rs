@@ -154,6 +154,12 @@ impl Pins {
         self.iter().any(|pin| pin.range().contains(seq))
     }
 
+    /// Whether part of `range` is pinned.
+    pub(crate) fn overlaps(&self, range: SeqRange) -> bool {
+        self.iter()
+            .any(|pin| pin.start < range.end && range.start < pin.range().end)
+    }
+
     /// The first part of `range` that is not pinned; empty if all of it is.
     pub(crate) fn unpinned_part(&self, range: SeqRange) -> SeqRange {
         let mut part = range;

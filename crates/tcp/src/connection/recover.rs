@@ -1,0 +1,317 @@
+//! What follows from acknowledgments, timers and the link's word for losses
+//! and the congestion window (RFC 5681, 6582, 6675, 8985, 9937).
+
+use redpoll_base::{Bytes, Duration, Instant};
+
+use super::Connection;
+use super::acknowledge::News;
+use crate::recovery::{DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
+use crate::send::Tick;
+use crate::stats::count;
+use crate::timers::Timer;
+use crate::{SeqNum, SeqRange};
+
+/// RFC 8985 §7.2: PTO without a round-trip time.
+const PTO_UNMEASURED: Duration = Duration::from_secs(1);
+
+impl<B: Bytes> Connection<B> {
+    /// An acknowledgment at or above SND.UNA arrived.
+    pub(super) fn respond(&mut self, now: Instant, news: &News) {
+        if news.is_duplicate {
+            count(&mut self.stats.dup_acks_received);
+        }
+        self.undo_if_spurious(news);
+        let mode = self.episode.mode();
+        let delivered = self.delivered(news);
+        if news.advance > 0 && self.episode.on_advance(self.snd.una) {
+            self.on_recovered(mode);
+        }
+        let found = self.find_losses(now, news);
+        self.check_probe(now, news);
+        match self.episode.mode() {
+            // Growth belongs to the mode in which the data was sent.
+            Mode::Open | Mode::Timeout => self.grow(mode, news.bytes),
+            Mode::Fast => self.reduce_proportionally(delivered, news, &found),
+        }
+        if news.advance > 0 {
+            self.restart_retransmission_timer(now);
+            self.arm_probe(now);
+        }
+    }
+
+    /// RFC 9937 §6.2: DeliveredData.
+    fn delivered(&mut self, news: &News) -> u32 {
+        if self.sack_permitted {
+            return news.delivered;
+        }
+        let mss = self.eff_snd_mss();
+        if news.advance > 0 {
+            let told = self.episode.explain_dup_acks(news.advance, mss);
+            news.advance.saturating_sub(told)
+        } else if news.is_duplicate {
+            mss
+        } else {
+            0
+        }
+    }
+
+    /// Bytes in the network, as far as is known (RFC 9937 §6.2).
+    pub(super) fn in_flight(&self) -> u32 {
+        let in_flight = self.board.in_flight();
+        if self.sack_permitted {
+            return in_flight;
+        }
+        // RFC 3042: before recovery two segments may follow duplicate ACKs.
+        let mss = self.eff_snd_mss();
+        let limit = match self.episode.mode() {
+            Mode::Open => mss.saturating_mul(2),
+            Mode::Fast | Mode::Timeout => u32::MAX,
+        };
+        in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
+    }
+
+    /// Marks what this acknowledgment shows to be lost.
+    fn find_losses(&mut self, now: Instant, news: &News) -> Found {
+        if self.sack_permitted {
+            if news.dsack.is_some() {
+                self.rack.on_dsack(self.snd.una, self.snd.nxt);
+            }
+            return self.detect_by_time(now, news.delivered);
+        }
+        let is_hole = if news.advance > 0 {
+            // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged
+            // segment", unless the link's word has done so already.
+            let first = self.board.iter().next();
+            self.episode.mode() == Mode::Fast && first.is_some_and(|(_, it)| !it.was_sent_again())
+        } else {
+            news.is_duplicate && self.episode.on_dup_ack(self.snd.una)
+        };
+        let bytes = if is_hole { self.lose_first() } else { 0 };
+        let found = Found {
+            bytes,
+            ..Found::default()
+        };
+        self.on_found(now, &found, news.delivered);
+        found
+    }
+
+    /// RFC 8985 §6.2, step 5, and its timer. `delivered` is what the present
+    /// ACK told of.
+    pub(super) fn detect_by_time(&mut self, now: Instant, delivered: u32) -> Found {
+        let mss = self.eff_snd_mss();
+        let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
+        let eager = !self.episode.is_open() || self.board.arrived() > reached;
+        let pins = &self.pins;
+        let found = self.rack.detect(
+            &mut self.board,
+            Tick::at(now),
+            eager,
+            self.rtt.srtt_ms(),
+            self.episode.began(),
+            |range| pins.overlaps(range),
+        );
+        match found.later {
+            Some(ms) => {
+                self.timers
+                    .start(Timer::Reordering, now, Duration::from_millis(u64::from(ms)))
+            }
+            None => self.timers.cancel(Timer::Reordering),
+        }
+        self.on_found(now, &found, delivered);
+        found
+    }
+
+    /// The segment at SND.UNA is lost, unless the link has yet to send it.
+    fn lose_first(&mut self) -> u32 {
+        let end = (self.snd.una + self.eff_snd_mss()).min(self.snd.nxt);
+        let first = self.pins.unpinned_part(SeqRange::new(self.snd.una, end));
+        if first.start == self.snd.una {
+            self.board.lose(first)
+        } else {
+            0
+        }
+    }
+
+    fn on_found(&mut self, now: Instant, found: &Found, delivered: u32) {
+        if found.bytes == 0 {
+            return;
+        }
+        self.episode.on_loss(Loss::Fast);
+        // RFC 5681 §4.3: the loss of a retransmission is a further indication
+        // of congestion.
+        if self.episode.is_open() || found.again {
+            self.enter_recovery(now, delivered);
+        }
+        self.hold_back();
+    }
+
+    /// Recovery begins, or begins anew (RFC 9937 §6.1). `delivered` is what
+    /// the present ACK told of.
+    pub(super) fn enter_recovery(&mut self, now: Instant, delivered: u32) {
+        let flight = self.snd.flight();
+        if self.episode.is_open() {
+            self.undo = Undo::begin(flight, self.cc.ssthresh());
+        }
+        self.cc.on_loss(flight, self.eff_snd_mss());
+        if self.episode.mode() == Mode::Timeout {
+            return self.episode.begin_again(Tick::at(now));
+        }
+        self.episode.begin(self.snd.nxt, Tick::at(now));
+        let recover_fs = flight
+            .saturating_sub(self.board.arrived())
+            .saturating_add(delivered);
+        self.prr = Prr::begin(recover_fs);
+        self.tlp.reset();
+        self.timers.cancel(Timer::LossProbe);
+    }
+
+    /// What was believed to be in the network is not: no burst for that.
+    fn hold_back(&mut self) {
+        if self.episode.mode() == Mode::Fast {
+            let most = self.in_flight().saturating_add(self.eff_snd_mss());
+            self.cc.limit(most.min(self.cc.ssthresh()));
+        }
+    }
+
+    /// RFC 9937 §6.2.
+    fn reduce_proportionally(&mut self, delivered: u32, news: &News, found: &Found) {
+        let progress = Progress {
+            delivered: if self.sack_permitted {
+                delivered
+            } else {
+                self.prr.plausible(delivered)
+            },
+            in_flight: self.in_flight(),
+            is_safe: news.advance > 0 && found.bytes == 0,
+        };
+        let (ssthresh, mss) = (self.cc.ssthresh(), self.eff_snd_mss());
+        if let Some(cwnd) = self.prr.on_ack(progress, ssthresh, mss) {
+            self.cc.set(cwnd);
+        }
+    }
+
+    /// RFC 5681 §3.1 and RFC 3465.
+    fn grow(&mut self, mode: Mode, bytes: u32) {
+        let mss = self.eff_snd_mss();
+        match mode {
+            Mode::Open => self.cc.on_ack(bytes, mss, 2),
+            // RFC 3465 §2.3: after a timeout L is one.
+            Mode::Timeout => self.cc.on_ack(bytes, mss, 1),
+            Mode::Fast => {}
+        }
+    }
+
+    fn on_recovered(&mut self, mode: Mode) {
+        if mode == Mode::Fast {
+            self.cc.on_recovered();
+        }
+        self.rack.on_recovered();
+    }
+
+    /// RFC 3522 and RFC 2883: the losses were none; RFC 4015 §3.
+    fn undo_if_spurious(&mut self, news: &News) {
+        let by_echo = news.advance > 0 && self.undo.on_first_ack(news.echo);
+        let by_dsack = news
+            .dsack
+            .is_some_and(|block| self.undo.on_dsack(block.len()));
+        if !by_echo && !by_dsack {
+            return;
+        }
+        if let Some(pipe_prev) = self.undo.take() {
+            count(&mut self.stats.undone_reductions);
+            let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
+            self.cc.restore(pipe_prev, flight, news.bytes, mss);
+            self.episode.cancel(self.snd.una);
+            self.board.take_back();
+        }
+    }
+
+    /// RFC 8985 §7.4.2.
+    fn check_probe(&mut self, now: Instant, news: &News) {
+        let is_bare = news.is_duplicate && news.is_bare;
+        if self.tlp.on_ack(self.snd.una, news.dsack, is_bare) && self.episode.is_open() {
+            self.enter_recovery(now, news.delivered);
+            self.episode.cancel(self.snd.una);
+            self.cc.on_recovered();
+        }
+    }
+
+    /// RFC 8985 §7.2: new data was sent, or acknowledged.
+    pub(super) fn arm_probe(&mut self, now: Instant) {
+        let may = self.sack_permitted
+            && self.episode.is_open()
+            && !self.tlp.is_active()
+            && self.snd.flight() > 0
+            && self.board.in_flight() == self.snd.flight();
+        if !may {
+            return self.timers.cancel(Timer::LossProbe);
+        }
+        let mut pto = self.rtt.srtt().map_or(PTO_UNMEASURED, |srtt| srtt.times(2));
+        if self.snd.flight() <= self.eff_snd_mss() {
+            pto += self.params.delayed_ack.duration();
+        }
+        if let Some(rto) = self.timers.remaining(Timer::Retransmission, now) {
+            pto = pto.min(rto);
+        }
+        self.timers.start(Timer::LossProbe, now, pto);
+    }
+
+    /// RFC 8985 §7.3: the probe timer ran out.
+    pub(super) fn on_probe_timeout(&mut self, now: Instant) {
+        // What the link has yet to send will do for a probe.
+        if self.pins.is_empty() && self.episode.is_open() {
+            self.tlp.on_timeout();
+        }
+        // "The sender MUST re-arm the RTO timer."
+        self.restart_retransmission_timer(now);
+    }
+
+    /// RFC 6298 §5.2 and §5.3.
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+        if self.snd.flight() == 0 {
+            self.timers.cancel(Timer::Retransmission);
+        } else {
+            self.timers.start(Timer::Retransmission, now, self.rto());
+        }
+    }
+
+    /// The retransmission timer ran out; `is_first` if for the first time
+    /// since SND.UNA moved.
+    pub(super) fn enter_timeout_recovery(&mut self, now: Instant, is_first: bool) {
+        let (flight, tick) = (self.snd.flight(), Tick::at(now));
+        if is_first && self.episode.is_open() {
+            self.undo = Undo::begin(flight, self.cc.ssthresh());
+        }
+        self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
+        self.episode.on_timeout(self.snd.nxt, tick);
+        self.episode.on_loss(Loss::Timeout);
+        self.tlp.reset();
+        self.timers.cancel(Timer::LossProbe);
+        self.timers.cancel(Timer::Reordering);
+        // RFC 2018 §8: a peer that has the first and does not acknowledge it
+        // has dropped what it had.
+        if self.board.front_has_arrived() {
+            self.board.forget_arrived();
+        }
+        // RFC 8985 §6.3; without SACK nothing says that the others are there.
+        self.lose_first();
+        let (pins, rack, by_time) = (&self.pins, &self.rack, self.sack_permitted);
+        self.board.mark_lost(|range, stretch| {
+            !pins.overlaps(range) && (!by_time || rack.is_overdue(stretch, tick))
+        });
+        self.rack.on_break(self.snd.una);
+    }
+
+    /// The link gave up `range`: as good as three duplicate ACKs.
+    pub(super) fn on_link_loss(&mut self, now: Instant, range: SeqRange) {
+        let start: SeqNum = range.start.max(self.snd.una);
+        if self.board.lose(SeqRange::new(start, range.end)) == 0 {
+            return;
+        }
+        if self.episode.is_open() {
+            self.enter_recovery(now, 0);
+        }
+        self.episode.on_loss(Loss::Link);
+        self.hold_back();
+    }
+}

@@ -1,0 +1,121 @@
+//! Proportional rate reduction (RFC 9937 §6): how much may leave for what
+//! arrives while a loss is repaired.
+
+/// PRR's state, in bytes, named as in RFC 9937 §6.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prr {
+    delivered: u32,
+    out: u32,
+    recover_fs: u32,
+}
+
+/// What an ACK in recovery says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// DeliveredData.
+    pub(crate) delivered: u32,
+    /// What is in the network now.
+    pub(crate) in_flight: u32,
+    /// SafeACK: SND.UNA advanced and no further loss is indicated.
+    pub(crate) is_safe: bool,
+}
+
+impl Prr {
+    /// §6.1: an episode begins with RecoverFS bytes that may yet be delivered.
+    pub(crate) fn begin(recover_fs: u32) -> Self {
+        Prr {
+            recover_fs,
+            ..Prr::default()
+        }
+    }
+
+    /// §6.2, in recovery without SACK: what duplicate ACKs say was delivered
+    /// is no more than what was out.
+    pub(crate) fn plausible(&self, delivered: u32) -> u32 {
+        delivered.min(self.recover_fs.saturating_sub(self.delivered))
+    }
+
+    /// §6.2: an ACK. Returns the congestion window, unless it stays.
+    pub(crate) fn on_ack(&mut self, ack: Progress, ssthresh: u32, mss: u32) -> Option<u32> {
+        if ack.delivered == 0 {
+            return None;
+        }
+        self.delivered = self.delivered.saturating_add(ack.delivered);
+        let mut count = if ack.in_flight > ssthresh {
+            let product = u64::from(self.delivered).saturating_mul(u64::from(ssthresh));
+            let share = product.div_ceil(u64::from(self.recover_fs.max(1)));
+            u32::try_from(share)
+                .unwrap_or(u32::MAX)
+                .saturating_sub(self.out)
+        } else {
+            let conservative = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            let extra = if ack.is_safe { mss } else { 0 };
+            conservative
+                .saturating_add(extra)
+                .min(ssthresh.saturating_sub(ack.in_flight))
+        };
+        // "Force a fast retransmit upon entering recovery."
+        if self.out == 0 && count == 0 {
+            count = mss;
+        }
+        Some(ack.in_flight.saturating_add(count))
+    }
+
+    /// §6.3: data leaves.
+    pub(crate) fn on_sent(&mut self, len: u32) {
+        self.out = self.out.saturating_add(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(delivered: u32, in_flight: u32, is_safe: bool) -> Progress {
+        Progress {
+            delivered,
+            in_flight,
+            is_safe,
+        }
+    }
+
+    /// RFC 9937 §8, the first example: 20 segments, the first is lost, the
+    /// window becomes ten. Every other ACK sends one.
+    #[test]
+    fn one_for_two_while_above_the_threshold() {
+        let mut prr = Prr::begin(20);
+        let mut in_flight = 19u32;
+        let mut sent = std::vec::Vec::new();
+        for _ in 0..18 {
+            in_flight -= 1;
+            let cwnd = prr.on_ack(ack(1, in_flight, false), 10, 1).unwrap();
+            let out = cwnd - in_flight;
+            prr.on_sent(out);
+            in_flight += out;
+            sent.push(out);
+        }
+        assert_eq!(sent.iter().sum::<u32>(), 9);
+        assert!(sent.iter().all(|out| *out <= 1));
+        assert_eq!(in_flight, 10);
+    }
+
+    extern crate std;
+
+    #[test]
+    fn below_the_threshold_it_sends_what_arrives_and_one_more_when_safe() {
+        let mut prr = Prr::begin(1000);
+        assert_eq!(prr.on_ack(ack(100, 100, false), 500, 100), Some(200));
+        prr.on_sent(100);
+        assert_eq!(prr.on_ack(ack(100, 100, true), 500, 100), Some(300));
+        prr.on_sent(200);
+        assert_eq!(prr.on_ack(ack(100, 450, true), 500, 100), Some(500));
+        assert_eq!(prr.on_ack(ack(0, 0, true), 500, 100), None);
+    }
+
+    #[test]
+    fn the_first_retransmission_always_leaves() {
+        let mut prr = Prr::begin(1000);
+        assert_eq!(prr.on_ack(ack(10, 500, false), 500, 100), Some(600));
+        assert_eq!(prr.plausible(5000), 990);
+    }
+}

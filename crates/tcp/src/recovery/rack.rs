@@ -1,0 +1,349 @@
+//! RACK: loss detection by time (RFC 8985 §6).
+//!
+//! A stretch is lost if one that was sent later has arrived, and enough time
+//! has passed for mere reordering. That finds losses in windows too small for
+//! three duplicate ACKs, and lost retransmissions too.
+
+use crate::send::{Scoreboard, Stretch, Tick};
+use crate::{SeqNum, SeqRange};
+
+/// RACK's state, named as in RFC 8985 §5.3. Times are in milliseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// RACK.xmit_ts, while it means something.
+    xmit_ts: Option<Tick>,
+    /// RACK.end_seq.
+    end_seq: SeqNum,
+    /// RACK.fack.
+    fack: SeqNum,
+    /// RACK.rtt.
+    rtt: u16,
+    min_rtt: MinRtt,
+    /// RACK.reordering_seen.
+    reordering_seen: bool,
+    /// RACK.reo_wnd_mult.
+    mult: u8,
+    /// RACK.reo_wnd_persist.
+    persist: u8,
+    /// RACK.dsack_round.
+    dsack_round: Option<SeqNum>,
+}
+
+/// What detection found.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Found {
+    /// Bytes newly believed lost.
+    pub(crate) bytes: u32,
+    /// Some of them had been sent again since the moment asked about.
+    pub(crate) again: bool,
+    /// When to look again, in milliseconds from now.
+    pub(crate) later: Option<u16>,
+}
+
+/// RFC 8985 §6.2, step 4: a window that grew lasts this many recoveries.
+const PERSIST: u8 = 16;
+
+impl Rack {
+    /// Before anything was sent.
+    pub(crate) fn new(iss: SeqNum) -> Self {
+        Rack {
+            xmit_ts: None,
+            end_seq: iss,
+            fack: iss,
+            rtt: 0,
+            min_rtt: MinRtt::default(),
+            reordering_seen: false,
+            mult: 1,
+            persist: 0,
+            dsack_round: None,
+        }
+    }
+
+    /// Step 1: a round-trip time was measured.
+    pub(crate) fn on_rtt(&mut self, ms: u16) {
+        self.min_rtt.on_sample(ms);
+    }
+
+    /// Nothing is in flight, or a timeout has passed: what was sent last is no
+    /// measure of what is sent next, and too old to compare with.
+    pub(crate) fn on_break(&mut self, una: SeqNum) {
+        self.xmit_ts = None;
+        self.fack = self.fack.max(una);
+        self.end_seq = una;
+    }
+
+    /// Steps 2 and 3: `stretch`, at `range`, has arrived. `echo` is what a
+    /// cumulative acknowledgment echoes.
+    pub(crate) fn on_delivered(
+        &mut self,
+        range: SeqRange,
+        stretch: &Stretch,
+        now: Tick,
+        echo: Option<Tick>,
+    ) {
+        if range.end > self.fack {
+            self.fack = range.end;
+        } else if range.end < self.fack && !stretch.was_sent_again() {
+            self.reordering_seen = true;
+        }
+        let rtt = now.since(stretch.at());
+        if stretch.was_sent_again() {
+            // An earlier transmission may be the one that arrived.
+            let is_earlier = echo.is_some_and(|echo| stretch.made_at().is_after(echo));
+            if is_earlier || rtt.saturating_add(1) < self.min_rtt.ms() {
+                return;
+            }
+        }
+        self.rtt = rtt;
+        if !self.was_sent_before(stretch.at(), range.end) {
+            return;
+        }
+        self.xmit_ts = Some(stretch.at());
+        self.end_seq = range.end;
+    }
+
+    /// Whether RACK.segment was sent before what left at `at` and ends at
+    /// `end`; so it is if there is none.
+    fn was_sent_before(&self, at: Tick, end: SeqNum) -> bool {
+        self.xmit_ts
+            .is_none_or(|xmit| at.is_after(xmit) || (at == xmit && end > self.end_seq))
+    }
+
+    /// Whether RACK.segment was sent after what left at `at` and ends at `end`.
+    fn was_sent_after(&self, at: Tick, end: SeqNum) -> bool {
+        self.xmit_ts
+            .is_some_and(|xmit| xmit.is_after(at) || (at == xmit && self.end_seq > end))
+    }
+
+    /// Step 4: an ACK reported a duplicate.
+    pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
+        if self.dsack_round.is_some_and(|round| una < round) {
+            return;
+        }
+        self.dsack_round = Some(nxt);
+        self.mult = self.mult.saturating_add(1);
+        self.persist = PERSIST;
+    }
+
+    /// Step 4: a recovery ended.
+    pub(crate) fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.mult = 1;
+        }
+    }
+
+    /// Step 4: RACK.reo_wnd. `eager` in recovery or when DupThresh is reached.
+    fn reo_wnd(&self, eager: bool, srtt_ms: u16) -> u16 {
+        if eager && !self.reordering_seen {
+            return 0;
+        }
+        let quarter = self.min_rtt.ms() / 4;
+        quarter.saturating_mul(u16::from(self.mult)).min(srtt_ms)
+    }
+
+    /// Step 5: marks what is lost. `is_held` says what the link has yet to
+    /// send, `since` from when on a loss of what was sent again counts apart.
+    pub(crate) fn detect(
+        &self,
+        board: &mut Scoreboard,
+        now: Tick,
+        eager: bool,
+        srtt_ms: u16,
+        since: Tick,
+        is_held: impl Fn(SeqRange) -> bool,
+    ) -> Found {
+        let mut found = Found::default();
+        if self.xmit_ts.is_none() {
+            return found;
+        }
+        let patience = self.rtt.saturating_add(self.reo_wnd(eager, srtt_ms));
+        let bytes = board.mark_lost(|range, stretch| {
+            if !self.was_sent_after(stretch.at(), range.end) || is_held(range) {
+                return false;
+            }
+            let remaining = patience.saturating_sub(now.since(stretch.at()));
+            if remaining > 0 {
+                found.later = found.later.max(Some(remaining));
+                return false;
+            }
+            found.again |= stretch.was_sent_again() && !since.is_after(stretch.at());
+            true
+        });
+        Found { bytes, ..found }
+    }
+
+    /// RFC 8985 §6.3: after a timeout, everything that is overdue by now is
+    /// lost, besides the first.
+    pub(crate) fn is_overdue(&self, stretch: &Stretch, now: Tick) -> bool {
+        now.since(stretch.at()) >= self.rtt.saturating_add(self.min_rtt.ms() / 4)
+    }
+}
+
+/// RACK.min_RTT: the least of the last one to two [`WINDOW`]s of samples, so
+/// that a path that became longer is found out.
+#[derive(Clone, Debug)]
+struct MinRtt {
+    last: u16,
+    this: u16,
+    samples: u8,
+}
+
+const WINDOW: u8 = 64;
+
+impl Default for MinRtt {
+    fn default() -> Self {
+        MinRtt {
+            last: u16::MAX,
+            this: u16::MAX,
+            samples: 0,
+        }
+    }
+}
+
+impl MinRtt {
+    fn on_sample(&mut self, ms: u16) {
+        self.this = self.this.min(ms);
+        self.samples = self.samples.saturating_add(1);
+        if self.samples >= WINDOW {
+            *self = MinRtt {
+                last: self.this,
+                ..MinRtt::default()
+            };
+        }
+    }
+
+    /// 0 before the first sample.
+    fn ms(&self) -> u16 {
+        match self.last.min(self.this) {
+            u16::MAX => 0,
+            ms => ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_base::Instant;
+
+    use super::*;
+
+    const RTT: u64 = 100;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn range(segment: u32) -> SeqRange {
+        SeqRange::new(SeqNum(segment * 100), SeqNum(segment * 100 + 100))
+    }
+
+    struct Rig {
+        rack: Rack,
+        board: Scoreboard,
+    }
+
+    impl Rig {
+        /// Segments of 100 bytes, one every 10 ms.
+        fn new(segments: u32) -> Rig {
+            let mut rack = Rack::new(SeqNum(0));
+            rack.on_rtt(RTT as u16);
+            let mut board = Scoreboard::new(SeqNum(0));
+            for n in 0..segments {
+                board.on_made(range(n), at(u64::from(n) * 10));
+                board.on_sent(range(n), at(u64::from(n) * 10));
+            }
+            Rig { rack, board }
+        }
+
+        fn sack(&mut self, segment: u32, ms: u64) {
+            let (rack, now) = (&mut self.rack, Tick::at(at(ms)));
+            self.board.on_sack(range(segment), |range, stretch| {
+                rack.on_delivered(range, stretch, now, None);
+            });
+        }
+
+        fn detect(&mut self, ms: u64, eager: bool) -> Found {
+            let now = Tick::at(at(ms));
+            let since = Tick::at(at(0));
+            self.rack
+                .detect(&mut self.board, now, eager, RTT as u16, since, |_| false)
+        }
+    }
+
+    #[test]
+    fn a_later_segment_that_arrived_makes_an_earlier_one_lost() {
+        let mut rig = Rig::new(3);
+        rig.sack(2, 120);
+        // Segment 1 was sent 10 ms earlier, segment 0 20 ms: the window is 25.
+        let found = rig.detect(120, false);
+        assert_eq!((found.bytes, found.later), (0, Some(15)));
+        assert_eq!(rig.detect(125, false).bytes, 100);
+        let found = rig.detect(135, false);
+        assert_eq!((found.bytes, found.later), (100, None));
+        assert_eq!(rig.board.lost(), 200);
+    }
+
+    #[test]
+    fn in_recovery_there_is_no_patience_unless_reordering_was_seen() {
+        let mut rig = Rig::new(3);
+        rig.sack(2, 120);
+        assert_eq!(rig.detect(120, true).bytes, 200);
+        let mut rig = Rig::new(4);
+        rig.sack(3, 130);
+        rig.sack(1, 131);
+        assert_eq!(rig.detect(131, true).bytes, 0);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_found() {
+        let mut rig = Rig::new(2);
+        rig.sack(1, 110);
+        assert_eq!(rig.detect(110, true).bytes, 100);
+        rig.board.on_made(range(0), at(110));
+        rig.board.on_made(range(2), at(115));
+        rig.sack(2, 215);
+        let found = rig.detect(215, true);
+        assert!(found.again);
+        assert_eq!(found.bytes, 100);
+    }
+
+    #[test]
+    fn an_answer_sooner_than_any_round_trip_is_not_the_retransmissions() {
+        let mut rig = Rig::new(1);
+        rig.board.on_made(range(0), at(150));
+        rig.sack(0, 200);
+        assert!(rig.rack.xmit_ts.is_none());
+    }
+
+    #[test]
+    fn duplicates_widen_the_window_once_a_round_trip() {
+        let mut rack = Rack::new(SeqNum(0));
+        rack.on_rtt(100);
+        rack.on_dsack(SeqNum(0), SeqNum(100));
+        rack.on_dsack(SeqNum(50), SeqNum(150));
+        assert_eq!(rack.reo_wnd(false, 200), 50);
+        rack.on_dsack(SeqNum(100), SeqNum(200));
+        assert_eq!(rack.reo_wnd(false, 200), 75);
+        assert_eq!(rack.reo_wnd(false, 60), 60, "at most SRTT");
+        for _ in 0..PERSIST {
+            rack.on_recovered();
+        }
+        assert_eq!(rack.reo_wnd(false, 200), 25);
+    }
+
+    #[test]
+    fn the_least_round_trip_is_forgotten_in_the_end() {
+        let mut min = MinRtt::default();
+        assert_eq!(min.ms(), 0);
+        min.on_sample(10);
+        for _ in 0..WINDOW {
+            min.on_sample(30);
+        }
+        assert_eq!(min.ms(), 10);
+        for _ in 0..WINDOW {
+            min.on_sample(30);
+        }
+        assert_eq!(min.ms(), 30);
+    }
+}

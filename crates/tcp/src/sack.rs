@@ -1,0 +1,134 @@
+//! The blocks of a SACK option (RFC 2018 §3, RFC 2883 §4).
+
+use crate::{SeqNum, SeqRange};
+
+/// How many blocks a header has room for (RFC 2018 §3); three beside
+/// timestamps.
+const BLOCKS: usize = 4;
+
+/// Up to four blocks, in the order of the option.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    list: [SeqRange; BLOCKS],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// No block: the option is not there.
+    pub const NONE: SackBlocks = SackBlocks {
+        list: [SeqRange::new(SeqNum(0), SeqNum(0)); BLOCKS],
+        len: 0,
+    };
+
+    /// The length of one block in the option, in bytes.
+    pub(crate) const BLOCK_LEN: usize = 8;
+
+    /// Adds a block behind the others; a fifth is left out.
+    pub fn push(&mut self, block: SeqRange) {
+        if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
+            *slot = block;
+            self.len = self.len.saturating_add(1);
+        }
+    }
+
+    /// The first `count` blocks.
+    pub fn first(mut self, count: usize) -> SackBlocks {
+        self.len = self.len.min(u8::try_from(count).unwrap_or(u8::MAX));
+        self
+    }
+
+    /// The blocks, in the order of the option.
+    pub fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
+        self.list.iter().take(self.len()).copied()
+    }
+
+    /// The blocks in the order of the sequence space.
+    pub(crate) fn ascending(&self) -> impl Iterator<Item = SeqRange> {
+        let mut blocks = *self;
+        for end in (1..blocks.len()).rev() {
+            for at in 0..end {
+                if let Some([first, second]) = blocks.list.get_mut(at..at.saturating_add(2))
+                    && second.start < first.start
+                {
+                    core::mem::swap(first, second);
+                }
+            }
+        }
+        let len = blocks.len();
+        blocks.list.into_iter().take(len)
+    }
+
+    /// How many blocks there are.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is no block.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first block if it tells of a segment that arrived twice.
+    ///
+    /// RFC 2883 §4: it is below the cumulative acknowledgment `ack`, or inside
+    /// the second block.
+    pub fn duplicate(&self, ack: SeqNum) -> Option<SeqRange> {
+        let mut blocks = self.iter();
+        let first = blocks.next()?;
+        let inside = |second: SeqRange| second.start <= first.start && first.end <= second.end;
+        (first.end <= ack || blocks.next().is_some_and(inside)).then_some(first)
+    }
+}
+
+impl core::fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(list: &[(u32, u32)]) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        for &(start, end) in list {
+            blocks.push(SeqRange::new(SeqNum(start), SeqNum(end)));
+        }
+        blocks
+    }
+
+    #[test]
+    fn a_fifth_block_is_left_out() {
+        let five = blocks(&[(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)]);
+        assert_eq!(five, blocks(&[(1, 2), (3, 4), (5, 6), (7, 8)]));
+        assert_eq!(five.first(1).len(), 1);
+        assert!(five.first(0).is_empty());
+    }
+
+    #[test]
+    fn ascending_is_by_sequence_number() {
+        let wrap = u32::MAX - 4;
+        let sorted = blocks(&[(20, 30), (wrap, 2), (5, 9)]);
+        let starts: [u32; 3] = core::array::from_fn(|n| sorted.ascending().nth(n).unwrap().start.0);
+        assert_eq!(starts, [wrap, 5, 20]);
+    }
+
+    /// The examples of RFC 2883 §4.1 and §4.2 in short.
+    #[test]
+    fn a_duplicate_is_below_the_ack_or_inside_the_second_block() {
+        let first = |list: &[(u32, u32)], ack| {
+            blocks(list)
+                .duplicate(SeqNum(ack))
+                .map(|block| (block.start.0, block.end.0))
+        };
+        assert_eq!(first(&[(3000, 3500)], 4000), Some((3000, 3500)));
+        assert_eq!(
+            first(&[(5000, 5500), (4500, 6000)], 4000),
+            Some((5000, 5500))
+        );
+        assert_eq!(first(&[(5000, 5500)], 4000), None);
+        assert_eq!(first(&[(5000, 5500), (6000, 6500)], 4000), None);
+        assert_eq!(first(&[], 4000), None);
+    }
+}

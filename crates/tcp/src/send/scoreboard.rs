@@ -1,0 +1,482 @@
+//! The scoreboard: what became of everything that was sent and is not yet
+//! cumulatively acknowledged (RFC 6675 §3, RFC 8985 §5.2).
+//!
+//! The sequence numbers from SND.UNA to SND.NXT are divided into stretches,
+//! each of which was sent at one moment and has one fate. A stretch is a
+//! segment or a part of one, or several when the table is full: then
+//! neighbours are joined in the way that claims the least, so that nothing is
+//! believed lost or arrived that may not be. Retransmission may come later
+//! for that, never wrongly.
+
+use redpoll_base::Instant;
+
+use crate::{SeqNum, SeqRange};
+
+/// How many stretches are told apart. Windows here are four to eight segments.
+const STRETCHES: usize = 10;
+
+/// A moment in milliseconds, wrapping: good for comparing moments less than
+/// half a minute apart. What is in flight for longer is the retransmission
+/// timer's business.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Tick(u16);
+
+impl Tick {
+    #[cfg(test)]
+    pub(crate) const EPOCH: Tick = Tick(0);
+
+    pub(crate) fn at(now: Instant) -> Tick {
+        Tick(now.as_millis() as u16)
+    }
+
+    /// Milliseconds since `earlier`; 0 if that is later.
+    pub(crate) fn since(self, earlier: Tick) -> u16 {
+        let ms = self.0.wrapping_sub(earlier.0);
+        if ms > u16::MAX / 2 { 0 } else { ms }
+    }
+
+    pub(crate) fn is_after(self, other: Tick) -> bool {
+        self.since(other) > 0
+    }
+
+    /// The part of a timestamp that can be compared with a moment.
+    pub(crate) fn of_timestamp(ms: u32) -> Tick {
+        Tick(ms as u16)
+    }
+
+    fn earlier_by(self, ms: u16) -> Tick {
+        Tick(self.0.wrapping_sub(ms))
+    }
+}
+
+/// What became of a stretch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Fate {
+    /// In the network, for all that is known.
+    InFlight,
+    /// The peer has it (SACK).
+    Arrived,
+    /// Believed lost and not sent again since.
+    Lost,
+}
+
+/// A stretch of sequence numbers that was sent at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    len: u16,
+    /// When it was last sent.
+    at: Tick,
+    /// How long before `at` it was made, in steps of [`WAIT_STEP_MS`].
+    waited: u8,
+    fate: Fate,
+    again: bool,
+}
+
+/// A segment may wait for the radio for a second or two; 255 stands for more.
+const WAIT_STEP_MS: u16 = 8;
+
+impl Stretch {
+    const NOTHING: Stretch = Stretch {
+        len: 0,
+        at: Tick(0),
+        waited: 0,
+        fate: Fate::InFlight,
+        again: false,
+    };
+
+    /// When it was last sent.
+    pub(crate) fn at(&self) -> Tick {
+        self.at
+    }
+
+    /// Whether it was sent more than once.
+    pub(crate) fn was_sent_again(&self) -> bool {
+        self.again
+    }
+
+    /// The latest moment before which its last transmission was surely not
+    /// made: an echo of an earlier timestamp is of another transmission.
+    pub(crate) fn made_at(&self) -> Tick {
+        let steps = u16::from(self.waited).saturating_add(1);
+        self.at.earlier_by(steps.saturating_mul(WAIT_STEP_MS))
+    }
+
+    fn is_like(&self, other: &Stretch) -> bool {
+        self.fate == other.fate
+    }
+
+    /// Both as one stretch, which claims no more than is true of both.
+    fn joined(&self, next: &Stretch) -> Stretch {
+        let later = if next.at.is_after(self.at) {
+            next
+        } else {
+            self
+        };
+        Stretch {
+            len: self.len.saturating_add(next.len),
+            fate: if self.is_like(next) {
+                self.fate
+            } else {
+                Fate::InFlight
+            },
+            again: self.again || next.again,
+            ..*later
+        }
+    }
+}
+
+/// The scoreboard.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    /// SND.UNA, where the first stretch begins.
+    start: SeqNum,
+    list: [Stretch; STRETCHES],
+    count: u8,
+}
+
+impl Scoreboard {
+    /// Nothing is out; the next byte to be sent is `start`.
+    pub(crate) fn new(start: SeqNum) -> Self {
+        Scoreboard {
+            start,
+            list: [Stretch::NOTHING; STRETCHES],
+            count: 0,
+        }
+    }
+
+    fn stretches(&self) -> &[Stretch] {
+        self.list.get(..usize::from(self.count)).unwrap_or(&[])
+    }
+
+    fn stretches_mut(&mut self) -> &mut [Stretch] {
+        self.list
+            .get_mut(..usize::from(self.count))
+            .unwrap_or(&mut [])
+    }
+
+    /// Every stretch and where it lies, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SeqRange, &Stretch)> {
+        self.stretches().iter().scan(self.start, |at, stretch| {
+            let range = SeqRange::new(*at, *at + u32::from(stretch.len));
+            *at = range.end;
+            Some((range, stretch))
+        })
+    }
+
+    fn end(&self) -> SeqNum {
+        self.start + self.sum(|_| true)
+    }
+
+    fn sum(&self, which: impl Fn(&Stretch) -> bool) -> u32 {
+        self.stretches()
+            .iter()
+            .filter(|stretch| which(stretch))
+            .fold(0u32, |sum, stretch| {
+                sum.saturating_add(u32::from(stretch.len))
+            })
+    }
+
+    /// Bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.sum(|stretch| stretch.fate == Fate::InFlight)
+    }
+
+    /// Bytes selectively acknowledged.
+    pub(crate) fn arrived(&self) -> u32 {
+        self.sum(|stretch| stretch.fate == Fate::Arrived)
+    }
+
+    /// Bytes believed lost and not sent again.
+    pub(crate) fn lost(&self) -> u32 {
+        self.sum(|stretch| stretch.fate == Fate::Lost)
+    }
+
+    /// Whether nothing is out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether the byte at SND.UNA is said to have arrived, which SND.UNA
+    /// denies.
+    pub(crate) fn front_has_arrived(&self) -> bool {
+        self.stretches()
+            .first()
+            .is_some_and(|stretch| stretch.fate == Fate::Arrived)
+    }
+
+    /// Whether something is to be sent again.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.stretches()
+            .iter()
+            .any(|stretch| stretch.fate == Fate::Lost)
+    }
+
+    /// The first run of lost bytes that `free` leaves something of, which cuts
+    /// off what must not be sent now.
+    pub(crate) fn first_lost(&self, free: impl Fn(SeqRange) -> SeqRange) -> SeqRange {
+        let mut run = SeqRange::new(self.start, self.start);
+        for (range, stretch) in self.iter() {
+            if stretch.fate == Fate::Lost && run.end == range.start && !run.is_empty() {
+                run.end = range.end;
+            } else if !run.is_empty() && !free(run).is_empty() {
+                break;
+            } else if stretch.fate == Fate::Lost {
+                run = range;
+            } else {
+                run = SeqRange::new(range.end, range.end);
+            }
+        }
+        free(run)
+    }
+
+    /// `range` was handed to the link: new data, or old data again, or both.
+    pub(crate) fn on_made(&mut self, range: SeqRange, now: Instant) {
+        let old = SeqRange::new(range.start, range.end.min(self.end()));
+        let again = Stretch {
+            at: Tick::at(now),
+            again: true,
+            ..Stretch::NOTHING
+        };
+        self.update(old, |stretch| {
+            *stretch = Stretch {
+                len: stretch.len,
+                ..again
+            };
+        });
+        let new = range.end - range.start.max(self.end());
+        if new > 0 {
+            let len = u16::try_from(new).unwrap_or(u16::MAX);
+            self.make_room();
+            let again = Stretch {
+                len,
+                again: false,
+                ..again
+            };
+            self.insert(usize::from(self.count), again);
+        }
+    }
+
+    /// The link has sent `range`: its clock starts now. If it was believed
+    /// lost meanwhile, it is not.
+    pub(crate) fn on_sent(&mut self, range: SeqRange, now: Instant) {
+        let now = Tick::at(now);
+        self.update(range, |stretch| {
+            if stretch.fate != Fate::Arrived {
+                stretch.fate = Fate::InFlight;
+            }
+            let waited = now.since(stretch.at) / WAIT_STEP_MS;
+            stretch.waited = u8::try_from(waited).unwrap_or(u8::MAX);
+            stretch.at = now;
+        });
+    }
+
+    /// Everything before `una` has arrived. `on_news` sees each stretch of
+    /// which that was not known, and where it lies.
+    pub(crate) fn on_ack(&mut self, una: SeqNum, mut on_news: impl FnMut(SeqRange, &Stretch)) {
+        let mut kept = [Stretch::NOTHING; STRETCHES];
+        let mut count = 0u8;
+        let mut slots = kept.iter_mut();
+        for (range, stretch) in self.iter() {
+            if range.start < una && stretch.fate != Fate::Arrived {
+                on_news(SeqRange::new(range.start, range.end.min(una)), stretch);
+            }
+            let left = range.end - range.start.max(una);
+            if left > 0
+                && let Some(slot) = slots.next()
+            {
+                *slot = Stretch {
+                    len: left as u16,
+                    ..*stretch
+                };
+                count = count.saturating_add(1);
+            }
+        }
+        self.list = kept;
+        self.count = count;
+        self.start = self.start.max(una);
+    }
+
+    /// The peer has `block`, says a SACK option. `on_news` sees each stretch
+    /// of which that was not known, and where it lies.
+    pub(crate) fn on_sack(&mut self, block: SeqRange, mut on_news: impl FnMut(SeqRange, &Stretch)) {
+        let block = SeqRange::new(block.start.max(self.start), block.end);
+        // Blocks of data that was never sent, or turned inside out, are lies.
+        if block.is_empty() || block.end > self.end() {
+            return;
+        }
+        self.split(block.start);
+        self.split(block.end);
+        for (range, stretch) in self.iter() {
+            if covers(block, range) && stretch.fate != Fate::Arrived {
+                on_news(range, stretch);
+            }
+        }
+        self.each(|range, stretch| {
+            if covers(block, range) {
+                stretch.fate = Fate::Arrived;
+            }
+        });
+        self.tidy();
+    }
+
+    /// Everything in flight that `which` picks is lost. Returns how many bytes
+    /// that are.
+    pub(crate) fn mark_lost(&mut self, mut which: impl FnMut(SeqRange, &Stretch) -> bool) -> u32 {
+        let mut bytes = 0u32;
+        self.each(|range, stretch| {
+            if stretch.fate == Fate::InFlight && which(range, stretch) {
+                stretch.fate = Fate::Lost;
+                bytes = bytes.saturating_add(u32::from(stretch.len));
+            }
+        });
+        bytes
+    }
+
+    /// `range`, or what it overlaps where the table is full, is lost unless it
+    /// has arrived. Returns how many bytes became lost by that.
+    pub(crate) fn lose(&mut self, range: SeqRange) -> u32 {
+        self.split(range.start);
+        self.split(range.end);
+        self.mark_lost(|at, _| at.start < range.end && range.start < at.end)
+    }
+
+    /// What is believed lost and was not sent again is in flight after all.
+    pub(crate) fn take_back(&mut self) {
+        self.each(|_, stretch| {
+            if stretch.fate == Fate::Lost {
+                stretch.fate = Fate::InFlight;
+            }
+        });
+    }
+
+    /// RFC 2018 §8: the peer may have dropped what it had beyond the gap.
+    pub(crate) fn forget_arrived(&mut self) {
+        self.each(|_, stretch| {
+            if stretch.fate == Fate::Arrived {
+                stretch.fate = Fate::InFlight;
+            }
+        });
+    }
+
+    fn each(&mut self, mut change: impl FnMut(SeqRange, &mut Stretch)) {
+        let mut at = self.start;
+        for stretch in self.stretches_mut() {
+            let range = SeqRange::new(at, at + u32::from(stretch.len));
+            change(range, stretch);
+            at = range.end;
+        }
+    }
+
+    /// Changes `range`, or what it overlaps where the table is full.
+    fn update(&mut self, range: SeqRange, mut change: impl FnMut(&mut Stretch)) {
+        if range.is_empty() {
+            return;
+        }
+        self.split(range.start);
+        self.split(range.end);
+        self.each(|at, stretch| {
+            if at.start < range.end && range.start < at.end {
+                change(stretch);
+            }
+        });
+    }
+
+    /// Makes a stretch begin at `seq`, if `seq` is inside one and there is a
+    /// way to get room for it.
+    fn split(&mut self, seq: SeqNum) {
+        let inside = |(at, _): &(SeqRange, &Stretch)| at.start < seq && seq < at.end;
+        if !self.iter().any(|item| inside(&item)) {
+            return;
+        }
+        self.tidy();
+        self.make_room();
+        let found = self
+            .iter()
+            .zip(0usize..)
+            .find(|(item, _)| inside(item))
+            .map(|((at, stretch), index)| (seq - at.start, *stretch, index));
+        let Some((head, stretch, index)) = found else {
+            return;
+        };
+        let head = head as u16;
+        let tail = Stretch {
+            len: stretch.len.saturating_sub(head),
+            ..stretch
+        };
+        if self.insert(index.saturating_add(1), tail)
+            && let Some(first) = self.list.get_mut(index)
+        {
+            first.len = head;
+        }
+    }
+
+    /// Puts a stretch at `index`, if there is room.
+    fn insert(&mut self, index: usize, stretch: Stretch) -> bool {
+        if usize::from(self.count) >= STRETCHES {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        if let Some(tail) = self.stretches_mut().get_mut(index..) {
+            tail.rotate_right(1);
+            if let Some(slot) = tail.first_mut() {
+                *slot = stretch;
+            }
+        }
+        true
+    }
+
+    /// Joins what has arrived with its like: no difference matters there.
+    fn tidy(&mut self) {
+        let mut index = 0usize;
+        while let Some([first, second, ..]) = self.stretches().get(index..) {
+            if first.fate == Fate::Arrived && second.fate == Fate::Arrived {
+                self.join(index);
+            } else {
+                index = index.saturating_add(1);
+            }
+        }
+    }
+
+    /// Makes sure that there is room for one more stretch. Of the neighbours
+    /// with one fate the shortest pair is joined; without any, the shortest
+    /// pair of all.
+    fn make_room(&mut self) {
+        if usize::from(self.count) < STRETCHES {
+            return;
+        }
+        let pairs = self.stretches().windows(2).zip(0usize..);
+        let best = pairs
+            .filter_map(|(pair, index)| match pair {
+                [first, second] => {
+                    let len = first.len.saturating_add(second.len);
+                    Some((!first.is_like(second), len, index))
+                }
+                _ => None,
+            })
+            .min();
+        if let Some((_, _, index)) = best {
+            self.join(index);
+        }
+    }
+
+    /// Joins the stretches at `index` and behind it.
+    fn join(&mut self, index: usize) {
+        let Some(tail) = self.stretches_mut().get_mut(index..) else {
+            return;
+        };
+        let [first, second, ..] = tail else { return };
+        *first = first.joined(second);
+        if let Some(gap) = tail.get_mut(1..) {
+            gap.rotate_left(1);
+            self.count = self.count.saturating_sub(1);
+        }
+    }
+}
+
+/// Whether `outer` holds all of `inner`.
+fn covers(outer: SeqRange, inner: SeqRange) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+#[cfg(test)]
+mod tests;
