@@ -76,7 +76,7 @@ impl Default for Config {
             delayed_ack: Duration::from_millis(200),
             ack_every: 2,
             initial_rto: Duration::from_secs(1),
-            min_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(250),
             max_rto: Duration::from_secs(60),
             max_retries: 12,
             syn_retries: 7,

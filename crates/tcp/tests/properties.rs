@@ -193,12 +193,7 @@ fn wild_run(rng: &mut Rng, steps: u32) {
         0 => Host::connect(&config, tx, rx),
         1 => Host::accept(&config, tx, rx, Record::new().flags(SYN)),
         2 => Host::established_with(&config, 462, 2000, tx, rx),
-        _ => Host::established_by(
-            &config,
-            Record::new().mss(462).win(2000).sack_ok(true),
-            tx,
-            rx,
-        ),
+        _ => Host::established_by(&config, Record::new().mss(462).win(2000).sack_ok(true), 0),
     };
     let mut now = t.now();
     let mut with_link = Vec::new();

@@ -61,12 +61,18 @@ impl Host {
         Host::established_with(config, mss, window, 4096, 4096)
     }
 
-    /// Established by us with the peer's SYN and ACK as `answer` has them, with
-    /// `tx` and `rx` bytes of buffer. Time is 0 afterwards.
-    pub fn established_by(config: &Config, answer: Record, tx: usize, rx: usize) -> Host {
+    /// Established by us with the peer's SYN and ACK as `answer` has them,
+    /// which takes `rtt` milliseconds: that is the time afterwards. Both
+    /// buffers have 4096 bytes.
+    pub fn established_by(config: &Config, answer: Record, rtt: u64) -> Host {
+        Host::established_as(config, answer, rtt, 4096, 4096)
+    }
+
+    fn established_as(config: &Config, answer: Record, rtt: u64, tx: usize, rx: usize) -> Host {
         let mut host = Host::connect(config, tx, rx);
         host.drain();
         host.sent.clear();
+        host.wait(rtt);
         host.send(answer.flags(SYN_ACK).ack(1));
         host.drain();
         host.sent.clear();
@@ -76,7 +82,8 @@ impl Host {
 
     /// Likewise, with `tx` and `rx` bytes of buffer.
     pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
-        Host::established_by(config, Record::new().win(window).mss(mss), tx, rx)
+        let answer = Record::new().win(window).mss(mss);
+        Host::established_as(config, answer, 0, tx, rx)
     }
 
     fn new(conn: Connection<Buffer>, now: Instant) -> Host {

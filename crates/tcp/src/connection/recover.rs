@@ -14,6 +14,10 @@ use crate::{SeqNum, SeqRange};
 /// RFC 8985 §7.2: PTO without a round-trip time.
 const PTO_UNMEASURED: Duration = Duration::from_secs(1);
 
+/// The least PTO: timers have slack, and links between two nodes are not
+/// faster than this for long.
+const LEAST_PTO: Duration = Duration::from_millis(10);
+
 impl<B: Bytes> Connection<B> {
     /// An acknowledgment at or above SND.UNA arrived.
     pub(super) fn respond(&mut self, now: Instant, news: &News) {
@@ -246,7 +250,10 @@ impl<B: Bytes> Connection<B> {
         if !may {
             return self.timers.cancel(Timer::LossProbe);
         }
-        let mut pto = self.rtt.srtt().map_or(PTO_UNMEASURED, |srtt| srtt.times(2));
+        let mut pto = self
+            .rtt
+            .srtt()
+            .map_or(PTO_UNMEASURED, |srtt| srtt.times(2).max(LEAST_PTO));
         if self.snd.flight() <= self.eff_snd_mss() {
             pto += self.params.delayed_ack.duration();
         }

@@ -205,6 +205,19 @@ mod tests {
         assert!(episode.is_open());
     }
 
+    /// RFC 6582 §6: `recover` must not fall half the sequence space behind.
+    #[test]
+    fn gigabytes_later_a_loss_is_still_news() {
+        let mut episode = Episode::new(SeqNum(0));
+        let mut una = SeqNum(1);
+        for _ in 0..10 {
+            una += 1 << 29;
+            episode.on_advance(una);
+        }
+        let dups = [(); 3].map(|()| episode.on_dup_ack(una));
+        assert!(dups[2]);
+    }
+
     #[test]
     fn acknowledgments_explain_duplicates() {
         let mut episode = Episode::new(SeqNum(0));

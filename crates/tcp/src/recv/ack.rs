@@ -9,7 +9,13 @@ pub(crate) struct AckPolicy {
     duplicates: u8,
     /// An ACK is due now.
     due: bool,
+    /// Segments in order that are yet to be acknowledged one by one.
+    quick: u8,
 }
+
+/// How many segments after a sign of loss are acknowledged one by one: while
+/// the peer repairs it has few segments out, and acknowledgments get lost too.
+const QUICK: u8 = 16;
 
 /// Fast retransmit needs three duplicate ACKs behind one that is new; more say
 /// nothing.
@@ -23,7 +29,8 @@ impl AckPolicy {
     /// desirable: the peer's idea of full-sized may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
         self.unacked = self.unacked.saturating_add(1);
-        self.due |= self.unacked >= every;
+        self.due |= self.unacked >= every || self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
         !self.due
     }
 
@@ -34,6 +41,7 @@ impl AckPolicy {
     /// first and by itself as well, or it would swallow a duplicate; there is
     /// still no more than one for each segment.
     pub(crate) fn on_out_of_order(&mut self) {
+        self.quick = QUICK;
         let waiting = u8::from(self.unacked > 0);
         self.unacked = 0;
         let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
@@ -44,6 +52,13 @@ impl AckPolicy {
     pub(crate) fn on_gap_filled(&mut self) {
         self.duplicates = 0;
         self.due = true;
+        self.quick = QUICK;
+    }
+
+    /// A segment arrived again: its acknowledgment was lost or late.
+    pub(crate) fn on_duplicate(&mut self) {
+        self.due = true;
+        self.quick = QUICK;
     }
 
     /// An ACK is due for another reason.

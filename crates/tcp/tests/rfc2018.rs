@@ -1,0 +1,182 @@
+//! RFC 2018: selective acknowledgments, told and believed.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+/// Established with SACK, segments of 100 bytes.
+fn with_sack() -> Host {
+    let answer = Record::new().mss(100).sack_ok(true);
+    Host::established_by(&plain(), answer, 100)
+}
+
+/// §2: offered in every SYN, accepted in the answer only if offered.
+#[test]
+fn it_is_negotiated() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462, sack_ok true);
+    let offer = Record::new().flags(SYN).sack_ok(true);
+    let mut t = Host::accept(&plain(), 64, 64, offer);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462, sack_ok true);
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert!(!format!("{answer:?}").contains("sack"));
+}
+
+/// §2: "It MUST NOT be sent on non-SYN segments" nor blocks without it.
+#[test]
+fn nothing_is_told_to_a_peer_that_did_not_ask() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    send!(t, seq 11, ack 1, data b"gap");
+    recv!(t, seq 1, ack 1, sack []);
+}
+
+/// §4: the first block has the latest segment, then the most recent others.
+#[test]
+fn blocks_are_told_the_latest_first() {
+    let mut t = with_sack();
+    send!(t, seq 11, ack 1, len 10);
+    recv!(t, seq 1, ack 1, sack [(11, 21)]);
+    send!(t, seq 31, ack 1, len 10);
+    recv!(t, seq 1, ack 1, sack [(31, 41), (11, 21)]);
+    send!(t, seq 51, ack 1, len 10);
+    recv!(t, seq 1, ack 1, sack [(51, 61), (31, 41), (11, 21)]);
+    send!(t, seq 21, ack 1, len 5);
+    recv!(t, seq 1, ack 1, sack [(11, 26), (51, 61), (31, 41)]);
+    send!(t, seq 1, ack 1, len 10);
+    recv!(t, seq 1, ack 26, sack [(51, 61), (31, 41)]);
+}
+
+/// §3: three blocks beside timestamps, and data gives way to them.
+#[test]
+fn blocks_fit_beside_timestamps_and_data() {
+    let config = Config {
+        timestamps: true,
+        ..plain()
+    };
+    let answer = Record::new().mss(100).sack_ok(true).ts((1, 1_000));
+    let mut t = Host::established_by(&config, answer, 0);
+    for seq in [11, 31, 51, 71] {
+        send!(t, seq seq, ack 1, len 10, ts (2, 1_000));
+    }
+    t.write(&[b'x'; 300]);
+    for record in t.sent() {
+        let text = format!("{record:?}");
+        assert_eq!(text.matches("), (").count(), 2, "{text}");
+        // 20 + 12 + 28 bytes of header at most, and 100 + 20 in all.
+        assert!(record.payload().len() <= 100 - 12 - 28, "{text}");
+    }
+}
+
+fn four_out() -> Host {
+    let mut t = with_sack();
+    t.write(&[b'x'; 400]);
+    assert_eq!(t.sent().len(), 4);
+    t.wait(100);
+    t
+}
+
+/// §5: what the peer has is not sent again.
+#[test]
+fn only_the_hole_is_sent_again() {
+    let mut t = four_out();
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    recv!(t, seq 1, ack 1, len 100);
+    recv_nothing!(t);
+    send!(t, seq 1, ack 401);
+    assert_eq!(t.conn.unacked(), 0);
+    assert_eq!(t.conn.stats().retransmissions.fast, 1);
+    assert_eq!(t.conn.poll_at(), None);
+}
+
+/// §5.1: two holes in a small window, each sent once.
+#[test]
+fn two_holes_in_four_segments() {
+    let mut t = four_out();
+    send!(t, seq 1, ack 1, sack [(101, 201)]);
+    t.wait(1);
+    send!(t, seq 1, ack 1, sack [(301, 401), (101, 201)]);
+    t.wait(30);
+    let sent: Vec<u32> = t.sent().iter().map(Record::seq_number).collect();
+    assert_eq!(sent, [1, 201]);
+    send!(t, seq 1, ack 401);
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §8: the data is kept until it is acknowledged; a peer that drops what it
+/// had, gets it again.
+#[test]
+fn a_peer_may_renege() {
+    let mut t = four_out();
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    recv!(t, seq 1, ack 1, len 100);
+    // The hole is filled, and all beyond it is gone.
+    t.wait(100);
+    send!(t, seq 1, ack 101);
+    recv_nothing!(t);
+    let mut acked = 101;
+    for _ in 0..20 {
+        t.wait(500);
+        for record in t.sent() {
+            assert_eq!(record.seq_number(), acked);
+            acked += record.payload().len() as u32;
+            send!(t, seq 1, ack acked);
+        }
+    }
+    assert_eq!(acked, 401);
+    assert_eq!(t.conn.unacked(), 0);
+}
+
+/// Lies: blocks of what was never sent, below SND.UNA, inside out, all of it.
+/// Nothing is believed that could stop the data from being sent again.
+#[test]
+fn lies_neither_stall_nor_panic() {
+    for lie in [
+        [(101, 402), (1, 2)],
+        [(401, 501), (500_000, 600_000)],
+        [(300, 200), (u32::MAX, 1)],
+        [(0, 401), (1, 401)],
+        [(50, 150), (101, 120)],
+        [(102, 103), (104, 105)],
+    ] {
+        let mut t = four_out();
+        for _ in 0..5 {
+            send!(t, seq 1, ack 1, sack lie);
+            t.wait(7);
+        }
+        // The peer has nothing; it takes what comes in order.
+        let mut acked = 1;
+        for _ in 0..60 {
+            t.wait(500);
+            for record in t.sent() {
+                let end = record.seq_number() + record.payload().len() as u32;
+                if record.seq_number() <= acked {
+                    acked = acked.max(end);
+                }
+            }
+            send!(t, seq 1, ack acked);
+        }
+        assert_eq!(acked, 401, "{lie:?}");
+        assert_eq!(t.conn.unacked(), 0);
+    }
+}
+
+/// An ACK of data never sent changes nothing, whatever blocks it carries.
+#[test]
+fn an_ack_of_unsent_data_is_not_believed() {
+    let mut t = four_out();
+    let cwnd = t.conn.cwnd();
+    for _ in 0..5 {
+        send!(t, seq 1, ack 402, sack [(101, 201)]);
+        t.sent();
+    }
+    assert_eq!((t.conn.unacked(), t.conn.cwnd()), (400, cwnd));
+    assert_eq!(t.conn.stats().retransmissions.total(), 0);
+}

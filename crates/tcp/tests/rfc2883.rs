@@ -1,0 +1,86 @@
+//! RFC 2883: telling of duplicates, and what they tell.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, recv, recv_nothing, send};
+
+fn with_sack() -> Host {
+    let config = Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    };
+    let answer = Record::new().mss(100).sack_ok(true);
+    Host::established_by(&config, answer, 100)
+}
+
+/// §4.1: a full duplicate below the cumulative acknowledgment, reported once.
+#[test]
+fn a_duplicate_below_the_acknowledgment() {
+    let mut t = with_sack();
+    send!(t, seq 1, ack 1, len 20);
+    t.wait(300);
+    recv!(t, seq 1, ack 21, sack []);
+    send!(t, seq 1, ack 1, len 20);
+    recv!(t, seq 1, ack 21, sack [(1, 21)]);
+    send!(t, seq 31, ack 1, len 10);
+    recv!(t, seq 1, ack 21, sack [(31, 41)]);
+}
+
+/// §4.1.2: a duplicate beyond the gap; the second block encloses it.
+#[test]
+fn a_duplicate_beyond_the_gap() {
+    let mut t = with_sack();
+    send!(t, seq 11, ack 1, len 20);
+    recv!(t, seq 1, ack 1, sack [(11, 31)]);
+    send!(t, seq 15, ack 1, len 5);
+    recv!(t, seq 1, ack 1, sack [(15, 20), (11, 31)]);
+}
+
+/// §4.2: a segment that is old in part.
+#[test]
+fn a_partial_duplicate() {
+    let mut t = with_sack();
+    send!(t, seq 1, ack 1, len 20);
+    t.wait(300);
+    recv!(t, seq 1, ack 21);
+    send!(t, seq 11, ack 1, len 20);
+    t.wait(300);
+    recv!(t, seq 1, ack 31, sack [(11, 21)]);
+}
+
+/// A reduction whose every retransmission is reported as a duplicate is taken
+/// back (RFC 3708 by way of RFC 4015 §3.2).
+#[test]
+fn a_needless_reduction_is_taken_back() {
+    let mut t = with_sack();
+    t.write(&[b'x'; 2000]);
+    assert_eq!(t.sent().len(), 4);
+    t.wait(100);
+    let ssthresh = t.conn.ssthresh();
+    // The first segment is late, not lost.
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    recv!(t, seq 1, ack 1, len 100);
+    assert_eq!(t.conn.ssthresh(), 200);
+    t.sent();
+    send!(t, seq 1, ack 401);
+    t.sent();
+    t.wait(10);
+    send!(t, seq 1, ack 401, sack [(1, 101)]);
+    assert_eq!(t.conn.ssthresh(), ssthresh.max(400));
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+}
+
+/// A duplicate of something else proves nothing.
+#[test]
+fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
+    let mut t = with_sack();
+    t.write(&[b'x'; 400]);
+    t.sent();
+    t.wait(100);
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    recv!(t, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 401, sack [(1, 51)]);
+    recv_nothing!(t);
+    assert_eq!(t.conn.ssthresh(), 200);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+}

@@ -1,0 +1,175 @@
+//! RFC 8985: losses found by time, and probes for losses at the tail.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{FIN_ACK, Host, Record, recv, recv_nothing, send};
+
+const RTT: u64 = 100;
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: redpoll_testkit::ms(1_000),
+        ..Config::default()
+    }
+}
+
+/// A path of 100 ms, measured; segments of 100 bytes; `bytes` to be sent, the
+/// first of which has number 2. Time is 200.
+fn measured(bytes: usize) -> Host {
+    let answer = Record::new().mss(100).sack_ok(true);
+    let mut t = Host::established_by(&plain(), answer, 100);
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, len 1);
+    t.wait(RTT);
+    send!(t, seq 1, ack 2);
+    t.write(&vec![b'x'; bytes]);
+    t
+}
+
+fn starts(t: &mut Host) -> Vec<u32> {
+    t.sent().iter().map(Record::seq_number).collect()
+}
+
+/// §6.2, step 5: one segment beyond the gap is enough, when the reordering
+/// window has passed: a quarter of the least round trip.
+#[test]
+fn a_loss_is_found_by_one_sack_and_a_timer() {
+    let mut t = measured(200);
+    assert_eq!(starts(&mut t), [2, 102]);
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(102, 202)]);
+    recv_nothing!(t);
+    let now = t.ms();
+    recv!(t, at now + RTT / 4, seq 2, ack 1, len 100);
+    recv_nothing!(t);
+    t.wait(RTT);
+    send!(t, seq 1, ack 202);
+    assert_eq!(t.conn.stats().rtos, 0);
+    assert_eq!(t.conn.stats().retransmissions.fast, 1);
+}
+
+/// §6.2: a lost retransmission is found by what was sent after it.
+#[test]
+fn a_lost_retransmission_is_sent_again() {
+    let mut t = measured(600);
+    assert_eq!(starts(&mut t), [2, 102, 202, 302]);
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(102, 402)]);
+    let sent = starts(&mut t);
+    assert_eq!(sent[0], 2);
+    assert!(sent.contains(&402), "{sent:?}");
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(102, 502)]);
+    assert_eq!(starts(&mut t)[0], 2);
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §7.2 and §7.3: the last segment is lost. After two round trips it is sent
+/// again; with one segment out, a delayed ACK is allowed for.
+#[test]
+fn the_tail_is_probed() {
+    let mut t = measured(100);
+    recv!(t, seq 2, ack 1, len 100);
+    let at = t.conn.poll_at().unwrap().at.since(t.now()).as_millis();
+    let mut t = measured(200);
+    assert_eq!(starts(&mut t), [2, 102]);
+    let pto = t.conn.poll_at().unwrap().at.since(t.now()).as_millis();
+    assert_eq!(at, pto + 200, "the delayed ACK of a single segment");
+    let now = t.ms();
+    recv!(t, at now + pto, seq 102, ack 1, len 100);
+    assert_eq!(t.conn.stats().tail_probes, 1);
+    assert_eq!(t.conn.stats().rtos, 0);
+    // §7.3: "the sender MUST re-arm the RTO timer", and no second probe.
+    recv!(t, at now + pto + 1_000, seq 2, ack 1, len 100);
+    assert_eq!(t.conn.stats().rtos, 1);
+}
+
+/// §7.3: new data is better than old data, whatever cwnd says.
+#[test]
+fn a_probe_is_new_data_if_there_is_any() {
+    let mut t = measured(2000);
+    assert_eq!(starts(&mut t), [2, 102, 202, 302]);
+    let at = t.conn.poll_at().unwrap().at;
+    t.run_until(at.as_millis() - 1_000);
+    assert_eq!(starts(&mut t), [402]);
+    assert_eq!(t.conn.stats().tail_probes, 1);
+    // The probe arrived and nothing else: four losses are known at once.
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(402, 502)]);
+    let sent = starts(&mut t);
+    assert_eq!(sent.first(), Some(&2));
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §7.4.2: the probe has repaired the loss, which is congestion all the same.
+#[test]
+fn a_loss_that_the_probe_repaired_counts() {
+    let mut t = measured(200);
+    t.sent();
+    let at = t.conn.poll_at().unwrap().at;
+    t.run_until(at.as_millis() - 1_000);
+    recv!(t, seq 102, ack 1, len 100);
+    t.wait(RTT);
+    send!(t, seq 1, ack 202);
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 202, ack 1, len 100);
+    let ssthresh = t.conn.ssthresh();
+    t.wait(RTT);
+    send!(t, seq 1, ack 302);
+    assert!(t.conn.ssthresh() < ssthresh);
+}
+
+/// §7.4.2, case 1: the probe was needless, says the peer.
+#[test]
+fn a_needless_probe_changes_nothing() {
+    let mut t = measured(200);
+    t.sent();
+    let at = t.conn.poll_at().unwrap().at;
+    t.run_until(at.as_millis() - 1_000);
+    recv!(t, seq 102, ack 1, len 100);
+    let before = t.conn.ssthresh();
+    send!(t, seq 1, ack 202);
+    send!(t, seq 1, ack 202, sack [(102, 202)]);
+    t.write(&[b'x'; 100]);
+    t.sent();
+    send!(t, seq 1, ack 302);
+    assert_eq!(t.conn.ssthresh(), before);
+}
+
+/// A FIN at the tail is probed for as well.
+#[test]
+fn a_lost_fin_is_probed() {
+    let mut t = measured(100);
+    t.close();
+    recv!(t, flags FIN_ACK, seq 2, ack 1, len 100);
+    let at = t.conn.poll_at().unwrap().at;
+    t.run_until(at.as_millis() - 1_000);
+    recv!(t, flags FIN_ACK, seq 2, ack 1, len 100);
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §6.3: after a timeout what left just now is not believed lost.
+#[test]
+fn a_timeout_spares_what_was_sent_just_now() {
+    let mut t = measured(100);
+    recv!(t, seq 2, ack 1, len 100);
+    t.run_until(RTT + 700);
+    t.sent();
+    t.run_until(RTT + 300 + 1_000 - 2);
+    t.write(&[b'x'; 100]);
+    t.sent();
+    t.wait(1_010);
+    let sent = starts(&mut t);
+    assert!(!sent.contains(&102), "{sent:?}");
+}
+
+/// Without SACK there is no detection by time and no probe: RFC 8985 §3.
+#[test]
+fn without_sack_the_timer_remains() {
+    let mut t = Host::established(&plain(), 100, 4096);
+    t.write(&[b'x'; 200]);
+    t.sent();
+    recv!(t, at 1_000, seq 1, ack 1, len 100);
+    assert_eq!(t.conn.stats().tail_probes, 0);
+}
