@@ -22,7 +22,7 @@ pub(crate) struct RttEstimator {
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     end: SeqNum,
-    /// When it was sent, or first sent again: microseconds, wrapping.
+    /// When it was sent, or last sent again: microseconds, wrapping.
     at: u32,
     /// It was sent again: only an echo can measure it.
     again: bool,
@@ -72,24 +72,12 @@ impl RttEstimator {
     /// A segment that ends at `end` is sent again.
     pub(crate) fn on_retransmission(&mut self, end: SeqNum, now: Instant) {
         let at = now.as_micros() as u32;
-        match &mut self.timed {
-            Some(timed) if timed.again => {}
-            Some(timed) => {
-                let end = timed.end.max(end);
-                *timed = Timed {
-                    end,
-                    at,
-                    again: true,
-                };
-            }
-            None => {
-                self.timed = Some(Timed {
-                    end,
-                    at,
-                    again: true,
-                })
-            }
-        }
+        let end = self.timed.map_or(end, |timed| timed.end.max(end));
+        self.timed = Some(Timed {
+            end,
+            at,
+            again: true,
+        });
     }
 
     /// `ack` advanced SND.UNA. `echoed` is the time since the echoed timestamp

@@ -2,6 +2,7 @@
 //! segment, its bytes stay what they were, or they are gone for good; and
 //! nothing is sent again that the link has yet to send.
 
+use redpoll_base::Duration;
 use redpoll_tcp::{Config, Flags, Gone, Header, Segment, SegmentDesc, State};
 use redpoll_testkit::{FIN_ACK, Host, ISS, RST, outward, recv, recv_nothing, send};
 
@@ -76,6 +77,7 @@ impl Rig {
     fn new() -> Rig {
         let config = Config {
             timestamps: false,
+            min_rto: Duration::from_secs(1),
             ..Config::default()
         };
         let mut t = Host::established_with(&config, MSS, 4096, 400, 400);
@@ -302,6 +304,7 @@ fn the_timer_starts_at_the_report() {
 fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, MSS, 4096);
@@ -326,6 +329,7 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
 fn a_dead_link_is_tried_at_once_then_by_timer_then_given_up() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         max_retries: 3,
         ..Config::default()
     };
@@ -352,6 +356,7 @@ fn a_dead_link_is_tried_at_once_then_by_timer_then_given_up() {
 fn a_syn_that_the_link_loses_is_repeated_at_once() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         mss: 462,
         ..Config::default()
     };
@@ -375,6 +380,7 @@ fn a_syn_that_the_link_loses_is_repeated_at_once() {
 fn a_link_loss_is_repaired_by_the_next_segment() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, MSS, 4096);

@@ -1,11 +1,13 @@
 //! RFC 5681: slow start, congestion avoidance, fast retransmit, idle restart.
 
+use redpoll_base::Duration;
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, SYN, SYN_ACK, recv, recv_nothing, send};
 
 fn plain() -> Config {
     Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         mss: 3000,
         ..Config::default()
     }

@@ -6,6 +6,7 @@ use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
 fn plain() -> Config {
     Config {
         timestamps: false,
+        min_rto: ms(1_000),
         mss: 462,
         ..Config::default()
     }

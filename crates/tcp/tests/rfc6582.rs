@@ -1,5 +1,6 @@
 //! RFC 6582: NewReno's recovery from several losses in one window.
 
+use redpoll_base::Duration;
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, recv, recv_nothing, send};
 
@@ -7,6 +8,7 @@ use redpoll_testkit::{Host, recv, recv_nothing, send};
 fn ten_out() -> Host {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established_with(&config, 100, 60_000, 60_000, 64);
@@ -128,6 +130,7 @@ fn a_loss_in_the_next_window_counts_again() {
 fn the_very_first_segment_is_retransmitted_fast() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, 100, 4096);
@@ -149,6 +152,7 @@ fn duplicates_small(t: &mut Host) {
 fn recovery_with_no_new_data_to_send() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, 100, 4096);
@@ -169,6 +173,7 @@ fn recovery_with_no_new_data_to_send() {
 fn the_timer_follows_the_retransmission() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, 100, 4096);

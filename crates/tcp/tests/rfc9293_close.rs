@@ -2,12 +2,13 @@
 
 use redpoll_tcp::{Config, Error, Event, RecvError, Segment, SendError, State};
 use redpoll_testkit::{
-    FIN_ACK, Host, RST, RST_ACK, Record, SYN, from_peer, inward, recv, recv_nothing, send,
+    FIN_ACK, Host, RST, RST_ACK, Record, SYN, from_peer, inward, ms, recv, recv_nothing, send,
 };
 
 fn plain() -> Config {
     Config {
         timestamps: false,
+        min_rto: ms(1_000),
         mss: 462,
         ..Config::default()
     }

@@ -46,6 +46,8 @@ impl<B: Bytes> Connection<B> {
             }
             if pin.kind() == PinKind::First {
                 self.rtt.on_sent(pin.range().end, now);
+            }
+            if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
                 self.arm_probe(now);
             }
             self.last_sent = now.as_millis() as u32;

@@ -157,6 +157,9 @@ impl<B: Bytes> Connection<B> {
         if new > 0 {
             return Some(self.data_plan(nxt, new, false, PinKind::First));
         }
+        if !self.episode.is_open() {
+            return None;
+        }
         let fin = self.closing && nxt > data_end;
         let end = nxt.min(data_end);
         let len = (end - self.snd.una).min(mss);
@@ -321,6 +324,10 @@ impl<B: Bytes> Connection<B> {
         if plan.flags.ack() {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
+            if self.sack_permitted && self.acks.wants_repeat() {
+                let delay = self.params.delayed_ack.duration().divided_by(2);
+                self.timers.start(Timer::DelayedAck, now, delay);
+            }
             self.ts.on_ack_sent(self.rcv.nxt);
             self.inbox.on_reported();
         }

@@ -39,6 +39,8 @@ impl<B: Bytes> Connection<B> {
         }
         if news.advance > 0 {
             self.restart_retransmission_timer(now);
+        }
+        if delivered > 0 {
             self.arm_probe(now);
         }
     }
@@ -240,13 +242,27 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
+    /// Whether nothing is known to be missing.
+    fn is_untroubled(&self) -> bool {
+        self.episode.is_open() && self.board.in_flight() == self.snd.flight()
+    }
+
+    fn can_probe_with_new_data(&self) -> bool {
+        let nxt = self.snd.nxt;
+        self.outbox.end() > nxt && self.snd.room_from(nxt) > 0
+    }
+
     /// RFC 8985 §7.2: new data was sent, or acknowledged.
+    ///
+    /// The RFC leaves recovery out, for what is in the network then will tell.
+    /// That is two segments here, and acknowledgments get lost as well: in
+    /// fast recovery new data is a probe, too, though old data is none.
     pub(super) fn arm_probe(&mut self, now: Instant) {
         let may = self.sack_permitted
-            && self.episode.is_open()
+            && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
-            && self.board.in_flight() == self.snd.flight();
+            && (self.is_untroubled() || self.can_probe_with_new_data());
         if !may {
             return self.timers.cancel(Timer::LossProbe);
         }
@@ -266,7 +282,8 @@ impl<B: Bytes> Connection<B> {
     /// RFC 8985 §7.3: the probe timer ran out.
     pub(super) fn on_probe_timeout(&mut self, now: Instant) {
         // What the link has yet to send will do for a probe.
-        if self.pins.is_empty() && self.episode.is_open() {
+        let may = self.is_untroubled() || self.can_probe_with_new_data();
+        if self.pins.is_empty() && may {
             self.tlp.on_timeout();
         }
         // "The sender MUST re-arm the RTO timer."

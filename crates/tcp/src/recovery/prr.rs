@@ -48,7 +48,9 @@ impl Prr {
                 .unwrap_or(u32::MAX)
                 .saturating_sub(self.out)
         } else {
-            if ssthresh <= mss.saturating_mul(4) { return Some(ssthresh); }
+            if ssthresh <= mss.saturating_mul(4) {
+                return Some(ssthresh);
+            }
             let conservative = self.delivered.saturating_sub(self.out).max(ack.delivered);
             let extra = if ack.is_safe { mss } else { 0 };
             conservative

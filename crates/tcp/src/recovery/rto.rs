@@ -99,7 +99,10 @@ mod tests {
     use crate::Config;
 
     fn params() -> Params {
-        Params::from(&Config::default())
+        Params::from(&Config {
+            min_rto: Duration::from_secs(1),
+            ..Config::default()
+        })
     }
 
     fn seconds(rto: &Rto, estimated: Option<Duration>) -> u64 {

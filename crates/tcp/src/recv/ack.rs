@@ -11,6 +11,23 @@ pub(crate) struct AckPolicy {
     due: bool,
     /// Segments in order that are yet to be acknowledged one by one.
     quick: u8,
+    repeat: Repeat,
+}
+
+/// Whether an ACK is sent once more if nothing comes of it.
+///
+/// The ACK of a segment that filled the last gap gives the peer back its whole
+/// window. Without it, the peer has nothing to send that would bring another:
+/// it waits for a timeout, and sends again what has arrived. So the window is
+/// announced a second time, once; RFC 5681 §4.2 allows for that.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Repeat {
+    #[default]
+    No,
+    /// The next ACK is such a one.
+    Wanted,
+    /// It was sent.
+    Due,
 }
 
 /// How many segments after a sign of loss are acknowledged one by one: while
@@ -28,6 +45,7 @@ impl AckPolicy {
     /// Segments are counted whatever their size, as RFC 5681 §4.2 thinks
     /// desirable: the peer's idea of full-sized may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
+        self.repeat = Repeat::No;
         self.unacked = self.unacked.saturating_add(1);
         self.due |= self.unacked >= every || self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
@@ -42,6 +60,7 @@ impl AckPolicy {
     /// still no more than one for each segment.
     pub(crate) fn on_out_of_order(&mut self) {
         self.quick = QUICK;
+        self.repeat = Repeat::No;
         let waiting = u8::from(self.unacked > 0);
         self.unacked = 0;
         let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
@@ -53,12 +72,14 @@ impl AckPolicy {
         self.duplicates = 0;
         self.due = true;
         self.quick = QUICK;
+        self.repeat = Repeat::Wanted;
     }
 
     /// A segment arrived again: its acknowledgment was lost or late.
     pub(crate) fn on_duplicate(&mut self) {
         self.due = true;
         self.quick = QUICK;
+        self.repeat = Repeat::Wanted;
     }
 
     /// An ACK is due for another reason.
@@ -74,6 +95,11 @@ impl AckPolicy {
         self.duplicates > 0
     }
 
+    /// Whether the ACK that was sent last is to be repeated if nothing comes.
+    pub(crate) fn wants_repeat(&self) -> bool {
+        self.repeat == Repeat::Due
+    }
+
     /// Whether segments wait for their acknowledgment.
     pub(crate) fn is_waiting(&self) -> bool {
         self.unacked > 0
@@ -84,6 +110,10 @@ impl AckPolicy {
     pub(crate) fn on_sent(&mut self, pure: bool) {
         self.unacked = 0;
         self.due = false;
+        self.repeat = match self.repeat {
+            Repeat::Wanted => Repeat::Due,
+            Repeat::No | Repeat::Due => Repeat::No,
+        };
         if pure {
             self.duplicates = self.duplicates.saturating_sub(1);
         }
