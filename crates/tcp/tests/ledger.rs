@@ -11,6 +11,7 @@ use redpoll_testkit::{
 fn plain() -> Config {
     Config {
         timestamps: false,
+        min_rto: ms(1_000),
         mss: 462,
         ..Config::default()
     }

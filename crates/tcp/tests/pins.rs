@@ -413,6 +413,7 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
 fn a_probe_with_the_link_holds_back_new_data() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, MSS, 100);
@@ -435,6 +436,7 @@ fn a_probe_with_the_link_holds_back_new_data() {
 fn a_timeout_while_the_retransmission_is_with_the_link_counts_for_nothing() {
     let config = Config {
         timestamps: false,
+        min_rto: Duration::from_secs(1),
         ..Config::default()
     };
     let mut t = Host::established(&config, MSS, 4096);
