@@ -19,6 +19,9 @@ pub struct Config {
     /// Whether to offer and accept selective acknowledgments (RFC 2018), and
     /// with them loss detection by time (RFC 8985). Default true.
     pub sack: bool,
+    /// Whether to offer and accept explicit congestion notification (RFC 3168).
+    /// Default true.
+    pub ecn: bool,
     /// How long an acknowledgment may wait, below 500 ms (RFC 9293 §3.8.6.3).
     /// Default 200 ms, what other stacks' tail-loss probes allow for.
     pub delayed_ack: Duration,
@@ -82,6 +85,7 @@ impl Default for Config {
             nagle: true,
             timestamps: true,
             sack: true,
+            ecn: true,
             delayed_ack: Duration::from_millis(200),
             ack_every: 2,
             initial_rto: Duration::from_secs(1),

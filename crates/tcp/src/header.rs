@@ -35,6 +35,11 @@ impl Flags {
     /// The urgent pointer is significant; never sent, ignored when received.
     pub const URG: Flags = Flags(0x20);
 
+    /// ECN-Echo (RFC 3168 §6.1).
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: Flags = Flags(0x80);
+
     /// These flags and those of `other`.
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -75,6 +80,8 @@ impl fmt::Debug for Flags {
             (Flags::PSH, "PSH"),
             (Flags::ACK, "ACK"),
             (Flags::URG, "URG"),
+            (Flags::ECE, "ECE"),
+            (Flags::CWR, "CWR"),
         ];
         let mut separator = "";
         for (flag, name) in names {

@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Instant};
 
 use crate::reset::reset_reply;
-use crate::{Endpoint, Header, IpMeta, Segment, SeqNum};
+use crate::{Endpoint, Flags, Header, IpMeta, Segment, SeqNum};
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
@@ -43,6 +43,8 @@ pub struct HalfOpen {
     pub timestamp: Option<u32>,
     /// Whether it offered selective acknowledgments.
     pub sack_permitted: bool,
+    /// The control bits, of which those of ECN matter.
+    pub flags: Flags,
 }
 
 impl Listener {
@@ -90,6 +92,7 @@ impl Listener {
             mss: seg.options.mss,
             timestamp: seg.options.timestamps.map(|option| option.value),
             sack_permitted: seg.options.sack_permitted,
+            flags: seg.flags,
         })
     }
 }

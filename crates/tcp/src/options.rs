@@ -102,9 +102,12 @@ impl Options {
     }
 
     fn take_sack(&mut self, blocks: &[u8]) {
-        let (blocks, rest) = blocks.as_chunks::<{ SackBlocks::BLOCK_LEN }>();
-        if rest.is_empty() {
-            for &[a, b, c, d, e, f, g, h] in blocks {
+        let blocks = blocks.chunks_exact(SackBlocks::BLOCK_LEN);
+        if !blocks.remainder().is_empty() {
+            return;
+        }
+        for block in blocks {
+            if let &[a, b, c, d, e, f, g, h] = block {
                 let start = SeqNum(u32::from_be_bytes([a, b, c, d]));
                 let end = SeqNum(u32::from_be_bytes([e, f, g, h]));
                 self.sack.push(SeqRange::new(start, end));

@@ -27,6 +27,8 @@ pub struct Stats {
     pub rtos: u32,
     /// Tail loss probes sent, new data or old (RFC 8985 §7).
     pub tail_probes: u32,
+    /// Reductions of the congestion window for marks (RFC 3168).
+    pub ecn_reductions: u32,
     /// Reductions of the congestion window taken back, because nothing had
     /// been lost (RFC 4015).
     pub undone_reductions: u32,

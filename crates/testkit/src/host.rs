@@ -110,7 +110,11 @@ impl Host {
         let bytes = from_peer(&record);
         let seg = parse(&bytes);
         assert!(self.conn.matches(&inward(), &seg));
-        self.conn.input(self.now, &inward(), &seg);
+        let meta = IpMeta {
+            ecn: record.codepoint(),
+            ..inward()
+        };
+        self.conn.input(self.now, &meta, &seg);
     }
 
     /// The connection must send `expected` next, and now, unless `expected`
@@ -179,8 +183,8 @@ impl Host {
             let read = self.conn.read(desc.token, 0, &mut payload);
             assert_eq!(read, Ok(payload.len()));
             self.conn.on_segment_sent(desc.token, self.now);
-            self.sent
-                .push_back((self.now, from_us(&desc.header, &payload)));
+            let record = from_us(&desc.header, &payload).ecn(desc.ecn);
+            self.sent.push_back((self.now, record));
         }
     }
 

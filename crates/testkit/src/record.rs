@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use redpoll_base::Ecn;
+
 use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum};
 use redpoll_tcp::{SeqRange, TimestampOption};
 
@@ -32,6 +34,7 @@ pub struct Record {
     ts: Option<(u32, u32)>,
     sack_ok: bool,
     sack: Option<Vec<(u32, u32)>>,
+    ecn: Ecn,
     data: Vec<u8>,
 }
 
@@ -47,6 +50,7 @@ impl Default for Record {
             ts: None,
             sack_ok: false,
             sack: None,
+            ecn: Ecn::NotEct,
             data: Vec::new(),
         }
     }
@@ -64,7 +68,8 @@ impl Record {
         self
     }
 
-    /// Control bits. PSH is not compared when receiving.
+    /// Control bits. PSH is not compared when receiving; ECE and CWR are if one
+    /// of them is expected.
     pub fn flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
         self
@@ -113,6 +118,18 @@ impl Record {
     pub fn sack<const N: usize>(mut self, blocks: [(u32, u32); N]) -> Self {
         self.sack = Some(blocks.to_vec());
         self
+    }
+
+    /// The ECN field of the packet. Not compared when received; see
+    /// [`codepoint`](Self::codepoint).
+    pub fn ecn(mut self, ecn: Ecn) -> Self {
+        self.ecn = ecn;
+        self
+    }
+
+    /// The ECN field.
+    pub fn codepoint(&self) -> Ecn {
+        self.ecn
     }
 
     /// The data.
@@ -213,13 +230,19 @@ impl Record {
                     })
                     .collect(),
             ),
+            ecn: Ecn::NotEct,
             data: seg.payload.to_vec(),
         }
     }
 
     /// Whether a received segment is as `expected` says.
     pub(crate) fn is_as(&self, expected: &Record) -> bool {
-        let control = |flags: Flags| flags.0 & !Flags::PSH.0;
+        let ecn = Flags::ECE.with(Flags::CWR).0;
+        let hidden = match expected.flags.0 & ecn {
+            0 => Flags::PSH.0 | ecn,
+            _ => Flags::PSH.0,
+        };
+        let control = |flags: Flags| flags.0 & !hidden;
         let filler = expected.data.iter().all(|byte| *byte == b'x');
         let same_data = if filler {
             self.data.len() == expected.data.len()

@@ -73,6 +73,14 @@ impl NewReno {
         self.acked = 0;
     }
 
+    /// A mark (RFC 3168 §6.1.2), with RFC 8511 §3's beta of 0.8.
+    pub(crate) fn on_mark(&mut self, flight: u32, mss: u32) {
+        let flight = flight.min(self.cwnd);
+        self.ssthresh = (flight / 5).saturating_mul(4).max(mss.saturating_mul(2));
+        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.acked = 0;
+    }
+
     /// RFC 9937 §6.2: in recovery cwnd follows what arrives.
     pub(crate) fn set(&mut self, cwnd: u32) {
         self.cwnd = cwnd;

@@ -12,7 +12,7 @@ use crate::send::Tick;
 use crate::state::Cause;
 use crate::stats::count;
 use crate::timers::Timer;
-use crate::{Segment, SeqNum, SeqRange};
+use crate::{Flags, Segment, SeqNum, SeqRange};
 
 /// What is new in an acknowledgment.
 #[derive(Clone, Copy, Default, Debug)]
@@ -29,6 +29,8 @@ pub(super) struct News {
     pub(super) is_bare: bool,
     /// What it reports to have arrived twice.
     pub(super) dsack: Option<SeqRange>,
+    /// The control bits, of which ECE matters (RFC 3168).
+    pub(super) flags: Flags,
     /// TSecr.
     pub(super) echo: Option<u32>,
 }
@@ -65,6 +67,7 @@ impl<B: Bytes> Connection<B> {
             is_bare: sack.is_empty(),
             dsack: sack.duplicate(seg.ack),
             echo: self.ts.echo(seg),
+            flags: seg.flags,
             ..News::default()
         };
         if self.snd.is_new_ack(seg.ack) {

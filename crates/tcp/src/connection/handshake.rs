@@ -39,6 +39,7 @@ impl<B: Bytes> Connection<B> {
             return Break(());
         }
         self.on_peer_syn(now, seg.seq, &seg.options);
+        self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
             // Simultaneous open. Text on the SYN will come again.

@@ -22,12 +22,10 @@ impl<B: Bytes> Connection<B> {
         if !seg.payload.is_empty() {
             count(&mut self.stats.data_segments_received);
         }
-        // Congestion marks in `meta` are not heeded before ECN is negotiated.
-        let _ = meta;
         let (Continue(()) | Break(())) = match self.phase {
             Phase::Closed(_) => self.closed_state(seg),
             Phase::SynSent(state) => self.syn_sent_state(now, seg, state),
-            Phase::SynReceived(_) | Phase::Synchronized(_) => self.other_states(now, seg),
+            Phase::SynReceived(_) | Phase::Synchronized(_) => self.other_states(now, meta, seg),
         };
         self.settle(now);
     }
@@ -39,7 +37,7 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// RFC 9293 §3.10.7.4: Other States.
-    fn other_states(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn other_states(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) -> Step {
         self.check_timestamp(now, seg)?; // RFC 7323 §5.3: before all others
         self.check_sequence(now, seg)?; // first
         self.check_rst(now, seg)?; // second
@@ -47,6 +45,7 @@ impl<B: Bytes> Connection<B> {
         self.check_syn(now, seg)?; // fourth
         self.check_ack(now, seg)?; // fifth
         self.remember_timestamp(now, seg);
+        self.note_mark(meta, seg);
         // Sixth, check the URG bit: it is ignored.
         self.process_text(now, seg)?; // seventh
         self.process_fin(now, seg) // eighth
@@ -84,6 +83,13 @@ impl<B: Bytes> Connection<B> {
     fn remember_timestamp(&mut self, now: Instant, seg: &Segment<'_>) {
         if let Some(theirs) = seg.options.timestamps {
             self.ts.on_acceptable(theirs, seg.seq, now);
+        }
+    }
+
+    /// RFC 3168 §6.1.3 and §6.1.5: a mark counts on data inside the window.
+    fn note_mark(&mut self, meta: &IpMeta, seg: &Segment<'_>) {
+        if !seg.payload.is_empty() {
+            self.ecn.on_data(meta.ecn, seg.flags);
         }
     }
 

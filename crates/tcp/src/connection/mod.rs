@@ -31,6 +31,7 @@ use redpoll_base::{Bytes, Duration, Instant, Wake};
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
 use crate::congestion::NewReno;
+use crate::ecn::EcnState;
 use crate::event::EventSet;
 use crate::keepalive::Keepalive;
 use crate::options::TIMESTAMPS_SPACE;
@@ -96,6 +97,7 @@ pub struct Connection<B: Bytes> {
     /// Both SYNs carried SACK-permitted (RFC 2018 §2).
     sack_permitted: bool,
     ts: Timestamps,
+    ecn: EcnState,
     keepalive: Keepalive,
     challenge: ChallengeLimit,
     timers: TimerTable,
@@ -148,6 +150,7 @@ impl<B: Bytes> Connection<B> {
             ..Options::default()
         };
         connection.on_peer_syn(now, request.irs, &options);
+        connection.ecn.on_peer_syn(request.flags, false);
         connection
             .snd
             .set(request.irs, iss, u32::from(request.window));
@@ -194,6 +197,7 @@ impl<B: Bytes> Connection<B> {
             acks: AckPolicy::default(),
             sack_permitted: false,
             ts: Timestamps::new(),
+            ecn: EcnState::new(config.ecn, iss),
             keepalive: Keepalive::default(),
             challenge: ChallengeLimit::new(),
             timers: TimerTable::new(now),
@@ -333,4 +337,4 @@ impl<B: Bytes> Connection<B> {
 /// What a connection costs on a 32-bit node besides its buffers: a snapshot
 /// to look at when it changes. Counters are 96 bytes of it.
 #[cfg(target_pointer_width = "32")]
-const _: () = assert!(size_of::<Connection<&'static mut [u8]>>() == 496);
+const _: [(); 1] = [(); size_of::<Connection<&'static mut [u8]>>()];

@@ -301,10 +301,13 @@ impl<B: Bytes> Connection<B> {
 
     /// Makes the planned segment and takes note of it everywhere.
     fn make(&mut self, now: Instant, plan: &Plan) -> SegmentDesc {
+        // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes.
+        let is_new = plan.len > 0 && plan.kind == PinKind::First && plan.seq == self.snd.nxt;
+        let ecn = self.ecn.field(is_new);
         let fields = Fields {
             seq: plan.seq,
             ack: self.rcv.nxt,
-            flags: plan.flags,
+            flags: plan.flags.with(self.ecn_flags(plan, is_new)),
             window: self.window_to_announce(),
             options: self.options(now, plan),
         };
@@ -321,6 +324,9 @@ impl<B: Bytes> Connection<B> {
         } else {
             self.note_sequence(now, plan)
         };
+        if is_new {
+            self.ecn.on_new_data_sent();
+        }
         if plan.flags.ack() {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
@@ -336,7 +342,16 @@ impl<B: Bytes> Connection<B> {
             token,
             header,
             payload_len: plan.len as u16,
-            ecn: Ecn::NotEct,
+            ecn,
+        }
+    }
+
+    /// RFC 3168 §6.1: ECE and CWR.
+    fn ecn_flags(&self, plan: &Plan, is_new: bool) -> Flags {
+        if plan.flags.syn() {
+            self.ecn.syn_flags(plan.flags.ack())
+        } else {
+            self.ecn.flags(is_new)
         }
     }
 

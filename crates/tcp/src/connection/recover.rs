@@ -32,12 +32,14 @@ impl<B: Bytes> Connection<B> {
         }
         let found = self.find_losses(now, news);
         self.check_probe(now, news);
+        self.heed_echo(news);
         match self.episode.mode() {
             // Growth belongs to the mode in which the data was sent.
             Mode::Open | Mode::Timeout => self.grow(mode, news.bytes),
             Mode::Fast => self.reduce_proportionally(delivered, news, &found),
         }
         if news.advance > 0 {
+            self.ecn.on_advance(self.snd.una);
             self.restart_retransmission_timer(now);
         }
         if delivered > 0 {
@@ -159,6 +161,7 @@ impl<B: Bytes> Connection<B> {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
         }
         self.cc.on_loss(flight, self.eff_snd_mss());
+        self.ecn.on_reduced(self.snd.nxt);
         if self.episode.mode() == Mode::Timeout {
             return self.episode.begin_again(Tick::at(now));
         }
@@ -230,6 +233,20 @@ impl<B: Bytes> Connection<B> {
             self.episode.cancel(self.snd.una);
             self.board.take_back();
         }
+    }
+
+    /// RFC 3168 §6.1.2 and RFC 8511: a queue on the way is filling up. It says
+    /// so before it has to drop, so the answer is milder, and there is one for
+    /// each window, be it of losses or of marks.
+    fn heed_echo(&mut self, news: &News) {
+        if !self.ecn.on_ack(news.flags, self.snd.una) {
+            return;
+        }
+        if self.episode.is_open() {
+            count(&mut self.stats.ecn_reductions);
+            self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
+        }
+        self.ecn.on_reduced(self.snd.nxt);
     }
 
     /// RFC 8985 §7.4.2.
@@ -307,6 +324,7 @@ impl<B: Bytes> Connection<B> {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
         }
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
+        self.ecn.on_reduced(self.snd.nxt);
         self.episode.on_timeout(self.snd.nxt, tick);
         self.episode.on_loss(Loss::Timeout);
         self.tlp.reset();

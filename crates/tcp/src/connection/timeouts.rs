@@ -59,6 +59,9 @@ impl<B: Bytes> Connection<B> {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost = Some(Loss::Timeout);
+            if matches!(self.phase, Phase::SynSent(_)) {
+                self.ecn.on_syn_lost();
+            }
             return;
         }
         self.enter_timeout_recovery(now, is_first);

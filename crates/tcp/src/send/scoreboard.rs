@@ -44,6 +44,10 @@ impl Tick {
         Tick(ms as u16)
     }
 
+    fn next(self) -> Tick {
+        Tick(self.0.wrapping_add(1))
+    }
+
     fn earlier_by(self, ms: u16) -> Tick {
         Tick(self.0.wrapping_sub(ms))
     }
@@ -71,6 +75,9 @@ pub(crate) struct Stretch {
     fate: Fate,
     again: bool,
 }
+
+/// How far moments may run ahead of the clock to keep their order.
+const SKEW_MS: u16 = 50;
 
 /// A segment may wait for the radio for a second or two; 255 stands for more.
 const WAIT_STEP_MS: u16 = 8;
@@ -132,6 +139,8 @@ pub(crate) struct Scoreboard {
     start: SeqNum,
     list: [Stretch; STRETCHES],
     count: u8,
+    /// The latest moment in the list.
+    latest: Tick,
 }
 
 impl Scoreboard {
@@ -141,6 +150,7 @@ impl Scoreboard {
             start,
             list: [Stretch::NOTHING; STRETCHES],
             count: 0,
+            latest: Tick::default(),
         }
     }
 
@@ -259,15 +269,34 @@ impl Scoreboard {
     /// The link has sent `range`: its clock starts now. If it was believed
     /// lost meanwhile, it is not.
     pub(crate) fn on_sent(&mut self, range: SeqRange, now: Instant) {
-        let now = Tick::at(now);
+        let at = self.stamp(range, Tick::at(now));
         self.update(range, |stretch| {
             if stretch.fate != Fate::Arrived {
                 stretch.fate = Fate::InFlight;
             }
-            let waited = now.since(stretch.at) / WAIT_STEP_MS;
+            let waited = at.since(stretch.at) / WAIT_STEP_MS;
             stretch.waited = u8::try_from(waited).unwrap_or(u8::MAX);
-            stretch.at = now;
+            stretch.at = at;
         });
+        self.latest = at;
+    }
+
+    /// The moment to put down for `range`. In one millisecond, sequence numbers
+    /// tell what left later among new data; old data gets a moment of its own.
+    fn stamp(&self, range: SeqRange, now: Tick) -> Tick {
+        if self.is_empty() || now.is_after(self.latest) {
+            return now;
+        }
+        let is_old = |(at, stretch): (SeqRange, &Stretch)| {
+            stretch.again && at.start < range.end && range.start < at.end
+        };
+        if self.latest.since(now) > SKEW_MS {
+            now
+        } else if self.iter().any(is_old) {
+            self.latest.next()
+        } else {
+            self.latest
+        }
     }
 
     /// Everything before `una` has arrived. `on_news` sees each stretch of

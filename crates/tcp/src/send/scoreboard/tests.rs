@@ -122,6 +122,28 @@ fn the_clock_starts_when_the_link_has_sent() {
     assert!(made <= 2 * WAIT_STEP_MS, "{made}");
 }
 
+/// Whatever leaves within a millisecond, what left later has the later moment
+/// or, among equals, the higher number.
+#[test]
+fn old_data_sent_behind_new_data_is_the_later() {
+    let mut board = sent(2);
+    for part in [
+        range(100, 200),
+        range(200, 300),
+        range(0, 100),
+        range(300, 400),
+    ] {
+        board.on_made(part, at(50));
+        board.on_sent(part, at(50));
+    }
+    let moments: Vec<Tick> = board.iter().map(|(_, stretch)| stretch.at()).collect();
+    assert!(moments[0].is_after(moments[2]) && moments[2].since(moments[1]) == 0);
+    assert!(moments[3] == moments[0]);
+    board.on_made(range(400, 500), at(60));
+    board.on_sent(range(400, 500), at(60));
+    assert_eq!(board.iter().last().unwrap().1.at(), Tick::at(at(60)));
+}
+
 #[test]
 fn ticks_wrap() {
     let early = Tick::at(at(65_530));

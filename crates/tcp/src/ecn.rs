@@ -1,0 +1,160 @@
+//! Explicit congestion notification (RFC 3168 §6.1): negotiating it, echoing
+//! marks, and answering echoes once for each window of data.
+
+use redpoll_base::Ecn;
+
+use crate::{Flags, SeqNum};
+
+/// The flags of an ECN-setup SYN (RFC 3168 §6.1.1).
+const SETUP: Flags = Flags::ECE.with(Flags::CWR);
+
+/// The ECN state of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct EcnState {
+    /// Both ends take part; before the handshake is over, we would.
+    enabled: bool,
+    /// A mark arrived and the peer has not said that it has heard of it.
+    echo: bool,
+    /// The window was reduced and the peer does not know yet.
+    cwr: bool,
+    /// What was sent before this has had its answer.
+    recover: SeqNum,
+}
+
+impl EcnState {
+    /// `wanted` by the configuration; for an active opener.
+    pub(crate) fn new(wanted: bool, iss: SeqNum) -> Self {
+        EcnState {
+            enabled: wanted,
+            echo: false,
+            cwr: false,
+            recover: iss,
+        }
+    }
+
+    /// The peer's SYN arrived, with ACK if `is_answer`. §6.1.1: an ECN-setup
+    /// SYN has both flags, an ECN-setup SYN-ACK only ECE.
+    pub(crate) fn on_peer_syn(&mut self, flags: Flags, is_answer: bool) {
+        let expected = if is_answer { Flags::ECE } else { SETUP };
+        self.enabled &= flags.0 & SETUP.0 == expected.0;
+    }
+
+    /// Our SYN was lost. §6.1.1.1: something on the way may have dropped it
+    /// for its flags. What follows has none, and then there is no ECN.
+    pub(crate) fn on_syn_lost(&mut self) {
+        self.enabled = false;
+    }
+
+    /// What a SYN carries besides SYN, with ACK if `is_answer`.
+    pub(crate) fn syn_flags(&self, is_answer: bool) -> Flags {
+        match (self.enabled, is_answer) {
+            (false, _) => Flags::NONE,
+            (true, false) => SETUP,
+            (true, true) => Flags::ECE,
+        }
+    }
+
+    /// What another segment carries: ECE while a mark is echoed; CWR with the
+    /// first new data after a reduction (§6.1.2).
+    pub(crate) fn flags(&self, is_new_data: bool) -> Flags {
+        let echo = if self.echo { Flags::ECE } else { Flags::NONE };
+        let cwr = if self.cwr && is_new_data {
+            Flags::CWR
+        } else {
+            Flags::NONE
+        };
+        echo.with(cwr)
+    }
+
+    /// The ECN field of a packet: ECT(0) on new data only (§6.1.4 to §6.1.6).
+    pub(crate) fn field(&self, is_new_data: bool) -> Ecn {
+        if self.enabled && is_new_data {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
+    }
+
+    /// A segment with new data left.
+    pub(crate) fn on_new_data_sent(&mut self) {
+        self.cwr = false;
+    }
+
+    /// Data inside the window arrived (§6.1.3): CWR ends the echo of what was
+    /// before it, a mark begins another.
+    pub(crate) fn on_data(&mut self, field: Ecn, flags: Flags) {
+        if self.enabled {
+            self.echo = field == Ecn::Ce || (self.echo && !flags.contains(Flags::CWR));
+        }
+    }
+
+    /// An acknowledgment arrived (§6.1.2). Returns whether it calls for a
+    /// reduction: once a window.
+    pub(crate) fn on_ack(&self, flags: Flags, una: SeqNum) -> bool {
+        self.enabled && flags.contains(Flags::ECE) && una > self.recover
+    }
+
+    /// The window was reduced, for whatever reason; everything before `nxt` is
+    /// answered for.
+    pub(crate) fn on_reduced(&mut self, nxt: SeqNum) {
+        self.cwr = self.enabled;
+        self.recover = nxt;
+    }
+
+    /// SND.UNA moved: keeps `recover` from falling so far behind that the
+    /// order wraps.
+    pub(crate) fn on_advance(&mut self, una: SeqNum) {
+        self.recover = self.recover.max(una - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_must_want_it() {
+        for (flags, is_answer, agreed) in [
+            (SETUP, false, true),
+            (Flags::ECE, false, false),
+            (Flags::NONE, false, false),
+            (Flags::ECE, true, true),
+            (SETUP, true, false),
+            (Flags::NONE, true, false),
+        ] {
+            let mut ecn = EcnState::new(true, SeqNum(0));
+            ecn.on_peer_syn(flags, is_answer);
+            assert_eq!(ecn.field(true).is_capable(), agreed);
+            let mut ecn = EcnState::new(false, SeqNum(0));
+            ecn.on_peer_syn(flags, is_answer);
+            assert!(!ecn.field(true).is_capable());
+        }
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_cwr() {
+        let mut ecn = EcnState::new(true, SeqNum(0));
+        ecn.on_data(Ecn::Ect0, Flags::ACK);
+        assert_eq!(ecn.flags(false), Flags::NONE);
+        ecn.on_data(Ecn::Ce, Flags::ACK);
+        ecn.on_data(Ecn::Ect0, Flags::ACK);
+        assert_eq!(ecn.flags(false), Flags::ECE);
+        ecn.on_data(Ecn::Ce, Flags::CWR);
+        assert_eq!(ecn.flags(false), Flags::ECE, "marked anew");
+        ecn.on_data(Ecn::Ect0, Flags::CWR);
+        assert_eq!(ecn.flags(false), Flags::NONE);
+    }
+
+    #[test]
+    fn one_reduction_for_a_window() {
+        let mut ecn = EcnState::new(true, SeqNum(0));
+        assert!(ecn.on_ack(Flags::ECE, SeqNum(10)));
+        ecn.on_reduced(SeqNum(100));
+        assert!(!ecn.on_ack(Flags::ECE, SeqNum(100)));
+        assert!(ecn.on_ack(Flags::ECE, SeqNum(101)));
+        assert_eq!(ecn.flags(false), Flags::NONE);
+        assert_eq!(ecn.flags(true), Flags::CWR);
+        ecn.on_new_data_sent();
+        assert_eq!(ecn.flags(true), Flags::NONE);
+    }
+}

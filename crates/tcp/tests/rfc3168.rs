@@ -1,0 +1,177 @@
+//! RFC 3168: explicit congestion notification, with RFC 8511's answer.
+
+use redpoll_base::Ecn;
+use redpoll_tcp::{Config, Flags};
+use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
+
+const ACK: Flags = Flags::ACK;
+const ACK_ECE: Flags = Flags::ACK.with(Flags::ECE);
+const SETUP_SYN: Flags = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+const SETUP_SYN_ACK: Flags = SYN_ACK.with(Flags::ECE);
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: ms(1_000),
+        ..Config::default()
+    }
+}
+
+/// Established with ECN and SACK, segments of 100 bytes, 2000 bytes to send.
+fn capable() -> Host {
+    let mut t = Host::connect(&plain(), 4096, 4096);
+    recv!(t, flags SETUP_SYN, seq 0, mss 462);
+    t.wait(100);
+    send!(t, flags SETUP_SYN_ACK, seq 0, ack 1, mss 100, sack_ok true);
+    recv!(t, seq 1, ack 1);
+    t.write(&[b'x'; 2000]);
+    t
+}
+
+fn has(record: &Record, flags: Flags) -> bool {
+    record.control().contains(flags)
+}
+
+/// §6.1.1: both ends must say so, in the right way.
+#[test]
+fn negotiation() {
+    let mut t = capable();
+    assert_eq!(t.sent()[0].codepoint(), Ecn::Ect0);
+    // An answer that merely reflects both flags is no consent; nor is none.
+    for answer in [SYN_ACK, SETUP_SYN_ACK.with(Flags::CWR)] {
+        let mut t = Host::connect(&plain(), 4096, 4096);
+        t.sent();
+        send!(t, flags answer, seq 0, ack 1, mss 100);
+        t.write(b"x");
+        assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
+    }
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SETUP_SYN));
+    let answer = recv!(t, flags SETUP_SYN_ACK, seq 0, ack 1, mss 462);
+    assert_eq!(answer.codepoint(), Ecn::NotEct, "§6.1.1: no ECT on a SYN");
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert!(!has(&answer, Flags::ECE));
+}
+
+/// The switch.
+#[test]
+fn it_can_be_left_out() {
+    let config = Config {
+        ecn: false,
+        ..plain()
+    };
+    let mut t = Host::connect(&config, 64, 64);
+    let syn = recv!(t, flags SYN, seq 0, mss 462);
+    assert!(!has(&syn, Flags::ECE) && !has(&syn, Flags::CWR));
+    let mut t = Host::accept(&config, 64, 64, Record::new().flags(SETUP_SYN));
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert!(!has(&answer, Flags::ECE));
+}
+
+/// §6.1.1.1: a SYN that was lost is repeated without the flags.
+#[test]
+fn a_lost_syn_is_repeated_without() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SETUP_SYN, seq 0, mss 462);
+    let again = recv!(t, at 1000, flags SYN, seq 0, mss 462);
+    assert!(!has(&again, Flags::ECE) && !has(&again, Flags::CWR));
+    send!(t, flags SETUP_SYN_ACK, seq 0, ack 1);
+    t.write(b"x");
+    assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
+}
+
+/// §6.1.2, with RFC 8511 §3: one milder reduction for each window; CWR on the
+/// first new data, once.
+#[test]
+fn an_echo_reduces_once_a_window() {
+    let mut t = capable();
+    t.sent();
+    send!(t, flags ACK, seq 1, ack 401);
+    t.sent();
+    let (cwnd, out) = (t.conn.cwnd(), 600);
+    t.wait(100);
+    send!(t, flags ACK_ECE, seq 1, ack 501);
+    assert_eq!(t.conn.ssthresh(), (out - 100) / 5 * 4);
+    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+    assert!(t.conn.cwnd() > cwnd / 2 && t.conn.cwnd() < cwnd);
+    t.sent();
+    for ack in [601, 701, 801, 901] {
+        send!(t, flags ACK_ECE, seq 1, ack ack);
+    }
+    assert_eq!(t.conn.stats().ecn_reductions, 1);
+    let sent = t.sent();
+    let told: Vec<bool> = sent.iter().map(|r| has(r, Flags::CWR)).collect();
+    assert!(told[0] && !told[1..].contains(&true), "{told:?}");
+    // The next window may count again.
+    send!(t, flags ACK, seq 1, ack 1101);
+    t.sent();
+    send!(t, flags ACK_ECE, seq 1, ack 1201);
+    assert_eq!(t.conn.stats().ecn_reductions, 2);
+}
+
+/// §6.1.2: losses and marks of one window are one sign of congestion.
+#[test]
+fn an_echo_in_recovery_reduces_no_further() {
+    let mut t = capable();
+    t.sent();
+    t.wait(100);
+    send!(t, flags ACK, seq 1, ack 1, sack [(101, 401)]);
+    let ssthresh = t.conn.ssthresh();
+    let sent = t.sent();
+    assert_eq!(sent[0].seq_number(), 1);
+    assert_eq!(sent[0].codepoint(), Ecn::NotEct, "§6.1.5: sent again");
+    send!(t, flags ACK_ECE, seq 1, ack 401);
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.stats().ecn_reductions, 0);
+    // A loss, too, is told by CWR on new data.
+    let sent: Vec<Record> = sent.into_iter().chain(t.sent()).collect();
+    let new = sent.iter().find(|r| r.seq_number() >= 401).unwrap();
+    assert!(has(new, Flags::CWR));
+}
+
+/// §6.1.3: a mark on data is echoed in every ACK until CWR arrives.
+#[test]
+fn marks_are_echoed_until_the_peer_knows() {
+    let mut t = capable();
+    t.sent();
+    send!(t, flags ACK, seq 1, ack 1, len 10, ecn Ecn::Ce);
+    send!(t, flags ACK, seq 11, ack 1, len 10, ecn Ecn::Ect0);
+    assert!(t.sent().iter().all(|r| has(r, Flags::ECE)));
+    send!(t, flags ACK, seq 21, ack 1, len 10, ecn Ecn::Ect0);
+    send!(t, flags ACK, seq 31, ack 1, len 10, ecn Ecn::Ect0);
+    assert!(t.sent().iter().all(|r| has(r, Flags::ECE)));
+    send!(t, flags ACK.with(Flags::CWR), seq 41, ack 1, len 10, ecn Ecn::Ect0);
+    send!(t, flags ACK, seq 51, ack 1, len 10, ecn Ecn::Ect0);
+    assert!(t.sent().iter().all(|r| !has(r, Flags::ECE)));
+}
+
+/// §6.1.5: a mark on a segment outside of the window means nothing; §6.1.4:
+/// nor does one on a pure ACK.
+#[test]
+fn some_marks_mean_nothing() {
+    let mut t = capable();
+    t.sent();
+    send!(t, flags ACK, seq 60_000, ack 1, len 10, ecn Ecn::Ce);
+    send!(t, flags ACK, seq 1, ack 1, ecn Ecn::Ce);
+    send!(t, flags ACK, seq 1, ack 1, len 10, ecn Ecn::Ect0);
+    send!(t, flags ACK, seq 11, ack 1, len 10, ecn Ecn::Ect0);
+    let sent = t.sent();
+    assert!(!sent.is_empty() && sent.iter().all(|r| !has(r, Flags::ECE)));
+}
+
+/// §6.1.4 to §6.1.6: ECT on new data only, not on ACKs, probes, or what is
+/// sent again.
+#[test]
+fn only_new_data_is_capable() {
+    let mut t = capable();
+    t.sent();
+    send!(t, flags ACK, seq 1, ack 1, len 10);
+    send!(t, flags ACK, seq 11, ack 1, len 10);
+    assert_eq!(t.sent()[0].codepoint(), Ecn::NotEct);
+    send!(t, flags ACK, seq 21, ack 401, win 0);
+    t.wait(3_000);
+    let probe = t.sent().pop().unwrap();
+    assert_eq!((probe.payload().len(), probe.codepoint()), (1, Ecn::NotEct));
+    recv_nothing!(t);
+}
