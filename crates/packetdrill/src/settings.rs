@@ -30,7 +30,12 @@ impl Default for Settings {
             local: None,
             rcvbuf: 16_384,
             sndbuf: 32_768,
-            tcp: Config::default(),
+            // As public scripts expect it of a host.
+            tcp: Config {
+                ecn: false,
+                min_rto: Duration::from_secs(1),
+                ..Config::default()
+            },
         }
     }
 }

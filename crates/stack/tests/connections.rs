@@ -176,7 +176,10 @@ fn a_reset_without_a_route_does_not_keep_its_slot() {
 #[test]
 fn a_connection_without_a_route_backs_off_and_fails() {
     for route_returns in [true, false] {
-        let mut lone = Lone::border(|config| config.tcp.max_retries = 5);
+        let mut lone = Lone::border(|config| {
+            config.tcp.max_retries = 5;
+            config.tcp.min_rto = Duration::from_secs(1);
+        });
         let (mut peer, conn) = accepted(&mut lone);
         lone.node.clear_routes();
         let now = lone.now;

@@ -147,7 +147,7 @@ impl<B: Bytes> Connection<B> {
     fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
         let text = SeqRange::new(seg.seq, seg.seq + seg.payload.len() as u32);
         self.inbox.note_duplicate(self.rcv.nxt, text);
-        if !text.is_empty() {
+        if !text.is_empty() && text.start < self.rcv.nxt {
             self.acks.on_duplicate();
         } else if !seg.is_empty() || self.challenge.admit(now) {
             self.acks.require();
@@ -244,8 +244,9 @@ impl<B: Bytes> Connection<B> {
         self.rcv.advance(nxt);
         self.stats.bytes_received = self.stats.bytes_received.wrapping_add(nxt - before);
         match arrival {
+            Arrival::Nothing if seq < before => self.acks.on_duplicate(),
             // A window probe, or text beyond a FIN: say what is expected.
-            Arrival::Nothing => self.acks.on_duplicate(),
+            Arrival::Nothing => self.acks.require(),
             Arrival::InOrder => {
                 if self.acks.on_in_order(self.params.ack_every)
                     && !self.timers.is_running(Timer::DelayedAck)
