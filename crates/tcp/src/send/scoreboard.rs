@@ -8,6 +8,8 @@
 //! believed lost or arrived that may not be. Retransmission may come later
 //! for that, never wrongly.
 
+use core::num::NonZero;
+
 use redpoll_base::Instant;
 
 use crate::{SeqNum, SeqRange};
@@ -70,10 +72,10 @@ pub(crate) struct Stretch {
     len: u16,
     /// When it was last sent.
     at: Tick,
-    /// How long before `at` it was made, in steps of [`WAIT_STEP_MS`].
-    waited: u8,
     fate: Fate,
-    again: bool,
+    /// If it was sent more than once: how long before `at` it was made, in
+    /// steps of [`WAIT_STEP_MS`], rounded up.
+    again: Option<NonZero<u8>>,
 }
 
 /// How far moments may run ahead of the clock to keep their order.
@@ -86,9 +88,8 @@ impl Stretch {
     const NOTHING: Stretch = Stretch {
         len: 0,
         at: Tick(0),
-        waited: 0,
         fate: Fate::InFlight,
-        again: false,
+        again: None,
     };
 
     /// When it was last sent.
@@ -98,13 +99,13 @@ impl Stretch {
 
     /// Whether it was sent more than once.
     pub(crate) fn was_sent_again(&self) -> bool {
-        self.again
+        self.again.is_some()
     }
 
     /// The latest moment before which its last transmission was surely not
     /// made: an echo of an earlier timestamp is of another transmission.
     pub(crate) fn made_at(&self) -> Tick {
-        let steps = u16::from(self.waited).saturating_add(1);
+        let steps = self.again.map_or(1, |steps| u16::from(steps.get()));
         self.at.earlier_by(steps.saturating_mul(WAIT_STEP_MS))
     }
 
@@ -126,7 +127,7 @@ impl Stretch {
             } else {
                 Fate::InFlight
             },
-            again: self.again || next.again,
+            again: self.again.max(next.again),
             ..*later
         }
     }
@@ -244,7 +245,7 @@ impl Scoreboard {
         let old = SeqRange::new(range.start, range.end.min(self.end()));
         let again = Stretch {
             at: Tick::at(now),
-            again: true,
+            again: Some(NonZero::<u8>::MIN),
             ..Stretch::NOTHING
         };
         self.update(old, |stretch| {
@@ -259,7 +260,7 @@ impl Scoreboard {
             self.make_room();
             let again = Stretch {
                 len,
-                again: false,
+                again: None,
                 ..again
             };
             self.insert(usize::from(self.count), again);
@@ -275,7 +276,8 @@ impl Scoreboard {
                 stretch.fate = Fate::InFlight;
             }
             let waited = at.since(stretch.at) / WAIT_STEP_MS;
-            stretch.waited = u8::try_from(waited).unwrap_or(u8::MAX);
+            let steps = u8::try_from(waited).unwrap_or(u8::MAX).saturating_add(1);
+            stretch.again = stretch.again.and(NonZero::new(steps));
             stretch.at = at;
         });
         self.latest = at;
@@ -288,7 +290,7 @@ impl Scoreboard {
             return now;
         }
         let is_old = |(at, stretch): (SeqRange, &Stretch)| {
-            stretch.again && at.start < range.end && range.start < at.end
+            stretch.again.is_some() && at.start < range.end && range.start < at.end
         };
         if self.latest.since(now) > SKEW_MS {
             now

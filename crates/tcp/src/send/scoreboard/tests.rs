@@ -105,7 +105,10 @@ fn new_data_may_follow_old_data_in_one_segment() {
     let mut board = sent(1);
     board.lose(range(0, 100));
     board.on_made(range(50, 150), at(5));
-    let again: Vec<bool> = board.iter().map(|(_, stretch)| stretch.again).collect();
+    let again: Vec<bool> = board
+        .iter()
+        .map(|(_, stretch)| stretch.was_sent_again())
+        .collect();
     assert_eq!(again, [false, true, false]);
     assert_eq!((board.lost(), board.in_flight()), (50, 100));
 }
