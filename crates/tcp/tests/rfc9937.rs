@@ -1,0 +1,89 @@
+//! RFC 9937: how much leaves in recovery for what arrives.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, send};
+
+const MSS: u32 = 100;
+const RTT: u64 = 100;
+
+/// `window` segments out, from 1 on, and as much again to be sent; SACK.
+fn out(window: u32) -> (Host, u32) {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let answer = Record::new().mss(MSS as u16).win(60_000).sack_ok(true);
+    let mut t = Host::established_by(&config, answer, RTT);
+    let (mut una, mut nxt) = (1, 1);
+    loop {
+        t.write(&vec![b'x'; t.conn.send_room()]);
+        let sent = t.sent();
+        nxt = sent
+            .iter()
+            .map(|r| r.seq_number() + MSS)
+            .max()
+            .unwrap_or(nxt);
+        if nxt - una >= window * MSS {
+            return (t, una);
+        }
+        t.wait(RTT);
+        while una < nxt {
+            una += MSS;
+            send!(t, seq 1, ack una, win 60_000);
+        }
+    }
+}
+
+/// §6.2: while more is in the network than ssthresh, about one segment leaves
+/// for two that arrive; at the end as much is out as ssthresh says (§6.4).
+#[test]
+fn the_window_comes_down_in_proportion() {
+    let (mut t, una) = out(16);
+    t.wait(RTT);
+    let mut sent = 0;
+    let arrived = 15;
+    for n in 1..=arrived {
+        let end = una + (n + 1) * MSS;
+        send!(t, seq 1, ack una, win 60_000, sack [(una + MSS, end)]);
+        sent += t.sent().len() as u32;
+        assert!(sent <= n / 2 + 3, "{sent} for {n}");
+    }
+    let ssthresh = t.conn.ssthresh();
+    assert_eq!(ssthresh, 16 * MSS / 2);
+    assert!(sent * MSS >= ssthresh - 2 * MSS, "{sent}: no standstill");
+    assert!(
+        sent * MSS <= ssthresh + MSS,
+        "{sent}: no more than ssthresh"
+    );
+    t.wait(RTT);
+    send!(t, seq 1, ack una + 16 * MSS, win 60_000);
+    assert_eq!(t.conn.cwnd(), ssthresh);
+    assert_eq!(t.conn.stats().retransmissions.total(), 1);
+}
+
+/// §6.2: the first retransmission leaves at once, however much is out.
+#[test]
+fn the_first_retransmission_does_not_wait() {
+    let (mut t, una) = out(16);
+    t.wait(RTT);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + MSS, una + 4 * MSS)]);
+    assert_eq!(t.sent()[0].seq_number(), una);
+}
+
+/// §6.2, SafeACK: an ACK that tells of further losses lets no more leave than
+/// arrived.
+#[test]
+fn heavy_losses_are_repaired_one_for_one() {
+    let (mut t, una) = out(16);
+    t.wait(RTT);
+    // Twelve of sixteen are lost, the first ones.
+    for n in 13..=16 {
+        let end = una + n * MSS;
+        send!(t, seq 1, ack una, win 60_000, sack [(una + 12 * MSS, end)]);
+    }
+    let burst = t.sent().len();
+    assert!(burst <= 3, "{burst}");
+    t.wait(RTT);
+    send!(t, seq 1, ack una + MSS, win 60_000, sack [(una + 12 * MSS, una + 16 * MSS)]);
+    assert!((1..=2).contains(&t.sent().len()));
+}
