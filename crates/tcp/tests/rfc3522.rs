@@ -1,0 +1,60 @@
+//! RFC 3522 and RFC 4015: timestamps tell that nothing had been lost.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, recv, send};
+
+const RTT: u64 = 100;
+
+/// Four segments of 88 bytes out at 100 ms, with timestamps, with or without
+/// SACK. The moment 0 is 1000 on the clock of the timestamps.
+fn four_out(sack: bool) -> Host {
+    let config = Config::default();
+    let answer = Record::new().mss(100).ts((7, 1_000)).sack_ok(sack);
+    let mut t = Host::established_by(&config, answer, RTT);
+    t.write(&[b'x'; 88 * 20]);
+    assert_eq!(t.sent().len(), 4);
+    t
+}
+
+/// §3.2: the ACK of what was sent again echoes the original: a timeout that
+/// came too early is taken back, and nothing more is sent in vain.
+#[test]
+fn a_premature_timeout_is_taken_back() {
+    let mut t = four_out(false);
+    let flight = 4 * 88;
+    t.run_until(2_000);
+    assert!(t.conn.stats().rtos >= 1);
+    assert_eq!(t.conn.cwnd(), 88);
+    t.sent();
+    send!(t, seq 1, ack 89, ts (8, 1_100));
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    assert!(t.conn.ssthresh() >= flight);
+    assert!(t.conn.cwnd() >= flight);
+    assert!(t.sent().iter().all(|record| record.seq_number() > flight));
+}
+
+/// An echo of the retransmission says that it was needed.
+#[test]
+fn a_timeout_that_was_right_stays() {
+    let mut t = four_out(false);
+    t.run_until(2_000);
+    let again = t.sent().last().unwrap().timestamps().unwrap().0;
+    send!(t, seq 1, ack 89, ts (8, again));
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!(t.conn.ssthresh(), 2 * 88);
+}
+
+/// Reordering beyond RACK's patience: the window comes back.
+#[test]
+fn a_needless_fast_retransmission_is_taken_back() {
+    let mut t = four_out(true);
+    t.wait(RTT);
+    send!(t, seq 1, ack 1, ts (8, 1_000), sack [(89, 353)]);
+    recv!(t, seq 1, ack 1, len 88);
+    t.sent();
+    assert_eq!(t.conn.ssthresh(), 2 * 88);
+    t.wait(5);
+    send!(t, seq 1, ack 353, ts (8, 1_100));
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    assert!(t.conn.ssthresh() >= 4 * 88);
+}
