@@ -141,7 +141,7 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
             flow.segments_sent.to_string(),
             percent(flow.segment_loss),
             again.rto.to_string(),
-            again.fast.to_string(),
+            (again.fast + again.tail).to_string(),
             (again.link_lost + again.path_mtu).to_string(),
             again.probe.to_string(),
             ms(flow.rtt_ms.p50),

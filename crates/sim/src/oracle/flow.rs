@@ -78,6 +78,8 @@ pub struct Retransmissions {
     pub link_lost: u64,
     /// After the path MTU had shrunk.
     pub path_mtu: u64,
+    /// As tail loss probes.
+    pub tail: u64,
     /// To probe a closed window.
     pub probe: u64,
 }
@@ -240,6 +242,7 @@ impl Flow {
                 fast: sender.fast,
                 link_lost: sender.link_lost,
                 path_mtu: sender.path_mtu,
+                tail: sender.tail,
                 probe: sender.probe,
             },
             rtt_ms: RttMs {

@@ -36,6 +36,7 @@ pub(super) struct Sums {
     pub(super) fast: u64,
     pub(super) link_lost: u64,
     pub(super) path_mtu: u64,
+    pub(super) tail: u64,
     pub(super) probe: u64,
 }
 
@@ -126,6 +127,7 @@ impl Tally {
             fast: a.fast + b.fast,
             link_lost: a.link_lost + b.link_lost,
             path_mtu: a.path_mtu + b.path_mtu,
+            tail: a.tail + b.tail,
             probe: a.probe + b.probe,
         }
     }
@@ -146,13 +148,14 @@ impl Sums {
             fast: again.fast.into(),
             link_lost: again.link_lost.into(),
             path_mtu: again.path_mtu.into(),
+            tail: again.tail.into(),
             probe: again.probe.into(),
         }
     }
 
     /// Segments sent again.
     fn again(&self) -> u64 {
-        self.rto + self.fast + self.link_lost + self.path_mtu + self.probe
+        self.rto + self.fast + self.link_lost + self.path_mtu + self.tail + self.probe
     }
 
     /// Mean payload of the segments sent, in bytes; 0 without any.

@@ -14,9 +14,9 @@ use crate::{SeqNum, SeqRange};
 /// RFC 8985 §7.2: PTO without a round-trip time.
 const PTO_UNMEASURED: Duration = Duration::from_secs(1);
 
-/// The least PTO: timers have slack, and links between two nodes are not
-/// faster than this for long.
-const LEAST_PTO: Duration = Duration::from_millis(10);
+/// The least PTO: the first round trip is measured with the handshake's small
+/// packets, while a segment takes several frames on every hop, and waits.
+const LEAST_PTO: Duration = Duration::from_millis(200);
 
 impl<B: Bytes> Connection<B> {
     /// An acknowledgment at or above SND.UNA arrived.
