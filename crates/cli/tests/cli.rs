@@ -257,7 +257,7 @@ fn a_capture_can_be_dissected_without_one_malformed_frame() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.lines().count() > 50, "{text}");
-    for word in ["[S]", "FRAG1", "FRAGN", "ack seq", "IPHC", "TCP"] {
+    for word in ["[S", "FRAG1", "FRAGN", "ack seq", "IPHC", "TCP"] {
         assert!(text.contains(word), "{word}");
     }
     for word in ["malformed", "wrong", "unknown"] {
