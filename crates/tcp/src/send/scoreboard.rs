@@ -447,11 +447,10 @@ impl Scoreboard {
             return false;
         }
         self.count = self.count.saturating_add(1);
-        if let Some(tail) = self.stretches_mut().get_mut(index..) {
-            tail.rotate_right(1);
-            if let Some(slot) = tail.first_mut() {
-                *slot = stretch;
-            }
+        // Each takes the next one's place; the last leaves its unused one.
+        let mut carried = stretch;
+        for slot in self.stretches_mut().iter_mut().skip(index) {
+            core::mem::swap(slot, &mut carried);
         }
         true
     }
