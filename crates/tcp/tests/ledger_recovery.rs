@@ -1,0 +1,147 @@
+//! What the ledger of `docs/rfc` claims of loss recovery and ECN and no other
+//! test shows: RFC 3168, 5681, 6675, 8985.
+
+use redpoll_base::Ecn;
+use redpoll_tcp::{Config, Flags};
+use redpoll_testkit::{Host, Record, SYN_ACK, ms, recv, recv_nothing, send};
+
+const ACK: Flags = Flags::ACK;
+const SETUP_SYN: Flags = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+const SETUP_SYN_ACK: Flags = SYN_ACK.with(Flags::ECE);
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: ms(1_000),
+        ..Config::default()
+    }
+}
+
+/// SACK, segments of 100 bytes, a path of 100 ms; `bytes` to be sent from 1
+/// on. Time is 100.
+fn with_sack(bytes: usize) -> Host {
+    let answer = Record::new().mss(100).win(60_000).sack_ok(true);
+    let mut t = Host::established_by(&plain(), answer, 100);
+    t.write(&vec![b'x'; bytes]);
+    t
+}
+
+fn starts(t: &mut Host) -> Vec<u32> {
+    t.sent().iter().map(Record::seq_number).collect()
+}
+
+fn capable() -> Host {
+    let mut t = Host::connect(&plain(), 4096, 4096);
+    t.sent();
+    t.wait(100);
+    send!(t, flags SETUP_SYN_ACK, seq 0, ack 1, mss 100, win 60_000, sack_ok true);
+    t.sent();
+    t.write(&[b'x'; 3000]);
+    t
+}
+
+// RFC 3168.
+
+/// §6.1.1: neither SYN nor SYN-ACK.
+#[test]
+fn syns_are_not_ect() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    assert_eq!(t.sent()[0].codepoint(), Ecn::NotEct);
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SETUP_SYN));
+    assert_eq!(t.sent()[0].codepoint(), Ecn::NotEct);
+}
+
+/// §6.1.2: the retransmission that comes first after the reduction does not
+/// carry CWR; the first new data does, and nothing after it.
+#[test]
+fn cwr_is_told_by_new_data_only() {
+    let mut t = capable();
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    t.wait(100);
+    send!(t, flags ACK, seq 1, ack 1, win 60_000, sack [(101, 401)]);
+    let mut sent = t.sent();
+    t.wait(100);
+    send!(t, flags ACK, seq 1, ack 401, win 60_000);
+    sent.extend(t.sent());
+    let told: Vec<(u32, bool)> = sent
+        .iter()
+        .map(|r| (r.seq_number(), r.control().contains(Flags::CWR)))
+        .collect();
+    assert_eq!(told[0], (1, false));
+    assert_eq!(told[1], (401, true));
+    assert!(
+        told.len() > 2 && told[2..].iter().all(|(_, cwr)| !cwr),
+        "{told:?}"
+    );
+}
+
+/// §6.1.6: a mark on a probe of a closed window is echoed.
+#[test]
+fn a_mark_on_a_window_probe_counts() {
+    for (field, echoed) in [(Ecn::Ce, true), (Ecn::NotEct, false)] {
+        let mut t = Host::accept(&plain(), 64, 4, Record::new().flags(SETUP_SYN));
+        t.sent();
+        send!(t, flags ACK, seq 1, ack 1, len 4);
+        t.sent();
+        send!(t, flags ACK, seq 5, ack 1, len 1, ecn field);
+        let answer = recv!(t, seq 1, ack 5, win 0);
+        assert_eq!(answer.control().contains(Flags::ECE), echoed);
+    }
+}
+
+// RFC 5681 and RFC 6675.
+
+/// RFC 5681 §3.2: a segment that has arrived lets a new one out; a duplicate
+/// that says nothing new lets none.
+#[test]
+fn limited_transmit_needs_news() {
+    let mut t = with_sack(2000);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    t.wait(100);
+    let cwnd = t.conn.cwnd();
+    send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
+    assert_eq!(starts(&mut t), [401]);
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
+        recv_nothing!(t);
+    }
+    assert_eq!(t.conn.cwnd(), cwnd);
+}
+
+/// RFC 6675 §5.1: after a timeout what SACK tells fills the holes, and is no
+/// reason for another recovery.
+#[test]
+fn sacks_after_a_timeout_are_used() {
+    let mut t = with_sack(800);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    while t.conn.stats().rtos == 0 {
+        let at = t.conn.poll_at().unwrap().at;
+        t.run_until(at.as_millis() - 1_000);
+    }
+    t.sent();
+    let ssthresh = t.conn.ssthresh();
+    t.wait(100);
+    // The second and the third were lost, with the first.
+    send!(t, seq 1, ack 101, win 60_000, sack [(301, 401)]);
+    t.wait(50);
+    let sent = starts(&mut t);
+    assert_eq!(sent.first(), Some(&101));
+    assert!(!sent.contains(&301), "{sent:?}");
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+}
+
+// RFC 8985.
+
+/// §9.2: where there is SACK nobody counts duplicates.
+#[test]
+fn bare_duplicates_mean_nothing_with_sack() {
+    let mut t = with_sack(400);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    t.wait(100);
+    for _ in 0..5 {
+        send!(t, seq 1, ack 1, win 60_000);
+    }
+    recv_nothing!(t);
+    assert_eq!(t.conn.ssthresh(), u32::MAX);
+}
