@@ -27,6 +27,20 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
+/// The same with a window of twelve segments, all out: from where to where.
+fn grown() -> (Host, u32, u32) {
+    let mut t = with_sack(4096);
+    let mut una = 1;
+    while t.conn.cwnd() < 1_200 {
+        t.sent();
+        t.wait(100);
+        una += 100;
+        send!(t, seq 1, ack una, win 60_000);
+    }
+    let end = t.sent().last().unwrap().seq_number() + 100;
+    (t, una, end)
+}
+
 fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
@@ -113,21 +127,24 @@ fn limited_transmit_needs_news() {
 /// reason for another recovery.
 #[test]
 fn sacks_after_a_timeout_are_used() {
-    let mut t = with_sack(800);
-    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
-    while t.conn.stats().rtos == 0 {
+    let (mut t, una, end) = grown();
+    let rtos = t.conn.stats().rtos;
+    while t.conn.stats().rtos == rtos {
         let at = t.conn.poll_at().unwrap().at;
         t.run_until(at.as_millis() - 1_000);
     }
-    t.sent();
+    assert_eq!(starts(&mut t).last(), Some(&una));
     let ssthresh = t.conn.ssthresh();
+    assert!(ssthresh > 500, "{ssthresh}");
     t.wait(100);
-    // The second and the third were lost, with the first.
-    send!(t, seq 1, ack 101, win 60_000, sack [(301, 401)]);
+    // The second was lost with the first; the third has arrived, and others.
+    let blocks = [(una + 200, una + 300), (una + 400, end)];
+    send!(t, seq 1, ack una + 100, win 60_000, sack blocks);
     t.wait(50);
     let sent = starts(&mut t);
-    assert_eq!(sent.first(), Some(&101));
-    assert!(!sent.contains(&301), "{sent:?}");
+    assert_eq!(sent.first(), Some(&(una + 100)));
+    assert!(!sent.contains(&(una + 200)), "{sent:?}");
+    assert!(sent.contains(&(una + 300)), "{sent:?}");
     assert_eq!(t.conn.ssthresh(), ssthresh);
 }
 
@@ -171,15 +188,7 @@ fn without_a_measurement_the_probe_waits_for_a_second() {
 /// congestion.
 #[test]
 fn a_retransmission_that_is_lost_reduces_again() {
-    let mut t = with_sack(4096);
-    let mut una = 1;
-    while t.conn.cwnd() < 1_200 {
-        t.sent();
-        t.wait(100);
-        una += 100;
-        send!(t, seq 1, ack una, win 60_000);
-    }
-    let end = t.sent().last().unwrap().seq_number() + 100;
+    let (mut t, una, end) = grown();
     t.wait(100);
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, end)]);
     let sent = starts(&mut t);
@@ -191,4 +200,43 @@ fn a_retransmission_that_is_lost_reduces_again() {
     assert_eq!(starts(&mut t)[0], una);
     assert!(t.conn.ssthresh() < once, "{once}");
     assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §6.3: what left just before a timeout is not taken for lost.
+#[test]
+fn a_timeout_leaves_alone_what_was_sent_just_now() {
+    let mut t = with_sack(100);
+    assert_eq!(starts(&mut t), [1]);
+    while t.conn.stats().tail_probes == 0 {
+        t.wait(10);
+        t.drain();
+    }
+    t.sent();
+    t.wait(980);
+    assert_eq!(t.conn.stats().rtos, 0);
+    t.write(&[b'x'; 100]);
+    assert_eq!(starts(&mut t), [101]);
+    t.wait(30);
+    assert_eq!(t.conn.stats().rtos, 1);
+    assert_eq!(starts(&mut t), [1]);
+    // cwnd would let it go now.
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(t.conn.cwnd(), 200);
+    recv_nothing!(t);
+}
+
+// RFC 9937.
+
+/// §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, however far it
+/// had come down.
+#[test]
+fn recovery_ends_with_the_threshold() {
+    let (mut t, una, end) = grown();
+    t.wait(100);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 400)]);
+    assert_eq!(starts(&mut t)[0], una);
+    assert!(t.conn.cwnd() > t.conn.ssthresh());
+    t.wait(100);
+    send!(t, seq 1, ack end, win 60_000);
+    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
 }
