@@ -148,6 +148,38 @@ fn sacks_after_a_timeout_are_used() {
     assert_eq!(t.conn.ssthresh(), ssthresh);
 }
 
+/// RFC 6675 §5.1: a loss of what was out when the timer ran out begins no
+/// recovery of its own.
+#[test]
+fn a_loss_found_after_a_timeout_is_no_other() {
+    let mut t = with_sack(0);
+    let mut una = 1;
+    while t.conn.cwnd() < 1_200 {
+        t.write(&[b'x'; 100]);
+        t.sent();
+        t.wait(100);
+        una += 100;
+        send!(t, seq 1, ack una, win 60_000);
+    }
+    t.write(&[b'x'; 100]);
+    while t.conn.stats().tail_probes == 0 {
+        t.drain();
+        t.wait(10);
+    }
+    t.wait(980);
+    t.sent();
+    t.write(&[b'x'; 600]);
+    assert_eq!(t.sent().len(), 6);
+    t.wait(30);
+    assert_eq!((t.conn.stats().rtos, t.conn.ssthresh()), (1, 350));
+    assert_eq!(starts(&mut t), [una]);
+    t.wait(120);
+    let block = (una + 200, una + 700);
+    send!(t, seq 1, ack una + 100, win 60_000, sack [block]);
+    assert_eq!(starts(&mut t), [una + 100]);
+    assert_eq!(t.conn.ssthresh(), 350);
+}
+
 // RFC 8985.
 
 /// §9.2: where there is SACK nobody counts duplicates.
