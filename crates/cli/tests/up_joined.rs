@@ -38,6 +38,10 @@ fn main() -> ExitCode {
             second_mesh_is_refused,
         ),
         Case::new(
+            "two_meshes_with_a_prefix_each_live_side_by_side",
+            two_meshes_side_by_side,
+        ),
+        Case::new(
             "a_namespace_of_its_own_hides_the_mesh",
             namespace_hides_the_mesh,
         ),
@@ -186,6 +190,23 @@ fn second_mesh_is_refused() {
     );
     assert_eq!(error.lines().count(), 1, "{error}");
     first.end(Signal::SIGINT, Some(0));
+}
+
+fn two_meshes_side_by_side() {
+    let mut meshes = [50, 51].map(|n| {
+        let prefix = format!("{}/64", prefix(n));
+        Program::start(&["up", "office", "--prefix", &prefix])
+    });
+    for mesh in &mut meshes {
+        mesh.wait_until_up();
+    }
+    for n in [50, 51] {
+        let page = get(leaf(n, 12), "/");
+        assert!(String::from_utf8_lossy(&page).contains("leaf-12"));
+    }
+    for mesh in meshes {
+        mesh.end(Signal::SIGINT, Some(0));
+    }
 }
 
 fn namespace_hides_the_mesh() {

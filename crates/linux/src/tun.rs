@@ -46,7 +46,7 @@ pub enum TunError {
     NameInUse(String),
     /// The address is already one of this host's.
     #[error(
-        "{0} is already an address of this host, perhaps for another mesh that is up: choose another with --set border.host=ADDRESS, and for each mesh a prefix of its own with --prefix"
+        "{0} is already an address of this host, perhaps for another mesh that is up: give each mesh a prefix of its own with --prefix, or choose another address with --set border.host=ADDRESS"
     )]
     AddressInUse(Ipv6Addr),
     /// The host has a route to the prefix, which would hide ours or be hidden.

@@ -44,7 +44,9 @@ pub struct UpArgs {
     #[arg(long, value_name = "NAME", default_value = "redpoll%d")]
     pub name: String,
 
-    /// The mesh's prefix; short for --set border.prefix=PREFIX/64
+    /// The mesh's prefix; short for --set border.prefix=PREFIX/64. A second mesh
+    /// on this computer needs one of its own; this computer's address beside it
+    /// is made of the prefix, if border.host does not say another
     #[arg(long, value_name = "PREFIX/64")]
     pub prefix: Option<String>,
 

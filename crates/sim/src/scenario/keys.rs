@@ -179,7 +179,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,
         "Datagrams that a node can hold: those it reassembles, forwards, or sends other than by TCP."),
     key("lowpan.slot_size", size(128.0, 2_047.0), Default("1280 B"), None,
-        "Largest IPv6 packet that a slot takes; below 1280 B a node is no full IPv6 node."),
+        "Largest IPv6 packet that a slot takes, at least that of a full segment of `tcp.mss`; below 1280 B a node is no full IPv6 node."),
 
     key("tcp.mss", Mss, Default("5 frames"), None,
         "Payload of a full segment: as much as surely fits into so many frames, or so many bytes (options not counted)."),
@@ -219,7 +219,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix; it is compressed away inside the mesh."),
     key("border.host", Address, Default("fd72:6564:706f::1"), None,
-        "Address of the host behind the border router under `redpoll up`; `host` in an app's `to`. Not within `border.prefix`."),
+        "Address of the host behind the border router under `redpoll up`; `host` in an app's `to`. Not within `border.prefix`. With another prefix and no `host` it is made of the prefix, so that each mesh has its own: `fd00:1:2:8003::1` for `fd00:1:2:3::/64`."),
 
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),

@@ -146,6 +146,13 @@ impl TcpParams {
         packet - TCP_HEADER - options
     }
 
+    /// Bytes of the IPv6 packet, not compressed, that carries a full segment.
+    pub fn packet_bytes(&self) -> u16 {
+        const IPV6_HEADER: u16 = 40;
+        let headers = IPV6_HEADER + TCP_HEADER;
+        headers.saturating_add(self.announced_mss())
+    }
+
     /// The value of the MSS option: payload and options, without the fixed
     /// header (RFC 6691 §2), so that a full segment carries
     /// [`payload_bytes`](Self::payload_bytes).

@@ -4,6 +4,8 @@ mod apps;
 mod faults;
 mod nodes;
 
+use redpoll_base::Addr;
+
 use crate::medium::{self, Sinr, UnitDisk};
 use crate::radio;
 
@@ -37,6 +39,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         links,
         faults: Vec::new(),
     };
+    check_slots(values, &scenario)?;
     apps::add(values, &mut scenario)?;
     scenario.faults = faults::faults(values, &scenario.nodes)?;
     set_connections(values, &mut scenario);
@@ -45,19 +48,33 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
 
 fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
     let prefix = values.address("border.prefix");
-    let host = values.address("border.host");
+    let host = if values.has("border.host") || !values.has("border.prefix") {
+        values.address("border.host")
+    } else {
+        host_beside(&prefix).unwrap_or_else(|| values.address("border.host"))
+    };
     if host.shares_prefix(&prefix, 64) {
-        let key = if values.has("border.host") {
-            "border.host"
-        } else {
-            "border.prefix"
-        };
         let problem = format!(
             "got the host {host} within the mesh's prefix {prefix}/64; allowed: a host outside it"
         );
-        return Err(values.error(key, problem));
+        return Err(values.error("border.host", problem));
     }
     Ok(BorderParams { prefix, host })
+}
+
+/// The host's address that goes with a mesh's `prefix`, different for each:
+/// meshes that differ in their prefixes alone can live beside each other.
+/// `None` for the prefix whose host has an address by default.
+fn host_beside(prefix: &Addr) -> Option<Addr> {
+    const DEFAULT: Addr = Addr([
+        0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
+    ]);
+    // Of the 16 bits that tell the subnets of a site apart, the first.
+    const OTHER_SUBNET: u8 = 0x80;
+    let mut host = *prefix;
+    host.0[6] ^= OTHER_SUBNET;
+    host.0[15] = 1;
+    (*prefix != DEFAULT).then_some(host)
 }
 
 fn medium(values: &Values<'_>) -> Result<medium::Config, ScenarioError> {
@@ -170,6 +187,26 @@ fn tcp(values: &Values<'_>) -> Result<TcpParams, ScenarioError> {
         return Err(values.error(key, problem));
     }
     Ok(tcp)
+}
+
+/// Refuses slots that no full segment fits into: it would be sent again and
+/// again, and dropped each time.
+fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let (slot, packet) = (scenario.lowpan.slot_bytes, scenario.tcp.packet_bytes());
+    if slot >= packet {
+        return Ok(());
+    }
+    if values.has("lowpan.slot_size") || !values.has("tcp.mss") {
+        let problem = format!(
+            "got {slot} B; allowed: at least {packet} B, the IPv6 packet of a full segment of tcp.mss, {} B; else choose a smaller tcp.mss",
+            scenario.tcp.payload_bytes()
+        );
+        return Err(values.error("lowpan.slot_size", problem));
+    }
+    let problem = format!(
+        "a full segment makes an IPv6 packet of {packet} B; allowed: what fits into lowpan.slot_size, {slot} B"
+    );
+    Err(values.error("tcp.mss", problem))
 }
 
 /// Gives every node memory for as many connections as the scenario says, else

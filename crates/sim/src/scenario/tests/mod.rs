@@ -43,6 +43,43 @@ fn what_is_not_said_has_its_default() {
 }
 
 #[test]
+fn each_prefix_has_a_host_of_its_own() {
+    let host = |overrides: &[(&str, &str)]| {
+        let border = load(SMALL, overrides).unwrap().border;
+        assert!(!border.host.shares_prefix(&border.prefix, 64));
+        border.host.to_string()
+    };
+    let prefix = |text| host(&[("border.prefix", text)]);
+    assert_eq!(host(&[]), "fd72:6564:706f::1");
+    assert_eq!(prefix("fd72:6564:706f:6c6c::/64"), "fd72:6564:706f::1");
+    assert_eq!(prefix("fd00:1:2:3::/64"), "fd00:1:2:8003::1");
+    assert_eq!(prefix("fd72:6564:706f::/64"), "fd72:6564:706f:8000::1");
+    assert_eq!(
+        host(&[
+            ("border.prefix", "fd00:1:2:3::/64"),
+            ("border.host", "fd00::7")
+        ]),
+        "fd00::7"
+    );
+}
+
+#[test]
+fn a_slot_takes_a_full_segment() {
+    let sizes = |size, mss| load(SMALL, &[("lowpan.slot_size", size), ("tcp.mss", mss)]);
+    assert!(sizes("172 B", "100 B").is_ok());
+    let error = sizes("171 B", "100 B").unwrap_err().to_string();
+    assert!(
+        error.contains("lowpan.slot_size: got 171 B; allowed: at least 172 B"),
+        "{error}"
+    );
+    let error = load(
+        &format!("{SMALL}[tcp]\ntimestamps = false\n[lowpan]\nslot_size = \"160 B\""),
+        &[("tcp.mss", "101 B")],
+    );
+    assert!(error.unwrap_err().to_string().contains("tcp.mss, 101 B"));
+}
+
+#[test]
 fn the_sinr_mediums_defaults_are_the_mediums_own() {
     let scenario = load(SMALL, &[("medium.model", "sinr")]).unwrap();
     assert_eq!(

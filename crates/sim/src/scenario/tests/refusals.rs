@@ -97,6 +97,14 @@ const VALUES: &[(&str, &str)] = &[
         "t.toml:6: border.host: got the host",
     ),
     (
+        "[lowpan]\nslot_size = \"200 B\"",
+        "t.toml:6: lowpan.slot_size: got 200 B; allowed: at least ",
+    ),
+    (
+        "[lowpan]\nslot_size = \"200 B\"",
+        " of a full segment of tcp.mss, ",
+    ),
+    (
         "[border]\nhost = \"::1\"",
         "t.toml:6: border.host: got \"::1\"; allowed: a unicast IPv6 address",
     ),
