@@ -41,7 +41,7 @@ pub struct RunArgs {
     pub scenario: ScenarioArgs,
 
     /// Virtual time to simulate, such as "60 s"; short for --set duration=T
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub duration: Option<String>,
 
     /// Write every frame on the air to this pcapng file, for Wireshark, tshark
@@ -65,7 +65,7 @@ pub struct ScenarioArgs {
     pub file: String,
 
     /// Seed of every random number: the same seed gives the same run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// Override any key of the scenario by its dotted path, such as

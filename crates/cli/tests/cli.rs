@@ -117,6 +117,10 @@ fn a_wrong_scenario_ends_with_2_and_one_line_that_says_where() {
     assert!(line.starts_with("redpoll: --set radio.modell=ideal: radio.modell: got the unknown"));
     assert!(line.contains("(did you mean model?)"), "{line}");
 
+    let output = redpoll(&["run", "pair", "--duration", "-5 s"]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("duration: got \"-5 s\"; allowed: 1 ms to "));
+
     let output = redpoll(&["run", "pair", "--duration", "5"]);
     assert_eq!(code(&output), 2);
     assert!(complaint(&output).contains("duration: got 5 without a unit"));
@@ -378,6 +382,15 @@ fn what_a_full_disk_left_of_a_capture_stays_readable() {
         .unwrap();
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(complaint(&output).starts_with(&format!("redpoll: cannot write {file}: ")));
+    let table = stdout(&output);
+    assert!(
+        table.starts_with("pair: 600.000 s simulated in "),
+        "{table}"
+    );
+    assert!(
+        table.contains("oracle: every byte once and in order"),
+        "{table}"
+    );
     let output = redpoll(&["dissect", &file]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(stderr(&output), "");

@@ -13,6 +13,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::{AppSpec, Scenario, TargetHost, When};
+use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::World;
 
 use crate::args::RunArgs;
@@ -60,7 +61,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
     warn_of_flows_without_path(&world);
-    let signal = simulate(&mut world, scenario.duration)?;
+    let (signal, capture_failed) = simulate(&mut world, scenario.duration);
     let report = world.report();
     match json {
         Some(json) if json.is_standard() => json.write(&report)?,
@@ -74,6 +75,9 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
                 json.write(&report)?;
             }
         }
+    }
+    if let Some(error) = capture_failed {
+        return Err((FAILED, error.to_string()));
     }
     Ok(match signal {
         Some(signal) => ExitCode::from(SIGNALLED.saturating_add(signal)),
@@ -105,14 +109,17 @@ fn warn_of_flows_without_path(world: &World) {
     }
 }
 
-/// Runs the world to its end, or to the signal whose number is returned.
-fn simulate(world: &mut World, duration: Duration) -> Result<Option<u8>, Failure> {
+/// Runs the world to its end, or to the signal whose number is returned. A
+/// capture that cannot be written, on a full disk say, ends early and its error
+/// is returned; the result is not worth less for it.
+fn simulate(world: &mut World, duration: Duration) -> (Option<u8>, Option<TraceError>) {
     // Without descriptors for it Ctrl-C ends the run as it ends any program.
     let signals = Signals::watch().ok();
     let end = Instant::ZERO + duration;
     let mut progress = Progress::new(duration);
     let mut step = Duration::from_millis(100);
     let mut signal = None;
+    let mut capture_failed = None;
     while world.now() < end && signal.is_none() {
         let until = end.min(world.now() + step);
         let started = WallInstant::now();
@@ -121,12 +128,13 @@ fn simulate(world: &mut World, duration: Duration) -> Result<Option<u8>, Failure
         progress.set(world.now());
         match world.flush_traces() {
             Err(error) if is_closed_pipe(&error.source) => break,
-            other => other.map_err(|error| (FAILED, error.to_string()))?,
+            Err(error) => capture_failed = Some(error),
+            Ok(()) => {}
         }
         signal = signals.as_ref().and_then(asked_to_end);
     }
     progress.finish();
-    Ok(signal)
+    (signal, capture_failed)
 }
 
 /// Steps that took long become shorter, and the other way round.

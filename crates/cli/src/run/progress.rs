@@ -1,4 +1,5 @@
-//! The progress bar: on standard error, and only if that is a terminal.
+//! The progress bar: on standard error, and only if that is a terminal that can
+//! move its cursor.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redpoll_base::{Duration, Instant};
@@ -12,11 +13,13 @@ pub struct Progress {
 impl Progress {
     /// A bar for a run of `duration`.
     pub fn new(duration: Duration) -> Progress {
-        let bar = ProgressBar::with_draw_target(
-            Some(duration.as_millis()),
+        let target = if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+            ProgressDrawTarget::hidden()
+        } else {
             // Hides itself where there is no terminal.
-            ProgressDrawTarget::stderr_with_hz(10),
-        );
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
+        let bar = ProgressBar::with_draw_target(Some(duration.as_millis()), target);
         let style = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}  left {eta}");
         if let Ok(style) = style {
             bar.set_style(style);
