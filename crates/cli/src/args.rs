@@ -89,6 +89,9 @@ impl ScenarioArgs {
 ///
 /// Reads pcapng and pcap with the link types of IEEE 802.15.4 (with TAP header,
 /// with or without check sequence). Frames that cannot be decoded say so.
+///
+/// Exit code: 0 when the capture was read to its end, 1 when it cannot be read
+/// or breaks off (what there is is printed), 2 when it is no capture.
 #[derive(Debug, ClapArgs)]
 pub struct DissectArgs {
     /// The capture; - is standard input

@@ -278,6 +278,51 @@ fn a_capture_can_be_dissected_without_one_malformed_frame() {
 }
 
 #[test]
+fn a_capture_that_breaks_off_is_shown_up_to_there() {
+    let folder = Folder::new("breaks-off");
+    let file = folder.file("run.pcapng");
+    redpoll(&["run", "pair", "--duration", "1 s", "--pcap", &file]);
+    let bytes = std::fs::read(&file).unwrap();
+    let all = stdout(&redpoll(&["dissect", &file]));
+    for cut in [1, 4, 10, 40, 70, 90] {
+        std::fs::write(&file, &bytes[..bytes.len() - cut]).unwrap();
+        let output = redpoll(&["dissect", &file]);
+        assert_eq!(code(&output), 1, "{cut}");
+        let text = stdout(&output);
+        assert!(all.starts_with(&text) && text.lines().count() > 50, "{cut}");
+        let frames = text.lines().count();
+        let message =
+            format!("{file}: the capture breaks off within the record after frame {frames}");
+        assert_eq!(complaint(&output), format!("redpoll: {message}"));
+    }
+}
+
+#[test]
+fn a_capture_of_another_prefix_hints_at_the_option() {
+    let folder = Folder::new("prefix");
+    let file = folder.file("run.pcapng");
+    let prefix = "fd00:1:2:3::/64";
+    let set = format!("border.prefix={prefix}");
+    redpoll(&[
+        "run",
+        "pair",
+        "--duration",
+        "1 s",
+        "--set",
+        &set,
+        "--pcap",
+        &file,
+    ]);
+    let output = redpoll(&["dissect", &file]);
+    assert_eq!(code(&output), 0);
+    assert!(complaint(&output).contains("--prefix PREFIX/64"));
+    let output = redpoll(&["dissect", &file, "--prefix", prefix]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(stderr(&output), "");
+    assert!(!stdout(&output).contains("wrong checksum"));
+}
+
+#[test]
 fn files_that_cannot_be_read_or_written_cost_one_line() {
     let folder = Folder::new("files");
     let missing = folder.file("no/such/folder/x");
@@ -292,6 +337,10 @@ fn files_that_cannot_be_read_or_written_cost_one_line() {
     let output = redpoll(&["dissect", &missing]);
     assert_eq!(code(&output), 1);
     assert!(complaint(&output).starts_with(&format!("redpoll: cannot read {missing}: ")));
+    let directory = folder.0.display().to_string();
+    let output = redpoll(&["dissect", &directory]);
+    assert_eq!(code(&output), 1);
+    assert!(complaint(&output).starts_with(&format!("redpoll: cannot read {directory}: ")));
     let text = folder.write("text.pcap", "this is no capture at all, whatever its name");
     let output = redpoll(&["dissect", &text]);
     assert_eq!(code(&output), 2);

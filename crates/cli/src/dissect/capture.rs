@@ -21,6 +21,15 @@ enum Reader {
     Pcap(Box<PcapReader<Input>>, DataLink),
 }
 
+/// Why there is nothing to read.
+#[derive(Debug)]
+pub enum NotOpen {
+    /// The operating system does not let us.
+    Unreadable(io::Error),
+    /// It is something else.
+    NoCapture,
+}
+
 /// Why a capture ends before its end.
 #[derive(Debug)]
 pub enum Ended {
@@ -60,18 +69,18 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// Why this is no capture.
-    pub fn open(mut input: Box<dyn Read>) -> Result<Capture, String> {
+    /// Why this cannot be read, or is no capture.
+    pub fn open(mut input: Box<dyn Read>) -> Result<Capture, NotOpen> {
         let mut magic = Vec::new();
         let read = input.by_ref().take(4).read_to_end(&mut magic);
-        read.map_err(|error| format!("cannot be read: {error}"))?;
+        read.map_err(NotOpen::Unreadable)?;
         let is_pcapng = magic == PCAPNG;
         let input = Cursor::new(magic).chain(input);
         let not_one = |error| match error {
             PcapError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                format!("cannot be read: {error}")
+                NotOpen::Unreadable(error)
             }
-            _ => "is no capture; allowed: pcapng or pcap".to_owned(),
+            _ => NotOpen::NoCapture,
         };
         let reader = if is_pcapng {
             Reader::Pcapng(Box::new(PcapNgReader::new(input).map_err(not_one)?))

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
 
+use redpoll_base::Addr;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::args::DissectArgs;
 use crate::output::{fail, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};
 
-use capture::{Capture, Ended, Record};
+use capture::{Capture, Ended, NotOpen, Record};
 
 /// Runs the command.
 pub fn run(args: &DissectArgs) -> ExitCode {
@@ -23,20 +24,20 @@ pub fn run(args: &DissectArgs) -> ExitCode {
     } else {
         match File::open(&args.file) {
             Ok(file) => Box::new(file),
-            Err(error) => {
-                return fail(
-                    FAILED,
-                    format!("cannot read {}: {error}", args.file.display()),
-                );
-            }
+            Err(error) => return unreadable(&args.file.display(), &error),
         }
     };
     let name = args.file.display();
     let mut capture = match Capture::open(input) {
         Ok(capture) => capture,
-        Err(problem) => return fail(USAGE, format!("{name}: {problem}")),
+        Err(NotOpen::Unreadable(error)) => return unreadable(&name, &error),
+        Err(NotOpen::NoCapture) => {
+            let problem = "is no capture; allowed: pcapng or pcap";
+            return fail(USAGE, format!("{name}: {problem}"));
+        }
     };
     let contexts = Contexts::with_prefix(args.prefix);
+    let mut fit = Fit::of(args.prefix);
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
         let record = match capture.next() {
@@ -44,16 +45,74 @@ pub fn run(args: &DissectArgs) -> ExitCode {
             Ok(None) => break,
             Err(ended) => {
                 let _ = out.flush();
+                fit.hint();
                 return end(&name, ended, capture.frames());
             }
         };
-        if let Err(error) = writeln!(out, "{}", line(&record, &contexts)) {
+        let line = line(&record, &contexts);
+        fit.look_at(&line);
+        if let Err(error) = writeln!(out, "{line}") {
             return unwritable(&error);
         }
     }
     match out.flush() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            fit.hint();
+            ExitCode::SUCCESS
+        }
         Err(error) => unwritable(&error),
+    }
+}
+
+fn unreadable(name: &impl std::fmt::Display, error: &io::Error) -> ExitCode {
+    fail(FAILED, format!("cannot read {name}: {error}"))
+}
+
+/// Whether the prefix is the one that the compressed addresses were made with:
+/// the checksums cover the addresses.
+struct Fit {
+    /// How the addresses of the prefix begin.
+    address: String,
+    right: u64,
+    wrong: u64,
+}
+
+impl Fit {
+    fn of(prefix: Addr) -> Fit {
+        let prefix = prefix.to_string();
+        Fit {
+            address: format!(" {}:", prefix.trim_end_matches(':')),
+            right: 0,
+            wrong: 0,
+        }
+    }
+
+    /// Counts the packet of this line, if it has addresses of the prefix and a
+    /// checksum that can be checked.
+    fn look_at(&mut self, line: &str) {
+        let is_whole = [" TCP ", " UDP ", " ICMPv6 "]
+            .iter()
+            .any(|upper| line.contains(upper))
+            && !line.contains(" FRAG1 ")
+            && !line.contains(" malformed")
+            && !line.contains("not captured)")
+            && !line.contains("(wrong FCS)");
+        if is_whole && line.contains(&self.address) {
+            let count = match line.contains("(wrong checksum)") {
+                true => &mut self.wrong,
+                false => &mut self.right,
+            };
+            *count += 1;
+        }
+    }
+
+    fn hint(&self) {
+        if self.wrong > 0 && self.right == 0 {
+            let _ = writeln!(
+                io::stderr(),
+                "redpoll: no checksum is right: the capture seems to be of a mesh with another prefix; give it with --prefix PREFIX/64"
+            );
+        }
     }
 }
 
@@ -67,15 +126,11 @@ fn unwritable(error: &io::Error) -> ExitCode {
 
 fn end(name: &impl std::fmt::Display, ended: Ended, frames: u64) -> ExitCode {
     match ended {
-        // What there is has been shown; a capture that is still being written
-        // ends like this all the time.
-        Ended::CutOff => {
-            let _ = writeln!(
-                io::stderr(),
-                "redpoll: {name}: the capture breaks off within the record after frame {frames}"
-            );
-            ExitCode::SUCCESS
-        }
+        // What there is has been shown.
+        Ended::CutOff => fail(
+            FAILED,
+            format!("{name}: the capture breaks off within the record after frame {frames}"),
+        ),
         Ended::Broken(problem) => fail(FAILED, format!("{name}: after frame {frames}: {problem}")),
     }
 }
