@@ -55,6 +55,7 @@ pub fn run(args: &UpArgs) -> ExitCode {
 }
 
 fn up(args: &UpArgs) -> Result<u8, Failure> {
+    args.check().map_err(unusable)?;
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
     output::keep_apart(args.pcap.as_deref(), args.json.as_deref()).map_err(unusable)?;
@@ -75,7 +76,11 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     // The sockets are opened in the network that the user is in, before join
     // may move to another one.
     let (forwarder, forwards) = listen(args, &scenario)?;
-    let joined = join::join(args, &scenario, !forwards.is_empty()).map_err(failed)?;
+    let joined = join::join(args, &scenario, !forwards.is_empty());
+    let joined = joined.map_err(|error| match error.is_usage() {
+        true => unusable(error),
+        false => failed(error),
+    })?;
     let environment = Environment {
         way: joined.way,
         host: scenario.border.host.into(),

@@ -411,6 +411,41 @@ fn a_flow_without_a_path_is_said() {
 }
 
 #[test]
+fn an_impossible_interface_name_is_refused_with_what_is_allowed() {
+    for name in [
+        "",
+        "sixteen-letters-",
+        "a/b",
+        "a b",
+        "a:b",
+        ".",
+        "all",
+        "%d%d",
+        "50%",
+        "näme",
+    ] {
+        let output = redpoll(&["up", "pair", "--name", name]);
+        assert_eq!(code(&output), 2, "{name}");
+        let text = stderr(&output);
+        assert!(
+            text.contains("'--name <NAME>'") && text.contains("1 to 15"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_shell_without_a_namespace_is_refused() {
+    for join in ["tun", "forward"] {
+        let output = redpoll(&["up", "office", "--shell", "--join", join]);
+        assert_eq!(code(&output), 2);
+        let line = complaint(&output);
+        assert!(line.starts_with("redpoll: --shell "), "{line}");
+        assert!(line.contains(&format!("--join {join} ")), "{line}");
+    }
+}
+
+#[test]
 fn an_endless_scenario_is_refused() {
     let output = redpoll(&["run", "/dev/zero"]);
     assert_eq!(code(&output), 2);

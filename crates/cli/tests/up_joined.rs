@@ -38,6 +38,10 @@ fn main() -> ExitCode {
             second_mesh_is_refused,
         ),
         Case::new(
+            "the_name_of_another_interface_is_refused",
+            another_interface_is_refused,
+        ),
+        Case::new(
             "two_meshes_with_a_prefix_each_live_side_by_side",
             two_meshes_side_by_side,
         ),
@@ -190,6 +194,15 @@ fn second_mesh_is_refused() {
     );
     assert_eq!(error.lines().count(), 1, "{error}");
     first.end(Signal::SIGINT, Some(0));
+}
+
+fn another_interface_is_refused() {
+    let (code, error) = office(42, &["--join", "tun", "--name", "lo"]).fails();
+    assert_eq!(code, 2, "{error}");
+    assert_eq!(
+        error,
+        "redpoll: interface lo exists already: choose another with --name\n"
+    );
 }
 
 fn two_meshes_side_by_side() {

@@ -20,7 +20,7 @@ use crate::args::ScenarioArgs;
 /// forward), REDPOLL_HOST (this computer's address), REDPOLL_FORWARDS.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be joined or a file cannot
-/// be written, 2 when the scenario cannot be used.
+/// be written, 2 when the scenario or an option cannot be used.
 #[derive(Debug, Args)]
 pub struct UpArgs {
     #[command(flatten)]
@@ -40,8 +40,10 @@ pub struct UpArgs {
     #[arg(long, value_enum, default_value_t = Join::Auto)]
     pub join: Join,
 
-    /// Name of the TUN interface; %d stands for the first free number
-    #[arg(long, value_name = "NAME", default_value = "redpoll%d")]
+    /// Name of the TUN interface, up to 15 characters; %d stands for the
+    /// first free number
+    #[arg(long, value_name = "NAME", default_value = "redpoll%d",
+          value_parser = interface_name)]
     pub name: String,
 
     /// The mesh's prefix; short for --set border.prefix=PREFIX/64. A second mesh
@@ -86,7 +88,46 @@ pub enum Join {
     Forward,
 }
 
+/// What Linux allows as the name of an interface; `%d` becomes the first free
+/// number. `all` and `default` mean others in `net.ipv6.conf`.
+fn interface_name(text: &str) -> Result<String, String> {
+    const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, not \".\", \"..\", \"all\" or \"default\"; % only in one %d, which stands for a number";
+    const LONGEST: usize = 15;
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'/' && byte != b':');
+    let reserved = [".", "..", "all", "default"].contains(&text);
+    let one_number = match text.split_once('%') {
+        Some((_, rest)) => rest.starts_with('d') && !rest.contains('%'),
+        None => true,
+    };
+    if plain && !reserved && one_number && (1..=LONGEST).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err(ALLOWED.to_owned())
+    }
+}
+
 impl UpArgs {
+    /// Refuses what cannot be had together, beyond what clap's rules can say.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let join = match self.join {
+            Join::Tun => "tun",
+            Join::Forward => "forward",
+            Join::Auto | Join::Namespace => return Ok(()),
+        };
+        if self.shell {
+            return Err(format!(
+                "--shell opens a shell in a network namespace, which --join {join} does not make; allowed with --shell: --join auto, --join namespace"
+            ));
+        }
+        Ok(())
+    }
+
     /// The overrides of the scenario, in the order in which they apply.
     pub fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = self.scenario.overrides();

@@ -41,6 +41,13 @@ pub(super) enum JoinError {
     NoWay(TunError, NamespaceError),
 }
 
+impl JoinError {
+    /// Whether it is the name in `--name` that cannot be used.
+    pub(super) fn is_usage(&self) -> bool {
+        matches!(self, JoinError::Tun(TunError::NameInUse(_)))
+    }
+}
+
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const ADVICE: &str =
