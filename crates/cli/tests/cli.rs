@@ -455,17 +455,18 @@ fn an_endless_scenario_is_refused() {
 #[test]
 fn what_a_full_disk_left_of_a_capture_stays_readable() {
     let folder = Folder::new("full");
-    let file = folder.file("run.pcapng");
+    let (file, json) = (folder.file("run.pcapng"), folder.file("run.json"));
     // A limit on the file's size stands for the disk's end. The signal that
     // would come with it is ignored, as it is where a disk is full.
-    let script =
-        "trap '' XFSZ; ulimit -f 200; exec \"$0\" run pair --duration '600 s' --pcap \"$1\"";
+    let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" run pair --duration '600 s' --pcap \"$1\" --json \"$2\"";
     let output = Command::new("sh")
-        .args(["-c", script, PROGRAM, &file])
+        .args(["-c", script, PROGRAM, &file, &json])
         .output()
         .unwrap();
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(complaint(&output).starts_with(&format!("redpoll: cannot write {file}: ")));
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(json["simulated_s"], 600.0);
     let table = stdout(&output);
     assert!(
         table.starts_with("pair: 600.000 s simulated in "),
