@@ -113,17 +113,18 @@ impl RttEstimator {
         }
         // RFC 6298 §2.3, in this order, with alpha = 1/8 and beta = 1/4.
         let deviation = self.srtt.abs_diff(r);
-        self.rttvar = weighted(self.rttvar, deviation, 4);
-        self.srtt = weighted(self.srtt, r, 8);
+        self.rttvar = weighted(self.rttvar, deviation, 2);
+        self.srtt = weighted(self.srtt, r, 3);
     }
 }
 
-/// `(1 - 1/n)·old + (1/n)·new`, rounded to nearest and never zero.
-fn weighted(old: u32, new: u32, n: u32) -> u32 {
-    let (old, new, n) = (u64::from(old), u64::from(new), u64::from(n));
-    let sum = old.saturating_mul(n.saturating_sub(1)).saturating_add(new);
-    let mean = sum.saturating_add(n / 2).checked_div(n).unwrap_or(sum);
-    (mean as u32).max(1)
+/// `(1 - 1/n)·old + (1/n)·new` with n = 2^`bits`, rounded to nearest and never
+/// zero.
+fn weighted(old: u32, new: u32, bits: u32) -> u32 {
+    let (old, new) = (u64::from(old), u64::from(new));
+    let half = (1u64 << bits) >> 1;
+    let sum = (old << bits).wrapping_sub(old).wrapping_add(new);
+    ((sum.wrapping_add(half) >> bits) as u32).max(1)
 }
 
 #[cfg(test)]

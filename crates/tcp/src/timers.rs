@@ -1,6 +1,6 @@
 //! The timers of a connection: one-shot, tickless, all able to run together.
 
-use redpoll_base::{Duration, Instant, Wake, earliest};
+use redpoll_base::{Duration, Instant, Wake};
 
 /// What a connection times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,14 +40,13 @@ impl Timer {
     ];
 
     /// How late the timer may be served without harm to the peer.
-    const fn slack(self) -> Duration {
+    /// In milliseconds.
+    const fn slack(self) -> u32 {
         match self {
-            Timer::DelayedAck | Timer::Reordering => Duration::ZERO,
-            Timer::Retransmission | Timer::LossProbe => Duration::from_millis(20),
-            Timer::Persist => Duration::from_millis(100),
-            Timer::User | Timer::Keepalive | Timer::FinWait2 | Timer::TimeWait => {
-                Duration::from_secs(1)
-            }
+            Timer::DelayedAck | Timer::Reordering => 0,
+            Timer::Retransmission | Timer::LossProbe => 20,
+            Timer::Persist => 100,
+            Timer::User | Timer::Keepalive | Timer::FinWait2 | Timer::TimeWait => 1_000,
         }
     }
 }
@@ -63,8 +62,19 @@ pub(crate) struct TimerTable {
 
 const OFF: u32 = u32::MAX;
 
-/// How old `base` may grow, in milliseconds: 24 days.
-const BASE_AGE: u64 = 1 << 31;
+/// Rounds up to whole milliseconds.
+const ALMOST_A_TICK: Duration = Duration::from_micros(999);
+
+/// The longest time is `OFF` less one, and this is `OFF`.
+const LONGEST: Duration = Duration::from_millis(OFF as u64);
+
+/// How old `base` may grow: 24 days.
+const BASE_AGE: Duration = Duration::from_millis(1 << 31);
+
+/// `ms` milliseconds, which need no check for overflow.
+fn span(ms: u32) -> Duration {
+    Duration::from_micros(u64::from(ms).wrapping_mul(1_000))
+}
 
 impl TimerTable {
     pub(crate) const fn new(now: Instant) -> Self {
@@ -77,9 +87,13 @@ impl TimerTable {
     /// Starts `timer`, or starts it anew: it runs out `after` this from now.
     pub(crate) fn start(&mut self, timer: Timer, now: Instant, after: Duration) {
         self.rebase(now);
-        let us = (now + after).since(self.base).as_micros();
-        let ms = u32::try_from(us.div_ceil(1_000)).unwrap_or(OFF);
-        self.put(timer, ms.min(OFF.saturating_sub(1)));
+        let left = (now + after).since(self.base) + ALMOST_A_TICK;
+        let ms = if left < LONGEST {
+            left.millis_wrapping()
+        } else {
+            OFF.saturating_sub(1)
+        };
+        self.put(timer, ms);
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
@@ -91,7 +105,7 @@ impl TimerTable {
     }
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.at(timer).is_some()
+        self.raw(timer) != OFF
     }
 
     /// How long `timer` has yet to run, if it runs.
@@ -110,19 +124,28 @@ impl TimerTable {
 
     /// When the next timer runs out.
     pub(crate) fn next(&self) -> Option<Wake> {
-        Timer::ALL
-            .into_iter()
-            .filter_map(|timer| Some(Wake::within(self.at(timer)?, timer.slack())))
-            .fold(None, |next, wake| earliest(next, Some(wake)))
+        let (mut first, mut latest) = (OFF, OFF);
+        for timer in Timer::ALL {
+            let ms = self.raw(timer);
+            first = first.min(ms);
+            latest = latest.min(ms.saturating_add(timer.slack()));
+        }
+        let wake = Wake::within(self.instant(first), span(latest.saturating_sub(first)));
+        (first != OFF).then_some(wake)
     }
 
     fn at(&self, timer: Timer) -> Option<Instant> {
-        let ms = self
-            .at
-            .get(timer as usize)
-            .copied()
-            .filter(|ms| *ms != OFF)?;
-        Some(self.base + Duration::from_millis(u64::from(ms)))
+        let ms = self.raw(timer);
+        (ms != OFF).then(|| self.instant(ms))
+    }
+
+    /// The entry of `timer`.
+    fn raw(&self, timer: Timer) -> u32 {
+        self.at.get(timer as usize).copied().unwrap_or(OFF)
+    }
+
+    fn instant(&self, ms: u32) -> Instant {
+        self.base + span(ms)
     }
 
     fn put(&mut self, timer: Timer, ms: u32) {
@@ -133,10 +156,11 @@ impl TimerTable {
 
     /// Moves `base` up before it is too old for 32 bits.
     fn rebase(&mut self, now: Instant) {
-        let age = (now - self.base).as_millis();
+        let age = now - self.base;
         if age < BASE_AGE {
             return;
         }
+        let age = age.as_millis();
         self.base += Duration::from_millis(age);
         let age = u32::try_from(age).unwrap_or(OFF);
         for slot in self.at.iter_mut().filter(|slot| **slot != OFF) {

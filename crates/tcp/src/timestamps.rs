@@ -5,7 +5,11 @@ use redpoll_base::{Duration, Instant};
 use crate::{Segment, SeqNum, TimestampOption};
 
 /// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
-const OUTDATED_AFTER: u32 = 24 * 24 * 60 * 60;
+/// In steps of [`STEP_BITS`].
+const OUTDATED_AFTER: u32 = ((24 * 24 * 60 * 60 * 1_000_000u64) >> STEP_BITS) as u32;
+
+/// The age of TS.Recent is counted in steps of 2^20 us: about a second.
+const STEP_BITS: u32 = 20;
 
 /// The timestamp state of a connection.
 #[derive(Clone, Debug)]
@@ -14,7 +18,7 @@ pub(crate) struct Timestamps {
     enabled: bool,
     /// TS.Recent: what to echo.
     recent: u32,
-    /// When TS.Recent was set, in seconds.
+    /// When TS.Recent was set, in steps of [`STEP_BITS`].
     recent_at: u32,
     /// Last.ACK.sent.
     last_ack_sent: SeqNum,
@@ -32,18 +36,18 @@ impl Timestamps {
 
     /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping.
     pub(crate) fn clock(now: Instant) -> u32 {
-        now.as_millis() as u32
+        now.millis_wrapping()
     }
 
-    fn seconds(now: Instant) -> u32 {
-        (now.as_millis() / 1000) as u32
+    fn steps(now: Instant) -> u32 {
+        (now.as_micros() >> STEP_BITS) as u32
     }
 
     /// Both ends sent the option on their SYN; the peer's said `value`.
     pub(crate) fn enable(&mut self, value: u32, now: Instant) {
         self.enabled = true;
         self.recent = value;
-        self.recent_at = Self::seconds(now);
+        self.recent_at = Self::steps(now);
     }
 
     pub(crate) const fn is_enabled(&self) -> bool {
@@ -70,15 +74,15 @@ impl Timestamps {
     /// RFC 7323 §5.3, R1: whether a segment is an old duplicate.
     pub(crate) fn is_old(&self, theirs: TimestampOption, now: Instant) -> bool {
         // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
-        let outdated = Self::seconds(now).wrapping_sub(self.recent_at) > OUTDATED_AFTER;
-        SeqNum(theirs.value) < SeqNum(self.recent) && !outdated
+        let outdated = || Self::steps(now).wrapping_sub(self.recent_at) > OUTDATED_AFTER;
+        SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }
 
     /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo.
     pub(crate) fn on_acceptable(&mut self, theirs: TimestampOption, seq: SeqNum, now: Instant) {
         if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
             self.recent = theirs.value;
-            self.recent_at = Self::seconds(now);
+            self.recent_at = Self::steps(now);
         }
     }
 

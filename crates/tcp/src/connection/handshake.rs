@@ -108,7 +108,7 @@ impl<B: Bytes> Connection<B> {
         self.cc
             .on_established(self.eff_snd_mss(), syn.lost.is_some());
         self.link.on_sent();
-        self.last_sent = now.as_millis() as u32;
+        self.last_sent = now.millis_wrapping();
         self.events.connected();
         self.on_heard(now);
     }

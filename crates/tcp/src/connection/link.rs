@@ -50,7 +50,7 @@ impl<B: Bytes> Connection<B> {
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
                 self.arm_probe(now);
             }
-            self.last_sent = now.as_millis() as u32;
+            self.last_sent = now.millis_wrapping();
         }
         self.settle(now);
     }

@@ -182,7 +182,7 @@ impl<B: Bytes> Connection<B> {
             nagle: Nagle::new(iss),
             persist: Persist::default(),
             cc: NewReno::new(size.eff_snd_mss(0)),
-            last_sent: now.as_millis() as u32,
+            last_sent: now.millis_wrapping(),
             rtt: RttEstimator::new(),
             rto: Rto::default(),
             board: Scoreboard::new(iss + 1),

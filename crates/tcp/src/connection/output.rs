@@ -123,6 +123,9 @@ impl<B: Bytes> Connection<B> {
 
     /// The front of what is believed lost.
     fn retransmission(&self, max_len: usize) -> Option<Plan> {
+        if !self.board.has_lost() {
+            return None;
+        }
         let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
         // A closed window is for probes; a window that shrank is not, old
         // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
@@ -258,6 +261,11 @@ impl<B: Bytes> Connection<B> {
             && !self.link.is_resting()
     }
 
+    /// Whether there is something that was never sent.
+    fn has_unsent(&self) -> bool {
+        self.outbox.end() > self.snd.nxt || self.fin_is_unsent()
+    }
+
     fn fin_is_unsent(&self) -> bool {
         self.closing && self.snd.nxt <= self.outbox.end()
     }
@@ -293,8 +301,11 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 5681 §4.1.
     fn restart_after_idle(&mut self, now: Instant) {
-        let idle_ms = (now.as_millis() as u32).wrapping_sub(self.last_sent);
-        if self.snd.flight() == 0 && u64::from(idle_ms) > self.rto().as_millis() {
+        if self.snd.flight() > 0 || !self.has_unsent() {
+            return;
+        }
+        let idle_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
+        if u64::from(idle_ms) > self.rto().as_millis() {
             self.cc.on_idle(self.eff_snd_mss());
         }
     }
@@ -418,7 +429,7 @@ impl<B: Bytes> Connection<B> {
             count(&mut self.stats.data_segments_sent);
             self.stats.bytes_sent = self.stats.bytes_sent.wrapping_add(plan.len);
         }
-        self.last_sent = now.as_millis() as u32;
+        self.last_sent = now.millis_wrapping();
         self.pins.insert(range, plan.kind)
     }
 
@@ -488,11 +499,8 @@ impl<B: Bytes> Connection<B> {
     /// Whether something waits that only the peer's window holds back: then
     /// the persist timer runs.
     pub(super) fn is_held_by_window(&self) -> bool {
-        let old = self.board.has_lost();
-        let unsent = self.outbox.end() > self.snd.nxt || self.fin_is_unsent();
-        let nothing_out = self.snd.flight() == self.board.lost();
-        (old || unsent)
-            && nothing_out
+        self.snd.flight() == self.board.lost()
+            && (self.snd.flight() > 0 || self.has_unsent())
             && self.pins.is_empty()
             && self.may_send_sequence()
             && self.retransmission(usize::MAX).is_none()

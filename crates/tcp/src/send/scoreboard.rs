@@ -28,7 +28,7 @@ impl Tick {
     pub(crate) const EPOCH: Tick = Tick(0);
 
     pub(crate) fn at(now: Instant) -> Tick {
-        Tick(now.as_millis() as u16)
+        Tick(now.millis_wrapping() as u16)
     }
 
     /// Milliseconds since `earlier`; 0 if that is later.
