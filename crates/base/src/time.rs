@@ -68,6 +68,14 @@ impl Duration {
         Duration(ms.saturating_mul(1_000))
     }
 
+    /// A span of `ms` milliseconds, of which there can't be too many. Two short
+    /// products: a long one is a call where multiplication ends at 32 bits.
+    pub const fn from_millis_u32(ms: u32) -> Self {
+        let low = (ms & 0xffff).wrapping_mul(1_000);
+        let high = (ms >> 16).wrapping_mul(1_000);
+        Duration(((high as u64) << 16).wrapping_add(low as u64))
+    }
+
     /// A span of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Duration(s.saturating_mul(1_000_000))
@@ -253,6 +261,8 @@ mod tests {
             for us in [us, step, step * 1_000, step * 1_000 + 999] {
                 let span = Duration::from_micros(us);
                 assert_eq!(span.millis_wrapping(), span.as_millis() as u32, "{us}");
+                let ms = Duration::from_millis(u64::from(us as u32));
+                assert_eq!(Duration::from_millis_u32(us as u32), ms);
             }
             us = us
                 .wrapping_mul(6_364_136_223_846_793_005)

@@ -119,7 +119,7 @@ pub(crate) struct Millis(u32);
 
 impl Millis {
     pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis(self.0 as u64)
+        Duration::from_millis_u32(self.0)
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct NonZeroMillis(NonZero<u32>);
 
 impl NonZeroMillis {
     pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis(self.0.get() as u64)
+        Duration::from_millis_u32(self.0.get())
     }
 }
 

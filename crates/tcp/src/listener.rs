@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Instant};
 
 use crate::reset::reset_reply;
-use crate::{Endpoint, Flags, Header, IpMeta, Segment, SeqNum};
+use crate::{Endpoint, Flags, Header, IpMeta, Options, Segment, SeqNum, TimestampOption};
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
@@ -37,14 +37,66 @@ pub struct HalfOpen {
     pub irs: SeqNum,
     /// The peer's window.
     pub window: u16,
-    /// The peer's MSS option.
-    pub mss: Option<u16>,
+    /// The peer's MSS in the low bits, 0 if it did not say; then what it
+    /// offered.
+    offer: u16,
     /// The peer's TSval, if it offered timestamps.
-    pub timestamp: Option<u32>,
-    /// Whether it offered selective acknowledgments.
-    pub sack_permitted: bool,
-    /// The control bits, of which those of ECN matter.
-    pub flags: Flags,
+    ts_value: u32,
+}
+
+/// A larger MSS is taken for this one: the sender may send less (RFC 9293
+/// §3.7.1), and no link of ours takes as much.
+const MSS_BITS: u16 = 0x1fff;
+const OFFERS_TIMESTAMPS: u16 = 0x8000;
+const OFFERS_SACK: u16 = 0x4000;
+const OFFERS_ECN: u16 = 0x2000;
+
+/// ECN-setup SYN (RFC 3168 §6.1.1).
+const ECN_SETUP: Flags = Flags::ECE.with(Flags::CWR);
+
+impl HalfOpen {
+    fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
+        let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
+        let options = &seg.options;
+        HalfOpen {
+            local: Endpoint::new(meta.dst, seg.dst_port),
+            remote: Endpoint::new(meta.src, seg.src_port),
+            irs: seg.seq,
+            window: seg.window,
+            offer: options.mss.map_or(0, |mss| mss.clamp(1, MSS_BITS))
+                | bit(options.timestamps.is_some(), OFFERS_TIMESTAMPS)
+                | bit(options.sack_permitted, OFFERS_SACK)
+                | bit(seg.flags.contains(ECN_SETUP), OFFERS_ECN),
+            ts_value: options.timestamps.map_or(0, |option| option.value),
+        }
+    }
+
+    fn offers(&self, bit: u16) -> bool {
+        self.offer & bit != 0
+    }
+
+    /// The options of the SYN.
+    pub fn options(&self) -> Options {
+        let mss = self.offer & MSS_BITS;
+        Options {
+            mss: (mss != 0).then_some(mss),
+            timestamps: self.offers(OFFERS_TIMESTAMPS).then_some(TimestampOption {
+                value: self.ts_value,
+                echo: 0,
+            }),
+            sack_permitted: self.offers(OFFERS_SACK),
+            ..Options::default()
+        }
+    }
+
+    /// The control bits of the SYN, as far as they matter.
+    pub(crate) fn flags(&self) -> Flags {
+        if self.offers(OFFERS_ECN) {
+            Flags::SYN.with(ECN_SETUP)
+        } else {
+            Flags::SYN
+        }
+    }
 }
 
 impl Listener {
@@ -84,18 +136,10 @@ impl Listener {
             return Action::Drop;
         }
         // Text on the SYN is not kept; the peer will send it again.
-        Action::Accept(HalfOpen {
-            local: Endpoint::new(meta.dst, seg.dst_port),
-            remote: Endpoint::new(meta.src, seg.src_port),
-            irs: seg.seq,
-            window: seg.window,
-            mss: seg.options.mss,
-            timestamp: seg.options.timestamps.map(|option| option.value),
-            sack_permitted: seg.options.sack_permitted,
-            flags: seg.flags,
-        })
+        Action::Accept(HalfOpen::new(meta, seg))
     }
 }
 
-/// The budget of a listener, in bytes.
+/// The budgets, in bytes.
 const _: () = assert!(size_of::<Listener>() <= 28);
+const _: () = assert!(size_of::<HalfOpen>() <= 48);

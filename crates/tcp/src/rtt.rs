@@ -56,7 +56,9 @@ impl RttEstimator {
 
     /// SRTT in milliseconds, rounded up; 0 before the first measurement.
     pub(crate) fn srtt_ms(&self) -> u16 {
-        u16::try_from(self.srtt.div_ceil(1_000)).unwrap_or(u16::MAX)
+        let up = u64::from(self.srtt).wrapping_add(999);
+        let ms = Duration::from_micros(up).millis_wrapping();
+        u16::try_from(ms).unwrap_or(u16::MAX)
     }
 
     /// A segment that ends at `end` left for the first time.

@@ -20,6 +20,9 @@ impl SackBlocks {
         len: 0,
     };
 
+    /// The most blocks there may be.
+    pub(crate) const MOST: usize = BLOCKS;
+
     /// The length of one block in the option, in bytes.
     pub(crate) const BLOCK_LEN: usize = 8;
 

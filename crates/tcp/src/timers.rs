@@ -38,18 +38,21 @@ impl Timer {
         Timer::DelayedAck,
         Timer::Keepalive,
     ];
-
-    /// How late the timer may be served without harm to the peer.
-    /// In milliseconds.
-    const fn slack(self) -> u32 {
-        match self {
-            Timer::DelayedAck | Timer::Reordering => 0,
-            Timer::Retransmission | Timer::LossProbe => 20,
-            Timer::Persist => 100,
-            Timer::User | Timer::Keepalive | Timer::FinWait2 | Timer::TimeWait => 1_000,
-        }
-    }
 }
+
+/// How late each timer may be served without harm to the peer, in milliseconds
+/// and in the order of `Timer`.
+const SLACK_MS: [u16; Timer::ALL.len()] = [
+    20,    // Retransmission
+    20,    // LossProbe
+    0,     // Reordering
+    100,   // Persist
+    0,     // DelayedAck
+    1_000, // Keepalive
+    1_000, // FinWait2
+    1_000, // TimeWait
+    1_000, // User
+];
 
 /// When each timer runs out, in whole milliseconds, rounded up.
 #[derive(Clone, Debug)]
@@ -70,11 +73,6 @@ const LONGEST: Duration = Duration::from_millis(OFF as u64);
 
 /// How old `base` may grow: 24 days.
 const BASE_AGE: Duration = Duration::from_millis(1 << 31);
-
-/// `ms` milliseconds, which need no check for overflow.
-fn span(ms: u32) -> Duration {
-    Duration::from_micros(u64::from(ms).wrapping_mul(1_000))
-}
 
 impl TimerTable {
     pub(crate) const fn new(now: Instant) -> Self {
@@ -125,13 +123,17 @@ impl TimerTable {
     /// When the next timer runs out.
     pub(crate) fn next(&self) -> Option<Wake> {
         let (mut first, mut latest) = (OFF, OFF);
-        for timer in Timer::ALL {
-            let ms = self.raw(timer);
-            first = first.min(ms);
-            latest = latest.min(ms.saturating_add(timer.slack()));
+        for (&ms, slack) in self.at.iter().zip(SLACK_MS) {
+            if ms != OFF {
+                first = first.min(ms);
+                latest = latest.min(ms.saturating_add(u32::from(slack)));
+            }
         }
-        let wake = Wake::within(self.instant(first), span(latest.saturating_sub(first)));
-        (first != OFF).then_some(wake)
+        if first == OFF {
+            return None;
+        }
+        let slack = Duration::from_millis_u32(latest.saturating_sub(first));
+        Some(Wake::within(self.instant(first), slack))
     }
 
     fn at(&self, timer: Timer) -> Option<Instant> {
@@ -145,7 +147,7 @@ impl TimerTable {
     }
 
     fn instant(&self, ms: u32) -> Instant {
-        self.base + span(ms)
+        self.base + Duration::from_millis_u32(ms)
     }
 
     fn put(&mut self, timer: Timer, ms: u32) {

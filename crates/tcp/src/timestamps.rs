@@ -106,7 +106,7 @@ impl Timestamps {
         }
         let ms = Self::clock(now).wrapping_sub(theirs.echo);
         // An echo from the future or from weeks ago is not ours.
-        (ms < 1 << 22).then(|| Duration::from_millis(u64::from(ms)))
+        (ms < 1 << 22).then(|| Duration::from_millis_u32(ms))
     }
 
     /// Whether a SYN with this timestamp may open a new connection in place

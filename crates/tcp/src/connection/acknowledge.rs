@@ -135,7 +135,7 @@ impl<B: Bytes> Connection<B> {
             .and_then(|theirs| self.ts.elapsed(theirs, now));
         if let Some(rtt) = self.rtt.on_ack(seg.ack, now, echoed) {
             self.rto.on_measurement();
-            let ms = u16::try_from(rtt.as_millis()).unwrap_or(u16::MAX);
+            let ms = u16::try_from(rtt.millis_wrapping()).unwrap_or(u16::MAX);
             self.rack.on_rtt(ms);
             self.tlp.on_rtt();
             count(&mut self.stats.rtt_samples);

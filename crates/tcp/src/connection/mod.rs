@@ -28,6 +28,7 @@ mod tune;
 
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
+use crate::Stats;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
 use crate::congestion::NewReno;
@@ -44,8 +45,7 @@ use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendWindow};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
-use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Options, Segment, SeqNum, State};
-use crate::{Stats, TimestampOption};
+use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State};
 
 pub use icmp::IcmpKind;
 pub use output::SegmentDesc;
@@ -141,16 +141,8 @@ impl<B: Bytes> Connection<B> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, tx, rx);
-        let options = Options {
-            mss: request.mss,
-            timestamps: request
-                .timestamp
-                .map(|value| TimestampOption { value, echo: 0 }),
-            sack_permitted: request.sack_permitted,
-            ..Options::default()
-        };
-        connection.on_peer_syn(now, request.irs, &options);
-        connection.ecn.on_peer_syn(request.flags, false);
+        connection.on_peer_syn(now, request.irs, &request.options());
+        connection.ecn.on_peer_syn(request.flags(), false);
         connection
             .snd
             .set(request.irs, iss, u32::from(request.window));

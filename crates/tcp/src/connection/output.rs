@@ -172,6 +172,9 @@ impl<B: Bytes> Connection<B> {
 
     /// Data that was not sent before, and the FIN behind it.
     fn new_data(&self, max_len: usize) -> Option<Plan> {
+        if !self.has_unsent() {
+            return None;
+        }
         let start = self.snd.nxt;
         let blocked = self.board.has_lost() || self.pins.covers(start);
         if blocked || !self.may_send_sequence() {
@@ -275,21 +278,29 @@ impl<B: Bytes> Connection<B> {
         let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
         // SACK blocks come and go: they take of the payload (RFC 6691 §2).
-        let sack = options::sack_space(self.sack_blocks().len());
+        let sack = options::sack_space(self.sack_block_count());
         let segment = self.eff_snd_mss().min(link);
         segment
             .saturating_sub(u32::try_from(sack).unwrap_or(u32::MAX))
             .max(1)
     }
 
-    /// What to report by SACK now, as much as there is room for.
-    fn sack_blocks(&self) -> SackBlocks {
-        if !self.sack_permitted {
-            return SackBlocks::NONE;
+    /// How many blocks to report by SACK now: as many as there is room for.
+    fn sack_block_count(&self) -> usize {
+        let known = self.inbox.sack_block_count();
+        if known == 0 || !self.sack_permitted {
+            return 0;
         }
         let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
-        let blocks = room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN;
-        self.inbox.sack_blocks().first(blocks)
+        known.min(room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
+    }
+
+    /// What to report by SACK now.
+    fn sack_blocks(&self) -> SackBlocks {
+        match self.sack_block_count() {
+            0 => SackBlocks::NONE,
+            count => self.inbox.sack_blocks().first(count),
+        }
     }
 
     /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond

@@ -286,7 +286,7 @@ impl<B: Bytes> Connection<B> {
         let mut pto = self
             .rtt
             .srtt()
-            .map_or(PTO_UNMEASURED, |srtt| srtt.times(2).max(LEAST_PTO));
+            .map_or(PTO_UNMEASURED, |srtt| (srtt + srtt).max(LEAST_PTO));
         if self.snd.flight() <= self.eff_snd_mss() {
             pto += self.params.delayed_ack.duration();
         }

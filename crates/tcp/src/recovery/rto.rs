@@ -42,11 +42,15 @@ impl Rto {
             None if self.syn_lost => AFTER_LOST_SYN.max(params.initial_rto.duration()),
             None => params.initial_rto.duration(),
         };
+        let max = params.max_rto.duration();
+        if self.backoff == 0 {
+            return base.min(max);
+        }
         // RFC 6298 §5.5 and §2.5.
         let factor = 1u64
             .checked_shl(u32::from(self.backoff))
             .unwrap_or(u64::MAX);
-        base.times(factor).min(params.max_rto.duration())
+        base.times(factor).min(max)
     }
 
     /// Whether this is the first timeout since the last progress.

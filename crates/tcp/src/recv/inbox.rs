@@ -129,6 +129,14 @@ impl<B: Bytes> Inbox<B> {
         blocks
     }
 
+    /// How many [`sack_blocks`](Self::sack_blocks) there are.
+    pub(crate) fn sack_block_count(&self) -> usize {
+        self.beyond
+            .len()
+            .saturating_add(usize::from(!self.duplicate.is_empty()))
+            .min(SackBlocks::MOST)
+    }
+
     /// A segment with [`sack_blocks`](Self::sack_blocks) leaves. RFC 2883 §4:
     /// "each duplicate contiguous sequence of data received is reported in at
     /// most one D-SACK block."

@@ -20,6 +20,10 @@ impl Ranges {
         self.len == 0
     }
 
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
     /// The ranges, the most recent first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
         self.list.iter().take(usize::from(self.len)).copied()
