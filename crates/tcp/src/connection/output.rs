@@ -510,8 +510,10 @@ impl<B: Bytes> Connection<B> {
     /// Whether something waits that only the peer's window holds back: then
     /// the persist timer runs.
     pub(super) fn is_held_by_window(&self) -> bool {
-        self.snd.flight() == self.board.lost()
-            && (self.snd.flight() > 0 || self.has_unsent())
+        let flight = self.snd.flight();
+        let nothing_out = flight == 0 || self.board.front_is_lost() && flight == self.board.lost();
+        nothing_out
+            && (flight > 0 || self.has_unsent())
             && self.pins.is_empty()
             && self.may_send_sequence()
             && self.retransmission(usize::MAX).is_none()

@@ -215,6 +215,13 @@ impl Scoreboard {
             .is_some_and(|stretch| stretch.fate == Fate::Arrived)
     }
 
+    /// Whether the byte at SND.UNA is lost.
+    pub(crate) fn front_is_lost(&self) -> bool {
+        self.stretches()
+            .first()
+            .is_some_and(|stretch| stretch.fate == Fate::Lost)
+    }
+
     /// Whether something is to be sent again.
     pub(crate) fn has_lost(&self) -> bool {
         self.stretches()
