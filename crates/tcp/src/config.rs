@@ -129,6 +129,22 @@ impl From<Duration> for Millis {
     }
 }
 
+/// The same for a span of a minute at most, in two bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ShortMillis(u16);
+
+impl ShortMillis {
+    pub(crate) const fn duration(self) -> Duration {
+        Duration::from_millis_u32(self.0 as u32)
+    }
+}
+
+impl From<Duration> for ShortMillis {
+    fn from(duration: Duration) -> Self {
+        ShortMillis(u16::try_from(duration.as_millis()).unwrap_or(u16::MAX))
+    }
+}
+
 /// The same for a span that may be missing, still in four bytes. Zero counts
 /// as one millisecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,7 +175,7 @@ pub(crate) struct Params {
     pub(crate) user_timeout: Option<NonZeroMillis>,
     pub(crate) keepalive_idle: Millis,
     pub(crate) keepalive_interval: Millis,
-    pub(crate) delayed_ack: Millis,
+    pub(crate) delayed_ack: ShortMillis,
     pub(crate) mss: u16,
     /// Zero: no keep-alive.
     pub(crate) keepalive_count: u8,

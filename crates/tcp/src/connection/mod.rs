@@ -329,4 +329,4 @@ impl<B: Bytes> Connection<B> {
 /// What a connection costs on a 32-bit node besides its buffers: a snapshot
 /// to look at when it changes. Counters are 108 bytes of it.
 #[cfg(target_pointer_width = "32")]
-const _: () = assert!(size_of::<Connection<&'static mut [u8]>>() == 672);
+const _: () = assert!(size_of::<Connection<&'static mut [u8]>>() == 656);

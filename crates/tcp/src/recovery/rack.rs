@@ -25,8 +25,9 @@ pub(crate) struct Rack {
     mult: u8,
     /// RACK.reo_wnd_persist.
     persist: u8,
-    /// RACK.dsack_round.
-    dsack_round: Option<SeqNum>,
+    /// RACK.dsack_round, while `in_dsack_round`.
+    dsack_round: SeqNum,
+    in_dsack_round: bool,
 }
 
 /// What detection found.
@@ -55,7 +56,8 @@ impl Rack {
             reordering_seen: false,
             mult: 1,
             persist: 0,
-            dsack_round: None,
+            dsack_round: iss,
+            in_dsack_round: false,
         }
     }
 
@@ -117,10 +119,11 @@ impl Rack {
 
     /// Step 4: an ACK reported a duplicate.
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
-        if self.dsack_round.is_some_and(|round| una < round) {
+        if self.in_dsack_round && una < self.dsack_round {
             return;
         }
-        self.dsack_round = Some(nxt);
+        self.dsack_round = nxt;
+        self.in_dsack_round = true;
         self.mult = self.mult.saturating_add(1);
         self.persist = PERSIST;
     }

@@ -5,8 +5,9 @@ use crate::{SeqNum, SeqRange};
 /// The tail loss probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlp {
-    /// TLP.end_seq: the probe under way.
-    end_seq: Option<SeqNum>,
+    /// TLP.end_seq, while a probe is under way.
+    end_seq: SeqNum,
+    is_out: bool,
     /// TLP.is_retrans.
     is_retrans: bool,
     /// No round-trip time was measured since the last probe.
@@ -18,7 +19,7 @@ pub(crate) struct Tlp {
 impl Tlp {
     /// §7.1: recovery begins, or there is nothing to probe for.
     pub(crate) fn reset(&mut self) {
-        self.end_seq = None;
+        self.is_out = false;
         self.is_retrans = false;
         self.due = false;
     }
@@ -29,19 +30,20 @@ impl Tlp {
 
     /// Whether a probe is under way or waits to be.
     pub(crate) fn is_active(&self) -> bool {
-        self.due || self.end_seq.is_some()
+        self.due || self.is_out
     }
 
     /// §7.3: the timer ran out. A probe follows, unless one is still out or
     /// none was measured since the last.
     pub(crate) fn on_timeout(&mut self) {
-        self.due = self.end_seq.is_none() && !self.unmeasured;
+        self.due = !self.is_out && !self.unmeasured;
     }
 
     /// The probe left; everything before `nxt` is out.
     pub(crate) fn on_sent(&mut self, nxt: SeqNum, is_retrans: bool) {
         *self = Tlp {
-            end_seq: Some(nxt),
+            end_seq: nxt,
+            is_out: true,
             is_retrans,
             unmeasured: true,
             due: false,
@@ -58,14 +60,16 @@ impl Tlp {
     /// reports, `is_bare` says that it is a duplicate ACK without SACK.
     pub(crate) fn on_ack(&mut self, ack: SeqNum, dsack: Option<SeqRange>, is_bare: bool) -> bool {
         self.due = false;
-        let Some(end) = self.end_seq.filter(|end| *end <= ack) else {
+        let end = self.end_seq;
+        let is_reached = self.is_out && end <= ack;
+        if !is_reached {
             return false;
-        };
+        }
         let both_arrived = dsack.is_some_and(|block| block.end == end) || is_bare;
         let done = !self.is_retrans || both_arrived || end < ack;
         let repaired = done && self.is_retrans && !both_arrived;
         if done {
-            self.end_seq = None;
+            self.is_out = false;
         }
         repaired
     }

@@ -11,7 +11,9 @@ const RANGES: usize = 4;
 /// the order of a SACK option (RFC 2018 §4).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    list: [SeqRange; RANGES],
+    starts: [SeqNum; RANGES],
+    /// No window is larger than two bytes can say, as it is not scaled.
+    lens: [u16; RANGES],
     len: u8,
 }
 
@@ -26,12 +28,17 @@ impl Ranges {
 
     /// The ranges, the most recent first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
-        self.list.iter().take(usize::from(self.len)).copied()
+        let known = self.starts.iter().zip(self.lens);
+        known
+            .take(usize::from(self.len))
+            .map(|(&start, len)| SeqRange::new(start, start + u32::from(len)))
     }
 
     fn push(&mut self, range: SeqRange) {
-        if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
-            *slot = range;
+        let free = usize::from(self.len);
+        if let (Some(start), Some(len)) = (self.starts.get_mut(free), self.lens.get_mut(free)) {
+            *start = range.start;
+            *len = u16::try_from(range.len()).unwrap_or(u16::MAX);
             self.len = self.len.saturating_add(1);
         }
     }
