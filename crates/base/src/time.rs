@@ -115,6 +115,16 @@ impl Duration {
         low.wrapping_sub(remainder).wrapping_mul(INVERSE_OF_125)
     }
 
+    /// The span in whole milliseconds, rounded down, 2^32 - 1 if it is longer.
+    pub const fn millis_saturating(self) -> u32 {
+        const TOO_LONG: u64 = (1 << 32) * 1_000;
+        if self.0 < TOO_LONG {
+            self.millis_wrapping()
+        } else {
+            u32::MAX
+        }
+    }
+
     /// Whether the span is empty.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -261,6 +271,11 @@ mod tests {
             for us in [us, step, step * 1_000, step * 1_000 + 999] {
                 let span = Duration::from_micros(us);
                 assert_eq!(span.millis_wrapping(), span.as_millis() as u32, "{us}");
+                let most = u64::from(u32::MAX);
+                assert_eq!(
+                    u64::from(span.millis_saturating()),
+                    span.as_millis().min(most)
+                );
                 let ms = Duration::from_millis(u64::from(us as u32));
                 assert_eq!(Duration::from_millis_u32(us as u32), ms);
             }

@@ -7,7 +7,7 @@ use redpoll_base::Instant;
 ///
 /// The limit is per connection, so that one connection's attacker learns
 /// nothing about another's.
-const WINDOW_MS: u64 = 5_000;
+const WINDOW_MS: u32 = 5_000;
 const LIMIT: u8 = 10;
 
 /// Counts answers in the current window.
@@ -25,7 +25,7 @@ impl ChallengeLimit {
 
     /// Whether one more answer may be sent now; if so, counts it.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
-        let window = (now.as_millis() / WINDOW_MS) as u16;
+        let window = (now.millis_wrapping() / WINDOW_MS) as u16;
         if window != self.window {
             *self = ChallengeLimit { window, sent: 0 };
         }

@@ -125,7 +125,7 @@ impl Millis {
 
 impl From<Duration> for Millis {
     fn from(duration: Duration) -> Self {
-        Millis(u32::try_from(duration.as_millis()).unwrap_or(u32::MAX))
+        Millis(duration.millis_saturating())
     }
 }
 
@@ -141,7 +141,7 @@ impl ShortMillis {
 
 impl From<Duration> for ShortMillis {
     fn from(duration: Duration) -> Self {
-        ShortMillis(u16::try_from(duration.as_millis()).unwrap_or(u16::MAX))
+        ShortMillis(u16::try_from(duration.millis_saturating()).unwrap_or(u16::MAX))
     }
 }
 

@@ -68,9 +68,6 @@ const OFF: u32 = u32::MAX;
 /// Rounds up to whole milliseconds.
 const ALMOST_A_TICK: Duration = Duration::from_micros(999);
 
-/// The longest time is `OFF` less one, and this is `OFF`.
-const LONGEST: Duration = Duration::from_millis(OFF as u64);
-
 /// How old `base` may grow: 24 days.
 const BASE_AGE: Duration = Duration::from_millis(1 << 31);
 
@@ -86,12 +83,7 @@ impl TimerTable {
     pub(crate) fn start(&mut self, timer: Timer, now: Instant, after: Duration) {
         self.rebase(now);
         let left = (now + after).since(self.base) + ALMOST_A_TICK;
-        let ms = if left < LONGEST {
-            left.millis_wrapping()
-        } else {
-            OFF.saturating_sub(1)
-        };
-        self.put(timer, ms);
+        self.put(timer, left.millis_saturating().min(OFF - 1));
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
@@ -162,9 +154,13 @@ impl TimerTable {
         if age < BASE_AGE {
             return;
         }
-        let age = age.as_millis();
-        self.base += Duration::from_millis(age);
-        let age = u32::try_from(age).unwrap_or(OFF);
+        let age = age.millis_saturating();
+        if age == OFF {
+            // So long ago that every timer has run out.
+            self.base = now;
+        } else {
+            self.base += Duration::from_millis_u32(age);
+        }
         for slot in self.at.iter_mut().filter(|slot| **slot != OFF) {
             *slot = slot.saturating_sub(age);
         }
@@ -210,6 +206,18 @@ mod tests {
             let late = table.next().unwrap().at.since(at);
             assert!(table.next().unwrap().at >= at && late < ms(1));
         }
+    }
+
+    #[test]
+    fn a_year_may_pass_between_two_calls() {
+        let mut now = Instant::ZERO;
+        let mut table = TimerTable::new(now);
+        table.start(Timer::User, now, ms(10));
+        now += Duration::from_secs(365 * 24 * 60 * 60);
+        table.start(Timer::Keepalive, now, ms(10));
+        assert_eq!(table.take_expired(now), Some(Timer::User));
+        assert_eq!(table.take_expired(now), None);
+        assert_eq!(table.next().unwrap().at, now + ms(10));
     }
 
     #[test]

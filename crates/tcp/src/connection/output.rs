@@ -1,6 +1,6 @@
 //! What to send: one ordered list of reasons, and the making of a segment.
 
-use redpoll_base::{Bytes, Ecn, Instant};
+use redpoll_base::{Bytes, Duration, Ecn, Instant};
 
 use super::Connection;
 use crate::header::{self, Fields, Flags, Header};
@@ -316,7 +316,7 @@ impl<B: Bytes> Connection<B> {
             return;
         }
         let idle_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
-        if u64::from(idle_ms) > self.rto().as_millis() {
+        if Duration::from_millis_u32(idle_ms) > self.rto() {
             self.cc.on_idle(self.eff_snd_mss());
         }
     }
@@ -353,7 +353,8 @@ impl<B: Bytes> Connection<B> {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
             if self.sack_permitted && self.acks.wants_repeat() {
-                let delay = self.params.delayed_ack.duration().divided_by(2);
+                let delay =
+                    Duration::from_micros(self.params.delayed_ack.duration().as_micros() / 2);
                 self.timers.start(Timer::DelayedAck, now, delay);
             }
             self.ts.on_ack_sent(self.rcv.nxt);
