@@ -75,11 +75,13 @@ impl<B: Bytes> Connection<B> {
             news.bytes = self.acked_bytes(seg.ack);
             self.on_new_ack(now, seg, &news);
         }
-        let (rack, tick) = (&mut self.rack, Tick::at(now));
-        for block in sack.ascending() {
-            self.board.on_sack(block, |range, stretch| {
-                rack.on_delivered(range, stretch, tick, None);
-            });
+        if !sack.is_empty() {
+            let (rack, tick) = (&mut self.rack, Tick::at(now));
+            for block in sack.ascending() {
+                self.board.on_sack(block, |range, stretch| {
+                    rack.on_delivered(range, stretch, tick, None);
+                });
+            }
         }
         let sacked = news.advance.saturating_add(self.board.arrived());
         news.delivered = sacked.saturating_sub(arrived);
