@@ -106,6 +106,10 @@ impl<B: Bytes> Connection<B> {
     /// RFC 8985 §6.2, step 5, and its timer. `delivered` is what the present
     /// ACK told of.
     pub(super) fn detect_by_time(&mut self, now: Instant, delivered: u32) -> Found {
+        if self.board.is_empty() {
+            self.timers.cancel(Timer::Reordering);
+            return Found::default();
+        }
         let mss = self.eff_snd_mss();
         let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
@@ -121,7 +125,7 @@ impl<B: Bytes> Connection<B> {
         match found.later {
             Some(ms) => {
                 self.timers
-                    .start(Timer::Reordering, now, Duration::from_millis(u64::from(ms)))
+                    .start(Timer::Reordering, now, Duration::from_millis_u32(ms.into()))
             }
             None => self.timers.cancel(Timer::Reordering),
         }
