@@ -81,7 +81,39 @@ impl Retransmissions {
     }
 }
 
-/// Adds one to a counter.
-pub(crate) fn count(counter: &mut u32) {
-    *counter = counter.wrapping_add(1);
+/// The counters of one connection, or nothing without the feature `stats`.
+#[derive(Default, Debug)]
+pub(crate) struct Tally {
+    #[cfg(feature = "stats")]
+    stats: Stats,
+}
+
+impl Tally {
+    #[cfg(feature = "stats")]
+    pub(crate) const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Adds one to a counter.
+    pub(crate) fn count(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32) {
+        self.add(which, 1);
+    }
+
+    /// Adds `many` to a counter.
+    pub(crate) fn add(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32, many: u32) {
+        self.note(|stats| {
+            let counter = which(stats);
+            *counter = counter.wrapping_add(many);
+        });
+    }
+
+    /// Changes what is counted.
+    #[cfg(feature = "stats")]
+    pub(crate) fn note(&mut self, change: impl FnOnce(&mut Stats)) {
+        change(&mut self.stats);
+    }
+
+    /// Nothing is counted.
+    #[cfg(not(feature = "stats"))]
+    pub(crate) fn note(&mut self, _change: impl FnOnce(&mut Stats)) {}
 }

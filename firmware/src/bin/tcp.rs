@@ -164,7 +164,6 @@ fn query(connection: &mut Connection<Buffer>) {
     black_box((connection.cwnd(), connection.ssthresh(), connection.rto()));
     black_box((connection.send_room(), connection.recv_queue()));
     black_box((connection.unacked(), connection.eff_snd_mss()));
-    black_box(connection.stats().retransmissions.total());
 }
 
 #[panic_handler]

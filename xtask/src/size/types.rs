@@ -11,14 +11,17 @@ use crate::purity::Toolchain;
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
-/// A connection, with the references to its two buffers and without those.
+/// A connection without counters, with the references to its two buffers and
+/// without those.
 pub const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
 pub const LISTENER: &str = "redpoll_tcp::Listener";
 pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 
 /// The types, with the crate that must exist for each.
-const TYPES: [(&str, &str); 10] = [
+const TYPES: [(&str, &str); 11] = [
     ("tcp", CONNECTION),
+    // What its counters add where they are compiled in.
+    ("tcp", "redpoll_tcp::Stats"),
     ("tcp", LISTENER),
     ("tcp", HALF_OPEN),
     ("tcp", "redpoll_tcp::SegmentDesc"),
@@ -83,7 +86,9 @@ fn manifest(workspace: &Workspace, crates: &[&str]) -> String {
     );
     for name in crates {
         let path = workspace.root.join("crates").join(name);
-        text.push_str(&format!("redpoll-{name} = {{ path = {path:?} }}\n"));
+        text.push_str(&format!(
+            "redpoll-{name} = {{ path = {path:?}, default-features = false }}\n"
+        ));
     }
     text
 }

@@ -10,7 +10,6 @@ use super::Connection;
 use super::input::Step;
 use crate::send::Tick;
 use crate::state::Cause;
-use crate::stats::count;
 use crate::timers::Timer;
 use crate::{Flags, Segment, SeqNum, SeqRange};
 
@@ -98,7 +97,7 @@ impl<B: Bytes> Connection<B> {
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
     fn on_new_ack(&mut self, now: Instant, seg: &Segment<'_>, news: &News) {
-        self.stats.bytes_acked = self.stats.bytes_acked.wrapping_add(news.bytes);
+        self.stats.add(|stats| &mut stats.bytes_acked, news.bytes);
         self.measure_rtt(now, seg);
 
         self.snd.on_ack(seg.ack);
@@ -140,8 +139,8 @@ impl<B: Bytes> Connection<B> {
             let ms = u16::try_from(rtt.millis_wrapping()).unwrap_or(u16::MAX);
             self.rack.on_rtt(ms);
             self.tlp.on_rtt();
-            count(&mut self.stats.rtt_samples);
-            self.stats.last_rtt = rtt;
+            self.stats.count(|stats| &mut stats.rtt_samples);
+            self.stats.note(|stats| stats.last_rtt = rtt);
         }
     }
 }

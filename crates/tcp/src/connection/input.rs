@@ -8,7 +8,6 @@ use super::Connection;
 use crate::recv::Arrival;
 use crate::reset::Reset;
 use crate::state::{Cause, Phase, Synchronized};
-use crate::stats::count;
 use crate::timers::Timer;
 use crate::{Error, IpMeta, Segment, SeqRange};
 
@@ -18,9 +17,9 @@ pub(super) type Step = ControlFlow<()>;
 impl<B: Bytes> Connection<B> {
     /// A segment for this connection arrived.
     pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
-        count(&mut self.stats.segments_received);
+        self.stats.count(|stats| &mut stats.segments_received);
         if !seg.payload.is_empty() {
-            count(&mut self.stats.data_segments_received);
+            self.stats.count(|stats| &mut stats.data_segments_received);
         }
         let (Continue(()) | Break(())) = match self.phase {
             Phase::Closed(_) => self.closed_state(seg),
@@ -64,7 +63,7 @@ impl<B: Bytes> Connection<B> {
                 self.challenge(now)
             }
             Some(theirs) if self.ts.is_old(theirs, now) => {
-                count(&mut self.stats.bad_segments);
+                self.stats.count(|stats| &mut stats.bad_segments);
                 self.answer_unacceptable(now, seg);
                 Break(())
             }
@@ -72,7 +71,7 @@ impl<B: Bytes> Connection<B> {
             // "If a non-<RST> segment is received without a TSopt, a TCP
             // SHOULD silently drop the segment."
             None => {
-                count(&mut self.stats.bad_segments);
+                self.stats.count(|stats| &mut stats.bad_segments);
                 Break(())
             }
         }
@@ -101,7 +100,7 @@ impl<B: Bytes> Connection<B> {
             return Continue(());
         }
         if seg.flags.rst() {
-            count(&mut self.stats.bad_segments);
+            self.stats.count(|stats| &mut stats.bad_segments);
             return Break(());
         }
         if self.is_peers_syn_again(seg) {
@@ -156,9 +155,9 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 5961: answers with an ACK, at a limited rate, and drops.
     fn challenge(&mut self, now: Instant) -> Step {
-        count(&mut self.stats.bad_segments);
+        self.stats.count(|stats| &mut stats.bad_segments);
         if self.challenge.admit(now) {
-            count(&mut self.stats.challenge_acks);
+            self.stats.count(|stats| &mut stats.challenge_acks);
             self.acks.require();
         }
         Break(())
@@ -242,7 +241,8 @@ impl<B: Bytes> Connection<B> {
         let before = self.rcv.nxt;
         let (nxt, arrival) = self.inbox.take(before, self.rcv.edge(), seq, seg.payload);
         self.rcv.advance(nxt);
-        self.stats.bytes_received = self.stats.bytes_received.wrapping_add(nxt - before);
+        self.stats
+            .add(|stats| &mut stats.bytes_received, nxt - before);
         match arrival {
             Arrival::Nothing if seq < before => self.acks.on_duplicate(),
             // A window probe, or text beyond a FIN: say what is expected.
@@ -257,7 +257,7 @@ impl<B: Bytes> Connection<B> {
             }
             Arrival::FilledGap => self.acks.on_gap_filled(),
             Arrival::OutOfOrder => {
-                count(&mut self.stats.out_of_order_segments);
+                self.stats.count(|stats| &mut stats.out_of_order_segments);
                 self.acks.on_out_of_order();
             }
         }

@@ -6,7 +6,6 @@ use super::Connection;
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, Token};
 use crate::state::Phase;
-use crate::stats::count;
 use crate::timers::Timer;
 use crate::{Gone, SeqRange};
 
@@ -58,7 +57,7 @@ impl<B: Bytes> Connection<B> {
     /// The link gave the segment up.
     pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
         if let Some(pin) = self.release(token) {
-            count(&mut self.stats.link_losses);
+            self.stats.count(|stats| &mut stats.link_losses);
             self.link.on_lost();
             if pin.kind() != PinKind::Probe {
                 self.resend_after_link_loss(now, pin.range());

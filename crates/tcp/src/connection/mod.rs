@@ -28,7 +28,6 @@ mod tune;
 
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
-use crate::Stats;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
 use crate::congestion::NewReno;
@@ -43,6 +42,7 @@ use crate::reset::Reset;
 use crate::rtt::RttEstimator;
 use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendWindow};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
+use crate::stats::Tally;
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
 use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State};
@@ -104,7 +104,7 @@ pub struct Connection<B: Bytes> {
     /// A reset waiting to be sent.
     reset: Option<Reset>,
     events: EventSet,
-    stats: Stats,
+    stats: Tally,
 }
 
 impl<B: Bytes> Connection<B> {
@@ -195,7 +195,7 @@ impl<B: Bytes> Connection<B> {
             timers: TimerTable::new(now),
             reset: None,
             events: EventSet::default(),
-            stats: Stats::default(),
+            stats: Tally::default(),
             size,
             params,
         };
@@ -281,9 +281,10 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
-    /// Counters.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    /// Counters. Only with the feature `stats`.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> &crate::Stats {
+        self.stats.stats()
     }
 
     /// The congestion window in bytes (RFC 5681 §2).
@@ -325,8 +326,3 @@ impl<B: Bytes> Connection<B> {
         self.phase.synchronized()
     }
 }
-
-/// What a connection costs on a 32-bit node besides its buffers: a snapshot
-/// to look at when it changes. Counters are 108 bytes of it.
-#[cfg(target_pointer_width = "32")]
-const _: () = assert!(size_of::<Connection<&'static mut [u8]>>() == 656);

@@ -9,7 +9,6 @@ use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::send::{PinKind, Token};
 use crate::state::{Phase, Synchronized};
-use crate::stats::count;
 use crate::timers::Timer;
 use crate::timestamps::Timestamps;
 use crate::{Options, SackBlocks, SeqNum, SeqRange};
@@ -360,7 +359,7 @@ impl<B: Bytes> Connection<B> {
             self.ts.on_ack_sent(self.rcv.nxt);
             self.inbox.on_reported();
         }
-        count(&mut self.stats.segments_sent);
+        self.stats.count(|stats| &mut stats.segments_sent);
         SegmentDesc {
             token,
             header,
@@ -411,7 +410,7 @@ impl<B: Bytes> Connection<B> {
     }
 
     fn note_empty(&mut self, plan: &Plan) {
-        count(&mut self.stats.acks_sent);
+        self.stats.count(|stats| &mut stats.acks_sent);
         if plan.seq != self.snd.nxt {
             self.keepalive.due = false;
         }
@@ -425,7 +424,7 @@ impl<B: Bytes> Connection<B> {
         }
         if self.persist.due {
             self.persist.on_probe_sent();
-            count(&mut self.stats.window_probes);
+            self.stats.count(|stats| &mut stats.window_probes);
         }
         match plan.kind {
             PinKind::Probe => self.snd.on_probe_sent(range.end),
@@ -438,8 +437,8 @@ impl<B: Bytes> Connection<B> {
             }
         }
         if plan.len > 0 {
-            count(&mut self.stats.data_segments_sent);
-            self.stats.bytes_sent = self.stats.bytes_sent.wrapping_add(plan.len);
+            self.stats.count(|stats| &mut stats.data_segments_sent);
+            self.stats.add(|stats| &mut stats.bytes_sent, plan.len);
         }
         self.last_sent = now.millis_wrapping();
         self.pins.insert(range, plan.kind)
@@ -456,7 +455,7 @@ impl<B: Bytes> Connection<B> {
         self.prr.on_sent(range.len());
         self.board.on_made(range, now);
         if self.tlp.is_due() {
-            count(&mut self.stats.tail_probes);
+            self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;
             self.tlp.on_sent(self.snd.nxt.max(range.end), again);
         }
@@ -475,19 +474,22 @@ impl<B: Bytes> Connection<B> {
         if !is_tail {
             self.episode.on_retransmitted();
         }
-        let by_cause = &mut self.stats.retransmissions;
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        let counter = match syn_lost.unwrap_or(Some(self.episode.loss())) {
-            _ if plan.kind == PinKind::Probe => &mut by_cause.probe,
-            _ if is_tail => &mut by_cause.tail,
-            Some(Loss::Timeout) => &mut by_cause.rto,
-            Some(Loss::Fast) => &mut by_cause.fast,
-            Some(Loss::Link) => &mut by_cause.link_lost,
-            Some(Loss::PathMtu) => &mut by_cause.path_mtu,
-            // Simultaneous open: the SYN goes out again to carry an ACK.
-            None => return,
+        // Simultaneous open: the SYN goes out again to carry an ACK.
+        let Some(loss) = syn_lost.unwrap_or(Some(self.episode.loss())) else {
+            return;
         };
-        count(counter);
+        self.stats.count(|stats| {
+            let by_cause = &mut stats.retransmissions;
+            match loss {
+                _ if plan.kind == PinKind::Probe => &mut by_cause.probe,
+                _ if is_tail => &mut by_cause.tail,
+                Loss::Timeout => &mut by_cause.rto,
+                Loss::Fast => &mut by_cause.fast,
+                Loss::Link => &mut by_cause.link_lost,
+                Loss::PathMtu => &mut by_cause.path_mtu,
+            }
+        });
     }
 
     /// A reset: it belongs to no sequence and pins nothing.
@@ -499,7 +501,7 @@ impl<B: Bytes> Connection<B> {
             fields.options.timestamps = Some(Timestamps::offer(now));
         }
         let header = Header::encode(&fields, &self.local, &self.remote, [&[], &[]]);
-        count(&mut self.stats.segments_sent);
+        self.stats.count(|stats| &mut stats.segments_sent);
         SegmentDesc {
             token: Token::UNPINNED,
             header,

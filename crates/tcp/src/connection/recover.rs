@@ -7,7 +7,6 @@ use super::Connection;
 use super::acknowledge::News;
 use crate::recovery::{DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
 use crate::send::Tick;
-use crate::stats::count;
 use crate::timers::Timer;
 use crate::{SeqNum, SeqRange};
 
@@ -22,7 +21,7 @@ impl<B: Bytes> Connection<B> {
     /// An acknowledgment at or above SND.UNA arrived.
     pub(super) fn respond(&mut self, now: Instant, news: &News) {
         if news.is_duplicate {
-            count(&mut self.stats.dup_acks_received);
+            self.stats.count(|stats| &mut stats.dup_acks_received);
         }
         self.undo_if_spurious(news);
         let mode = self.episode.mode();
@@ -231,7 +230,7 @@ impl<B: Bytes> Connection<B> {
             return;
         }
         if let Some(pipe_prev) = self.undo.take() {
-            count(&mut self.stats.undone_reductions);
+            self.stats.count(|stats| &mut stats.undone_reductions);
             let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
             self.cc.restore(pipe_prev, flight, news.bytes, mss);
             self.episode.cancel(self.snd.una);
@@ -247,7 +246,7 @@ impl<B: Bytes> Connection<B> {
             return;
         }
         if self.episode.is_open() {
-            count(&mut self.stats.ecn_reductions);
+            self.stats.count(|stats| &mut stats.ecn_reductions);
             self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
         }
         self.ecn.on_reduced(self.snd.nxt);

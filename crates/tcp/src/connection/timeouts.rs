@@ -7,7 +7,6 @@ use crate::Error;
 use crate::event::Trouble;
 use crate::recovery::{Loss, Verdict};
 use crate::state::{Cause, Phase};
-use crate::stats::count;
 use crate::timers::Timer;
 
 impl<B: Bytes> Connection<B> {
@@ -55,7 +54,7 @@ impl<B: Bytes> Connection<B> {
             Verdict::Warn => self.events.trouble(Trouble::NoAnswer),
             Verdict::Retransmit => {}
         }
-        count(&mut self.stats.rtos);
+        self.stats.count(|stats| &mut stats.rtos);
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost = Some(Loss::Timeout);
