@@ -58,3 +58,35 @@ fn a_needless_fast_retransmission_is_taken_back() {
     assert_eq!(t.conn.stats().undone_reductions, 1);
     assert!(t.conn.ssthresh() >= 4 * 88);
 }
+
+/// §3.2: one ACK is judged in a recovery, the first. A later one may well echo
+/// a retransmission that is older than the latest, and nothing was spurious.
+#[test]
+fn later_retransmissions_make_no_earlier_one_needless() {
+    let mut t = four_out(true);
+    t.wait(RTT);
+    send!(t, seq 1, ack 177, ts (8, 1_000));
+    send!(t, seq 1, ack 353, ts (8, 1_000));
+    let window = t.sent();
+    assert_eq!(window.len(), 8);
+    // All but the last are lost, and sent again as there is room.
+    t.wait(RTT);
+    let last = 353 + 7 * 88;
+    let echo = window[7].timestamps().unwrap().0;
+    send!(t, seq 1, ack 353, ts (9, echo), sack [(last, last + 88)]);
+    t.wait(RTT / 2);
+    let first = t.sent().pop().unwrap();
+    t.wait(RTT);
+    let echo = first.timestamps().unwrap().0;
+    send!(t, seq 1, ack 441, ts (10, echo), sack [(last, last + 88)]);
+    let second = t.sent();
+    assert!(second.len() > 1, "{second:?}");
+    t.wait(RTT);
+    let echo = second[0].timestamps().unwrap().0;
+    send!(t, seq 1, ack 529, ts (11, echo), sack [(last, last + 88)]);
+    assert!(!t.sent().is_empty(), "others follow");
+    t.wait(5);
+    send!(t, seq 1, ack 617, ts (11, echo), sack [(last, last + 88)]);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!(t.conn.ssthresh(), 4 * 88);
+}

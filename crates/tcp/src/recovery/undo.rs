@@ -24,7 +24,9 @@ impl Undo {
 
     /// `len` bytes are sent again, with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
-        self.retransmit_ts.get_or_insert(timestamp);
+        if self.sent_again == 0 {
+            self.retransmit_ts = Some(timestamp);
+        }
         self.sent_again = self.sent_again.saturating_add(len);
     }
 
@@ -66,6 +68,8 @@ mod tests {
             undo.on_retransmission(100, 120);
             assert_eq!(undo.on_first_ack(echo), spurious);
             assert!(!undo.on_first_ack(Some(0)), "only the first counts");
+            undo.on_retransmission(100, 140);
+            assert!(!undo.on_first_ack(Some(120)), "once in a recovery");
         }
     }
 
