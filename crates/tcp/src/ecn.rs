@@ -88,10 +88,14 @@ impl EcnState {
         }
     }
 
-    /// An acknowledgment arrived (§6.1.2). Returns whether it calls for a
-    /// reduction: once a window.
-    pub(crate) fn on_ack(&self, flags: Flags, una: SeqNum) -> bool {
-        self.enabled && flags.contains(Flags::ECE) && una > self.recover
+    /// Whether an acknowledgment with these flags tells of a mark (§6.1.2).
+    pub(crate) fn is_echo(&self, flags: Flags) -> bool {
+        self.enabled && flags.contains(Flags::ECE)
+    }
+
+    /// Whether an echo calls for a reduction: once a window.
+    pub(crate) fn is_news(&self, una: SeqNum) -> bool {
+        una > self.recover
     }
 
     /// The window was reduced, for whatever reason; everything before `nxt` is
@@ -148,10 +152,10 @@ mod tests {
     #[test]
     fn one_reduction_for_a_window() {
         let mut ecn = EcnState::new(true, SeqNum(0));
-        assert!(ecn.on_ack(Flags::ECE, SeqNum(10)));
+        assert!(ecn.is_echo(Flags::ECE) && ecn.is_news(SeqNum(10)));
         ecn.on_reduced(SeqNum(100));
-        assert!(!ecn.on_ack(Flags::ECE, SeqNum(100)));
-        assert!(ecn.on_ack(Flags::ECE, SeqNum(101)));
+        assert!(!ecn.is_news(SeqNum(100)));
+        assert!(ecn.is_news(SeqNum(101)));
         assert_eq!(ecn.flags(false), Flags::NONE);
         assert_eq!(ecn.flags(true), Flags::CWR);
         ecn.on_new_data_sent();

@@ -195,27 +195,6 @@ fn bare_duplicates_mean_nothing_with_sack() {
     assert_eq!(t.conn.ssthresh(), u32::MAX);
 }
 
-/// §7.2: without a round-trip time PTO is a second, and the delay of an ACK
-/// with one segment out.
-#[test]
-fn without_a_measurement_the_probe_waits_for_a_second() {
-    let mut t = Host::connect(&plain(), 4096, 64);
-    t.run_until(1_000);
-    assert_eq!(t.sent().len(), 2, "the SYN, twice");
-    t.wait(50);
-    send!(t, flags SYN_ACK, seq 0, ack 1, mss 100, win 60_000, sack_ok true);
-    t.sent();
-    assert_eq!(t.conn.stats().rtt_samples, 0);
-    t.write(&[b'x'; 200]);
-    assert_eq!(starts(&mut t), [1]);
-    let now = t.ms();
-    t.run_until(now + 1_199);
-    recv_nothing!(t);
-    t.run_until(now + 1_200);
-    assert_eq!(starts(&mut t), [101]);
-    assert_eq!(t.conn.stats().tail_probes, 1);
-}
-
 /// §9.3 and RFC 5681 §4.3: the loss of a retransmission is another sign of
 /// congestion.
 #[test]

@@ -81,6 +81,27 @@ fn a_lost_syn_is_repeated_without() {
     assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
 }
 
+/// §6.1.1: our answer was lost, and so, it seems, was the first SYN: the peer
+/// tries without the flags. Who has seen one such SYN does not send ECT.
+#[test]
+fn a_syn_that_comes_again_without_the_flags_refuses() {
+    let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SETUP_SYN));
+    recv!(t, flags SETUP_SYN_ACK, seq 0, ack 1, mss 462);
+    t.wait(500);
+    send!(t, flags SYN, seq 0);
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert!(!has(&answer, Flags::ECE));
+    // A third one that offers again comes too late.
+    send!(t, flags SETUP_SYN, seq 0);
+    let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    assert!(!has(&answer, Flags::ECE));
+    send!(t, flags ACK, seq 1, ack 1, len 10, ecn Ecn::Ce);
+    t.write(b"x");
+    let sent = t.sent();
+    assert_eq!(sent[0].codepoint(), Ecn::NotEct);
+    assert!(!has(&sent[0], Flags::ECE));
+}
+
 /// §6.1.2, with RFC 8511 §3: one milder reduction for each window; CWR on the
 /// first new data, once.
 #[test]
@@ -108,6 +129,30 @@ fn an_echo_reduces_once_a_window() {
     t.sent();
     send!(t, flags ACK_ECE, seq 1, ack 1201);
     assert_eq!(t.conn.stats().ecn_reductions, 2);
+}
+
+/// §6.1.2: "The TCP source ... should not increase the congestion window" for
+/// an ACK that carries an echo, be it one that is answered for.
+#[test]
+fn the_window_does_not_grow_by_an_echo() {
+    let mut t = capable();
+    t.sent();
+    let before = t.conn.cwnd();
+    send!(t, flags ACK_ECE, seq 1, ack 101);
+    let reduced = t.conn.cwnd();
+    assert!(reduced < before);
+    t.sent();
+    for ack in [201, 301, 401] {
+        send!(t, flags ACK_ECE, seq 1, ack ack);
+        t.sent();
+        assert_eq!(t.conn.cwnd(), reduced);
+    }
+    // Without the echo it grows.
+    while t.conn.cwnd() == reduced {
+        let una = t.conn.stats().bytes_acked + 1;
+        send!(t, flags ACK, seq 1, ack una + 100);
+        assert!(!t.sent().is_empty());
+    }
 }
 
 /// §6.1.2: losses and marks of one window are one sign of congestion.

@@ -1,7 +1,7 @@
 //! RFC 8985: losses found by time, and probes for losses at the tail.
 
 use redpoll_tcp::Config;
-use redpoll_testkit::{FIN_ACK, Host, Record, recv, recv_nothing, send};
+use redpoll_testkit::{FIN_ACK, Host, Record, SYN_ACK, recv, recv_nothing, send};
 
 const RTT: u64 = 100;
 
@@ -149,19 +149,42 @@ fn a_lost_fin_is_probed() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §6.3: after a timeout what left just now is not believed lost.
+/// §6.3: after a timeout what left just now is not believed lost: when the
+/// window allows, it is not sent again.
 #[test]
 fn a_timeout_spares_what_was_sent_just_now() {
     let mut t = measured(100);
     recv!(t, seq 2, ack 1, len 100);
-    t.run_until(RTT + 700);
-    t.sent();
-    t.run_until(RTT + 300 + 1_000 - 2);
+    let probe = t.ms() + 2 * RTT + 200;
+    recv!(t, at probe, seq 2, ack 1, len 100);
+    t.run_until(probe + 1_000 - 20);
     t.write(&[b'x'; 100]);
-    t.sent();
-    t.wait(1_010);
-    let sent = starts(&mut t);
-    assert!(!sent.contains(&102), "{sent:?}");
+    recv!(t, seq 102, ack 1, len 100);
+    recv!(t, at probe + 1_000, seq 2, ack 1, len 100);
+    assert_eq!(t.conn.stats().rtos, 1);
+    t.wait(RTT / 2);
+    send!(t, seq 1, ack 102);
+    recv_nothing!(t);
+    t.wait(RTT / 2 - 20);
+    send!(t, seq 1, ack 202);
+    assert_eq!(t.conn.stats().bytes_sent, 1 + 4 * 100);
+}
+
+/// §7.3: no probe before the first round-trip time: here the SYN was lost, and
+/// its repetition measures nothing. The retransmission timer remains.
+#[test]
+fn nothing_is_probed_before_a_measurement() {
+    let mut t = Host::connect(&plain(), 4096, 4096);
+    t.run_until(1_000);
+    assert_eq!(t.sent().len(), 2);
+    t.wait(RTT);
+    send!(t, flags SYN_ACK, seq 0, ack 1, mss 100, sack_ok true);
+    recv!(t, seq 1, ack 1);
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 1, ack 1, len 100);
+    recv!(t, at 1_000 + RTT + 3_000, seq 1, ack 1, len 100);
+    assert_eq!(t.conn.stats().tail_probes, 0);
+    assert_eq!(t.conn.stats().rtos, 2);
 }
 
 /// Without SACK there is no detection by time and no probe: RFC 8985 §3.

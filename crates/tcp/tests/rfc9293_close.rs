@@ -169,6 +169,34 @@ fn data_and_fin_are_sent_again_together() {
     recv!(t, at 3000, flags FIN_ACK, seq 5, ack 1);
 }
 
+/// §3.10.7.4, seventh and eighth step: text behind a FIN is ignored. A FIN
+/// before text that had arrived beyond a gap is a lie, be it the one or the
+/// other; the stream ends where the FIN says.
+#[test]
+fn a_fin_before_stored_text_ends_the_stream_there() {
+    let answer = || Record::new().mss(462).sack_ok(true);
+    // The FIN is next.
+    let mut t = Host::established_by(&plain(), answer(), 0);
+    send!(t, seq 11, ack 1, len 10);
+    recv!(t, seq 1, ack 1, sack [(11, 21)]);
+    send!(t, flags FIN_ACK, seq 1, ack 1, len 4);
+    recv!(t, seq 1, ack 6, sack []);
+    assert_eq!(t.read(99).len(), 4);
+    assert_eq!(t.conn.state(), State::CloseWait);
+    // The FIN lies beyond the gap, too, in the middle of what is stored.
+    let mut t = Host::established_by(&plain(), answer(), 0);
+    send!(t, seq 11, ack 1, len 10);
+    send!(t, flags FIN_ACK, seq 15, ack 1);
+    t.sent();
+    send!(t, seq 1, ack 1, len 10);
+    recv!(t, seq 1, ack 11, sack []);
+    send!(t, seq 11, ack 1, len 10);
+    recv!(t, seq 1, ack 16);
+    assert_eq!(t.read(99).len(), 14);
+    assert_eq!(t.conn.state(), State::CloseWait);
+    assert!(t.events().contains(&Event::PeerClosed));
+}
+
 #[test]
 fn a_fin_beyond_a_gap_is_remembered() {
     let mut t = established();

@@ -104,6 +104,8 @@ impl<B: Bytes> Connection<B> {
             return Break(());
         }
         if self.is_peers_syn_again(seg) {
+            // RFC 3168 §6.1.1: one SYN without ECN-setup is enough to refuse.
+            self.ecn.on_peer_syn(seg.flags, seg.flags.ack());
             // Simultaneous open: the peer's SYN comes again with its ACK. "Old
             // portions" are trimmed off, and that is the SYN.
             if seg.flags.ack() {

@@ -3,11 +3,11 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use crate::Gone;
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
-use crate::{Gone, SeqRange};
 
 impl<B: Bytes> Connection<B> {
     /// Copies payload of the segment `token`, from `offset` bytes into it, to
@@ -60,7 +60,7 @@ impl<B: Bytes> Connection<B> {
             self.stats.count(|stats| &mut stats.link_losses);
             self.link.on_lost();
             if pin.kind() != PinKind::Probe {
-                self.resend_after_link_loss(now, pin.range());
+                self.resend_after_link_loss(now, &pin);
             }
             if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
                 self.timers.start(Timer::Retransmission, now, self.rto());
@@ -77,13 +77,13 @@ impl<B: Bytes> Connection<B> {
         Some(pin)
     }
 
-    fn resend_after_link_loss(&mut self, now: Instant, range: SeqRange) {
+    fn resend_after_link_loss(&mut self, now: Instant, pin: &Pin) {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost.get_or_insert(Loss::Link);
             return;
         }
-        self.on_link_loss(now, range);
+        self.on_link_loss(now, pin.range(), pin.kind() == PinKind::Again);
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the

@@ -10,9 +10,6 @@ use crate::send::Tick;
 use crate::timers::Timer;
 use crate::{SeqNum, SeqRange};
 
-/// RFC 8985 §7.2: PTO without a round-trip time.
-const PTO_UNMEASURED: Duration = Duration::from_secs(1);
-
 /// The least PTO: the first round trip is measured with the handshake's small
 /// packets, while a segment takes several frames on every hop, and waits.
 const LEAST_PTO: Duration = Duration::from_millis(200);
@@ -31,8 +28,10 @@ impl<B: Bytes> Connection<B> {
         }
         let found = self.find_losses(now, news);
         self.check_probe(now, news);
-        self.heed_echo(news);
+        let is_marked = self.heed_echo(news);
         match self.episode.mode() {
+            // RFC 3168 §6.1.2: no growth on an ACK with ECE.
+            Mode::Open | Mode::Timeout if is_marked => {}
             // Growth belongs to the mode in which the data was sent.
             Mode::Open | Mode::Timeout => self.grow(mode, news.bytes),
             Mode::Fast => self.reduce_proportionally(delivered, news, &found),
@@ -240,16 +239,17 @@ impl<B: Bytes> Connection<B> {
 
     /// RFC 3168 §6.1.2 and RFC 8511: a queue on the way is filling up. It says
     /// so before it has to drop, so the answer is milder, and there is one for
-    /// each window, be it of losses or of marks.
-    fn heed_echo(&mut self, news: &News) {
-        if !self.ecn.on_ack(news.flags, self.snd.una) {
-            return;
+    /// each window, be it of losses or of marks. Returns whether it says so.
+    fn heed_echo(&mut self, news: &News) -> bool {
+        let is_marked = self.ecn.is_echo(news.flags);
+        if is_marked && self.ecn.is_news(self.snd.una) {
+            if self.episode.is_open() {
+                self.stats.count(|stats| &mut stats.ecn_reductions);
+                self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
+            }
+            self.ecn.on_reduced(self.snd.nxt);
         }
-        if self.episode.is_open() {
-            self.stats.count(|stats| &mut stats.ecn_reductions);
-            self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
-        }
-        self.ecn.on_reduced(self.snd.nxt);
+        is_marked
     }
 
     /// RFC 8985 §7.4.2.
@@ -277,19 +277,20 @@ impl<B: Bytes> Connection<B> {
     /// The RFC leaves recovery out, for what is in the network then will tell.
     /// That is two segments here, and acknowledgments get lost as well: in
     /// fast recovery new data is a probe, too, though old data is none.
+    ///
+    /// Before the first measurement §7.3 forbids the probe. The timer of a
+    /// second, which §7.2 wants all the same, would only put off the
+    /// retransmission timer.
     pub(super) fn arm_probe(&mut self, now: Instant) {
         let may = self.sack_permitted
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
             && (self.is_untroubled() || self.can_probe_with_new_data());
-        if !may {
+        let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
-        }
-        let mut pto = self
-            .rtt
-            .srtt()
-            .map_or(PTO_UNMEASURED, |srtt| (srtt + srtt).max(LEAST_PTO));
+        };
+        let mut pto = (srtt + srtt).max(LEAST_PTO);
         if self.snd.flight() <= self.eff_snd_mss() {
             pto += self.params.delayed_ack.duration();
         }
@@ -347,8 +348,9 @@ impl<B: Bytes> Connection<B> {
         self.rack.on_break(self.snd.una);
     }
 
-    /// The link gave up `range`: as good as three duplicate ACKs.
-    pub(super) fn on_link_loss(&mut self, now: Instant, range: SeqRange) {
+    /// The link gave up `range`, which had been sent before if `again`: as good
+    /// as three duplicate ACKs.
+    pub(super) fn on_link_loss(&mut self, now: Instant, range: SeqRange, again: bool) {
         let start: SeqNum = range.start.max(self.snd.una);
         if self.board.lose(SeqRange::new(start, range.end)) == 0 {
             return;
@@ -357,6 +359,9 @@ impl<B: Bytes> Connection<B> {
             self.enter_recovery(now, 0);
         }
         self.episode.on_loss(Loss::Link);
+        if again {
+            self.episode.on_not_retransmitted();
+        }
         self.hold_back();
     }
 }

@@ -46,8 +46,8 @@ pub(crate) struct Episode {
     dup_acks: u8,
     /// Why the latest losses are believed in.
     loss: Loss,
-    /// The next retransmission leaves even if cwnd is full: RFC 5681 §3.2,
-    /// step 3, and RFC 6298 §5.4 demand it; and the link's word is as good.
+    /// The next retransmission leaves even if cwnd is full: it is the first one
+    /// (RFC 5681 §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
     urgent: bool,
 }
 
@@ -87,12 +87,16 @@ impl Episode {
     /// Something is to be sent again.
     pub(crate) fn on_loss(&mut self, loss: Loss) {
         self.loss = loss;
-        self.urgent |= loss != Loss::PathMtu;
     }
 
     /// A retransmission left.
     pub(crate) fn on_retransmitted(&mut self) {
         self.urgent = false;
+    }
+
+    /// A retransmission did not leave after all.
+    pub(crate) fn on_not_retransmitted(&mut self) {
+        self.urgent = true;
     }
 
     /// Fast recovery begins, or begins again because a retransmission was
@@ -101,6 +105,7 @@ impl Episode {
         self.mode = Mode::Fast;
         self.recover = nxt;
         self.began = now;
+        self.urgent = true;
     }
 
     /// The retransmission timer ran out (RFC 6582 §3.2, step 4).

@@ -10,8 +10,8 @@ pub(crate) struct Tlp {
     is_out: bool,
     /// TLP.is_retrans.
     is_retrans: bool,
-    /// No round-trip time was measured since the last probe.
-    unmeasured: bool,
+    /// A round-trip time was measured since the last probe, or since the start.
+    measured: bool,
     /// A probe is to be sent.
     due: bool,
 }
@@ -34,9 +34,9 @@ impl Tlp {
     }
 
     /// §7.3: the timer ran out. A probe follows, unless one is still out or
-    /// none was measured since the last.
+    /// no round-trip time was measured since the last.
     pub(crate) fn on_timeout(&mut self) {
-        self.due = !self.is_out && !self.unmeasured;
+        self.due = !self.is_out && self.measured;
     }
 
     /// The probe left; everything before `nxt` is out.
@@ -45,14 +45,14 @@ impl Tlp {
             end_seq: nxt,
             is_out: true,
             is_retrans,
-            unmeasured: true,
+            measured: false,
             due: false,
         };
     }
 
     /// A round-trip time was measured.
     pub(crate) fn on_rtt(&mut self) {
-        self.unmeasured = false;
+        self.measured = true;
     }
 
     /// §7.4.2: an ACK arrived. Returns whether the probe has repaired a loss
@@ -81,6 +81,9 @@ mod tests {
 
     fn probed(is_retrans: bool) -> Tlp {
         let mut tlp = Tlp::default();
+        tlp.on_timeout();
+        assert!(!tlp.is_due(), "nothing was measured since the start");
+        tlp.on_rtt();
         tlp.on_timeout();
         assert!(tlp.is_due());
         tlp.on_sent(SeqNum(500), is_retrans);

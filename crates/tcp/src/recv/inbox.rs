@@ -145,8 +145,15 @@ impl<B: Bytes> Inbox<B> {
     }
 
     /// A FIN was seen at `seq`, inside the window.
+    ///
+    /// Text that had arrived from beyond it contradicts it. RFC 9293
+    /// §3.10.7.4 ignores text behind a FIN, so it counts as never received, as
+    /// does what lies before the FIN but not in order: the peer has it still.
     pub(crate) fn on_fin(&mut self, seq: SeqNum) {
-        self.fin.get_or_insert(seq);
+        let fin = *self.fin.get_or_insert(seq);
+        if self.beyond.iter().any(|range| range.end > fin) {
+            self.beyond.clear();
+        }
     }
 
     /// Whether the FIN is what comes next.
