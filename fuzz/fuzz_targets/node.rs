@@ -178,7 +178,7 @@ fuzz_target!(|input: &[u8]| {
     while scene.node.tcp_accept(scene.listener).is_some() {}
     let open: Vec<_> = scene.node.tcp_connections().map(|(id, _)| id).collect();
     for conn in open {
-        scene.node.tcp_release(conn);
+        scene.node.tcp_release(scene.now, conn);
     }
     for _ in 0..8 {
         scene.run_until(scene.now + Duration::from_secs(60));

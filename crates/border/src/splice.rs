@@ -130,6 +130,6 @@ impl Splice {
         if !(self.host_ended && self.mesh_ended) {
             node.tcp_abort(now, self.conn);
         }
-        node.tcp_release(self.conn);
+        node.tcp_release(now, self.conn);
     }
 }

@@ -192,7 +192,7 @@ fn the_host_ends_first_and_still_gets_the_answer() {
     assert_eq!(pair.there.tcp_recv(now, conn, &mut out), Ok(0));
     assert_eq!(pair.there.tcp_send(now, conn, b"the answer"), Ok(10));
     pair.there.tcp_close(now, conn);
-    pair.there.tcp_release(conn);
+    pair.there.tcp_release(pair.now, conn);
     let (answer, last) = pair.read(&mut splice);
     assert_eq!((&answer[..], last), (&b"the answer"[..], ToHost::End));
     assert!(splice.is_done());

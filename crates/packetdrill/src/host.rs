@@ -225,7 +225,7 @@ impl Host {
                 .collect();
             for id in orphans {
                 node.tcp_abort(now, id);
-                node.tcp_release(id);
+                node.tcp_release(now, id);
             }
         });
     }

@@ -413,7 +413,7 @@ impl Sockets {
             } else {
                 node.tcp_close(now, id);
             }
-            node.tcp_release(id);
+            node.tcp_release(now, id);
         });
         Ok(())
     }

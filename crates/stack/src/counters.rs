@@ -104,6 +104,9 @@ pub struct NodeCounters {
     pub icmp_errors_sent: u32,
     /// Connections in TIME-WAIT that had to make room for new ones.
     pub time_wait_recycled: u32,
+    /// Released connections that did not come to their end in time: the peer
+    /// was silent, or took nothing, or never ended.
+    pub orphans_given_up: u32,
     drops: [u32; DropReason::ALL.len()],
 }
 

@@ -91,7 +91,7 @@ fn accepted(lone: &mut Lone) -> (Peer, ConnId) {
 fn releasing_an_open_connection_resets_it() {
     let mut lone = Lone::border(|_| {});
     let (_peer, conn) = accepted(&mut lone);
-    lone.node.tcp_release(conn);
+    lone.node.tcp_release(lone.now, conn);
     let sent = lone.host_packets();
     assert_eq!(read_tcp(&sent[0]).unwrap().0 & RST, RST);
     assert_eq!(open(&lone), 0);
@@ -104,7 +104,7 @@ fn a_released_handle_takes_no_calls_and_tells_no_events() {
     let now = lone.now;
     assert_eq!(lone.node.tcp_send(now, conn, b"goodbye"), Ok(7));
     lone.node.tcp_close(now, conn);
-    lone.node.tcp_release(conn);
+    lone.node.tcp_release(lone.now, conn);
     assert_eq!(
         lone.node.tcp_send(now, conn, b"x"),
         Err(Error::UnknownHandle)
@@ -135,7 +135,7 @@ fn a_peer_that_never_stops_is_reset_after_our_last_word() {
     let now = lone.now;
     assert_eq!(lone.node.tcp_send(now, conn, &[7; 400]), Ok(400));
     lone.node.tcp_close(now, conn);
-    lone.node.tcp_release(conn);
+    lone.node.tcp_release(lone.now, conn);
     // Nothing is acknowledged yet: more than the window comes, and is taken.
     let mut ours = 0;
     for _ in 0..4 {
@@ -164,7 +164,7 @@ fn a_reset_without_a_route_does_not_keep_its_slot() {
     lone.node.clear_routes();
     let now = lone.now;
     lone.node.tcp_abort(now, conn);
-    lone.node.tcp_release(conn);
+    lone.node.tcp_release(lone.now, conn);
     lone.run_for(Duration::from_secs(1));
     assert!(lone.host_packets().is_empty());
     assert_eq!(open(&lone), 0);
@@ -211,7 +211,7 @@ fn a_connection_without_a_route_backs_off_and_fails() {
             let failed =
                 |e: &NodeEvent| matches!(e, NodeEvent::Tcp(c, Event::Failed(_)) if *c == conn);
             assert!(events.iter().any(failed), "{events:?}");
-            lone.node.tcp_release(conn);
+            lone.node.tcp_release(lone.now, conn);
             lone.run_for(Duration::from_secs(1));
             assert_eq!(open(&lone), 0);
         }
@@ -401,7 +401,7 @@ fn time_wait_gives_way_only_where_somebody_listens() {
     give(&mut lone, SYN | ACK, 100, seq + 1);
     lone.host_packets();
     lone.node.tcp_close(now, conn);
-    lone.node.tcp_release(conn);
+    lone.node.tcp_release(lone.now, conn);
     lone.host_packets();
     give(&mut lone, FIN | ACK, 101, seq + 2);
     lone.host_packets();
@@ -479,7 +479,7 @@ fn a_registered_neighbour_is_near_until_its_registration_ends() {
         let host = lone.host_packets().len();
         let link = lone.link_packets().len();
         lone.node.tcp_abort(lone.now, conn.unwrap());
-        lone.node.tcp_release(conn.unwrap());
+        lone.node.tcp_release(lone.now, conn.unwrap());
         assert_eq!(host + link, 1, "one SYN one way");
         link == 1
     };
@@ -553,4 +553,32 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
     assert!(give(&mut node, &advertise(600, 255, router)));
     assert_eq!(node.address(), address(2));
     assert!(!give(&mut node, &advertise(0, 255, router)), "gone");
+}
+
+/// A peer that keeps talking in FIN-WAIT-2, or keeps its window closed, has a
+/// released slot for a stated time and no longer.
+#[test]
+fn a_peer_that_answers_without_end_gives_the_slot_back() {
+    // In FIN-WAIT-2, and with our data never taken.
+    for (taken, limit_s) in [(8, 60), (0, 180)] {
+        let mut lone = Lone::border(|_| {});
+        let (mut peer, conn) = accepted(&mut lone);
+        let now = lone.now;
+        assert_eq!(lone.node.tcp_send(now, conn, b"goodbye"), Ok(7));
+        lone.node.tcp_close(now, conn);
+        lone.node.tcp_release(now, conn);
+        peer.ack += taken;
+        let mut seconds = 0;
+        while open(&lone) > 0 && seconds < 600 {
+            let shut = peer.segment(ACK, b"");
+            let window = if taken == 0 { 0 } else { shut.window };
+            let packet = Tcp { window, ..shut }.packet(HOST, address(1));
+            lone.host_sends(&packet).unwrap();
+            lone.run_for(Duration::from_secs(1));
+            lone.host_packets();
+            seconds += 1;
+        }
+        assert!((limit_s..=limit_s + 1).contains(&seconds), "{seconds}");
+        assert_eq!(lone.node.counters().orphans_given_up, 1);
+    }
 }

@@ -52,9 +52,9 @@ fn transfer(line: &mut Line, total: usize, patience: Duration) {
     assert_eq!(received, total);
     let now = line.now;
     line.nodes[last].tcp_close(now, server.unwrap());
-    line.nodes[last].tcp_release(server.unwrap());
+    line.nodes[last].tcp_release(line.now, server.unwrap());
     line.run_for(Duration::from_secs(2));
-    line.nodes[0].tcp_release(client);
+    line.nodes[0].tcp_release(line.now, client);
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn a_server_of_four_slots_serves_a_thousand_clients() {
         assert_eq!(line.nodes[1].tcp_send(now, server, b"hello"), Ok(5));
         // The server closes first and is left with TIME-WAIT.
         line.nodes[1].tcp_close(now, server);
-        line.nodes[1].tcp_release(server);
+        line.nodes[1].tcp_release(line.now, server);
         line.run_for(Duration::from_millis(200));
         let mut buffer = [0; 16];
         let now = line.now;
         assert_eq!(line.nodes[0].tcp_recv(now, client, &mut buffer), Ok(5));
         assert_eq!(line.nodes[0].tcp_recv(now, client, &mut buffer), Ok(0));
         line.nodes[0].tcp_close(now, client);
-        line.nodes[0].tcp_release(client);
+        line.nodes[0].tcp_release(line.now, client);
         line.run_for(Duration::from_millis(200));
     }
     assert!(line.nodes[1].counters().time_wait_recycled > 900);

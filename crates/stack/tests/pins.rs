@@ -113,14 +113,14 @@ impl Scene {
             What::Close => node.tcp_close(now, conn),
             What::CloseAndRelease => {
                 node.tcp_close(now, conn);
-                node.tcp_release(conn);
+                node.tcp_release(now, conn);
             }
             What::Abort => node.tcp_abort(now, conn),
             What::AbortAndRelease => {
                 node.tcp_abort(now, conn);
-                node.tcp_release(conn);
+                node.tcp_release(now, conn);
             }
-            What::Release => node.tcp_release(conn),
+            What::Release => node.tcp_release(now, conn),
             What::LateTimers => {
                 self.lone.now = now + Duration::from_secs(20);
                 node.on_timeout(self.lone.now);

@@ -308,7 +308,7 @@ impl Scene {
             }
             Op::Release(i) => {
                 if let Some(conn) = self.conn(*i) {
-                    self.lone.node.tcp_release(conn);
+                    self.lone.node.tcp_release(self.lone.now, conn);
                     self.conns.retain(|c| *c != conn);
                 }
             }
@@ -341,7 +341,7 @@ impl Scene {
             }
             for conn in self.conns.drain(..) {
                 self.lone.node.tcp_close(self.lone.now, conn);
-                self.lone.node.tcp_release(conn);
+                self.lone.node.tcp_release(self.lone.now, conn);
             }
             for _ in 0..400 {
                 self.lone.run_for(Duration::from_secs(3));

@@ -61,6 +61,11 @@ pub struct Config {
     /// How long FIN-WAIT-2 may pass without a segment from the peer; `None`
     /// is for ever, as RFC 9293 has it. Default 60 s.
     pub fin_wait_2: Option<Duration>,
+    /// How long TCP may take to come to an end for an application that has let
+    /// go ([`Connection::release`](crate::Connection::orphan)). Default 3
+    /// minutes, what RFC 9293 §3.8.3 gives a SYN (MUST-23): enough for a
+    /// sleeping peer, and no peer holds memory longer.
+    pub orphan: Duration,
     /// How long sent data may stay unacknowledged before the connection is
     /// aborted (RFC 9293 §3.10.8). Default none; `max_retries` limits it.
     pub user_timeout: Option<Duration>,
@@ -97,6 +102,7 @@ impl Default for Config {
             keepalive: None,
             time_wait: Duration::from_secs(60),
             fin_wait_2: Some(Duration::from_secs(60)),
+            orphan: Duration::from_secs(180),
             user_timeout: None,
         }
     }

@@ -17,8 +17,9 @@ pub(crate) enum Timer {
     DelayedAck,
     /// RFC 9293 §3.8.4.
     Keepalive,
-    /// The wait for the peer's FIN.
-    FinWait2,
+    /// The wait for the peer's FIN; for an application that has let go, the
+    /// time that TCP has to come to an end.
+    Linger,
     /// RFC 9293 §3.6.1: 2 MSL.
     TimeWait,
     /// RFC 9293 §3.10.8.
@@ -29,7 +30,7 @@ impl Timer {
     /// Every timer, in the order in which they are served when several are due.
     const ALL: [Timer; 9] = [
         Timer::TimeWait,
-        Timer::FinWait2,
+        Timer::Linger,
         Timer::User,
         Timer::Reordering,
         Timer::LossProbe,
@@ -49,7 +50,7 @@ const SLACK_MS: [u16; Timer::ALL.len()] = [
     100,   // Persist
     0,     // DelayedAck
     1_000, // Keepalive
-    1_000, // FinWait2
+    1_000, // Linger
     1_000, // TimeWait
     1_000, // User
 ];

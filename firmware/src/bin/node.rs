@@ -178,7 +178,7 @@ fn sockets(node: &mut Node<StaticMemory>) {
         black_box(node.tcp_recv(now(), id, &mut bytes)).ok();
         node.tcp_close(now(), id);
         node.tcp_abort(now(), id);
-        node.tcp_release(id);
+        node.tcp_release(now(), id);
         black_box(node.tcp_connection(id).map(|c| c.state()));
     }
     black_box(node.tcp_connections().count());

@@ -146,7 +146,7 @@ impl Session {
                         cx.oracle.ended(flow, cx.now);
                     }
                     cx.node.tcp_close(cx.now, self.conn);
-                    cx.node.tcp_release(self.conn);
+                    cx.node.tcp_release(cx.now, self.conn);
                     return false;
                 }
                 Ok(len) => {
@@ -156,7 +156,7 @@ impl Session {
                 }
                 Err(Error::WouldBlock) => return true,
                 Err(_) => {
-                    cx.node.tcp_release(self.conn);
+                    cx.node.tcp_release(cx.now, self.conn);
                     return false;
                 }
             }

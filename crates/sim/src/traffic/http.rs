@@ -64,7 +64,7 @@ impl Server {
                 Step::Again => session.deadline = cx.now + PATIENCE,
                 Step::Wait => return,
                 Step::Over => {
-                    cx.node.tcp_release(session.conn);
+                    cx.node.tcp_release(cx.now, session.conn);
                     self.sessions.swap_remove(index);
                     return;
                 }
@@ -280,7 +280,7 @@ impl App for Server {
             let late = session.deadline <= cx.now;
             if late {
                 cx.node.tcp_abort(cx.now, session.conn);
-                cx.node.tcp_release(session.conn);
+                cx.node.tcp_release(cx.now, session.conn);
             }
             !late
         });

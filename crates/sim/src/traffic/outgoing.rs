@@ -131,7 +131,7 @@ impl Outgoing {
             Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
             Event::Trouble(_) => None,
             Event::Closed if matches!(self.state, State::Closing(_)) => {
-                cx.node.tcp_release(conn);
+                cx.node.tcp_release(cx.now, conn);
                 self.state = State::Over;
                 Some(Change::Finished)
             }
@@ -159,7 +159,7 @@ impl Outgoing {
     }
 
     fn lose(&mut self, cx: &mut Context<'_>, conn: ConnId) {
-        cx.node.tcp_release(conn);
+        cx.node.tcp_release(cx.now, conn);
         self.state = State::Waiting(cx.now + self.retry);
     }
 

@@ -74,11 +74,11 @@ impl App for Client {
         match event {
             NodeEvent::Tcp(id, Event::Failed(_)) if Some(*id) == self.conn => {
                 self.got.borrow_mut().failed = true;
-                cx.node.tcp_release(*id);
+                cx.node.tcp_release(cx.now, *id);
                 self.conn = None;
             }
             NodeEvent::Tcp(id, Event::Closed) if Some(*id) == self.conn => {
-                cx.node.tcp_release(*id);
+                cx.node.tcp_release(cx.now, *id);
                 self.conn = None;
             }
             NodeEvent::Tcp(id, _) if Some(*id) == self.conn => self.pump(cx),

@@ -66,7 +66,7 @@ impl Broker {
                     .is_some_and(|after| seen.published.len().is_multiple_of(after))
                 {
                     cx.node.tcp_abort(cx.now, conn);
-                    cx.node.tcp_release(conn);
+                    cx.node.tcp_release(cx.now, conn);
                     self.conn = None;
                     self.inbox.clear();
                     return;
@@ -97,7 +97,7 @@ impl App for Broker {
                 self.inbox.clear();
             }
             NodeEvent::Tcp(id, Event::Failed(_) | Event::Closed) if Some(*id) == self.conn => {
-                cx.node.tcp_release(*id);
+                cx.node.tcp_release(cx.now, *id);
                 self.conn = None;
             }
             _ => {}

@@ -130,7 +130,7 @@ impl<M: Memory + 'static> Node<M> {
             self.lowpan.on_timeout(now);
         }
         if due(self.tcp.poll_at()) {
-            self.tcp.on_timeout(now);
+            self.tcp.on_timeout(now, &mut self.counters);
         }
         if due(self.solicitor.poll_at()) {
             self.nd_timeout(now);

@@ -108,10 +108,11 @@ impl<M: Memory + 'static> Node<M> {
 
     /// Lets go of a connection: no more of its events come, and the handle
     /// takes no more calls. TCP finishes on its own what was
-    /// [closed](Self::tcp_close) before, and resets what was not; after that
-    /// the memory serves another.
-    pub fn tcp_release(&mut self, id: ConnId) {
-        self.tcp.release(id);
+    /// [closed](Self::tcp_close) before, within the time that the configuration
+    /// gives orphans, and resets what was not; after that the memory serves
+    /// another.
+    pub fn tcp_release(&mut self, now: Instant, id: ConnId) {
+        self.tcp.release(now, id);
     }
 
     /// The connection behind a handle, to look at its state and statistics;

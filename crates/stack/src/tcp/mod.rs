@@ -11,8 +11,8 @@ mod slot;
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Event, Header, IpMeta, IsnGenerator, Listener, Segment,
-    State,
+    Action, Config, Connection, Endpoint, Error as TcpError, Event, Header, IpMeta, IsnGenerator,
+    Listener, Segment, State,
 };
 
 pub(crate) use pull::{Handle, Pulled, Reach, Side};
@@ -231,9 +231,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// Lets go of a connection: the slot becomes free when TCP has finished.
-    pub(crate) fn release(&mut self, id: ConnId) {
+    pub(crate) fn release(&mut self, now: Instant, id: ConnId) {
+        let limit = self.config.orphan;
         if let Some(open) = self.open_mut(id) {
-            open.release();
+            open.release(now, limit);
         }
         self.reap();
     }
@@ -327,12 +328,15 @@ impl<M: Memory + 'static> TcpSockets<M> {
             .fold(None, |a, b| earliest(a, Some(b)))
     }
 
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
+    pub(crate) fn on_timeout(&mut self, now: Instant, counters: &mut NodeCounters) {
         for slot in self.connections.as_mut() {
             if let Some(open) = slot.open_mut()
                 && open.connection.poll_at().is_some_and(|w| w.at <= now)
             {
                 open.connection.on_timeout(now);
+                if open.released && open.connection.error() == Some(TcpError::TimedOut) {
+                    counters.orphans_given_up = counters.orphans_given_up.wrapping_add(1);
+                }
                 self.dirty = true;
             }
         }
@@ -355,7 +359,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                         Event::Connected => return Some(NodeEvent::Accepted(listener)),
                         // Nobody knows of this connection: it goes unseen.
                         Event::Failed(_) | Event::Closed => {
-                            open.release();
+                            open.released = true;
                             break;
                         }
                         _ => continue,

@@ -1,6 +1,6 @@
 //! The memory of one connection, and what it is being used for.
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::{Bytes, Duration, Instant};
 use redpoll_tcp::{Connection, State};
 
 use crate::ListenerId;
@@ -42,13 +42,15 @@ impl<B: Bytes> Open<B> {
     }
 
     /// Nobody will read from this connection, or write to it, any more.
-    pub(super) fn release(&mut self) {
+    /// TCP has `limit` to come to an end.
+    pub(super) fn release(&mut self, now: Instant, limit: Duration) {
         self.released = true;
         self.backlog_of = None;
         if !self.ended {
-            // Nobody can end it later. (A reset takes its time when it is sent.)
-            self.connection.abort(Instant::ZERO);
+            // Nobody can end it later.
+            self.connection.abort(now);
         }
+        self.connection.orphan(now, limit);
     }
 
     /// Gets rid of data that arrived for an application that has let go.

@@ -122,7 +122,7 @@ impl<B: Bytes> Connection<B> {
             && seg.flags.fin()
             && seg.end() == self.rcv.nxt
         {
-            self.start_time_wait(now);
+            self.prolong_time_wait(now);
         }
         if seg.flags.syn() {
             // RFC 5961 §4.2: "irrespective of the sequence number".

@@ -87,9 +87,11 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the
-    /// segment that it would send again, which is the one at SND.UNA.
+    /// segment that it would send again, which is the one at SND.UNA. A SYN
+    /// that answers a repeated one leaves it alone: else a peer that repeats
+    /// its SYN would keep a half-open connection for ever.
     fn start_retransmission_timer(&mut self, now: Instant, pin: &Pin) {
-        let is_first = pin.range().start <= self.snd.una;
+        let is_first = pin.range().start <= self.snd.una && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
             self.timers.start(Timer::Retransmission, now, self.rto());
         }

@@ -68,6 +68,8 @@ pub struct Connection<B: Bytes> {
     closing: bool,
     /// `send` took less than it was offered.
     starved: bool,
+    /// The application has let go.
+    orphaned: bool,
     pins: Pins,
     size: SegmentSize,
     nagle: Nagle,
@@ -170,6 +172,7 @@ impl<B: Bytes> Connection<B> {
             outbox: SendRing::new(tx, iss + 1),
             closing: false,
             starved: false,
+            orphaned: false,
             pins: Pins::default(),
             nagle: Nagle::new(iss),
             persist: Persist::default(),

@@ -1,10 +1,11 @@
 //! The ways to CLOSED (RFC 9293 §3.6 and §3.5.3).
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
 use crate::Error;
 use crate::keepalive::Keepalive;
+use crate::recovery::Verdict;
 use crate::reset::Reset;
 use crate::send::Persist;
 use crate::state::{Cause, Closed, Phase, Synchronized};
@@ -38,14 +39,61 @@ impl<B: Bytes> Connection<B> {
         self.start_time_wait(now);
     }
 
-    pub(super) fn start_time_wait(&mut self, now: Instant) {
+    fn start_time_wait(&mut self, now: Instant) {
         self.timers
             .start(Timer::TimeWait, now, self.params.time_wait.duration());
     }
 
     pub(super) fn start_fin_wait_2(&mut self, now: Instant) {
-        if let Some(limit) = self.params.fin_wait_2 {
-            self.timers.start(Timer::FinWait2, now, limit.duration());
+        let Some(limit) = self.params.fin_wait_2 else {
+            return;
+        };
+        if self.orphaned {
+            self.end_within(now, limit.duration());
+        } else {
+            self.timers.start(Timer::Linger, now, limit.duration());
+        }
+    }
+
+    /// The application lets go: it has closed and will not read any more. TCP
+    /// has `limit` to deliver what is left and bring both FINs across; then it
+    /// resets the connection. FIN-WAIT-2 keeps its own limit within that.
+    ///
+    /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer
+    /// answers window probes, for the sake of an application that may abort
+    /// it. With nobody there to do so, a peer that answers but never takes
+    /// anything, or never ends to talk, would hold the memory for ever.
+    pub fn orphan(&mut self, now: Instant, limit: Duration) {
+        let over = self.is_closed() || self.synchronized() == Some(Synchronized::TimeWait);
+        if !over {
+            self.end_within(now, limit);
+            self.orphaned = true;
+        }
+    }
+
+    /// Brings the end forward, never puts it off.
+    fn end_within(&mut self, now: Instant, limit: Duration) {
+        let left = self.timers.remaining(Timer::Linger, now);
+        if left.is_none_or(|left| left > limit) {
+            self.timers.start(Timer::Linger, now, limit);
+        }
+    }
+
+    pub(super) fn on_linger_timeout(&mut self) {
+        // In FIN-WAIT-2 a reset would be for nothing: what the peer still
+        // sends is answered by one.
+        if self.synchronized() == Some(Synchronized::FinWait2) {
+            self.fail(Error::TimedOut);
+        } else {
+            self.give_up();
+        }
+    }
+
+    /// The peer's FIN comes again in TIME-WAIT: "restart the 2 MSL time-wait
+    /// timeout", as often as a peer may try that loses our answers.
+    pub(super) fn prolong_time_wait(&mut self, now: Instant) {
+        if self.rto.on_timeout(self.params.max_retries) != Verdict::GiveUp {
+            self.start_time_wait(now);
         }
     }
 

@@ -22,7 +22,7 @@ impl<B: Bytes> Connection<B> {
                 Timer::Persist => self.on_persist_timeout(),
                 Timer::DelayedAck => self.acks.require(),
                 Timer::Keepalive => self.on_keepalive_timeout(now),
-                Timer::FinWait2 => self.fail(Error::TimedOut),
+                Timer::Linger => self.on_linger_timeout(),
                 Timer::TimeWait => self.transition(now, Cause::TimeWaitOver),
                 // "For any state if the user timeout expires, flush all queues,
                 // signal the user ... delete the TCB."
@@ -67,7 +67,7 @@ impl<B: Bytes> Connection<B> {
     }
 
     /// RFC 9293 §3.8.3 (c): R2 is reached.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.fail_with_reset(Error::TimedOut);
     }
 

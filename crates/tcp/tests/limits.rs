@@ -1,0 +1,248 @@
+//! No state lasts for ever: what ends each of them, whatever the peer does,
+//! once the application has let go; and that nothing ends sooner for it.
+
+use redpoll_base::Duration;
+use redpoll_tcp::{Config, Error, State};
+use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK, ms, recv, send};
+
+/// What the default gives a connection that nobody holds any more.
+const ORPHAN_MS: u64 = 180_000;
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        sack: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+fn orphan(t: &mut Host) {
+    let (now, limit) = (t.now(), Config::default().orphan);
+    assert_eq!(limit, ms(ORPHAN_MS));
+    t.conn.orphan(now, limit);
+}
+
+/// Lets the peer say `word` each second, until the connection is closed.
+fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u64 {
+    let start = t.ms();
+    while !t.conn.is_closed() && t.ms() - start <= limit_ms {
+        t.wait(1_000);
+        word(t);
+        t.read(4096);
+    }
+    t.ms() - start
+}
+
+/// FIN-WAIT-1, a window that stays closed, every probe answered.
+#[test]
+fn a_peer_that_takes_nothing_holds_no_orphan() {
+    let mut t = Host::established(&plain(), 462, 0);
+    t.write(&[1; 900]);
+    t.close();
+    let deaf = |t: &mut Host| send!(t, seq 1, ack 1, win 0);
+    // RFC 9293 §3.8.6.1, MUST-37: the application may still want it.
+    last_under(&mut t, 3_600_000, deaf);
+    assert_eq!(t.conn.state(), State::FinWait1);
+    orphan(&mut t);
+    t.sent();
+    assert_eq!(last_under(&mut t, 300_000, deaf), ORPHAN_MS);
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+    let last = t.sent().pop().unwrap();
+    assert!(last.control().contains(RST), "the peer is told");
+}
+
+/// The same when the peer has closed before: LAST-ACK, where it is not told.
+#[test]
+fn last_ack_behind_a_closed_window_ends() {
+    let mut t = Host::established(&plain(), 462, 0);
+    t.write(&[1; 10]);
+    send!(t, flags FIN_ACK, seq 1, ack 1, win 0);
+    t.close();
+    orphan(&mut t);
+    let deaf = |t: &mut Host| send!(t, seq 2, ack 1, win 0);
+    assert_eq!(t.conn.state(), State::LastAck);
+    assert_eq!(last_under(&mut t, 300_000, deaf), ORPHAN_MS);
+}
+
+/// And when both closed at once: CLOSING.
+#[test]
+fn closing_behind_a_peer_that_never_acknowledges_the_fin_ends() {
+    let mut t = Host::established(&plain(), 462, 4096);
+    t.close();
+    t.sent();
+    send!(t, flags FIN_ACK, seq 1, ack 1);
+    orphan(&mut t);
+    assert_eq!(t.conn.state(), State::Closing);
+    let deaf = |t: &mut Host| send!(t, seq 2, ack 1);
+    let lasted = last_under(&mut t, 300_000, deaf);
+    assert!(lasted <= ORPHAN_MS, "{lasted}");
+    assert!(t.conn.is_closed());
+}
+
+/// A peer that takes a byte a minute makes progress, but not for ever.
+#[test]
+fn a_trickle_does_not_prolong_it() {
+    let mut t = Host::established(&plain(), 462, 1);
+    t.write(&[1; 900]);
+    t.close();
+    orphan(&mut t);
+    let mut acked = 1;
+    let mut seconds = 0;
+    let lasted = last_under(&mut t, 300_000, |t| {
+        seconds += 1;
+        acked += u32::from(seconds % 60 == 0 && t.conn.unacked() > 800);
+        send!(t, seq 1, ack acked, win 1);
+    });
+    assert_eq!(lasted, ORPHAN_MS);
+    assert!(acked > 1);
+}
+
+/// FIN-WAIT-2, a peer that goes on talking without an end.
+#[test]
+fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
+    let start = || {
+        let mut t = Host::established(&plain(), 462, 4096);
+        t.close();
+        t.sent();
+        send!(t, seq 1, ack 2);
+        assert_eq!(t.conn.state(), State::FinWait2);
+        t
+    };
+    let talk = |t: &mut Host| send!(t, seq 1, ack 2);
+    // An application that listens may do so for ever.
+    let mut t = start();
+    last_under(&mut t, 3_600_000, talk);
+    assert_eq!(t.conn.state(), State::FinWait2);
+    // Once it has let go, FIN-WAIT-2's own limit is not put off any more.
+    orphan(&mut t);
+    assert_eq!(last_under(&mut t, 300_000, talk), 60_000);
+    // If that is none, the orphan's is.
+    let endless = Config {
+        fin_wait_2: None,
+        ..plain()
+    };
+    let mut t = Host::established(&endless, 462, 4096);
+    t.close();
+    t.sent();
+    send!(t, seq 1, ack 2);
+    orphan(&mut t);
+    assert_eq!(last_under(&mut t, 300_000, talk), ORPHAN_MS);
+}
+
+/// FIN-WAIT-2 that begins late does not get its full time.
+#[test]
+fn fin_wait_2_does_not_outlast_the_orphan() {
+    let mut t = Host::established(&plain(), 462, 0);
+    t.write(b"x");
+    t.close();
+    orphan(&mut t);
+    for _ in 0..150 {
+        t.wait(1_000);
+        send!(t, seq 1, ack 1, win 0);
+    }
+    send!(t, seq 1, ack 1, win 100);
+    t.sent();
+    send!(t, seq 1, ack 3, win 100);
+    assert_eq!(t.conn.state(), State::FinWait2);
+    t.run_until(ORPHAN_MS - 1);
+    assert!(!t.conn.is_closed());
+    t.run_until(ORPHAN_MS);
+    assert!(t.conn.is_closed());
+}
+
+/// An orphan with a decent peer ends as any other connection.
+#[test]
+fn an_orphan_ends_normally_and_keeps_its_time_wait() {
+    let mut t = Host::established(&plain(), 462, 4096);
+    t.write(b"the last words");
+    t.close();
+    orphan(&mut t);
+    recv!(t, flags FIN_ACK, seq 1, ack 1, data b"the last words");
+    send!(t, seq 1, ack 16);
+    send!(t, flags FIN_ACK, seq 1, ack 16);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    orphan(&mut t);
+    t.run_until(59_999);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    t.run_until(60_000);
+    assert_eq!((t.conn.state(), t.conn.error()), (State::Closed, None));
+}
+
+/// TIME-WAIT: a FIN that comes again and again puts the end off so often only.
+#[test]
+fn a_fin_without_end_does_not_hold_time_wait() {
+    let mut t = Host::established(&plain(), 462, 4096);
+    t.close();
+    t.sent();
+    send!(t, flags FIN_ACK, seq 1, ack 2);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    let again = |t: &mut Host| send!(t, flags FIN_ACK, seq 1, ack 2);
+    let lasted = last_under(&mut t, 3_600_000, again);
+    assert_eq!(lasted, 12_000 + 60_000, "twelve times, as often as we try");
+}
+
+/// SYN-SENT and SYN-RECEIVED, silence: seven SYNs more, three minutes.
+#[test]
+fn half_open_connections_end() {
+    let syn = Record::new().flags(SYN).mss(462);
+    for mut t in [
+        Host::connect(&plain(), 1024, 1024),
+        Host::accept(&plain(), 1024, 1024, syn),
+    ] {
+        t.run_until(179_000);
+        assert!(!t.conn.is_closed());
+        t.run_until(256_000);
+        assert_eq!(t.conn.error(), Some(Error::TimedOut));
+    }
+}
+
+/// SYN-RECEIVED, a peer that repeats its SYN and never acknowledges ours.
+#[test]
+fn a_syn_without_end_does_not_hold_syn_received() {
+    let syn = || Record::new().flags(SYN).mss(462);
+    let mut t = Host::accept(&plain(), 1024, 1024, syn());
+    t.drain();
+    let lasted = last_under(&mut t, 3_600_000, |t| t.send(syn()));
+    assert!(lasted <= 256_000, "{lasted}");
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+}
+
+/// SYN-SENT, a peer that answers with nonsense.
+#[test]
+fn nonsense_does_not_hold_syn_sent() {
+    let mut t = Host::connect(&plain(), 1024, 1024);
+    t.drain();
+    let lasted = last_under(&mut t, 3_600_000, |t| {
+        send!(t, flags SYN_ACK, seq 0, ack 7);
+        send!(t, seq 0, ack 1);
+        send!(t, flags FIN_ACK, seq 5, ack 1);
+    });
+    assert!(lasted <= 256_000, "{lasted}");
+}
+
+/// A close before the handshake is complete, then nobody there any more.
+#[test]
+fn an_orphan_in_syn_received_ends() {
+    let syn = || Record::new().flags(SYN).mss(462);
+    let mut t = Host::accept(&plain(), 1024, 1024, syn());
+    t.drain();
+    t.close();
+    orphan(&mut t);
+    let lasted = last_under(&mut t, 300_000, |t| t.send(syn()));
+    assert_eq!(lasted, ORPHAN_MS);
+}
+
+/// With a user timeout a closed window ends it though somebody holds it.
+#[test]
+fn a_user_timeout_ends_a_closed_window() {
+    let config = Config {
+        user_timeout: Some(Duration::from_secs(600)),
+        ..plain()
+    };
+    let mut t = Host::established(&config, 462, 0);
+    t.write(b"data");
+    let deaf = |t: &mut Host| send!(t, seq 1, ack 1, win 0);
+    assert_eq!(last_under(&mut t, 3_600_000, deaf), 600_000);
+    assert_eq!(t.conn.error(), Some(Error::UserTimeout));
+}
