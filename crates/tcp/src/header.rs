@@ -124,6 +124,31 @@ impl Header {
     /// Encodes a header from `src` to `dst` over a payload that lies in up to
     /// two pieces. The checksum covers the payload (RFC 9293 §3.1, MUST-2).
     pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
+        let [first, second] = payload;
+        let len = first.len().saturating_add(second.len());
+        Self::encode_pieces(fields, src, dst, len as u32, payload.into_iter())
+    }
+
+    /// Likewise, over a payload of `len` bytes in any number of pieces.
+    pub(crate) fn encode_pieces<'a>(
+        fields: &Fields,
+        src: &Endpoint,
+        dst: &Endpoint,
+        len: u32,
+        payload: impl Iterator<Item = &'a [u8]>,
+    ) -> Header {
+        let (mut header, mut sum) = Self::begin(fields, src, dst, len);
+        for piece in payload {
+            sum.add(piece);
+        }
+        if let Some(field) = header.bytes.get_mut(16..18) {
+            field.copy_from_slice(&sum.finish().to_be_bytes());
+        }
+        header
+    }
+
+    /// A header without checksum, and the sum up to the payload.
+    fn begin(fields: &Fields, src: &Endpoint, dst: &Endpoint, len: u32) -> (Header, Checksum) {
         let header_len = BASE_LEN.saturating_add(fields.options.len());
         // The data offset, in 32-bit words, fills the upper half of its byte.
         let data_offset = (header_len as u8) << 2;
@@ -142,18 +167,10 @@ impl Header {
         header.put(&[0; 4]); // checksum, filled in below, and urgent pointer
         fields.options.emit(|piece| header.put(piece));
 
-        let [first, second] = payload;
-        let len = header_len
-            .saturating_add(first.len())
-            .saturating_add(second.len());
-        let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len as u32);
+        let len = len.saturating_add(header_len as u32);
+        let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(header.as_bytes());
-        sum.add(first);
-        sum.add(second);
-        if let Some(field) = header.bytes.get_mut(16..18) {
-            field.copy_from_slice(&sum.finish().to_be_bytes());
-        }
-        header
+        (header, sum)
     }
 
     /// The encoded header, 20 to 60 bytes.

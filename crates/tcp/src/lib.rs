@@ -130,7 +130,7 @@ pub use options::{Options, TimestampOption};
 pub use reset::reset_reply;
 pub use sack::SackBlocks;
 pub use segment::{IpMeta, Segment};
-pub use send::Token;
+pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};

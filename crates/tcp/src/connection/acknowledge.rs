@@ -8,7 +8,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use super::input::Step;
-use crate::send::Tick;
+use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
 use crate::{Flags, Segment, SeqNum, SeqRange};
@@ -34,7 +34,7 @@ pub(super) struct News {
     pub(super) echo: Option<u32>,
 }
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// "ESTABLISHED STATE", and in addition what the other states add to it.
     pub(super) fn acknowledge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be

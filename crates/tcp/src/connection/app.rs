@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use crate::send::{Chain, ChainSlot, SendStore};
 use crate::state::{Cause, Phase, Synchronized};
 use crate::{Error, RecvError, SendError, SeqRange};
 
@@ -16,19 +17,60 @@ impl<B: Bytes> Connection<B> {
     ///
     /// [`SendError`] once the application has closed or the connection ended.
     pub fn send(&mut self, now: Instant, bytes: &[u8]) -> Result<usize, SendError> {
+        self.check_writable()?;
+        let taken = self.outbox.write(bytes);
+        self.starved |= taken < bytes.len();
+        self.settle(now);
+        Ok(taken)
+    }
+
+    /// Bytes that [`send`](Self::send) would take now.
+    pub fn send_room(&self) -> usize {
+        self.outbox.room()
+    }
+}
+
+/// Sending without a copy, from the application's own buffers.
+impl<B: Bytes, D: AsRef<[u8]>, T> Connection<B, Chain<D, T>>
+where
+    T: AsRef<[ChainSlot<D>]> + AsMut<[ChainSlot<D>]>,
+{
+    /// SEND: takes `data` as it is, to be sent behind what was given before.
+    /// It comes back by [`reclaim`](Self::reclaim).
+    ///
+    /// # Errors
+    ///
+    /// `data` itself: if the table is full, the connection closing or over, or
+    /// too much under way. [`Event::Writable`](crate::Event) says when a buffer
+    /// has become free.
+    pub fn send_buffer(&mut self, now: Instant, data: D) -> Result<(), D> {
+        if self.check_writable().is_err() {
+            return Err(data);
+        }
+        self.outbox.push(data)?;
+        // Each buffer that becomes free is worth an event.
+        self.starved = true;
+        self.settle(now);
+        Ok(())
+    }
+
+    /// The oldest buffer of which nothing is needed any more: all of it was
+    /// acknowledged and the link sends none of it, or the connection is over.
+    pub fn reclaim(&mut self) -> Option<D> {
+        self.outbox.reclaim()
+    }
+}
+
+impl<B: Bytes, S: SendStore> Connection<B, S> {
+    /// Whether the application may give data to be sent.
+    fn check_writable(&self) -> Result<(), SendError> {
         let may_write = match self.phase {
             Phase::SynSent(_) => true,
             Phase::SynReceived(state) => !state.close_queued,
             Phase::Synchronized(state) => state.may_write(),
             Phase::Closed(closed) => return Err(SendError::Closed(closed.error)),
         };
-        if !may_write {
-            return Err(SendError::Closing);
-        }
-        let taken = self.outbox.write(bytes);
-        self.starved |= taken < bytes.len();
-        self.settle(now);
-        Ok(taken)
+        may_write.then_some(()).ok_or(SendError::Closing)
     }
 
     /// RECEIVE: moves received bytes to `out`, and says how many.
@@ -44,14 +86,34 @@ impl<B: Bytes> Connection<B> {
         if let Some(error) = self.error() {
             return Err(RecvError::Failed(error));
         }
-        let count = self.inbox.read(out);
+        let (first, second) = self.peek();
+        if first.is_empty() && !out.is_empty() && self.may_still_receive() {
+            return Err(RecvError::WouldBlock);
+        }
+        let copied = copy(first, out);
+        let rest = out.get_mut(copied..).unwrap_or(&mut []);
+        let count = copied.saturating_add(copy(second, rest));
+        Ok(self.consume(now, count))
+    }
+
+    /// What has arrived in order, where it lies: to be read without a copy, in
+    /// two pieces because the buffer is a ring. [`consume`](Self::consume) what
+    /// was read. Empty also at the end of the data and after an error: ask
+    /// [`recv`](Self::recv) which it is.
+    pub fn peek(&self) -> (&[u8], &[u8]) {
+        self.inbox.peek()
+    }
+
+    /// Frees the first `count` bytes of those that [`peek`](Self::peek) shows,
+    /// or all if there are fewer, and says how many that were. The window opens
+    /// by as much.
+    pub fn consume(&mut self, now: Instant, count: usize) -> usize {
+        let count = self.inbox.consume(count);
         if count > 0 {
             self.offer_window();
             self.settle(now);
-        } else if !out.is_empty() && self.may_still_receive() {
-            return Err(RecvError::WouldBlock);
         }
-        Ok(count)
+        count
     }
 
     /// Whether the peer may still send.
@@ -97,11 +159,6 @@ impl<B: Bytes> Connection<B> {
         }
     }
 
-    /// Bytes that [`send`](Self::send) would take now.
-    pub fn send_room(&self) -> usize {
-        self.outbox.room()
-    }
-
     /// Bytes that [`recv`](Self::recv) would give now.
     pub fn recv_queue(&self) -> usize {
         self.inbox.ready()
@@ -112,4 +169,13 @@ impl<B: Bytes> Connection<B> {
         let SeqRange { start, end } = self.outbox.range();
         (end - start.max(self.snd.una)) as usize
     }
+}
+
+/// Copies what fits of `from` to the front of `to`; says how much.
+fn copy(from: &[u8], to: &mut [u8]) -> usize {
+    let len = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
+        to.copy_from_slice(from);
+    }
+    len
 }

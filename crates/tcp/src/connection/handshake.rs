@@ -8,11 +8,12 @@ use super::Connection;
 use super::input::Step;
 use crate::recovery::Loss;
 use crate::reset::Reset;
+use crate::send::SendStore;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
 use crate::{Error, Options, Segment, SeqNum};
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
     pub(super) fn syn_sent_state(
         &mut self,

@@ -5,6 +5,7 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::event::Trouble;
 use crate::recovery::Loss;
+use crate::send::SendStore;
 use crate::state::Phase;
 use crate::{Error, SeqNum};
 
@@ -32,7 +33,7 @@ impl IcmpKind {
     }
 }
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// An ICMP error quoted a segment of this connection that began at `quoted`.
     ///
     /// A hard error ends an attempt to connect. A synchronised connection

@@ -7,6 +7,7 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::recv::Arrival;
 use crate::reset::Reset;
+use crate::send::SendStore;
 use crate::state::{Cause, Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Error, IpMeta, Segment, SeqRange};
@@ -14,7 +15,7 @@ use crate::{Error, IpMeta, Segment, SeqRange};
 /// A step of segment processing: go on, or be done with the segment.
 pub(super) type Step = ControlFlow<()>;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// A segment for this connection arrived.
     pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
         self.stats.count(|stats| &mut stats.segments_received);

@@ -5,11 +5,11 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::Gone;
 use crate::recovery::Loss;
-use crate::send::{Pin, PinKind, Token};
+use crate::send::{Pin, PinKind, SendStore, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Copies payload of the segment `token`, from `offset` bytes into it, to
     /// `out`; says how many bytes there were, which is 0 at the payload's end.
     ///

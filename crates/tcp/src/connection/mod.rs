@@ -40,7 +40,7 @@ use crate::recovery::{Episode, LinkHealth, Prr, Rack, Rto, Tlp, Undo};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
 use crate::reset::Reset;
 use crate::rtt::RttEstimator;
-use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendWindow};
+use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendStore, SendWindow};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::stats::Tally;
 use crate::timers::TimerTable;
@@ -52,10 +52,12 @@ pub use output::SegmentDesc;
 
 /// A TCP connection in any state but LISTEN.
 ///
-/// `B` is the kind of buffer the caller gives for each direction. More than
-/// 65,535 bytes of receive buffer are of no use: windows are not scaled.
+/// `B` is the kind of buffer the caller gives for what arrives. More than
+/// 65,535 bytes of it are of no use: windows are not scaled. `S` holds what is
+/// to be sent: a ring in another such buffer, or, for sending without a copy, a
+/// [`Chain`](crate::Chain) of the application's own buffers.
 #[derive(Debug)]
-pub struct Connection<B: Bytes> {
+pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     local: Endpoint,
     remote: Endpoint,
     params: Params,
@@ -63,7 +65,7 @@ pub struct Connection<B: Bytes> {
 
     // Sending.
     snd: SendWindow,
-    outbox: SendRing<B>,
+    outbox: S,
     /// CLOSE was called: a FIN follows the last byte of `outbox`.
     closing: bool,
     /// `send` took less than it was offered.
@@ -122,8 +124,7 @@ impl<B: Bytes> Connection<B> {
         tx: B,
         rx: B,
     ) -> Self {
-        let phase = Phase::SynSent(SynSent { syn: OurSyn::FIRST });
-        Self::new(now, config, local, remote, iss, phase, tx, rx)
+        Self::connect_with(now, config, local, remote, iss, SendRing::new(tx), rx)
     }
 
     /// Continues a connection request as SYN-RECEIVED. The SYN with ACK goes
@@ -136,13 +137,48 @@ impl<B: Bytes> Connection<B> {
         tx: B,
         rx: B,
     ) -> Self {
+        Self::accept_with(now, config, request, iss, SendRing::new(tx), rx)
+    }
+
+    /// Gives the buffers back, send buffer first. The connection must be
+    /// closed or abandoned, and the link must hold none of its segments.
+    pub fn into_buffers(self) -> (B, B) {
+        let (store, rx) = self.into_parts();
+        (store.into_buffer(), rx)
+    }
+}
+
+impl<B: Bytes, S: SendStore> Connection<B, S> {
+    /// [`connect`](Connection::connect) with any store for what is to be sent.
+    pub fn connect_with(
+        now: Instant,
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: SeqNum,
+        store: S,
+        rx: B,
+    ) -> Self {
+        let phase = Phase::SynSent(SynSent { syn: OurSyn::FIRST });
+        Self::new(now, config, local, remote, iss, phase, store, rx)
+    }
+
+    /// [`accept`](Connection::accept) with any store for what is to be sent.
+    pub fn accept_with(
+        now: Instant,
+        config: &Config,
+        request: HalfOpen,
+        iss: SeqNum,
+        store: S,
+        rx: B,
+    ) -> Self {
         let phase = Phase::SynReceived(SynReceived {
             syn: OurSyn::FIRST,
             passive: true,
             close_queued: false,
         });
         let (local, remote) = (request.local, request.remote);
-        let mut connection = Self::new(now, config, local, remote, iss, phase, tx, rx);
+        let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
         connection.on_peer_syn(now, request.irs, &request.options());
         connection.ecn.on_peer_syn(request.flags(), false);
         connection
@@ -159,9 +195,10 @@ impl<B: Bytes> Connection<B> {
         remote: Endpoint,
         iss: SeqNum,
         phase: Phase,
-        tx: B,
+        mut store: S,
         rx: B,
     ) -> Self {
+        store.begin(iss + 1);
         let params = Params::from(config);
         let size = SegmentSize::new(params.mss);
         let mut connection = Connection {
@@ -169,7 +206,7 @@ impl<B: Bytes> Connection<B> {
             remote,
             phase,
             snd: SendWindow::new(iss),
-            outbox: SendRing::new(tx, iss + 1),
+            outbox: store,
             closing: false,
             starved: false,
             orphaned: false,
@@ -310,10 +347,11 @@ impl<B: Bytes> Connection<B> {
         self.size.eff_snd_mss(self.option_space())
     }
 
-    /// Gives the buffers back, send buffer first. The connection must be
-    /// closed or abandoned, and the link must hold none of its segments.
-    pub fn into_buffers(self) -> (B, B) {
-        (self.outbox.into_buffer(), self.inbox.into_buffer())
+    /// Gives the memory back: what holds the bytes to send, and the receive
+    /// buffer. The connection must be closed or abandoned, and the link must
+    /// hold none of its segments.
+    pub fn into_parts(self) -> (S, B) {
+        (self.outbox, self.inbox.into_buffer())
     }
 
     /// Bytes of options in every segment after the handshake.

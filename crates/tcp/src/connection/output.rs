@@ -7,7 +7,7 @@ use crate::header::{self, Fields, Flags, Header};
 use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::reset::Reset;
-use crate::send::{PinKind, Token};
+use crate::send::{PinKind, SendStore, Token};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
 use crate::timestamps::Timestamps;
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// The next segment to send, or `None` if there is nothing to send now.
     ///
     /// `max_len` is how many bytes of TCP header and payload the link takes;
@@ -333,11 +333,12 @@ impl<B: Bytes> Connection<B> {
             options: self.options(now, plan),
         };
         let payload = SeqRange::new(plan.seq, plan.seq + plan.len);
-        let header = Header::encode(
+        let header = Header::encode_pieces(
             &fields,
             &self.local,
             &self.remote,
-            self.outbox.slices(payload),
+            plan.len,
+            self.outbox.pieces(payload),
         );
         let token = if plan.is_pure_ack() {
             self.note_empty(plan);

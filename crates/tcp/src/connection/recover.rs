@@ -6,7 +6,7 @@ use redpoll_base::{Bytes, Duration, Instant};
 use super::Connection;
 use super::acknowledge::News;
 use crate::recovery::{DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
-use crate::send::Tick;
+use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 use crate::{SeqNum, SeqRange};
 
@@ -14,7 +14,7 @@ use crate::{SeqNum, SeqRange};
 /// packets, while a segment takes several frames on every hop, and waits.
 const LEAST_PTO: Duration = Duration::from_millis(200);
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// An acknowledgment at or above SND.UNA arrived.
     pub(super) fn respond(&mut self, now: Instant, news: &News) {
         if news.is_duplicate {

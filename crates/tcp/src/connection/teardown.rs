@@ -7,11 +7,11 @@ use crate::Error;
 use crate::keepalive::Keepalive;
 use crate::recovery::Verdict;
 use crate::reset::Reset;
-use crate::send::Persist;
+use crate::send::{Persist, SendStore};
 use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Follows the table of transitions.
     pub(super) fn transition(&mut self, now: Instant, cause: Cause) {
         let Phase::Synchronized(state) = self.phase else {
@@ -104,7 +104,6 @@ impl<B: Bytes> Connection<B> {
 
     /// The connection ends by an error; "all segment queues should be flushed".
     pub(super) fn fail(&mut self, error: Error) {
-        self.outbox.clear();
         self.inbox.clear();
         self.enter_closed(Some(error));
     }
@@ -128,7 +127,9 @@ impl<B: Bytes> Connection<B> {
 
     fn enter_closed(&mut self, error: Option<Error>) {
         self.phase = Phase::Closed(Closed { error });
+        // Without pins nobody reads the bytes: they go back to the application.
         self.pins.clear();
+        self.outbox.clear();
         self.timers.cancel_all();
         self.events.closed();
     }

@@ -6,10 +6,11 @@ use super::Connection;
 use crate::Error;
 use crate::event::Trouble;
 use crate::recovery::{Loss, Verdict};
+use crate::send::SendStore;
 use crate::state::{Cause, Phase};
 use crate::timers::Timer;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Serves the timers that have run out by `now`; harmless if none has.
     pub fn on_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_expired(now) {

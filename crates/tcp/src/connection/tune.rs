@@ -5,10 +5,11 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::Keepalive;
 use crate::config::Millis;
+use crate::send::SendStore;
 use crate::state::Synchronized;
 use crate::timers::Timer;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Whether small segments wait for company from now on.
     ///
     /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an

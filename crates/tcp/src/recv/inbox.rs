@@ -161,9 +161,14 @@ impl<B: Bytes> Inbox<B> {
         self.fin == Some(nxt)
     }
 
-    /// Moves ready bytes to `out`; says how many.
-    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
-        self.ring.read(out)
+    /// The ready bytes, in up to two pieces.
+    pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
+        self.ring.peek()
+    }
+
+    /// Frees up to `count` ready bytes; says how many.
+    pub(crate) fn consume(&mut self, count: usize) -> usize {
+        self.ring.consume(count)
     }
 
     /// Drops everything.

@@ -61,20 +61,18 @@ impl<B: Bytes> RecvRing<B> {
         self.ready = self.ready.saturating_add(count).min(self.capacity());
     }
 
-    /// Moves ready bytes to `out`; says how many.
-    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
-        let count = out.len().min(self.ready);
+    /// The ready bytes, in up to two pieces.
+    pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
         let buf = self.buf.as_ref();
-        let tail = buf.get(self.head..).unwrap_or(&[]);
-        let first = count.min(tail.len());
-        if let (Some(from), Some(to)) = (tail.get(..first), out.get_mut(..first)) {
-            to.copy_from_slice(from);
-        }
-        let second = count.saturating_sub(first);
-        let rest = out.get_mut(first..).unwrap_or(&mut []);
-        if let (Some(from), Some(to)) = (buf.get(..second), rest.get_mut(..second)) {
-            to.copy_from_slice(from);
-        }
+        let first = buf.get(self.head..).unwrap_or(&[]);
+        let first = first.get(..self.ready).unwrap_or(first);
+        let second = buf.get(..self.ready.saturating_sub(first.len()));
+        (first, second.unwrap_or(&[]))
+    }
+
+    /// Frees up to `count` ready bytes; says how many.
+    pub(crate) fn consume(&mut self, count: usize) -> usize {
+        let count = count.min(self.ready);
         self.head = self.position(count);
         self.ready = self.ready.saturating_sub(count);
         count

@@ -1,17 +1,21 @@
 //! The sending half: RFC 9293's SND variables, the bytes they speak of, and
 //! the rules about when a byte may leave.
 
+mod chain;
 mod nagle;
 mod persist;
 mod pins;
+mod ring;
 mod scoreboard;
 mod store;
 mod window;
 
+pub use chain::{Chain, ChainSlot};
 pub(crate) use nagle::Nagle;
 pub(crate) use persist::Persist;
 pub use pins::Token;
 pub(crate) use pins::{Pin, PinKind, Pins};
+pub use ring::SendRing;
 pub(crate) use scoreboard::{Scoreboard, Stretch, Tick};
-pub(crate) use store::SendRing;
+pub use store::SendStore;
 pub(crate) use window::SendWindow;

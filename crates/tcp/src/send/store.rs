@@ -1,172 +1,71 @@
-//! Bytes waiting to be sent or acknowledged, in a ring in the caller's memory.
-
-use redpoll_base::Bytes;
+//! What every send store can do.
 
 use crate::{SeqNum, SeqRange};
 
-/// The send store.
+/// Holds the bytes that wait to be sent or acknowledged.
 ///
-/// Byte number `start` of the sequence space is the oldest one kept. The
-/// connection frees bytes once they are acknowledged and no pinned segment
-/// needs them.
-#[derive(Debug)]
-pub(crate) struct SendRing<B> {
-    buf: B,
-    /// Where in `buf` the oldest byte lies.
-    head: usize,
-    len: usize,
-    /// Sequence number of the oldest byte.
-    start: SeqNum,
-}
-
-impl<B: Bytes> SendRing<B> {
-    /// An empty store whose first byte will have number `start`.
-    pub(crate) fn new(buf: B, start: SeqNum) -> Self {
-        SendRing {
-            buf,
-            head: 0,
-            len: 0,
-            start,
-        }
-    }
-
-    fn capacity(&self) -> usize {
-        self.buf.as_ref().len()
-    }
-
-    /// One past the last byte's sequence number: where the FIN will be.
-    pub(crate) fn end(&self) -> SeqNum {
-        self.start + self.len as u32
-    }
+/// The connection asks for bytes by sequence number, each as often as it is
+/// sent, and frees them once they are acknowledged and no segment with the link
+/// needs them: the link reads a segment's bytes in the moment it sends them, so
+/// until then they must stay where they are.
+///
+/// The application fills the store by ways of its own: [`SendRing`] copies into
+/// a buffer, [`Chain`] keeps what it is given.
+///
+/// [`SendRing`]: crate::SendRing
+/// [`Chain`]: crate::Chain
+pub trait SendStore {
+    /// Empties the store; the next byte given to it will have number `start`.
+    fn begin(&mut self, start: SeqNum);
 
     /// The sequence numbers of the bytes that are kept.
-    pub(crate) fn range(&self) -> SeqRange {
-        SeqRange::new(self.start, self.end())
-    }
+    fn range(&self) -> SeqRange;
 
-    /// Bytes that could be appended now.
-    pub(crate) fn room(&self) -> usize {
-        self.capacity().saturating_sub(self.len)
-    }
+    /// The bytes of `range` that lie in memory behind its first one, that one
+    /// included; none if `range` begins behind what is kept. It never begins
+    /// before that.
+    fn piece(&self, range: SeqRange) -> &[u8];
 
-    /// Appends what fits of `bytes`, and says how much that was.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
-        let count = bytes.len().min(self.room());
-        let at = self.position(self.len);
-        let (Some(bytes), Some((before, after))) = (
-            bytes.get(..count),
-            self.buf.as_mut().split_at_mut_checked(at),
-        ) else {
-            return 0;
-        };
-        let (first, second) = bytes.split_at(count.min(after.len()));
-        copy(first, after);
-        copy(second, before);
-        self.len = self.len.saturating_add(count);
-        count
-    }
+    /// Frees the bytes before `seq`. Whether the application gets something
+    /// back by that: room, or a buffer.
+    fn free_before(&mut self, seq: SeqNum) -> bool;
 
-    /// The bytes of `range` that are kept, in up to two pieces.
-    pub(crate) fn slices(&self, range: SeqRange) -> [&[u8]; 2] {
-        let from = (range.start - self.start) as usize;
-        let to = ((range.end.min(self.end())) - self.start) as usize;
-        let len = to.saturating_sub(from);
-        let buf = self.buf.as_ref();
-        let at = self.position(from);
-        let first = buf.get(at..).unwrap_or(&[]);
-        let first = first.get(..len.min(first.len())).unwrap_or(&[]);
-        let second = buf.get(..len.saturating_sub(first.len())).unwrap_or(&[]);
-        [first, second]
-    }
-
-    /// Copies the bytes of `range` to the front of `out`; says how many.
-    pub(crate) fn read(&self, range: SeqRange, out: &mut [u8]) -> usize {
-        let [first, second] = self.slices(range);
-        let copied = copy(first, out);
-        let rest = out.get_mut(copied..).unwrap_or(&mut []);
-        copied.saturating_add(copy(second, rest))
-    }
-
-    /// Frees the bytes before `seq`. Returns whether there were any.
-    pub(crate) fn free_before(&mut self, seq: SeqNum) -> bool {
-        let count = ((seq.min(self.end())) - self.start) as usize;
-        self.head = self.position(count);
-        self.len = self.len.saturating_sub(count);
-        self.start += count as u32;
-        count > 0
+    /// One past the last byte's sequence number: where the FIN will be.
+    fn end(&self) -> SeqNum {
+        self.range().end
     }
 
     /// Frees everything.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.free_before(self.end());
     }
 
-    pub(crate) fn into_buffer(self) -> B {
-        self.buf
+    /// The bytes of `range` that are kept, piece by piece.
+    fn pieces(&self, mut range: SeqRange) -> impl Iterator<Item = &[u8]> {
+        core::iter::from_fn(move || {
+            if range.is_empty() {
+                return None;
+            }
+            let piece = self.piece(range);
+            range.start += piece.len() as u32;
+            (!piece.is_empty()).then_some(piece)
+        })
     }
 
-    /// Where in `buf` the byte `offset` behind the oldest one lies.
-    fn position(&self, offset: usize) -> usize {
-        let position = self.head.saturating_add(offset);
-        position.checked_sub(self.capacity()).unwrap_or(position)
-    }
-}
-
-/// Copies what fits of `from` to the front of `to`; says how much.
-fn copy(from: &[u8], to: &mut [u8]) -> usize {
-    let len = from.len().min(to.len());
-    if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
-        to.copy_from_slice(from);
-    }
-    len
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(ring: &SendRing<[u8; 8]>, start: SeqNum, len: u32) -> ([u8; 8], usize) {
-        let mut out = [0; 8];
-        let count = ring.read(SeqRange::new(start, start + len), &mut out);
-        (out, count)
-    }
-
-    #[test]
-    fn bytes_survive_every_position_in_the_ring_and_the_sequence_wrap() {
-        let mut start = SeqNum(u32::MAX - 20);
-        let mut ring = SendRing::new([0u8; 8], start);
-        for round in 0..40u8 {
-            let bytes = [round, round + 1, round + 2, round + 3, round + 4];
-            assert_eq!(ring.write(&bytes), 5);
-            assert_eq!(ring.write(&[99; 9]), 3);
-            assert_eq!(ring.room(), 0);
-            let (out, count) = read(&ring, start, 8);
-            assert_eq!(count, 8);
-            assert_eq!(out[..5], bytes);
-            assert_eq!(out[5..], [99; 3]);
-            let (out, count) = read(&ring, start + 3, 2);
-            assert_eq!((count, &out[..2]), (2, &bytes[3..]));
-            assert!(ring.free_before(start + 8));
-            start += 8;
-            assert_eq!(ring.end(), start);
-            // Shift the ring's head by one for the next round.
-            ring.write(&[0]);
-            ring.free_before(start + 1);
-            start += 1;
+    /// Copies the bytes of `range` to the front of `out`; says how many.
+    fn read(&self, range: SeqRange, out: &mut [u8]) -> usize {
+        let mut done = 0usize;
+        for piece in self.pieces(range) {
+            let rest = out.get_mut(done..).unwrap_or(&mut []);
+            let count = piece.len().min(rest.len());
+            if let (Some(from), Some(to)) = (piece.get(..count), rest.get_mut(..count)) {
+                to.copy_from_slice(from);
+            }
+            done = done.saturating_add(count);
+            if count < piece.len() {
+                break;
+            }
         }
-    }
-
-    #[test]
-    fn nothing_outside_the_store_is_read_or_freed() {
-        let mut ring = SendRing::new([0u8; 8], SeqNum(100));
-        ring.write(b"abc");
-        assert_eq!(read(&ring, SeqNum(102), 5).1, 1);
-        assert_eq!(read(&ring, SeqNum(103), 5).1, 0);
-        assert_eq!(read(&ring, SeqNum(200), 5).1, 0);
-        assert!(!ring.free_before(SeqNum(90)));
-        assert!(ring.free_before(SeqNum(104)));
-        assert_eq!(ring.end(), SeqNum(103));
-        let mut nothing = SendRing::new([0u8; 0], SeqNum(0));
-        assert_eq!(nothing.write(b"abc"), 0);
+        done
     }
 }
