@@ -287,7 +287,9 @@ fn what_came_before_accept_can_be_read_after_it() {
         lone.node.tcp_recv(now, conn, &mut []),
         Err(Error::WouldBlock)
     );
-    assert_eq!(lone.node.tcp_recv(now, conn, &mut out), Ok(4));
+    assert_eq!(lone.node.tcp_peek(conn), (&b"data"[..], &[][..]));
+    assert_eq!(lone.node.tcp_consume(now, conn, 1), 1);
+    assert_eq!(lone.node.tcp_recv(now, conn, &mut out), Ok(3));
     assert_eq!(lone.node.tcp_recv(now, conn, &mut out), Ok(0));
     peer.give(&mut lone, RST, b"");
     let events: Vec<_> = std::iter::from_fn(|| lone.node.poll_event()).collect();

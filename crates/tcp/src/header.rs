@@ -126,29 +126,20 @@ impl Header {
     pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
         let [first, second] = payload;
         let len = first.len().saturating_add(second.len());
-        Self::encode_pieces(fields, src, dst, len as u32, payload.into_iter())
+        let mut sum = Checksum::new();
+        sum.add(first);
+        sum.add(second);
+        Self::encode_over(fields, src, dst, len as u32, sum)
     }
 
-    /// Likewise, over a payload of `len` bytes in any number of pieces.
-    pub(crate) fn encode_pieces<'a>(
+    /// Likewise, over a payload of `len` bytes that have this sum.
+    pub(crate) fn encode_over(
         fields: &Fields,
         src: &Endpoint,
         dst: &Endpoint,
         len: u32,
-        payload: impl Iterator<Item = &'a [u8]>,
+        payload: Checksum,
     ) -> Header {
-        let (mut header, mut sum) = Self::begin(fields, src, dst, len);
-        for piece in payload {
-            sum.add(piece);
-        }
-        if let Some(field) = header.bytes.get_mut(16..18) {
-            field.copy_from_slice(&sum.finish().to_be_bytes());
-        }
-        header
-    }
-
-    /// A header without checksum, and the sum up to the payload.
-    fn begin(fields: &Fields, src: &Endpoint, dst: &Endpoint, len: u32) -> (Header, Checksum) {
         let header_len = BASE_LEN.saturating_add(fields.options.len());
         // The data offset, in 32-bit words, fills the upper half of its byte.
         let data_offset = (header_len as u8) << 2;
@@ -170,7 +161,11 @@ impl Header {
         let len = len.saturating_add(header_len as u32);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(header.as_bytes());
-        (header, sum)
+        sum.append(payload);
+        if let Some(field) = header.bytes.get_mut(16..18) {
+            field.copy_from_slice(&sum.finish().to_be_bytes());
+        }
+        header
     }
 
     /// The encoded header, 20 to 60 bytes.

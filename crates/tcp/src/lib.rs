@@ -95,6 +95,7 @@ mod challenge;
 mod config;
 mod congestion;
 mod connection;
+mod copy;
 mod ecn;
 mod endpoint;
 mod error;

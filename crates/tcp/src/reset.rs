@@ -1,5 +1,7 @@
 //! Making resets (RFC 9293 §3.5.2).
 
+use redpoll_base::checksum::Checksum;
+
 use crate::{Endpoint, Fields, Flags, Header, IpMeta, Segment, SeqNum, TimestampOption};
 
 /// The reset that answers a segment for which there is no connection, or
@@ -15,7 +17,13 @@ pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
     let fields = Reset::answering(seg)?.fields();
     let local = Endpoint::new(meta.dst, seg.dst_port);
     let remote = Endpoint::new(meta.src, seg.src_port);
-    Some(Header::encode(&fields, &local, &remote, [&[], &[]]))
+    Some(Header::encode_over(
+        &fields,
+        &local,
+        &remote,
+        0,
+        Checksum::new(),
+    ))
 }
 
 /// A reset waiting to be sent.

@@ -75,6 +75,20 @@ impl<M: Memory + 'static> Node<M> {
         })
     }
 
+    /// What a connection has received, in two pieces, where it lies: to be read
+    /// without a copy and then [consumed](Self::tcp_consume). Both are empty if
+    /// nothing is there; [`tcp_recv`](Self::tcp_recv) says why.
+    pub fn tcp_peek(&self, id: ConnId) -> (&[u8], &[u8]) {
+        let connection = self.tcp.connection(id);
+        connection.map_or((&[], &[]), Connection::peek)
+    }
+
+    /// Lets go of the first `count` received bytes; says how many there were.
+    pub fn tcp_consume(&mut self, now: Instant, id: ConnId, count: usize) -> usize {
+        let connection = self.tcp.connection_mut(id);
+        connection.map_or(0, |c| c.consume(now, count))
+    }
+
     /// Whether small segments of a connection wait for company from now on
     /// (RFC 9293 §3.7.4). `false` if the handle is not valid.
     pub fn tcp_set_nagle(&mut self, now: Instant, id: ConnId, on: bool) -> bool {

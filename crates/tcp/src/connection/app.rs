@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use crate::copy::copy;
 use crate::send::{Chain, ChainSlot, SendStore};
 use crate::state::{Cause, Phase, Synchronized};
 use crate::{Error, RecvError, SendError, SeqRange};
@@ -169,13 +170,4 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let SeqRange { start, end } = self.outbox.range();
         (end - start.max(self.snd.una)) as usize
     }
-}
-
-/// Copies what fits of `from` to the front of `to`; says how much.
-fn copy(from: &[u8], to: &mut [u8]) -> usize {
-    let len = from.len().min(to.len());
-    if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
-        to.copy_from_slice(from);
-    }
-    len
 }

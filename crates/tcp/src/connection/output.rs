@@ -1,5 +1,6 @@
 //! What to send: one ordered list of reasons, and the making of a segment.
 
+use redpoll_base::checksum::Checksum;
 use redpoll_base::{Bytes, Duration, Ecn, Instant};
 
 use super::Connection;
@@ -333,13 +334,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             options: self.options(now, plan),
         };
         let payload = SeqRange::new(plan.seq, plan.seq + plan.len);
-        let header = Header::encode_pieces(
-            &fields,
-            &self.local,
-            &self.remote,
-            plan.len,
-            self.outbox.pieces(payload),
-        );
+        let sum = self.outbox.sum(payload);
+        let header = Header::encode_over(&fields, &self.local, &self.remote, plan.len, sum);
         let token = if plan.is_pure_ack() {
             self.note_empty(plan);
             Token::UNPINNED
@@ -501,7 +497,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if fields.options.timestamps.is_none() && self.ts.is_enabled() {
             fields.options.timestamps = Some(Timestamps::offer(now));
         }
-        let header = Header::encode(&fields, &self.local, &self.remote, [&[], &[]]);
+        let header = Header::encode_over(&fields, &self.local, &self.remote, 0, Checksum::new());
         self.stats.count(|stats| &mut stats.segments_sent);
         SegmentDesc {
             token: Token::UNPINNED,

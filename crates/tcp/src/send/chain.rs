@@ -143,18 +143,21 @@ where
         self.range
     }
 
-    fn piece(&self, range: SeqRange) -> &[u8] {
+    fn show(&self, range: SeqRange, mut see: impl FnMut(&[u8])) {
         let mut skip = (range.start - self.range.start) as usize;
         skip = skip.saturating_add(self.spent);
-        let most = range.len() as usize;
+        let mut rest = range.len() as usize;
         for number in 0..self.live {
             let bytes = self.bytes(number);
-            match bytes.get(skip..) {
-                Some(piece) if !piece.is_empty() => return piece.get(..most).unwrap_or(piece),
-                _ => skip = skip.saturating_sub(bytes.len()),
+            let piece = bytes.get(skip..).unwrap_or_default();
+            let piece = piece.get(..rest).unwrap_or(piece);
+            skip = skip.saturating_sub(bytes.len());
+            rest = rest.saturating_sub(piece.len());
+            see(piece);
+            if rest == 0 {
+                return;
             }
         }
-        &[]
     }
 
     fn free_before(&mut self, seq: SeqNum) -> bool {

@@ -3,6 +3,7 @@
 use redpoll_base::Bytes;
 
 use super::SendStore;
+use crate::copy::copy;
 use crate::{SeqNum, SeqRange};
 
 /// The send store of a [`Connection`](crate::Connection) unless another one is
@@ -56,6 +57,19 @@ impl<B: Bytes> SendRing<B> {
         count
     }
 
+    /// The bytes of `range` that are kept, in up to two pieces.
+    fn slices(&self, range: SeqRange) -> [&[u8]; 2] {
+        let from = (range.start - self.start) as usize;
+        let to = ((range.end.min(self.end())) - self.start) as usize;
+        let len = to.saturating_sub(from);
+        let buf = self.buf.as_ref();
+        let at = self.position(from);
+        let first = buf.get(at..).unwrap_or(&[]);
+        let first = first.get(..len.min(first.len())).unwrap_or(&[]);
+        let second = buf.get(..len.saturating_sub(first.len())).unwrap_or(&[]);
+        [first, second]
+    }
+
     pub(crate) fn into_buffer(self) -> B {
         self.buf
     }
@@ -80,13 +94,10 @@ impl<B: Bytes> SendStore for SendRing<B> {
         self.start + self.len as u32
     }
 
-    fn piece(&self, range: SeqRange) -> &[u8] {
-        let from = (range.start - self.start) as usize;
-        let to = ((range.end.min(self.end())) - self.start) as usize;
-        let len = to.saturating_sub(from);
-        let piece = self.buf.as_ref().get(self.position(from)..);
-        let piece = piece.unwrap_or(&[]);
-        piece.get(..len).unwrap_or(piece)
+    fn show(&self, range: SeqRange, mut see: impl FnMut(&[u8])) {
+        let [first, second] = self.slices(range);
+        see(first);
+        see(second);
     }
 
     fn free_before(&mut self, seq: SeqNum) -> bool {
@@ -96,15 +107,6 @@ impl<B: Bytes> SendStore for SendRing<B> {
         self.start += count as u32;
         count > 0
     }
-}
-
-/// Copies what fits of `from` to the front of `to`; says how much.
-fn copy(from: &[u8], to: &mut [u8]) -> usize {
-    let len = from.len().min(to.len());
-    if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
-        to.copy_from_slice(from);
-    }
-    len
 }
 
 #[cfg(test)]

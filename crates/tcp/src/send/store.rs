@@ -1,5 +1,8 @@
 //! What every send store can do.
 
+use redpoll_base::checksum::Checksum;
+
+use crate::copy::copy;
 use crate::{SeqNum, SeqRange};
 
 /// Holds the bytes that wait to be sent or acknowledged.
@@ -21,10 +24,9 @@ pub trait SendStore {
     /// The sequence numbers of the bytes that are kept.
     fn range(&self) -> SeqRange;
 
-    /// The bytes of `range` that lie in memory behind its first one, that one
-    /// included; none if `range` begins behind what is kept. It never begins
-    /// before that.
-    fn piece(&self, range: SeqRange) -> &[u8];
+    /// Shows the bytes of `range` that are kept to `see`, in order, in pieces as
+    /// they lie in memory. `range` never begins before what is kept.
+    fn show(&self, range: SeqRange, see: impl FnMut(&[u8]));
 
     /// Frees the bytes before `seq`. Whether the application gets something
     /// back by that: room, or a buffer.
@@ -40,32 +42,20 @@ pub trait SendStore {
         self.free_before(self.end());
     }
 
-    /// The bytes of `range` that are kept, piece by piece.
-    fn pieces(&self, mut range: SeqRange) -> impl Iterator<Item = &[u8]> {
-        core::iter::from_fn(move || {
-            if range.is_empty() {
-                return None;
-            }
-            let piece = self.piece(range);
-            range.start += piece.len() as u32;
-            (!piece.is_empty()).then_some(piece)
-        })
-    }
-
     /// Copies the bytes of `range` to the front of `out`; says how many.
     fn read(&self, range: SeqRange, out: &mut [u8]) -> usize {
         let mut done = 0usize;
-        for piece in self.pieces(range) {
+        self.show(range, |piece| {
             let rest = out.get_mut(done..).unwrap_or(&mut []);
-            let count = piece.len().min(rest.len());
-            if let (Some(from), Some(to)) = (piece.get(..count), rest.get_mut(..count)) {
-                to.copy_from_slice(from);
-            }
-            done = done.saturating_add(count);
-            if count < piece.len() {
-                break;
-            }
-        }
+            done = done.saturating_add(copy(piece, rest));
+        });
         done
+    }
+
+    /// The one's-complement sum of the bytes of `range` (RFC 1071).
+    fn sum(&self, range: SeqRange) -> Checksum {
+        let mut sum = Checksum::new();
+        self.show(range, |piece| sum.add(piece));
+        sum
     }
 }

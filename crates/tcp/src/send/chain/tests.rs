@@ -77,8 +77,9 @@ fn the_pieces_are_the_application_s_own_memory() {
     let mut chain = chain::<&'static [u8], 2>(7);
     chain.push(&FIRST).unwrap();
     chain.push(&SECOND).unwrap();
-    let mut pieces = chain.pieces(SeqRange::new(SeqNum(9), SeqNum(15)));
-    assert_eq!(pieces.next().map(<[u8]>::as_ptr), Some(FIRST[2..].as_ptr()));
-    assert_eq!(pieces.next().map(<[u8]>::as_ptr), Some(SECOND.as_ptr()));
-    assert_eq!(pieces.next(), None);
+    let mut expected = [(&raw const FIRST[2], 4), (&raw const SECOND[0], 2)].into_iter();
+    chain.show(SeqRange::new(SeqNum(9), SeqNum(15)), |piece| {
+        assert_eq!(Some((piece.as_ptr(), piece.len())), expected.next());
+    });
+    assert_eq!(expected.next(), None);
 }
