@@ -1,0 +1,121 @@
+//! Request bodies that come in blocks, put together (RFC 7959 §2.5).
+
+use redpoll_base::{Duration, Instant};
+
+use crate::block::Block;
+use crate::message::Peer;
+
+/// Which transfer a block belongs to: RFC 7959 §2.5 allows one a peer and
+/// resource at a time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Resource {
+    pub(crate) peer: Peer,
+    /// The code of the method.
+    pub(crate) method: u8,
+    pub(crate) path: String,
+    pub(crate) query: String,
+}
+
+#[derive(Debug)]
+struct Assembly {
+    resource: Resource,
+    content_format: Option<u16>,
+    body: Vec<u8>,
+    touched: Instant,
+}
+
+/// What to answer to a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// 2.31 (Continue).
+    Continue,
+    /// The body is whole.
+    Whole(Vec<u8>),
+    /// 4.00 (Bad Request): a block whose payload is not as long as it says.
+    BadBlock,
+    /// 4.08 (Request Entity Incomplete): out of sequence, or of another
+    /// Content-Format.
+    Incomplete,
+    /// 4.13 (Request Entity Too Large).
+    TooLarge,
+}
+
+/// All transfers under way, in bounded memory.
+#[derive(Debug)]
+pub(crate) struct Assemblies {
+    under_way: Vec<Assembly>,
+    most: usize,
+    max_body: usize,
+    lifetime: Duration,
+}
+
+impl Assemblies {
+    pub(crate) fn new(most: usize, max_body: usize, lifetime: Duration) -> Assemblies {
+        Assemblies {
+            under_way: Vec::new(),
+            most,
+            max_body,
+            lifetime,
+        }
+    }
+
+    /// Takes a block in.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        resource: Resource,
+        content_format: Option<u16>,
+        block: Block,
+        payload: &[u8],
+    ) -> Progress {
+        // RFC 7959 §2.5: after EXCHANGE_LIFETIME clients must not count on it.
+        let lifetime = self.lifetime;
+        self.under_way
+            .retain(|assembly| assembly.touched + lifetime > now);
+        // RFC 7959 §2.3: "The block size implied by SZX MUST match the size of
+        // the payload in bytes, if the M bit is set."
+        let fits = match block.more {
+            true => payload.len() == block.size.bytes(),
+            false => payload.len() <= block.size.bytes(),
+        };
+        if !fits {
+            return Progress::BadBlock;
+        }
+        let mut assembly = match self.take(&resource) {
+            // RFC 7959 §2.5: a new sequence "simply overwrites" the old one.
+            _ if block.num == 0 => {
+                if self.under_way.len() >= self.most {
+                    return Progress::TooLarge;
+                }
+                Assembly {
+                    resource,
+                    content_format,
+                    body: Vec::new(),
+                    touched: now,
+                }
+            }
+            Some(assembly) => assembly,
+            None => return Progress::Incomplete,
+        };
+        // RFC 7959 §2.3 and §2.9.2.
+        if assembly.body.len() != block.offset() || assembly.content_format != content_format {
+            return Progress::Incomplete;
+        }
+        if assembly.body.len() + payload.len() > self.max_body {
+            return Progress::TooLarge;
+        }
+        assembly.body.extend_from_slice(payload);
+        assembly.touched = now;
+        if !block.more {
+            return Progress::Whole(assembly.body);
+        }
+        self.under_way.push(assembly);
+        Progress::Continue
+    }
+
+    fn take(&mut self, resource: &Resource) -> Option<Assembly> {
+        let is_it = |assembly: &Assembly| assembly.resource == *resource;
+        let index = self.under_way.iter().position(is_it)?;
+        Some(self.under_way.swap_remove(index))
+    }
+}

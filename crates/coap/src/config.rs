@@ -1,0 +1,132 @@
+//! What an endpoint can be told (RFC 7252 §4.8), and what follows from it.
+
+use redpoll_base::Duration;
+
+use crate::block::BlockSize;
+use crate::rto::RtoPolicy;
+
+/// Transmission parameters (RFC 7252 §4.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmission {
+    /// ACK_TIMEOUT; 2 s. The policies of CoCoA begin with it.
+    pub ack_timeout: Duration,
+    /// ACK_RANDOM_FACTOR in percent, at least 100; 150.
+    pub ack_random_percent: u32,
+    /// MAX_RETRANSMIT, at most 10; 4.
+    pub max_retransmit: u8,
+    /// NSTART: interactions outstanding with one peer at a time; 1.
+    pub nstart: usize,
+}
+
+impl Default for Transmission {
+    fn default() -> Self {
+        Transmission {
+            ack_timeout: Duration::from_secs(2),
+            ack_random_percent: 150,
+            max_retransmit: 4,
+            nstart: 1,
+        }
+    }
+}
+
+/// MAX_LATENCY (RFC 7252 §4.8.2).
+const MAX_LATENCY: Duration = Duration::from_secs(100);
+
+impl Transmission {
+    fn spread(&self, doublings: u8) -> Duration {
+        let factor = (1_u64 << doublings.min(11)).saturating_sub(1);
+        let percent = u64::from(self.ack_random_percent);
+        self.ack_timeout
+            .times(factor)
+            .times(percent)
+            .divided_by(100)
+    }
+
+    /// MAX_TRANSMIT_SPAN (RFC 7252 §4.8.2): 45 s.
+    pub fn max_transmit_span(&self) -> Duration {
+        self.spread(self.max_retransmit)
+    }
+
+    /// MAX_TRANSMIT_WAIT (RFC 7252 §4.8.2): 93 s.
+    pub fn max_transmit_wait(&self) -> Duration {
+        self.spread(self.max_retransmit.saturating_add(1))
+    }
+
+    /// EXCHANGE_LIFETIME (RFC 7252 §4.8.2): 247 s.
+    pub fn exchange_lifetime(&self) -> Duration {
+        // PROCESSING_DELAY is ACK_TIMEOUT.
+        self.max_transmit_span()
+            .plus(MAX_LATENCY.times(2))
+            .plus(self.ack_timeout)
+    }
+
+    /// NON_LIFETIME (RFC 7252 §4.8.2): 145 s.
+    pub fn non_lifetime(&self) -> Duration {
+        self.max_transmit_span().plus(MAX_LATENCY)
+    }
+}
+
+/// What an endpoint is, and how much memory it may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Transmission parameters.
+    pub transmission: Transmission,
+    /// How timeouts are chosen.
+    pub rto: RtoPolicy,
+    /// The largest block that it sends or wants; longer bodies go block-wise.
+    pub block: BlockSize,
+    /// Asks for blocks of that size in the first request already (RFC 7959
+    /// §2.4: early negotiation). Servers else choose the first block's size.
+    pub negotiates_early: bool,
+    /// The largest body that it takes, in bytes.
+    pub max_body: usize,
+    /// Requests of its own at a time, sent and waiting.
+    pub max_requests: usize,
+    /// Requests of others that it answers at a time.
+    pub max_served: usize,
+    /// Bodies that it puts together or hands out in blocks at a time.
+    pub max_transfers: usize,
+    /// Messages remembered to tell duplicates.
+    pub max_seen: usize,
+    /// A request that is not answered after this is acknowledged alone, and
+    /// the response follows in a message of its own (RFC 7252 §5.2.2).
+    pub piggyback_within: Duration,
+    /// How long it waits for a response that is not, or no longer, asked for
+    /// by retransmissions; MAX_TRANSMIT_WAIT by default.
+    pub patience: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let transmission = Transmission::default();
+        Config {
+            transmission,
+            rto: RtoPolicy::default(),
+            block: BlockSize::LARGEST,
+            negotiates_early: false,
+            max_body: 64 << 10,
+            max_requests: 8,
+            max_served: 8,
+            max_transfers: 4,
+            max_seen: 64,
+            piggyback_within: Duration::from_secs(1),
+            patience: transmission.max_transmit_wait(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 7252 §4.8.2, table 3.
+    #[test]
+    fn derived_times_are_the_rfcs() {
+        let default = Transmission::default();
+        let secs = Duration::from_secs;
+        assert_eq!(default.max_transmit_span(), secs(45));
+        assert_eq!(default.max_transmit_wait(), secs(93));
+        assert_eq!(default.exchange_lifetime(), secs(247));
+        assert_eq!(default.non_lifetime(), secs(145));
+    }
+}

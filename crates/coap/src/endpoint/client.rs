@@ -1,0 +1,228 @@
+//! Requests of ours: as many as NSTART allows, until they are answered
+//! (RFC 7252 §4.7, §5.3).
+
+use redpoll_base::Instant;
+
+use super::{Busy, Endpoint, Event, Failure, RequestId};
+use crate::config::Config;
+use crate::message::{MessageId, Peer};
+use crate::reliable::Cargo;
+use crate::request::Request;
+use crate::transfer::{Breach, Step, Transfer};
+
+/// RFC 7252 §5.3.1: "at least 32 bits of randomness".
+type Token = [u8; 4];
+
+/// A request that is not over.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    serial: u32,
+    to: Peer,
+    transfer: Transfer,
+    state: State,
+}
+
+/// Where its present message is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// For its turn.
+    Waiting,
+    Sent {
+        id: MessageId,
+        token: Token,
+        at: Instant,
+        /// Until then a response is waited for; while a confirmable message is
+        /// repeated that ends otherwise.
+        until: Option<Instant>,
+    },
+}
+
+impl Outgoing {
+    pub(super) fn is_under_way(&self) -> bool {
+        self.state != State::Waiting
+    }
+
+    pub(super) fn sent_at(&self) -> Option<Instant> {
+        match self.state {
+            State::Sent { at, .. } => Some(at),
+            State::Waiting => None,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.state {
+            State::Sent { until, .. } => until,
+            State::Waiting => None,
+        }
+    }
+
+    fn has_token(&self, token: &[u8]) -> bool {
+        matches!(&self.state, State::Sent { token: ours, .. } if ours == token)
+    }
+}
+
+impl Endpoint {
+    /// Sends `request` to `to`, as soon as NSTART allows (RFC 7252 §4.7).
+    ///
+    /// [`Event::Response`] or [`Event::Failed`] ends it; for a request that is
+    /// neither confirmable nor wants a response there is no event.
+    ///
+    /// # Errors
+    /// [`Busy`], if there are too many already.
+    pub fn request(&mut self, now: Instant, to: Peer, request: Request) -> Result<RequestId, Busy> {
+        if self.outgoing.len() >= self.config.max_requests {
+            return Err(Busy);
+        }
+        let serial = self.take_serial();
+        let Config {
+            block,
+            negotiates_early,
+            max_body,
+            ..
+        } = self.config;
+        self.outgoing.push(Outgoing {
+            serial,
+            to,
+            transfer: Transfer::new(request, block, negotiates_early, max_body),
+            state: State::Waiting,
+        });
+        self.start_waiting(now);
+        Ok(RequestId(serial))
+    }
+
+    /// Forgets a request: there will be no event for it, and a response that
+    /// still comes is rejected.
+    pub fn cancel(&mut self, now: Instant, request: RequestId) {
+        self.reliable.take_cargo(Cargo::Request(request.0));
+        self.outgoing
+            .retain(|outgoing| outgoing.serial != request.0);
+        self.start_waiting(now);
+    }
+
+    /// Requests that are under way or wait for their turn.
+    pub fn requests_open(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// RFC 7252 §4.7: sends what waits and may be sent.
+    pub(super) fn start_waiting(&mut self, now: Instant) {
+        let nstart = self.config.transmission.nstart.max(1);
+        while let Some(index) = self.next_to_start(nstart) {
+            self.start(now, index);
+        }
+    }
+
+    fn next_to_start(&self, nstart: usize) -> Option<usize> {
+        self.outgoing.iter().position(|outgoing| {
+            let is_to_same = |other: &&Outgoing| other.to == outgoing.to && other.is_under_way();
+            !outgoing.is_under_way() && self.outgoing.iter().filter(is_to_same).count() < nstart
+        })
+    }
+
+    fn start(&mut self, now: Instant, index: usize) {
+        let token: Token = self.rng.next_u32().to_be_bytes();
+        let Some(outgoing) = self.outgoing.get(index) else {
+            return;
+        };
+        let Outgoing { serial, to, .. } = *outgoing;
+        let request = outgoing.transfer.request();
+        let (confirmable, wants_response) = (request.confirmable, request.wants_response);
+        let mut packet = outgoing.transfer.packet();
+        packet.set_token(token.to_vec());
+        let id = self.send_message(now, to, packet, confirmable, Cargo::Request(serial));
+        if !confirmable && !wants_response {
+            self.outgoing.remove(index);
+            return;
+        }
+        if let Some(outgoing) = self.outgoing.get_mut(index) {
+            let until = (!confirmable).then(|| now + self.config.patience);
+            outgoing.state = State::Sent {
+                id,
+                token,
+                at: now,
+                until,
+            };
+        }
+    }
+
+    pub(super) fn has_token(&self, serial: u32, token: &[u8]) -> bool {
+        let outgoing = self.outgoing.iter().find(|other| other.serial == serial);
+        outgoing.is_some_and(|outgoing| outgoing.has_token(token))
+    }
+
+    /// RFC 7252 §5.3.2: the request to `peer` with this token.
+    pub(super) fn with_token(&self, peer: Peer, token: &[u8]) -> Option<u32> {
+        let is_it = |outgoing: &&Outgoing| outgoing.to == peer && outgoing.has_token(token);
+        self.outgoing
+            .iter()
+            .find(is_it)
+            .map(|outgoing| outgoing.serial)
+    }
+
+    /// The request to `peer` that went in a message with this ID.
+    pub(super) fn unreliable(&self, peer: Peer, id: MessageId) -> Option<u32> {
+        let is_it = |outgoing: &&Outgoing| {
+            outgoing.to == peer
+                && matches!(outgoing.state, State::Sent { id: ours, .. } if ours == id)
+        };
+        self.outgoing
+            .iter()
+            .find(is_it)
+            .map(|outgoing| outgoing.serial)
+    }
+
+    /// RFC 7252 §5.2.2: the response comes in a message of its own; nothing is
+    /// repeated any more.
+    pub(super) fn on_request_acknowledged(&mut self, now: Instant, serial: u32) {
+        let Some(outgoing) = self.outgoing.iter_mut().find(|o| o.serial == serial) else {
+            return;
+        };
+        if let State::Sent { until, .. } = &mut outgoing.state {
+            *until = Some(now + self.config.patience);
+        }
+    }
+
+    pub(super) fn on_response(&mut self, now: Instant, serial: u32, packet: &coap_lite::Packet) {
+        let Some(index) = self.outgoing.iter().position(|o| o.serial == serial) else {
+            return;
+        };
+        let Some(outgoing) = self.outgoing.get_mut(index) else {
+            return;
+        };
+        let request = RequestId(serial);
+        match outgoing.transfer.on_response(packet) {
+            Step::Next => {
+                outgoing.state = State::Waiting;
+                self.start(now, index);
+            }
+            Step::Done(response) => {
+                self.outgoing.remove(index);
+                self.events.push_back(Event::Response { request, response });
+            }
+            Step::Broken(breach) => self.fail(
+                serial,
+                match breach {
+                    Breach::TooLarge => Failure::TooLarge,
+                    Breach::Inconsistent => Failure::Inconsistent,
+                },
+            ),
+        }
+    }
+
+    pub(super) fn fail(&mut self, serial: u32, failure: Failure) {
+        let before = self.outgoing.len();
+        self.outgoing.retain(|outgoing| outgoing.serial != serial);
+        if self.outgoing.len() < before {
+            let request = RequestId(serial);
+            self.events.push_back(Event::Failed { request, failure });
+        }
+    }
+
+    /// Requests whose response does not come fail.
+    pub(super) fn end_of_patience(&mut self, now: Instant) {
+        let is_over = |outgoing: &&Outgoing| outgoing.deadline().is_some_and(|at| at <= now);
+        while let Some(serial) = self.outgoing.iter().find(is_over).map(|o| o.serial) {
+            self.fail(serial, Failure::Timeout);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The endpoint: who is told of what, in which order.
+
+mod client;
+mod input;
+mod server;
+
+use std::collections::VecDeque;
+
+use coap_lite::{MessageType, Packet};
+use redpoll_base::{Instant, Rng};
+
+use crate::assembly::Assemblies;
+use crate::config::Config;
+use crate::message::{MessageId, Peer, encode};
+use crate::reliable::{Cargo, Overdue, Reliable};
+use crate::representations::Representations;
+use crate::request::{Incoming, Response};
+use crate::rto::Estimators;
+use crate::seen::Seen;
+
+use client::Outgoing;
+use server::Served;
+
+/// A request of ours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RequestId(u32);
+
+/// A request of somebody else's that is to be answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct IncomingId(u32);
+
+/// Something that the application should know.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A request is answered.
+    Response {
+        /// Which.
+        request: RequestId,
+        /// The answer, which may say that it is refused.
+        response: Response,
+    },
+    /// A request will not be answered.
+    Failed {
+        /// Which.
+        request: RequestId,
+        /// Why.
+        failure: Failure,
+    },
+    /// A request has come and waits for [`Endpoint::respond`].
+    Request {
+        /// Names it.
+        id: IncomingId,
+        /// Its sender.
+        from: Peer,
+        /// What it asks for.
+        request: Incoming,
+    },
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// All transmissions went unacknowledged, or no response came.
+    Timeout,
+    /// The peer has no use for the message (RFC 7252 §4.2: Reset).
+    Reset,
+    /// The response is larger than [`Config::max_body`].
+    TooLarge,
+    /// The blocks of the response do not belong together.
+    Inconsistent,
+}
+
+/// [`Config::max_requests`] are under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Busy;
+
+impl std::fmt::Display for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("too many requests are under way")
+    }
+}
+
+impl std::error::Error for Busy {}
+
+/// What kind of traffic an endpoint waits for; sets a sleepy node's poll rate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Expect {
+    /// Nothing in particular.
+    Nothing,
+    /// A response to a request.
+    Data,
+    /// The acknowledgement of a response that was sent in its own message.
+    Ack,
+}
+
+/// What happened so far. Counters wrap after 2^64.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Datagrams given to [`Endpoint::poll_datagram`]'s queue.
+    pub sent: u64,
+    /// Of those, repetitions of confirmable messages.
+    pub retransmissions: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Of those, no messages, or messages that mean nothing here.
+    pub rejected: u64,
+    /// Of those, duplicates.
+    pub duplicates: u64,
+    /// Confirmable messages given up.
+    pub timeouts: u64,
+    /// Datagrams of ours for which the queue had no place.
+    pub queue_full: u64,
+    /// Round-trip time of the last message acknowledged without having been
+    /// repeated, in microseconds; 0 before one.
+    pub last_rtt_us: u64,
+    /// How many such times there were.
+    pub rtt_samples: u64,
+}
+
+/// Datagrams that wait for [`Endpoint::poll_datagram`] at most.
+const QUEUE: usize = 64;
+
+/// One UDP port that speaks CoAP; see the [crate](crate).
+#[derive(Debug)]
+pub struct Endpoint {
+    config: Config,
+    rng: Rng,
+    next_id: MessageId,
+    next_serial: u32,
+    estimators: Estimators,
+    reliable: Reliable,
+    seen: Seen,
+    outgoing: Vec<Outgoing>,
+    served: Vec<Served>,
+    assemblies: Assemblies,
+    representations: Representations,
+    datagrams: VecDeque<(Peer, Vec<u8>)>,
+    events: VecDeque<Event>,
+    counters: Counters,
+}
+
+impl Endpoint {
+    /// An endpoint that draws its IDs, tokens and timeouts from `rng`.
+    pub fn new(config: Config, mut rng: Rng) -> Endpoint {
+        let lifetime = config.transmission.exchange_lifetime();
+        Endpoint {
+            // RFC 7252 §4.4: "strongly recommended that the initial value of
+            // the variable (e.g., on startup) be randomized".
+            next_id: rng.next_u32() as u16,
+            next_serial: 0,
+            estimators: Estimators::new(config.rto, &config.transmission),
+            reliable: Reliable::default(),
+            seen: Seen::new(config.max_seen),
+            outgoing: Vec::new(),
+            served: Vec::new(),
+            assemblies: Assemblies::new(config.max_transfers, config.max_body, lifetime),
+            representations: Representations::new(config.max_transfers, lifetime),
+            datagrams: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            config,
+            rng,
+        }
+    }
+
+    /// The next datagram to send, and where to.
+    pub fn poll_datagram(&mut self) -> Option<(Peer, Vec<u8>)> {
+        self.datagrams.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is to be called; `None` for not
+    /// at all.
+    pub fn poll_at(&self) -> Option<Instant> {
+        let waits = self.outgoing.iter().filter_map(Outgoing::deadline);
+        let answers = self.served.iter().filter_map(Served::alone_at);
+        waits.chain(answers).chain(self.reliable.poll_at()).min()
+    }
+
+    /// Does what is due: repeats, gives up, acknowledges alone.
+    pub fn on_timeout(&mut self, now: Instant) {
+        let most = self.config.transmission.max_retransmit;
+        while let Some(overdue) = self.reliable.overdue(now, most, &self.estimators) {
+            match overdue {
+                Overdue::Again(peer, datagram) => {
+                    self.counters.retransmissions += 1;
+                    self.send(peer, datagram);
+                }
+                Overdue::GivenUp(pending) => {
+                    self.counters.timeouts += 1;
+                    if let Cargo::Request(serial) = pending.cargo {
+                        self.fail(serial, Failure::Timeout);
+                    }
+                }
+            }
+        }
+        self.acknowledge_alone(now);
+        self.end_of_patience(now);
+        self.start_waiting(now);
+    }
+
+    /// What it waits for.
+    pub fn expects(&self) -> Expect {
+        let waits = |outgoing: &Outgoing| outgoing.is_under_way();
+        if self.outgoing.iter().any(waits) {
+            Expect::Data
+        } else if self.reliable.iter().next().is_some() {
+            Expect::Ack
+        } else {
+            Expect::Nothing
+        }
+    }
+
+    /// Since when it has been waiting for that: when the oldest message that
+    /// is unanswered was sent, or its request acknowledged.
+    pub fn expects_since(&self) -> Option<Instant> {
+        let requests = self.outgoing.iter().filter_map(Outgoing::sent_at);
+        let messages = self.reliable.iter().map(|pending| pending.first_sent);
+        requests.chain(messages).min()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn take_id(&mut self) -> MessageId {
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1);
+        id
+    }
+
+    fn take_serial(&mut self) -> u32 {
+        let serial = self.next_serial;
+        self.next_serial = serial.wrapping_add(1);
+        serial
+    }
+
+    fn send(&mut self, to: Peer, datagram: Vec<u8>) {
+        if self.datagrams.len() >= QUEUE {
+            self.counters.queue_full += 1;
+            return;
+        }
+        self.counters.sent += 1;
+        self.datagrams.push_back((to, datagram));
+    }
+
+    /// Sends a message under a new ID, until it is acknowledged if it is
+    /// confirmable; the ID.
+    fn send_message(
+        &mut self,
+        now: Instant,
+        to: Peer,
+        mut packet: Packet,
+        confirmable: bool,
+        cargo: Cargo,
+    ) -> MessageId {
+        let id = self.take_id();
+        packet.header.message_id = id;
+        packet.header.set_type(if confirmable {
+            MessageType::Confirmable
+        } else {
+            MessageType::NonConfirmable
+        });
+        let datagram = encode(&packet);
+        if confirmable {
+            let running = self.reliable.to(to).count();
+            let timeout = self.estimators.first(now, to, running, &mut self.rng);
+            self.reliable
+                .keep(now, (to, id), cargo, datagram.clone(), timeout);
+        }
+        self.send(to, datagram);
+        id
+    }
+}

@@ -1,0 +1,308 @@
+//! Requests of others: refused, put together, asked of the application, and
+//! answered in time (RFC 7252 §5.2, §5.8; RFC 7959).
+
+use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
+use redpoll_base::Instant;
+
+use super::{Endpoint, Event, IncomingId};
+use crate::assembly::{Progress, Resource};
+use crate::block::{Block, read_uint, uint};
+use crate::message::{MessageId, Peer, empty, encode};
+use crate::options;
+use crate::reliable::Cargo;
+use crate::representations::etag;
+use crate::request::{Incoming, Response};
+
+/// A request that waits for its response.
+#[derive(Debug)]
+pub(super) struct Served {
+    id: IncomingId,
+    asked: Asked,
+    /// When it is acknowledged without a response; `None` if it has been, or
+    /// need not be.
+    alone_at: Option<Instant>,
+}
+
+/// What a response must know of its request.
+#[derive(Debug)]
+struct Asked {
+    from: Peer,
+    message: MessageId,
+    token: Vec<u8>,
+    confirmable: bool,
+    /// The classes of responses that are not wanted (RFC 7967 §2.1).
+    unwanted: u32,
+    resource: Resource,
+    accept: Option<u16>,
+    block1: Option<Block>,
+    block2: Option<Block>,
+}
+
+impl Served {
+    pub(super) fn alone_at(&self) -> Option<Instant> {
+        self.alone_at
+    }
+}
+
+impl Asked {
+    fn is_unwanted(&self, status: ResponseType) -> bool {
+        let class = u8::from(MessageClass::Response(status)) >> 5;
+        // Bit 1 for class 2, bit 3 for class 4, bit 4 for class 5.
+        class > 0 && self.unwanted >> (class - 1) & 1 == 1
+    }
+}
+
+impl Endpoint {
+    /// Answers the request `id`: in its acknowledgement if that is not out
+    /// yet, else in a message of its own (RFC 7252 §5.2). A long body goes in
+    /// blocks. What is no request any more is ignored.
+    pub fn respond(&mut self, now: Instant, id: IncomingId, response: Response) {
+        let Some(index) = self.served.iter().position(|served| served.id == id) else {
+            return;
+        };
+        let Served {
+            asked, alone_at, ..
+        } = self.served.swap_remove(index);
+        // RFC 7252 §5.10.4: "If the preferred Content-Format cannot be
+        // returned, then a 4.06 (Not Acceptable) MUST be sent".
+        let is_acceptable = !response.is_success()
+            || asked.accept.is_none()
+            || response.content_format.is_none()
+            || asked.accept == response.content_format;
+        let response = match is_acceptable {
+            true => response,
+            false => Response::new(ResponseType::NotAcceptable),
+        };
+        let is_piggybacked = asked.confirmable && alone_at.is_some();
+        let packet = self.in_blocks(now, &asked, response);
+        self.send_response(now, &asked, packet, is_piggybacked);
+    }
+
+    /// A new request.
+    pub(super) fn on_request(
+        &mut self,
+        now: Instant,
+        from: Peer,
+        mut packet: Packet,
+        confirmable: bool,
+    ) {
+        let message = packet.header.message_id;
+        let proxy = options::asks_for_proxy(&packet);
+        let bad_option = options::check(&mut packet).err();
+        // RFC 7252 §5.4.1: refused if it is confirmable, else rejected.
+        if bad_option.is_some() && !proxy && !confirmable {
+            return self.reject(from, message, confirmable);
+        }
+        let read = Incoming::read(&packet, confirmable);
+        let blocks = Block::read(&packet, CoapOption::Block1)
+            .and_then(|one| Ok((one, Block::read(&packet, CoapOption::Block2)?)));
+        let (block1, block2) = blocks.unwrap_or_default();
+        let incoming = read.as_ref();
+        let asked = Asked {
+            from,
+            message,
+            token: packet.get_token().to_vec(),
+            confirmable,
+            unwanted: read_uint(&packet, CoapOption::NoResponse).unwrap_or(0),
+            resource: Resource {
+                peer: from,
+                method: packet.header.code.into(),
+                path: incoming.map_or(String::new(), |incoming| incoming.path.clone()),
+                query: incoming.map_or(String::new(), |incoming| incoming.query.clone()),
+            },
+            accept: incoming.and_then(|incoming| incoming.accept),
+            block1,
+            block2,
+        };
+        let refused = |status| Response::new(status);
+        let method_is_known = matches!(packet.header.code, MessageClass::Request(_));
+        let refusal = if proxy {
+            // RFC 7252 §5.10.2.
+            Some(refused(ResponseType::ProxyingNotSupported))
+        } else if let Some(number) = bad_option {
+            let text = format!("option {number}");
+            Some(refused(ResponseType::BadOption).with_payload(text))
+        } else if !method_is_known {
+            // RFC 7252 §5.8.
+            Some(refused(ResponseType::MethodNotAllowed))
+        } else if read.is_none() {
+            Some(refused(ResponseType::BadOption).with_payload("not UTF-8"))
+        } else if blocks.is_err() {
+            // RFC 7959 §2.2: SZX 7.
+            Some(refused(ResponseType::BadRequest))
+        } else {
+            None
+        };
+        match (refusal, read) {
+            (None, Some(incoming)) => self.take_request(now, asked, incoming, packet),
+            (refusal, _) => {
+                let response = refusal.unwrap_or(refused(ResponseType::BadRequest));
+                self.send_response(now, &asked, response.packet(), confirmable);
+            }
+        }
+    }
+
+    /// A request that makes sense: its block is put to the others, a block of
+    /// a response that is known is given out, or the application is asked.
+    fn take_request(&mut self, now: Instant, asked: Asked, mut incoming: Incoming, packet: Packet) {
+        let confirmable = asked.confirmable;
+        let size1 = read_uint(&packet, CoapOption::Size1);
+        incoming.payload = packet.payload;
+        if let Some(block) = asked.block1 {
+            let is_hopeless = size1.is_some_and(|size| size as usize > self.config.max_body);
+            let progress = match is_hopeless {
+                true => Progress::TooLarge,
+                false => self.assemblies.add(
+                    now,
+                    asked.resource.clone(),
+                    incoming.content_format,
+                    block,
+                    &incoming.payload,
+                ),
+            };
+            let refused = match progress {
+                Progress::Whole(body) => {
+                    incoming.payload = body;
+                    None
+                }
+                Progress::Continue => Some(ResponseType::Continue),
+                Progress::BadBlock => Some(ResponseType::BadRequest),
+                Progress::Incomplete => Some(ResponseType::RequestEntityIncomplete),
+                Progress::TooLarge => Some(ResponseType::RequestEntityTooLarge),
+            };
+            if let Some(status) = refused {
+                let packet = self.block_answer(status, block);
+                return self.send_response(now, &asked, packet, confirmable);
+            }
+        } else if incoming.payload.len() > self.config.max_body {
+            let mut packet = Response::new(ResponseType::RequestEntityTooLarge).packet();
+            self.tell_limit(&mut packet);
+            return self.send_response(now, &asked, packet, confirmable);
+        }
+        if asked.block2.is_some_and(|block| block.num > 0) {
+            let known = self.representations.get(now, &asked.resource).cloned();
+            let is_safe = incoming.method == RequestType::Get;
+            match known {
+                Some(response) => {
+                    let packet = self.in_blocks(now, &asked, response);
+                    return self.send_response(now, &asked, packet, confirmable);
+                }
+                // A GET may be done again; what else was asked for is done.
+                None if is_safe => {}
+                None => {
+                    let status = ResponseType::RequestEntityIncomplete;
+                    let packet = Response::new(status).packet();
+                    return self.send_response(now, &asked, packet, confirmable);
+                }
+            }
+        }
+        if self.served.len() >= self.config.max_served {
+            let packet = Response::new(ResponseType::ServiceUnavailable).packet();
+            return self.send_response(now, &asked, packet, confirmable);
+        }
+        let id = IncomingId(self.take_serial());
+        let from = asked.from;
+        self.served.push(Served {
+            id,
+            asked,
+            alone_at: confirmable.then(|| now + self.config.piggyback_within),
+        });
+        self.events.push_back(Event::Request {
+            id,
+            from,
+            request: incoming,
+        });
+    }
+
+    /// The answer to a block that is not the last, or not taken. RFC 7959
+    /// §2.3: SZX tells the size that is preferred.
+    fn block_answer(&self, status: ResponseType, block: Block) -> Packet {
+        let mut packet = Response::new(status).packet();
+        let size = block.size.min(self.config.block);
+        Block { size, ..block }.write(&mut packet, CoapOption::Block1);
+        if status == ResponseType::RequestEntityTooLarge {
+            self.tell_limit(&mut packet);
+        }
+        packet
+    }
+
+    /// RFC 7959 §2.9.3: 4.13 should say what would not be too large.
+    fn tell_limit(&self, packet: &mut Packet) {
+        let limit = u32::try_from(self.config.max_body).unwrap_or(u32::MAX);
+        packet.add_option(CoapOption::Size1, uint(limit));
+    }
+
+    /// The message of `response`, or of the block of it that was asked for.
+    fn in_blocks(&mut self, now: Instant, asked: &Asked, response: Response) -> Packet {
+        let body = response.payload.as_slice();
+        let mut packet = response.packet();
+        if let Some(block) = asked.block1 {
+            let size = block.size.min(self.config.block);
+            Block { size, ..block }.write(&mut packet, CoapOption::Block1);
+        }
+        // RFC 7959 §2.4: "the block size indicated or a smaller size".
+        let wanted = asked.block2.map_or(self.config.block, |block| block.size);
+        let size = wanted.min(self.config.block);
+        let offset = asked.block2.map_or(0, Block::offset);
+        let fits = body.len() <= size.bytes();
+        if fits && asked.block2.is_none() {
+            packet.payload = response.payload;
+            return packet;
+        }
+        let Some((block, slice)) =
+            Block::at(offset, size, body.len()).and_then(|block| Some((block, block.of(body)?)))
+        else {
+            // There is no such block.
+            return Response::new(ResponseType::BadRequest).packet();
+        };
+        block.write(&mut packet, CoapOption::Block2);
+        packet.payload = slice.to_vec();
+        if block.more || offset > 0 {
+            packet.add_option(CoapOption::ETag, etag(body));
+        }
+        if block.more {
+            self.representations
+                .keep(now, asked.resource.clone(), response);
+        } else {
+            self.representations.forget(&asked.resource);
+        }
+        packet
+    }
+
+    /// Sends a response the way that its request left open.
+    fn send_response(&mut self, now: Instant, asked: &Asked, packet: Packet, piggybacked: bool) {
+        let mut packet = packet;
+        packet.set_token(asked.token.clone());
+        let is_unwanted = match packet.header.code {
+            MessageClass::Response(status) => asked.is_unwanted(status),
+            _ => false,
+        };
+        if piggybacked {
+            let datagram = if is_unwanted {
+                empty(MessageType::Acknowledgement, asked.message)
+            } else {
+                packet.header.set_type(MessageType::Acknowledgement);
+                packet.header.message_id = asked.message;
+                encode(&packet)
+            };
+            self.answer(asked.from, asked.message, datagram);
+        } else if !is_unwanted {
+            // RFC 7252 §5.2.3: a response is as reliable as its request.
+            self.send_message(now, asked.from, packet, asked.confirmable, Cargo::Response);
+        }
+    }
+
+    /// RFC 7252 §5.2.2: requests that the application takes long to answer are
+    /// acknowledged before their senders repeat them.
+    pub(super) fn acknowledge_alone(&mut self, now: Instant) {
+        let is_due = |served: &Served| served.alone_at.is_some_and(|at| at <= now);
+        while let Some(index) = self.served.iter().position(is_due) {
+            let Some(served) = self.served.get_mut(index) else {
+                return;
+            };
+            served.alone_at = None;
+            let (from, id) = (served.asked.from, served.asked.message);
+            self.answer(from, id, empty(MessageType::Acknowledgement, id));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which options this endpoint understands in requests and responses
+//! (RFC 7252 §5.4, §5.10; RFC 7959 §2.1; RFC 7967).
+
+use coap_lite::{CoapOption, Packet};
+
+/// Of an option: its number, the bytes of its value, whether it may be repeated.
+const UNDERSTOOD: [(u16, usize, usize, bool); 13] = [
+    (3, 1, 255, false), // Uri-Host
+    (4, 1, 8, true),    // ETag
+    (7, 0, 2, false),   // Uri-Port
+    (11, 0, 255, true), // Uri-Path
+    (12, 0, 2, false),  // Content-Format
+    (14, 0, 4, false),  // Max-Age
+    (15, 0, 255, true), // Uri-Query
+    (17, 0, 2, false),  // Accept
+    (23, 0, 3, false),  // Block2
+    (27, 0, 3, false),  // Block1
+    (28, 0, 4, false),  // Size2
+    (60, 0, 4, false),  // Size1
+    (258, 0, 1, false), // No-Response
+];
+
+/// RFC 7252 §5.4.1: an odd number is critical.
+fn is_critical(number: u16) -> bool {
+    number & 1 == 1
+}
+
+/// The first critical option of `packet` that is not understood: unknown, with
+/// a value of an impossible length (§5.4.3), or once too often (§5.4.5).
+/// Elective ones of that kind are removed.
+pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
+    let mut ignored = Vec::new();
+    for (number, values) in packet.options() {
+        let fits = UNDERSTOOD.iter().any(|(known, least, most, repeats)| {
+            known == number
+                && (*repeats || values.len() <= 1)
+                && values
+                    .iter()
+                    .all(|value| (*least..=*most).contains(&value.len()))
+        });
+        match fits {
+            true => {}
+            false if is_critical(*number) => return Err(*number),
+            false => ignored.push(*number),
+        }
+    }
+    for number in ignored {
+        packet.clear_option(CoapOption::from(number));
+    }
+    Ok(())
+}
+
+/// Whether a proxy is asked for (RFC 7252 §5.7.2).
+pub(crate) fn asks_for_proxy(packet: &Packet) -> bool {
+    [CoapOption::ProxyUri, CoapOption::ProxyScheme]
+        .into_iter()
+        .any(|option| packet.get_option(option).is_some())
+}
+
+/// The segments of an option of the format string, joined; `None` if they are
+/// not UTF-8 (RFC 7252 §3.2).
+pub(crate) fn joined(packet: &Packet, which: CoapOption, with: &str) -> Option<String> {
+    let Some(values) = packet.get_option(which) else {
+        return Some(String::new());
+    };
+    let texts: Option<Vec<&str>> = values
+        .iter()
+        .map(|value| std::str::from_utf8(value).ok())
+        .collect();
+    Some(texts?.join(with))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(options: &[(u16, &[u8])]) -> Packet {
+        let mut packet = Packet::new();
+        for (number, value) in options {
+            packet.add_option(CoapOption::from(*number), value.to_vec());
+        }
+        packet
+    }
+
+    #[test]
+    fn critical_options_that_mean_nothing_here_are_named() {
+        assert_eq!(check(&mut packet(&[(11, b"a"), (11, b"b")])), Ok(()));
+        assert_eq!(check(&mut packet(&[(9, b"")])), Err(9));
+        assert_eq!(check(&mut packet(&[(65_001, b"x")])), Err(65_001));
+        // Too long a value, and one of a kind twice.
+        assert_eq!(check(&mut packet(&[(27, b"1234")])), Err(27));
+        assert_eq!(check(&mut packet(&[(17, b""), (17, b"")])), Err(17));
+    }
+
+    #[test]
+    fn elective_options_that_mean_nothing_here_are_ignored() {
+        let mut packet = packet(&[(6, b""), (28, b"12345"), (12, b"")]);
+        assert_eq!(check(&mut packet), Ok(()));
+        assert!(packet.get_first_option(CoapOption::Observe).is_none());
+        assert!(packet.get_first_option(CoapOption::Size2).is_none());
+        assert!(packet.get_first_option(CoapOption::ContentFormat).is_some());
+    }
+}

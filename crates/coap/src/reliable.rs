@@ -1,0 +1,120 @@
+//! Confirmable messages until they are acknowledged (RFC 7252 §4.2).
+
+use redpoll_base::{Duration, Instant};
+
+use crate::message::{MessageId, Peer};
+use crate::rto::{Estimators, Timeout};
+
+/// What a message carries, for whoever is told what became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cargo {
+    /// A request of ours, by its serial number.
+    Request(u32),
+    /// A response of ours.
+    Response,
+}
+
+/// A message that waits for its acknowledgement.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) peer: Peer,
+    pub(crate) id: MessageId,
+    pub(crate) cargo: Cargo,
+    datagram: Vec<u8>,
+    timeout: Timeout,
+    due: Instant,
+    pub(crate) first_sent: Instant,
+    pub(crate) retransmissions: u8,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Reliable {
+    pending: Vec<Pending>,
+}
+
+/// What a passed timeout means.
+#[derive(Debug)]
+pub(crate) enum Overdue {
+    /// Send it again.
+    Again(Peer, Vec<u8>),
+    /// MAX_RETRANSMIT is reached.
+    GivenUp(Pending),
+}
+
+impl Reliable {
+    /// Keeps a message that is sent now.
+    pub(crate) fn keep(
+        &mut self,
+        now: Instant,
+        (peer, id): (Peer, MessageId),
+        cargo: Cargo,
+        datagram: Vec<u8>,
+        timeout: Timeout,
+    ) {
+        self.pending.push(Pending {
+            peer,
+            id,
+            cargo,
+            datagram,
+            timeout,
+            due: now + timeout.current,
+            first_sent: now,
+            retransmissions: 0,
+        });
+    }
+
+    /// Those to `peer`.
+    pub(crate) fn to(&self, peer: Peer) -> impl Iterator<Item = &Pending> {
+        self.pending
+            .iter()
+            .filter(move |pending| pending.peer == peer)
+    }
+
+    /// All.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pending> {
+        self.pending.iter()
+    }
+
+    /// RFC 7252 §4.4: the one that an Acknowledgement or Reset belongs to.
+    pub(crate) fn find(&self, peer: Peer, id: MessageId) -> Option<&Pending> {
+        self.to(peer).find(|pending| pending.id == id)
+    }
+
+    /// Ends the wait for a message.
+    pub(crate) fn take(&mut self, peer: Peer, id: MessageId) -> Option<Pending> {
+        let is_it = |pending: &Pending| pending.peer == peer && pending.id == id;
+        let index = self.pending.iter().position(is_it)?;
+        Some(self.pending.swap_remove(index))
+    }
+
+    /// Ends the wait for what carries `cargo`.
+    pub(crate) fn take_cargo(&mut self, cargo: Cargo) -> Option<Pending> {
+        let is_it = |pending: &Pending| pending.cargo == cargo;
+        let index = self.pending.iter().position(is_it)?;
+        Some(self.pending.swap_remove(index))
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Instant> {
+        self.pending.iter().map(|pending| pending.due).min()
+    }
+
+    /// RFC 7252 §4.2: the next message whose timeout has passed is sent again
+    /// with a longer one, or given up.
+    pub(crate) fn overdue(
+        &mut self,
+        now: Instant,
+        max_retransmit: u8,
+        estimators: &Estimators,
+    ) -> Option<Overdue> {
+        let index = self.pending.iter().position(|pending| pending.due <= now)?;
+        let pending = self.pending.get_mut(index)?;
+        if pending.retransmissions >= max_retransmit {
+            return Some(Overdue::GivenUp(self.pending.swap_remove(index)));
+        }
+        pending.retransmissions += 1;
+        pending.timeout = estimators.backed_off(pending.timeout);
+        pending.due = now + pending.timeout.current.max(Duration::from_millis(1));
+        Some(Overdue::Again(pending.peer, pending.datagram.clone()))
+    }
+}

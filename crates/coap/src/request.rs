@@ -1,0 +1,189 @@
+//! Requests and responses as applications see them: whole bodies.
+
+use coap_lite::{CoapOption, MessageClass, Packet, RequestType, ResponseType};
+
+use crate::block::{read_uint, uint};
+use crate::options::joined;
+
+/// A request to send.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Request {
+    /// The method.
+    pub method: RequestType,
+    /// The path's segments, with `/` between them.
+    pub path: String,
+    /// The query's parts, with `&` between them; empty for none.
+    pub query: String,
+    /// The body; it goes block-wise if it is longer than a block.
+    pub payload: Vec<u8>,
+    /// Its Content-Format (RFC 7252 §12.3).
+    pub content_format: Option<u16>,
+    /// Whether it is sent until it is acknowledged.
+    pub confirmable: bool,
+    /// Whether a response is of interest. Without one, a message that is not
+    /// confirmable is over once it is sent; the server is told by the option
+    /// No-Response (RFC 7967) that it need not answer.
+    pub wants_response: bool,
+}
+
+impl Request {
+    /// A confirmable request without a body.
+    pub fn new(method: RequestType, path: &str) -> Request {
+        Request {
+            method,
+            path: path.to_owned(),
+            query: String::new(),
+            payload: Vec::new(),
+            content_format: None,
+            confirmable: true,
+            wants_response: true,
+        }
+    }
+
+    /// The same with a body.
+    pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Request {
+        Request {
+            payload: payload.into(),
+            ..self
+        }
+    }
+
+    /// The same, sent once and not answered.
+    pub fn unreliable(self) -> Request {
+        Request {
+            confirmable: false,
+            wants_response: false,
+            ..self
+        }
+    }
+
+    /// The message, but for its type, IDs, body and blocks.
+    pub(crate) fn packet(&self) -> Packet {
+        let mut packet = Packet::new();
+        packet.header.code = MessageClass::Request(self.method);
+        for (which, text, separator) in [
+            (CoapOption::UriPath, &self.path, '/'),
+            (CoapOption::UriQuery, &self.query, '&'),
+        ] {
+            for part in text.split(separator).filter(|part| !part.is_empty()) {
+                packet.add_option(which, part.as_bytes().to_vec());
+            }
+        }
+        if let Some(format) = self.content_format {
+            packet.add_option(CoapOption::ContentFormat, uint(format.into()));
+        }
+        if !self.wants_response {
+            packet.add_option(CoapOption::NoResponse, vec![NO_RESPONSE_AT_ALL]);
+        }
+        packet
+    }
+}
+
+/// RFC 7967 §2.1: 2 for successes, 8 for client errors, 16 for server errors.
+const NO_RESPONSE_AT_ALL: u8 = 26;
+
+/// A request that came, its body put together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Incoming {
+    /// The method.
+    pub method: RequestType,
+    /// The path's segments, with `/` between them.
+    pub path: String,
+    /// The query's parts, with `&` between them.
+    pub query: String,
+    /// The body.
+    pub payload: Vec<u8>,
+    /// Its Content-Format.
+    pub content_format: Option<u16>,
+    /// Whether its sender repeats it until it is acknowledged.
+    pub confirmable: bool,
+    /// The Content-Format that the response should have.
+    pub accept: Option<u16>,
+}
+
+impl Incoming {
+    /// What `packet` asks for, but for the body; `None` if its strings are no
+    /// UTF-8.
+    pub(crate) fn read(packet: &Packet, confirmable: bool) -> Option<Incoming> {
+        let MessageClass::Request(method) = packet.header.code else {
+            return None;
+        };
+        let short = |which| read_uint(packet, which).map(|value| value as u16);
+        Some(Incoming {
+            method,
+            path: joined(packet, CoapOption::UriPath, "/")?,
+            query: joined(packet, CoapOption::UriQuery, "&")?,
+            payload: Vec::new(),
+            content_format: short(CoapOption::ContentFormat),
+            confirmable,
+            accept: short(CoapOption::Accept),
+        })
+    }
+}
+
+/// A response: one to send, or one that came with its body put together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Response {
+    /// The code. Errors that have no name here have the general one of their
+    /// class (RFC 7252 §5.2).
+    pub status: ResponseType,
+    /// The body.
+    pub payload: Vec<u8>,
+    /// Its Content-Format.
+    pub content_format: Option<u16>,
+}
+
+impl Response {
+    /// A response without a body.
+    pub fn new(status: ResponseType) -> Response {
+        Response {
+            status,
+            payload: Vec::new(),
+            content_format: None,
+        }
+    }
+
+    /// The same with a body.
+    pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Response {
+        Response {
+            payload: payload.into(),
+            ..self
+        }
+    }
+
+    /// Whether the code is of class 2.
+    pub fn is_success(&self) -> bool {
+        !self.status.is_error()
+    }
+
+    /// The message, but for its type, IDs, body and blocks.
+    pub(crate) fn packet(&self) -> Packet {
+        let mut packet = Packet::new();
+        packet.header.code = MessageClass::Response(self.status);
+        if let Some(format) = self.content_format {
+            packet.add_option(CoapOption::ContentFormat, uint(format.into()));
+        }
+        packet
+    }
+
+    /// What `packet` says, with its own part of the body.
+    pub(crate) fn read(packet: &Packet) -> Response {
+        Response {
+            status: status(packet),
+            payload: packet.payload.clone(),
+            content_format: read_uint(packet, CoapOption::ContentFormat).map(|value| value as u16),
+        }
+    }
+}
+
+/// RFC 7252 §5.2: codes that nobody knows are the general ones of their class.
+fn status(packet: &Packet) -> ResponseType {
+    match packet.header.code {
+        MessageClass::Response(status) => status,
+        other => match u8::from(other) >> 5 {
+            2 => ResponseType::Changed,
+            4 => ResponseType::BadRequest,
+            _ => ResponseType::InternalServerError,
+        },
+    }
+}

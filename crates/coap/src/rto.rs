@@ -1,0 +1,184 @@
+//! How long a message waits for its acknowledgement before it is repeated.
+
+use redpoll_base::{Duration, Instant, Rng};
+
+use crate::cocoa::Cocoa;
+use crate::config::Transmission;
+use crate::message::Peer;
+
+/// How retransmission timeouts are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RtoPolicy {
+    /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
+    #[default]
+    Rfc7252,
+    /// CoCoA as draft-ietf-core-cocoa-03 has it.
+    CocoaDraft,
+    /// CoCoA as Contiki's `cocoa.c` has it: weak samples weigh 0.75 of the
+    /// estimate instead of 0.25, backoff of 2.5 instead of 3 for short
+    /// timeouts, a cap of 60 s instead of 32, other aging.
+    CocoaContiki,
+}
+
+/// Estimates of so many peers are kept; the one not used for longest goes.
+const MAX_PEERS: usize = 16;
+
+/// What is known of all peers.
+#[derive(Debug)]
+pub(crate) struct Estimators {
+    policy: RtoPolicy,
+    ack_timeout: Duration,
+    /// `ACK_RANDOM_FACTOR` above 1, in percent.
+    dither_percent: u32,
+    /// The least recently used first.
+    peers: Vec<(Peer, Cocoa)>,
+}
+
+/// The timeout of one message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Timeout {
+    /// At the first transmission.
+    initial: Duration,
+    pub(crate) current: Duration,
+}
+
+impl Estimators {
+    pub(crate) fn new(policy: RtoPolicy, transmission: &Transmission) -> Estimators {
+        Estimators {
+            policy,
+            ack_timeout: transmission.ack_timeout,
+            dither_percent: transmission.ack_random_percent.saturating_sub(100),
+            peers: Vec::new(),
+        }
+    }
+
+    /// The timeout of a new message to `peer`, to which `running` others are
+    /// under way.
+    pub(crate) fn first(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        running: usize,
+        rng: &mut Rng,
+    ) -> Timeout {
+        let rto = match self.policy {
+            RtoPolicy::Rfc7252 => self.ack_timeout,
+            _ => self.with(now, peer, |estimate| estimate.rto(now, running)),
+        };
+        // RFC 7252 §4.2: "a random duration between ACK_TIMEOUT and
+        // (ACK_TIMEOUT * ACK_RANDOM_FACTOR)"; the draft, §4.2.1, alike.
+        let spread = rto.times(self.dither_percent.into()).divided_by(100);
+        let dither = rng.below_u64(spread.as_micros().saturating_add(1));
+        Timeout {
+            initial: rto,
+            current: rto.plus(Duration::from_micros(dither)),
+        }
+    }
+
+    /// The timeout after `last` has passed.
+    pub(crate) fn backed_off(&self, last: Timeout) -> Timeout {
+        let current = match self.policy {
+            RtoPolicy::Rfc7252 => last.current.times(2),
+            RtoPolicy::CocoaDraft => Cocoa::backed_off_by_draft(last.current),
+            RtoPolicy::CocoaContiki => Cocoa::backed_off_by_contiki(last.initial, last.current),
+        };
+        Timeout { current, ..last }
+    }
+
+    /// An acknowledgement came `rtt` after the first of 1 + `retransmissions`
+    /// transmissions.
+    pub(crate) fn on_answer(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        rtt: Duration,
+        retransmissions: u8,
+    ) {
+        if self.policy != RtoPolicy::Rfc7252 {
+            self.with(now, peer, |estimate| {
+                estimate.on_answer(now, rtt, retransmissions)
+            });
+        }
+    }
+
+    /// Has `act` work with the estimate of `peer`.
+    fn with<R>(&mut self, now: Instant, peer: Peer, act: impl FnOnce(&mut Cocoa) -> R) -> R {
+        let known = self.peers.iter().position(|(known, _)| *known == peer);
+        let mut estimate = match known {
+            Some(index) => self.peers.remove(index).1,
+            None => {
+                let is_contiki = self.policy == RtoPolicy::CocoaContiki;
+                Cocoa::new(is_contiki, self.ack_timeout, now)
+            }
+        };
+        let result = act(&mut estimate);
+        if self.peers.len() >= MAX_PEERS {
+            self.peers.remove(0);
+        }
+        self.peers.push((peer, estimate));
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redpoll_base::Addr;
+
+    fn peer(port: u16) -> Peer {
+        Peer {
+            addr: Addr::UNSPECIFIED,
+            port,
+        }
+    }
+
+    fn estimators(policy: RtoPolicy) -> Estimators {
+        Estimators::new(policy, &Transmission::default())
+    }
+
+    /// RFC 7252 §4.2.
+    #[test]
+    fn by_default_two_to_three_seconds_and_doubled() {
+        let mut estimators = estimators(RtoPolicy::Rfc7252);
+        let mut rng = Rng::new(5);
+        let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
+        for _ in 0..1_000 {
+            let timeout = estimators.first(Instant::ZERO, peer(1), 0, &mut rng);
+            least = least.min(timeout.current);
+            most = most.max(timeout.current);
+            let doubled = estimators.backed_off(timeout);
+            assert_eq!(doubled.current, timeout.current.times(2));
+        }
+        assert!(least >= Duration::from_secs(2) && least < Duration::from_millis(2_010));
+        assert!(most <= Duration::from_secs(3) && most > Duration::from_millis(2_990));
+    }
+
+    /// The draft, §4.1.
+    #[test]
+    fn blind_estimates_grow_with_what_is_under_way() {
+        let mut estimators = estimators(RtoPolicy::CocoaDraft);
+        let mut rng = Rng::new(5);
+        for (running, secs) in [(0, 2), (1, 4), (2, 6)] {
+            let timeout = estimators.first(Instant::ZERO, peer(1), running, &mut rng);
+            assert_eq!(timeout.initial, Duration::from_secs(secs));
+        }
+    }
+
+    #[test]
+    fn each_peer_has_an_estimate_and_there_are_not_too_many() {
+        let mut estimators = estimators(RtoPolicy::CocoaDraft);
+        let mut rng = Rng::new(5);
+        let rtt = Duration::from_millis(100);
+        estimators.on_answer(Instant::ZERO, peer(1), rtt, 0);
+        let of = |estimators: &mut Estimators, port, rng: &mut Rng| {
+            estimators.first(Instant::ZERO, peer(port), 0, rng).initial
+        };
+        assert!(of(&mut estimators, 1, &mut rng) < Duration::from_secs(2));
+        assert_eq!(of(&mut estimators, 2, &mut rng), Duration::from_secs(2));
+        for port in 3..100 {
+            of(&mut estimators, port, &mut rng);
+        }
+        assert_eq!(estimators.peers.len(), MAX_PEERS);
+        assert_eq!(of(&mut estimators, 1, &mut rng), Duration::from_secs(2));
+    }
+}

@@ -1,0 +1,148 @@
+//! Messages that have been received, to tell duplicates (RFC 7252 §4.5), in
+//! bounded memory: the oldest is forgotten first.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant};
+
+use crate::message::{MessageId, Peer};
+
+/// Bytes of answers kept for duplicates; beyond it the oldest are forgotten.
+const ANSWER_BYTES: usize = 16 << 10;
+
+#[derive(Debug)]
+struct Message {
+    peer: Peer,
+    id: MessageId,
+    /// From then on the ID may be a new message's.
+    until: Instant,
+    /// The Acknowledgement or Reset that it got; empty for none.
+    answer: Vec<u8>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Seen {
+    messages: VecDeque<Message>,
+    most: usize,
+    bytes: usize,
+}
+
+/// What to do with a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    New,
+    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty
+    /// if it got none.
+    Duplicate(Vec<u8>),
+}
+
+impl Seen {
+    pub(crate) fn new(most: usize) -> Seen {
+        Seen {
+            messages: VecDeque::new(),
+            most: most.max(1),
+            bytes: 0,
+        }
+    }
+
+    /// Judges a message, which is from now on known for `lifetime`.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        id: MessageId,
+        lifetime: Duration,
+    ) -> Verdict {
+        if let Some(known) = self.find(peer, id)
+            && known.until > now
+        {
+            return Verdict::Duplicate(known.answer.clone());
+        }
+        self.messages.retain(|known| known.until > now);
+        self.bytes = self.messages.iter().map(|known| known.answer.len()).sum();
+        self.messages.push_back(Message {
+            peer,
+            id,
+            until: now + lifetime,
+            answer: Vec::new(),
+        });
+        self.shrink();
+        Verdict::New
+    }
+
+    /// `answer` is what a message got.
+    pub(crate) fn answered(&mut self, peer: Peer, id: MessageId, answer: &[u8]) {
+        let Some(known) = self.find(peer, id) else {
+            return;
+        };
+        let before = std::mem::replace(&mut known.answer, answer.to_vec()).len();
+        self.bytes = (self.bytes + answer.len()).saturating_sub(before);
+        self.shrink();
+    }
+
+    fn find(&mut self, peer: Peer, id: MessageId) -> Option<&mut Message> {
+        self.messages
+            .iter_mut()
+            .rev()
+            .find(|known| known.peer == peer && known.id == id)
+    }
+
+    fn shrink(&mut self) {
+        while self.messages.len() > self.most
+            || self.bytes > ANSWER_BYTES && self.messages.len() > 1
+        {
+            let gone = self.messages.pop_front();
+            let len = gone.map_or(0, |message| message.answer.len());
+            self.bytes = self.bytes.saturating_sub(len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redpoll_base::Addr;
+
+    const LIFETIME: Duration = Duration::from_secs(247);
+
+    fn peer(port: u16) -> Peer {
+        Peer {
+            addr: Addr::UNSPECIFIED,
+            port,
+        }
+    }
+
+    fn at(s: u64) -> Instant {
+        Instant::from_millis(s * 1_000)
+    }
+
+    #[test]
+    fn a_duplicate_gets_the_same_answer_until_the_id_may_be_used_again() {
+        let mut seen = Seen::new(8);
+        assert_eq!(seen.judge(at(0), peer(1), 7, LIFETIME), Verdict::New);
+        let duplicate = |answer: &[u8]| Verdict::Duplicate(answer.to_vec());
+        assert_eq!(seen.judge(at(1), peer(1), 7, LIFETIME), duplicate(b""));
+        seen.answered(peer(1), 7, b"ack");
+        assert_eq!(seen.judge(at(246), peer(1), 7, LIFETIME), duplicate(b"ack"));
+        // Another peer's and another ID are others.
+        assert_eq!(seen.judge(at(246), peer(2), 7, LIFETIME), Verdict::New);
+        assert_eq!(seen.judge(at(246), peer(1), 8, LIFETIME), Verdict::New);
+        assert_eq!(seen.judge(at(247), peer(1), 7, LIFETIME), Verdict::New);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut seen = Seen::new(8);
+        for id in 0..100 {
+            assert_eq!(seen.judge(at(0), peer(1), id, LIFETIME), Verdict::New);
+            seen.answered(peer(1), id, &[0; 5_000]);
+        }
+        assert!(seen.bytes <= ANSWER_BYTES);
+        assert_eq!(seen.messages.len(), 3);
+        for id in 100..200 {
+            seen.judge(at(0), peer(1), id, LIFETIME);
+        }
+        assert_eq!((seen.messages.len(), seen.bytes), (8, 0));
+    }
+}

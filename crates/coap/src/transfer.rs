@@ -1,0 +1,234 @@
+//! A request of ours with all the messages that it takes: the blocks of its
+//! body up, then those of the response down (RFC 7959 §2.4, §2.5, §2.7).
+
+use coap_lite::{CoapOption, Packet, ResponseType};
+
+use crate::block::{Block, BlockSize};
+use crate::request::{Request, Response};
+
+/// How far a request has come.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    request: Request,
+    size: BlockSize,
+    asks_early: bool,
+    max_body: usize,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The body goes up; from this offset on it has not been taken.
+    Up { offset: usize, in_blocks: bool },
+    /// The response comes down.
+    Down {
+        first: Response,
+        etag: Option<Vec<u8>>,
+        body: Vec<u8>,
+    },
+}
+
+/// What a response means.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Another message is to be sent.
+    Next,
+    /// It is over with this response, its body whole.
+    Done(Response),
+    /// It is over without a body: too large, or of blocks that do not belong
+    /// together.
+    Broken(Breach),
+}
+
+/// Why a body could not be put together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Breach {
+    TooLarge,
+    Inconsistent,
+}
+
+impl Transfer {
+    pub(crate) fn new(
+        request: Request,
+        size: BlockSize,
+        asks_early: bool,
+        max_body: usize,
+    ) -> Transfer {
+        let in_blocks = request.payload.len() > size.bytes();
+        Transfer {
+            request,
+            size,
+            asks_early,
+            max_body,
+            phase: Phase::Up {
+                offset: 0,
+                in_blocks,
+            },
+        }
+    }
+
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The next message, but for its type and IDs.
+    pub(crate) fn packet(&self) -> Packet {
+        let mut packet = self.request.packet();
+        match &self.phase {
+            Phase::Up { offset, in_blocks } => {
+                let body = self.request.payload.as_slice();
+                let block = Block::at(*offset, self.size, body.len()).filter(|_| *in_blocks);
+                packet.payload = match block {
+                    Some(block) => {
+                        block.write(&mut packet, CoapOption::Block1);
+                        block.of(body).unwrap_or_default().to_vec()
+                    }
+                    None => body.to_vec(),
+                };
+                // RFC 7959 §2.4: the size wanted may be told at once. The answer
+                // to a block that is not the last has no body (§2.3).
+                if self.asks_early
+                    && block.is_none_or(|block| !block.more)
+                    && let Some(block) = Block::at(0, self.size, 0)
+                {
+                    block.write(&mut packet, CoapOption::Block2);
+                }
+            }
+            // RFC 7959 §2.4: "the same options as the initial request and a
+            // Block2 Option", and §2.7 without Block1 and body.
+            Phase::Down { body, .. } => {
+                if let Some(block) = Block::at(body.len(), self.size, 0) {
+                    block.write(&mut packet, CoapOption::Block2);
+                }
+            }
+        }
+        packet
+    }
+
+    /// Takes in the response to the last message.
+    pub(crate) fn on_response(&mut self, packet: &Packet) -> Step {
+        let (Ok(block1), Ok(block2)) = (
+            Block::read(packet, CoapOption::Block1),
+            Block::read(packet, CoapOption::Block2),
+        ) else {
+            return Step::Broken(Breach::Inconsistent);
+        };
+        let response = Response::read(packet);
+        if let Phase::Up { offset, in_blocks } = self.phase
+            && let Some(step) = self.on_upload(offset, in_blocks, &response, block1)
+        {
+            return step;
+        }
+        self.on_download(packet, response, block2)
+    }
+
+    /// What a response means while blocks go up; `None` if it is the final
+    /// one.
+    fn on_upload(
+        &mut self,
+        offset: usize,
+        in_blocks: bool,
+        response: &Response,
+        block1: Option<Block>,
+    ) -> Option<Step> {
+        let body_len = self.request.payload.len();
+        // RFC 7959 §2.9.3: 4.13 is a hint to try blocks, or smaller ones.
+        if response.status == ResponseType::RequestEntityTooLarge {
+            let smaller = match block1 {
+                Some(block) if in_blocks => Some(block.size).filter(|size| *size < self.size),
+                Some(block) => Some(block.size.min(self.size)),
+                None => Some(self.size).filter(|_| !in_blocks),
+            };
+            let smaller = smaller.filter(|size| size.bytes() < body_len)?;
+            self.size = smaller;
+            self.phase = Phase::Up {
+                offset: 0,
+                in_blocks: true,
+            };
+            return Some(Step::Next);
+        }
+        if !in_blocks || !response.is_success() {
+            return None;
+        }
+        let taken = offset + self.size.bytes();
+        // RFC 7959 §2.3: the server may want smaller blocks from here on.
+        if let Some(block) = block1 {
+            self.size = self.size.min(block.size);
+        }
+        if taken >= body_len {
+            // 2.31 answers all blocks but the last.
+            let is_final = response.status != ResponseType::Continue;
+            return (!is_final).then_some(Step::Broken(Breach::Inconsistent));
+        }
+        self.phase = Phase::Up {
+            offset: taken,
+            in_blocks,
+        };
+        Some(Step::Next)
+    }
+
+    fn on_download(&mut self, packet: &Packet, response: Response, block: Option<Block>) -> Step {
+        let etag = packet.get_first_option(CoapOption::ETag).cloned();
+        let expected = match &self.phase {
+            Phase::Down { body, .. } => body.len(),
+            Phase::Up { .. } => 0,
+        };
+        let Some(block) = block else {
+            return match self.phase {
+                // Not in blocks, or an error in the midst of them.
+                Phase::Up { .. } => self.whole(response),
+                Phase::Down { .. } if !response.is_success() => Step::Done(response),
+                Phase::Down { .. } => Step::Broken(Breach::Inconsistent),
+            };
+        };
+        let is_full = response.payload.len() == block.size.bytes();
+        if block.offset() != expected || block.more && !is_full {
+            return Step::Broken(Breach::Inconsistent);
+        }
+        if expected + response.payload.len() > self.max_body {
+            return Step::Broken(Breach::TooLarge);
+        }
+        if let Phase::Up { .. } = self.phase {
+            if !block.more {
+                return self.whole(response);
+            }
+            self.phase = Phase::Down {
+                first: Response {
+                    payload: Vec::new(),
+                    ..response.clone()
+                },
+                etag: etag.clone(),
+                body: Vec::new(),
+            };
+        }
+        let Phase::Down {
+            first,
+            etag: known,
+            body,
+        } = &mut self.phase
+        else {
+            return Step::Broken(Breach::Inconsistent);
+        };
+        // RFC 7959 §2.4: "MUST compare ETag Options"; §2.3 on Content-Format.
+        if *known != etag || first.content_format != response.content_format {
+            return Step::Broken(Breach::Inconsistent);
+        }
+        body.extend_from_slice(&response.payload);
+        // RFC 7959 §2.3: "the next request MUST move SZX down".
+        self.size = block.size;
+        if block.more {
+            return Step::Next;
+        }
+        Step::Done(Response {
+            payload: std::mem::take(body),
+            ..first.clone()
+        })
+    }
+
+    fn whole(&self, response: Response) -> Step {
+        if response.payload.len() > self.max_body {
+            return Step::Broken(Breach::TooLarge);
+        }
+        Step::Done(response)
+    }
+}

@@ -1,0 +1,298 @@
+//! RFC 7959, section by section, on the wire.
+
+mod common;
+
+use common::{CLIENT, Pair, SERVER, at, code, secs};
+use redpoll_base::Rng;
+use redpoll_coap::{
+    BlockSize, Config, Endpoint, Event, Failure, Incoming, Method, Request, Response, Status,
+};
+
+fn config(block: usize, max_body: usize) -> Config {
+    Config {
+        block: BlockSize::at_most(block),
+        max_body,
+        ..Config::default()
+    }
+}
+
+fn pair(client_block: usize, server_block: usize) -> Pair {
+    Pair::new(config(client_block, 4_096), config(server_block, 4_096))
+}
+
+fn body(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 7 % 251) as u8).collect()
+}
+
+fn serve(len: usize) -> impl FnMut(&Incoming) -> Response {
+    move |_| Response::new(Status::Content).with_payload(body(len))
+}
+
+/// Messages that a GET of `len` bytes takes.
+fn get(mut pair: Pair, len: usize) -> usize {
+    pair.get("f");
+    pair.settle(serve(len));
+    assert_eq!(pair.response().payload, body(len), "{len}");
+    pair.log.len()
+}
+
+/// §2.4: a body comes in as many blocks as it takes, of the smaller size.
+#[test]
+fn s2_4_a_response_in_blocks() {
+    for (len, blocks) in [(0, 1), (1, 1), (64, 1), (65, 2), (128, 2), (1_000, 16)] {
+        assert_eq!(get(pair(1_024, 64), len), 2 * blocks, "{len}");
+    }
+    // The application is asked once.
+    let mut pair = pair(1_024, 64);
+    pair.get("f");
+    pair.settle(serve(1_000));
+    assert_eq!(pair.requests.len(), 1);
+}
+
+/// §2.4: with early negotiation the first block has the client's size.
+#[test]
+fn s2_4_early_negotiation() {
+    let early = Config {
+        negotiates_early: true,
+        ..config(64, 4_096)
+    };
+    assert_eq!(get(Pair::new(early, config(1_024, 4_096)), 256), 8);
+    // Without it the server chooses, and the client follows.
+    assert_eq!(get(pair(64, 256), 512), 4);
+    // A server with smaller blocks has its way.
+    let early = Config {
+        negotiates_early: true,
+        ..config(512, 4_096)
+    };
+    assert_eq!(get(Pair::new(early, config(32, 4_096)), 256), 16);
+}
+
+/// §2.4: blocks of two versions are not put together: here the server has
+/// started again with another file between two blocks.
+#[test]
+fn s2_4_etags_must_match() {
+    for (changed, fails) in [(false, false), (true, true)] {
+        let mut pair = pair(64, 64);
+        pair.get("f");
+        let request = pair.sent();
+        let answer = |pair: &mut Pair, datagram: &[u8], version: u8| {
+            pair.server.input(pair.now, CLIENT, datagram);
+            let Some(Event::Request { id, .. }) = pair.server.poll_event() else {
+                panic!("the application is not asked")
+            };
+            let body = vec![version; 128];
+            let response = Response::new(Status::Content).with_payload(body);
+            pair.server.respond(pair.now, id, response);
+            let (_, datagram) = pair.server.poll_datagram().expect("a response");
+            pair.client.input(pair.now, SERVER, &datagram);
+        };
+        answer(&mut pair, &request, 1);
+        let second = pair.sent();
+        pair.server = Endpoint::new(config(64, 4_096), Rng::new(3));
+        answer(&mut pair, &second, 1 + u8::from(changed));
+        let failed = Failure::Inconsistent;
+        let event = pair.event();
+        let is_failure = matches!(event, Event::Failed { failure, .. } if failure == failed);
+        assert_eq!(is_failure, fails, "{event:?}");
+    }
+}
+
+/// §2.5: a body goes in blocks, each but the last answered by 2.31.
+#[test]
+fn s2_5_a_request_in_blocks() {
+    let mut pair = pair(64, 1_024);
+    let request = Request::new(Method::Put, "f").with_payload(body(200));
+    pair.client.request(pair.now, SERVER, request).unwrap();
+    pair.settle(|_| Response::new(Status::Changed));
+    assert_eq!(pair.requests.len(), 1);
+    assert_eq!(pair.requests[0].payload, body(200));
+    assert_eq!(pair.response().status, Status::Changed);
+    assert_eq!(
+        pair.log,
+        [
+            "C CON 0.03",
+            "S ACK 2.31",
+            "C CON 0.03",
+            "S ACK 2.31",
+            "C CON 0.03",
+            "S ACK 2.31",
+            "C CON 0.03",
+            "S ACK 2.04"
+        ]
+    );
+}
+
+/// §2.3: the server prefers smaller blocks, and the numbers follow.
+#[test]
+fn s2_3_the_size_goes_down() {
+    let mut pair = pair(256, 32);
+    let request = Request::new(Method::Post, "f").with_payload(body(400));
+    pair.client.request(pair.now, SERVER, request).unwrap();
+    pair.settle(|_| Response::new(Status::Created));
+    assert_eq!(pair.requests[0].payload, body(400));
+    // 256 bytes at first, then 144 in blocks of 32.
+    assert_eq!(pair.log.len(), 2 * (1 + 5));
+}
+
+/// §2.7: blocks up, then blocks down; the request is made once.
+#[test]
+fn s2_7_both_ways() {
+    let mut pair = pair(64, 64);
+    let request = Request::new(Method::Post, "f").with_payload(body(150));
+    pair.client.request(pair.now, SERVER, request).unwrap();
+    pair.settle(serve(300));
+    assert_eq!(pair.requests.len(), 1);
+    assert_eq!(pair.requests[0].payload, body(150));
+    assert_eq!(pair.response().payload, body(300));
+    assert_eq!(pair.log.len(), 2 * (3 + 4));
+}
+
+/// A PUT of one block: NUM, M, the exponent of its size, its payload, its ID.
+fn block1(num: u8, more: bool, szx: u8, payload: usize, id: u8) -> Vec<u8> {
+    let value = num << 4 | u8::from(more) << 3 | szx;
+    // Uri-Path (11) "f", Block1 (27).
+    let mut datagram = vec![0x40, 3, 9, id, 0xb1, b'f', 0xd1, 3, value];
+    if payload > 0 {
+        datagram.push(0xff);
+        datagram.extend(body(payload));
+    }
+    datagram
+}
+
+/// The code of the answer to a datagram; of its application's, 2.04.
+fn answer(pair: &mut Pair, datagram: &[u8]) -> String {
+    pair.server.input(pair.now, CLIENT, datagram);
+    while let Some(Event::Request { id, request, .. }) = pair.server.poll_event() {
+        pair.requests.push(request);
+        pair.server
+            .respond(pair.now, id, Response::new(Status::Changed));
+    }
+    code(&pair.server.poll_datagram().expect("an answer").1)
+}
+
+/// §2.9.2: blocks out of sequence, or without a beginning.
+#[test]
+fn s2_9_2_incomplete() {
+    let mut pair = pair(64, 64);
+    assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 1)), "4.08");
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 2)), "2.31");
+    assert_eq!(answer(&mut pair, &block1(2, false, 2, 10, 3)), "4.08");
+    // What was there is given up with that.
+    assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 4)), "4.08");
+    // From the beginning, and twice from the beginning.
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 5)), "2.31");
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 6)), "2.31");
+    assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 7)), "2.04");
+    assert_eq!(pair.requests.len(), 1);
+    assert_eq!(pair.requests[0].payload.len(), 74);
+    // Another Content-Format in the midst.
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 8)), "2.31");
+    let other = [
+        0x40, 3, 9, 9, 0xb1, b'f', 0x11, 42, 0xd1, 2, 0x12, 0xff, b'x',
+    ];
+    assert_eq!(answer(&mut pair, &other), "4.08");
+}
+
+/// §2.5: after EXCHANGE_LIFETIME the beginning is forgotten.
+#[test]
+fn s2_5_a_beginning_is_not_kept_for_ever() {
+    let mut pair = pair(64, 64);
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 1)), "2.31");
+    pair.now = at(246_000);
+    assert_eq!(answer(&mut pair, &block1(1, true, 2, 64, 2)), "2.31");
+    pair.now = at(246_000 + 247_000);
+    assert_eq!(answer(&mut pair, &block1(2, true, 2, 64, 3)), "4.08");
+}
+
+/// §2.2, §2.3: the reserved size, and payloads of another size.
+#[test]
+fn s2_2_blocks_that_make_no_sense() {
+    let mut pair = pair(64, 64);
+    assert_eq!(answer(&mut pair, &block1(0, true, 7, 64, 1)), "4.00");
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 63, 2)), "4.00");
+    assert_eq!(answer(&mut pair, &block1(0, false, 2, 65, 3)), "4.00");
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 0, 4)), "4.00");
+    // Block2 beyond the end of what there is.
+    let beyond = [0x40, 1, 9, 5, 0xb1, b'f', 0xc1, 0x52];
+    assert_eq!(answer(&mut pair, &beyond), "4.00");
+}
+
+/// §2.9.3: bodies and transfers for which there is no room.
+#[test]
+fn s2_9_3_too_large() {
+    let server = Config {
+        max_transfers: 2,
+        ..config(64, 100)
+    };
+    let mut pair = Pair::new(config(1_024, 4_096), server);
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 1)), "2.31");
+    assert_eq!(answer(&mut pair, &block1(1, true, 2, 64, 2)), "4.13");
+    // Size1 (60) tells so at once: 101 bytes.
+    let told = [0x40, 3, 9, 3, 0xb1, b'f', 0xd1, 3, 0x08, 0xd1, 20, 101];
+    assert_eq!(answer(&mut pair, &told), "4.13");
+    // Three resources at a time are one too many.
+    for (name, code) in [(b'x', "2.31"), (b'y', "2.31"), (b'z', "4.13")] {
+        let mut first = block1(0, true, 2, 64, name);
+        first[5] = name;
+        assert_eq!(answer(&mut pair, &first), code);
+    }
+    // Without blocks, with the limit.
+    let request = Request::new(Method::Put, "f").with_payload(body(101));
+    pair.client.request(pair.now, SERVER, request).unwrap();
+    pair.settle(|_| Response::new(Status::Changed));
+    assert_eq!(pair.response().status, Status::RequestEntityTooLarge);
+}
+
+/// §2.4: a client takes no more than it has room for.
+#[test]
+fn a_response_that_is_too_large_fails() {
+    let mut pair = Pair::new(config(64, 100), config(64, 4_096));
+    pair.get("f");
+    pair.settle(serve(101));
+    assert!(matches!(
+        pair.event(),
+        Event::Failed {
+            failure: Failure::TooLarge,
+            ..
+        }
+    ));
+}
+
+/// §2.5: lost blocks are repeated as all messages are.
+#[test]
+fn blocks_survive_losses() {
+    let mut pair = pair(64, 64);
+    let request = Request::new(Method::Post, "f").with_payload(body(500));
+    pair.client.request(pair.now, SERVER, request).unwrap();
+    for round in 0.. {
+        // Every third datagram is lost, whosoever it is.
+        while let Some((_, datagram)) = pair.client.poll_datagram() {
+            pair.log.push("C".to_owned());
+            if !pair.log.len().is_multiple_of(3) {
+                pair.server.input(pair.now, CLIENT, &datagram);
+            }
+            while let Some(Event::Request { id, request, .. }) = pair.server.poll_event() {
+                pair.requests.push(request);
+                let response = Response::new(Status::Content).with_payload(body(500));
+                pair.server.respond(pair.now, id, response);
+            }
+            while let Some((_, datagram)) = pair.server.poll_datagram() {
+                pair.log.push("S".to_owned());
+                if !pair.log.len().is_multiple_of(3) {
+                    pair.client.input(pair.now, SERVER, &datagram);
+                }
+            }
+        }
+        if let Some(event) = pair.client.poll_event() {
+            let Event::Response { response, .. } = event else {
+                panic!("{event:?}")
+            };
+            assert_eq!(response.payload, body(500));
+            break;
+        }
+        assert!(round < 1_000);
+        pair.wait(secs(1));
+    }
+    assert_eq!(pair.requests.len(), 1);
+    assert_eq!(pair.requests[0].payload, body(500));
+}
