@@ -60,10 +60,22 @@ impl NewReno {
         }
         // RFC 3465 §2.1: one SMSS for each cwnd's worth of acknowledged bytes.
         self.acked = self.acked.saturating_add(bytes);
-        if self.acked >= self.cwnd {
+        if self.acked >= self.cwnd || self.acked >= self.usable(mss) {
             self.acked = self.acked.saturating_sub(self.cwnd);
             self.cwnd = self.cwnd.saturating_add(mss);
         }
+    }
+
+    /// The whole segments in cwnd, which is as much as a round trip can bring.
+    /// Half a segment more, left by halving, must not delay growth: with a
+    /// window of two and a half that would be a quarter less than other flows.
+    fn usable(&self, mss: u32) -> u32 {
+        if self.acked.saturating_add(mss) <= self.cwnd {
+            // Dividing takes long, and a segment is missing anyway.
+            return self.cwnd;
+        }
+        let part = self.cwnd.checked_rem(mss).unwrap_or(0);
+        self.cwnd.saturating_sub(part)
     }
 
     /// A loss: RFC 5681 §3.1, equation (4). What limited transmit added to the
@@ -166,6 +178,23 @@ mod tests {
         }
         assert_eq!(cc.cwnd(), before + MSS);
         assert!(bytes >= before && bytes < before + 2 * MSS);
+    }
+
+    #[test]
+    fn a_part_of_a_segment_in_cwnd_does_not_delay_growth() {
+        let mut cc = NewReno::new(MSS);
+        cc.cwnd = 6 * MSS;
+        cc.on_loss(5 * MSS, MSS);
+        cc.on_recovered();
+        for segments in [2, 3] {
+            let cwnd = 5 * MSS / 2 + (segments - 2) * MSS;
+            assert_eq!(cc.cwnd(), cwnd);
+            (1..segments).for_each(|_| cc.on_ack(MSS, MSS, 2));
+            cc.on_ack(MSS - 1, MSS, 2);
+            assert_eq!(cc.cwnd(), cwnd, "not before a whole round trip");
+            cc.on_ack(1, MSS, 2);
+            assert_eq!(cc.cwnd(), cwnd + MSS);
+        }
     }
 
     #[test]
