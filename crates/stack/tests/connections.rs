@@ -312,6 +312,8 @@ fn ephemeral_ports_are_apart() {
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), SLOTS_TCP);
+    // §3.3: nor does one give the next away.
+    assert!(ports.windows(2).all(|pair| pair[1] - pair[0] > 1));
     assert!(ports.iter().all(|port| *port >= 49_152));
     // The same node with a listener where its first connection was.
     let first = {

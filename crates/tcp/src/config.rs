@@ -4,6 +4,8 @@ use core::num::NonZero;
 
 use redpoll_base::Duration;
 
+use crate::UserTimeoutOption;
+
 /// Parameters of a connection. All of them may differ between connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -67,8 +69,12 @@ pub struct Config {
     /// sleeping peer, and no peer holds memory longer.
     pub orphan: Duration,
     /// How long sent data may stay unacknowledged before the connection is
-    /// aborted (RFC 9293 §3.10.8). Default none; `max_retries` limits it.
+    /// aborted (RFC 9293 §3.10.8), behind a closed window as well. It takes the
+    /// place of `max_retries`. Default none.
     pub user_timeout: Option<Duration>,
+    /// Whether to tell the peer of our user timeout, and to heed its own where
+    /// `user_timeout` is none (RFC 5482). Default none: neither.
+    pub user_timeout_option: Option<UserTimeoutOption>,
 }
 
 /// How an idle connection is probed (RFC 9293 §3.8.4).
@@ -104,6 +110,7 @@ impl Default for Config {
             fin_wait_2: Some(Duration::from_secs(60)),
             orphan: Duration::from_secs(180),
             user_timeout: None,
+            user_timeout_option: None,
         }
     }
 }

@@ -28,6 +28,21 @@ impl IsnGenerator {
     /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
     pub fn isn(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> SeqNum {
         let m = (now.as_micros() / 4) as u32;
+        SeqNum(self.hash(local, remote) as u32) + m
+    }
+
+    /// What to add to the timestamp clock of a connection between these ends
+    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)).
+    ///
+    /// RFC 7323 §7.1: it hides how long the node has been up, and differs from
+    /// connection to connection. It stays the same for the same ends, so that
+    /// timestamps go on growing from one of their connections to the next,
+    /// which RFC 9293 §3.6.1 (SHLD-4) relies on.
+    pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
+        (self.hash(local, remote) >> 32) as u32
+    }
+
+    fn hash(&self, local: &Endpoint, remote: &Endpoint) -> u64 {
         let mut hash = SipHash::new(self.key);
         for endpoint in [local, remote] {
             let addr = u128::from_le_bytes(*endpoint.addr.octets());
@@ -37,7 +52,7 @@ impl IsnGenerator {
         let ports = u64::from(local.port) | u64::from(remote.port) << 16;
         // The last word carries the input's length, 36 bytes, in its top byte.
         hash.word(ports | 36 << 56);
-        SeqNum(hash.finish() as u32) + m
+        hash.finish()
     }
 }
 

@@ -118,6 +118,7 @@ pub mod state;
 mod stats;
 mod timers;
 mod timestamps;
+mod user_timeout;
 
 pub use config::{Config, Keepalive};
 pub use connection::{Connection, IcmpKind, SegmentDesc};
@@ -135,3 +136,4 @@ pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};
+pub use user_timeout::{UserTimeout, UserTimeoutOption};

@@ -5,7 +5,7 @@
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
 
-use crate::{SackBlocks, SeqNum, SeqRange};
+use crate::{SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// The options that this TCP understands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,6 +18,8 @@ pub struct Options {
     pub sack_permitted: bool,
     /// SACK (RFC 2018 §3); not on SYN segments.
     pub sack: SackBlocks,
+    /// User timeout (RFC 5482 §3.3).
+    pub user_timeout: Option<UserTimeout>,
 }
 
 /// The two fields of the timestamps option (RFC 7323 §3.2).
@@ -38,6 +40,8 @@ const SACK_PERMITTED_LEN: usize = 2;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_LEN: usize = 10;
+const USER_TIMEOUT: u8 = 28;
+pub(crate) const USER_TIMEOUT_LEN: usize = 4;
 
 /// The bytes that timestamps take in every segment: the option and two NOPs
 /// that align it, as RFC 7323 appendix A recommends.
@@ -97,6 +101,9 @@ impl Options {
             }
             (SACK_PERMITTED, &[]) => self.sack_permitted = true,
             (SACK, blocks) => self.take_sack(blocks),
+            (USER_TIMEOUT, &[a, b]) => {
+                self.user_timeout = UserTimeout::from_bits(u16::from_be_bytes([a, b]));
+            }
             _ => {}
         }
     }
@@ -127,8 +134,14 @@ impl Options {
             (true, None) => WORD,
             _ => 0,
         };
+        let user_timeout = if self.user_timeout.is_some() {
+            USER_TIMEOUT_LEN
+        } else {
+            0
+        };
         mss.saturating_add(timestamps)
             .saturating_add(permitted)
+            .saturating_add(user_timeout)
             .saturating_add(sack_space(self.sack.len()))
     }
 
@@ -157,6 +170,10 @@ impl Options {
         } else if self.sack_permitted {
             put(&[NOP, NOP]);
             put(&permitted);
+        }
+        if let Some(timeout) = self.user_timeout {
+            put(&[USER_TIMEOUT, USER_TIMEOUT_LEN as u8]);
+            put(&timeout.bits().to_be_bytes());
         }
         if !self.sack.is_empty() {
             let len = self.sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
@@ -223,6 +240,11 @@ mod tests {
             },
             Options {
                 sack: blocks(4),
+                ..Options::default()
+            },
+            Options {
+                mss: Some(462),
+                user_timeout: UserTimeout::from_bits(300),
                 ..Options::default()
             },
         ] {

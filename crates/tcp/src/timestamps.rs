@@ -16,6 +16,8 @@ const STEP_BITS: u32 = 20;
 pub(crate) struct Timestamps {
     /// Snd.TS.OK: both SYNs carried the option.
     enabled: bool,
+    /// Added to the clock (RFC 7323 §7.1).
+    offset: u32,
     /// TS.Recent: what to echo.
     recent: u32,
     /// When TS.Recent was set, in steps of [`STEP_BITS`].
@@ -28,15 +30,28 @@ impl Timestamps {
     pub(crate) const fn new() -> Self {
         Timestamps {
             enabled: false,
+            offset: 0,
             recent: 0,
             recent_at: 0,
             last_ack_sent: SeqNum(0),
         }
     }
 
-    /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping.
+    /// RFC 7323 §7.1: "generate timestamps using a random, per-connection
+    /// timestamp offset". Before anything is sent.
+    pub(crate) fn set_offset(&mut self, offset: u32) {
+        self.offset = offset;
+    }
+
+    /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping, without
+    /// the connection's offset.
     pub(crate) fn clock(now: Instant) -> u32 {
         now.millis_wrapping()
+    }
+
+    /// TSval.
+    fn value(&self, now: Instant) -> u32 {
+        Self::clock(now).wrapping_add(self.offset)
     }
 
     fn steps(now: Instant) -> u32 {
@@ -58,15 +73,15 @@ impl Timestamps {
     pub(crate) fn option(&self, now: Instant) -> Option<TimestampOption> {
         // RFC 7323 §3.2: in every segment once negotiated.
         self.enabled.then(|| TimestampOption {
-            value: Self::clock(now),
+            value: self.value(now),
             echo: self.recent,
         })
     }
 
     /// The option for a SYN without ACK, whose TSecr is zero (RFC 7323 §3.2).
-    pub(crate) fn offer(now: Instant) -> TimestampOption {
+    pub(crate) fn offer(&self, now: Instant) -> TimestampOption {
         TimestampOption {
-            value: Self::clock(now),
+            value: self.value(now),
             echo: 0,
         }
     }
@@ -91,10 +106,11 @@ impl Timestamps {
         self.last_ack_sent = ack;
     }
 
-    /// TSecr of an acknowledgment, if timestamps are in use.
+    /// What the clock was when the segment left whose timestamp is echoed, if
+    /// timestamps are in use.
     pub(crate) fn echo(&self, seg: &Segment<'_>) -> Option<u32> {
         let option = seg.options.timestamps.filter(|_| self.enabled)?;
-        (option.echo != 0).then_some(option.echo)
+        (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))
     }
 
     /// The time since the segment left whose timestamp is echoed, if the echo
@@ -104,7 +120,7 @@ impl Timestamps {
         if !self.enabled || theirs.echo == 0 {
             return None;
         }
-        let ms = Self::clock(now).wrapping_sub(theirs.echo);
+        let ms = self.value(now).wrapping_sub(theirs.echo);
         // An echo from the future or from weeks ago is not ours.
         (ms < 1 << 22).then(|| Duration::from_millis_u32(ms))
     }

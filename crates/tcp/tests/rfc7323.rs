@@ -1,6 +1,7 @@
 //! RFC 7323: timestamps and PAWS, packet by packet.
 
-use redpoll_tcp::{Config, Flags, State};
+use redpoll_base::{Addr, Instant};
+use redpoll_tcp::{Config, Endpoint, Flags, IsnGenerator, State};
 use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, recv, recv_nothing, send};
 
 fn with_timestamps() -> Config {
@@ -186,4 +187,61 @@ fn probes_carry_timestamps() {
     send!(t, seq 0, ack 1, ts (700, 1_000));
     recv!(t, seq 1, ack 1, ts (1_000, 500));
     assert_eq!(Flags::ACK.0, 16);
+}
+
+/// §7.1: the clock begins at a random offset, and everything that reads an
+/// echo takes it off again.
+#[test]
+fn the_clock_has_an_offset_of_its_own() {
+    // The clock wraps soon.
+    let mut t = Host::connect(&with_timestamps(), 4096, 4096);
+    t.conn.set_timestamp_offset(u32::MAX - 1_050);
+    let first = u32::MAX - 50;
+    recv!(t, flags SYN, seq 0, mss 462, ts (first, 0));
+    t.wait(40);
+    send!(t, flags SYN_ACK, seq 0, ack 1, mss 112, ts (500, first));
+    recv!(t, seq 1, ack 1, ts (first + 40, 500));
+    assert_eq!(t.conn.stats().last_rtt.as_millis(), 40);
+    t.write(&[1; 300]);
+    t.sent();
+    t.wait(60);
+    send!(t, seq 1, ack 101, ts (560, first + 40));
+    assert_eq!(t.conn.stats().last_rtt.as_millis(), 60);
+    // An abort's reset shows the same clock.
+    t.sent();
+    t.abort();
+    recv!(t, flags RST, seq 301, ts (49, 0));
+}
+
+/// §7.1: the offset differs from connection to connection, and stays for the
+/// same ends; it says nothing of the initial sequence number.
+#[test]
+fn the_offset_depends_on_the_ends_and_the_secret() {
+    let end = |n: u8, port| Endpoint::new(Addr([n; 16]), port);
+    let (a, b) = (end(1, 80), end(2, 49_152));
+    let generator = IsnGenerator::new([7; 16]);
+    let offset = generator.timestamp_offset(&a, &b);
+    assert_eq!(offset, generator.timestamp_offset(&a, &b));
+    assert_ne!(offset, generator.timestamp_offset(&a, &end(2, 49_153)));
+    assert_ne!(offset, generator.timestamp_offset(&end(3, 80), &b));
+    let other = IsnGenerator::new([8; 16]);
+    assert_ne!(offset, other.timestamp_offset(&a, &b));
+    let isn = generator.isn(Instant::ZERO, &a, &b);
+    assert_ne!(offset, isn.0);
+}
+
+/// Eifel detection (RFC 3522) works with an offset, too.
+#[test]
+fn a_spurious_timeout_is_undone_in_spite_of_the_offset() {
+    let mut t = Host::connect(&with_timestamps(), 4096, 4096);
+    t.conn.set_timestamp_offset(0x8000_0000);
+    t.sent();
+    send!(t, flags SYN_ACK, seq 0, ack 1, mss 112, ts (500, 0x8000_03e8));
+    t.sent();
+    t.write(&[1; 100]);
+    let first = t.sent()[0].timestamps().unwrap().0;
+    t.wait(1_500);
+    assert!(!t.sent().is_empty(), "sent again");
+    send!(t, seq 1, ack 101, ts (600, first));
+    assert_eq!(t.conn.stats().undone_reductions, 1);
 }

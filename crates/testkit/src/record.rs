@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use redpoll_base::Ecn;
+use redpoll_base::{Duration, Ecn};
 
 use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum};
-use redpoll_tcp::{SeqRange, TimestampOption};
+use redpoll_tcp::{SeqRange, TimestampOption, UserTimeout};
 
 /// SYN.
 pub const SYN: Flags = Flags::SYN;
@@ -34,6 +34,7 @@ pub struct Record {
     ts: Option<(u32, u32)>,
     sack_ok: bool,
     sack: Option<Vec<(u32, u32)>>,
+    uto: Option<UserTimeout>,
     ecn: Ecn,
     data: Vec<u8>,
 }
@@ -50,6 +51,7 @@ impl Default for Record {
             ts: None,
             sack_ok: false,
             sack: None,
+            uto: None,
             ecn: Ecn::NotEct,
             data: Vec::new(),
         }
@@ -118,6 +120,17 @@ impl Record {
     pub fn sack<const N: usize>(mut self, blocks: [(u32, u32); N]) -> Self {
         self.sack = Some(blocks.to_vec());
         self
+    }
+
+    /// The user timeout option. Not compared when received, unless said.
+    pub fn uto(mut self, timeout: Duration) -> Self {
+        self.uto = Some(timeout.into());
+        self
+    }
+
+    /// The user timeout, if the option is there.
+    pub fn user_timeout(&self) -> Option<Duration> {
+        self.uto.map(UserTimeout::duration)
     }
 
     /// The ECN field of the packet. Not compared when received; see
@@ -192,6 +205,7 @@ impl Record {
                 timestamps: self.ts.map(|(value, echo)| TimestampOption { value, echo }),
                 sack_permitted: self.sack_ok,
                 sack: self.blocks(irs),
+                user_timeout: self.uto,
             },
         };
         let header = Header::encode(&fields, src, dst, [&self.data, &[]]);
@@ -230,6 +244,7 @@ impl Record {
                     })
                     .collect(),
             ),
+            uto: seg.options.user_timeout,
             ecn: Ecn::NotEct,
             data: seg.payload.to_vec(),
         }
@@ -256,6 +271,7 @@ impl Record {
             && self.mss == expected.mss
             && (expected.win.is_none() || self.win == expected.win)
             && (expected.ts.is_none() || self.ts == expected.ts)
+            && (expected.uto.is_none() || self.uto == expected.uto)
             && (!expected.sack_ok || self.sack_ok)
             && (expected.sack.is_none() || self.sack == expected.sack)
     }

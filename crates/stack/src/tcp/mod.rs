@@ -178,12 +178,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let port = self.ephemeral_port(remote, rng).ok_or(Error::PortInUse)?;
         let local = Endpoint { addr: local, port };
         let iss = self.isn.isn(now, &local, &remote);
+        let offset = self.isn.timestamp_offset(&local, &remote);
         let index = self.free_slot(counters).ok_or(Error::NoSlot)?;
         let config = &self.config;
         let slot = self.connections.as_mut().get_mut(usize::from(index));
         let slot = slot.ok_or(Error::NoSlot)?;
         slot.start(|tx, rx| {
-            let connection = Connection::connect(now, config, local, remote, iss, tx, rx);
+            let mut connection = Connection::connect(now, config, local, remote, iss, tx, rx);
+            connection.set_timestamp_offset(offset);
             Open::new(connection, None)
         });
         let generation = slot.generation;
@@ -285,12 +287,15 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     let Some(slot) = self.free_slot(counters) else {
                         return Verdict::Drop(DropReason::NoConnectionSlot);
                     };
-                    let iss = self.isn.isn(now, &half_open.local, &half_open.remote);
+                    let (local, remote) = (half_open.local, half_open.remote);
+                    let iss = self.isn.isn(now, &local, &remote);
+                    let offset = self.isn.timestamp_offset(&local, &remote);
                     let config = &self.config;
                     if let Some(slot) = self.connections.as_mut().get_mut(usize::from(slot)) {
                         slot.start(|tx, rx| {
-                            let connection =
+                            let mut connection =
                                 Connection::accept(now, config, half_open, iss, tx, rx);
+                            connection.set_timestamp_offset(offset);
                             Open::new(connection, Some(ListenerId(index)))
                         });
                     }

@@ -56,6 +56,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.on_handshake_ack(now, seg);
         self.established(now, state.syn);
+        self.heed_user_timeout(seg);
         self.acks.require();
         // "If there are other controls or text in the segment, then continue
         // processing at the sixth step."
@@ -111,6 +112,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.link.on_sent();
         self.last_sent = now.millis_wrapping();
         self.events.connected();
+        self.adopt_user_timeout(None);
         self.on_heard(now);
     }
 }

@@ -33,6 +33,9 @@ impl IcmpKind {
     }
 }
 
+/// RFC 8200 §5: no path takes less.
+const IPV6_LEAST_MTU: u16 = 1280;
+
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// An ICMP error quoted a segment of this connection that began at `quoted`.
     ///
@@ -57,8 +60,24 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.settle(now);
     }
 
+    /// An ICMPv6 Packet Too Big that quoted a segment of this connection that
+    /// began at `quoted`: the path takes packets of `mtu` bytes, it says.
+    ///
+    /// It is believed (RFC 5927 §7.2) if the quoted number is out, the MTU is
+    /// one that IPv6 allows (RFC 8201 §4), and the segment does not get
+    /// through: it has timed out since the last progress. Each retransmission
+    /// that is too large brings a new message, so the true one is heard; a
+    /// blind attacker would have to send during an outage.
+    pub fn on_packet_too_big(&mut self, now: Instant, mtu: u16, quoted: SeqNum) {
+        let is_out = self.snd.una <= quoted && quoted < self.snd.max;
+        if is_out && mtu >= IPV6_LEAST_MTU && !self.rto.is_first() {
+            self.on_path_mtu(now, mtu);
+        }
+    }
+
     /// The path takes IP packets of `mtu` bytes. The caller has checked that
-    /// the message is genuine (RFC 8201 §4; RFC 5927 §7).
+    /// the message is genuine (RFC 8201 §4; RFC 5927 §7), or has it from
+    /// elsewhere.
     ///
     /// A lower MTU makes segments smaller from now on. What is out and too
     /// large is sent again, and not as a sign of congestion; what the link is

@@ -45,6 +45,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.check_syn(now, seg)?; // fourth
         self.check_ack(now, seg)?; // fifth
         self.remember_timestamp(now, seg);
+        self.heed_user_timeout(seg);
         self.note_mark(meta, seg);
         // Sixth, check the URG bit: it is ignored.
         self.process_text(now, seg)?; // seventh
@@ -83,6 +84,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn remember_timestamp(&mut self, now: Instant, seg: &Segment<'_>) {
         if let Some(theirs) = seg.options.timestamps {
             self.ts.on_acceptable(theirs, seg.seq, now);
+        }
+    }
+
+    /// RFC 5482 §3.1: what the peer wants, when it has passed the checks.
+    pub(super) fn heed_user_timeout(&mut self, seg: &Segment<'_>) {
+        if seg.options.user_timeout.is_some() {
+            self.adopt_user_timeout(seg.options.user_timeout);
         }
     }
 

@@ -45,6 +45,7 @@ use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::stats::Tally;
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
+use crate::user_timeout::Negotiation;
 use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State};
 
 pub use icmp::IcmpKind;
@@ -103,6 +104,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     ts: Timestamps,
     ecn: EcnState,
     keepalive: Keepalive,
+    uto: Negotiation,
     challenge: ChallengeLimit,
     timers: TimerTable,
     /// A reset waiting to be sent.
@@ -231,6 +233,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             ts: Timestamps::new(),
             ecn: EcnState::new(config.ecn, iss),
             keepalive: Keepalive::default(),
+            uto: Negotiation::new(config),
             challenge: ChallengeLimit::new(),
             timers: TimerTable::new(now),
             reset: None,

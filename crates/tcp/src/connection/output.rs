@@ -12,7 +12,7 @@ use crate::send::{PinKind, SendStore, Token};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
 use crate::timestamps::Timestamps;
-use crate::{Options, SackBlocks, SeqNum, SeqRange};
+use crate::{Options, SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -280,8 +280,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // SACK blocks come and go: they take of the payload (RFC 6691 §2).
         let sack = options::sack_space(self.sack_block_count());
         let segment = self.eff_snd_mss().min(link);
+        let uto = match self.owed_user_timeout() {
+            Some(_) => options::USER_TIMEOUT_LEN,
+            None => 0,
+        };
         segment
-            .saturating_sub(u32::try_from(sack).unwrap_or(u32::MAX))
+            .saturating_sub(u32::try_from(sack.saturating_add(uto)).unwrap_or(u32::MAX))
             .max(1)
     }
 
@@ -293,6 +297,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
         known.min(room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
+    }
+
+    /// RFC 5482 §3: "in the first packet that does not have the SYN flag set",
+    /// and when it changes. SACK blocks may leave no room: it waits for them.
+    fn owed_user_timeout(&self) -> Option<UserTimeout> {
+        self.uto.owed().filter(|_| self.sack_block_count() == 0)
     }
 
     /// What to report by SACK now.
@@ -336,6 +346,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let payload = SeqRange::new(plan.seq, plan.seq + plan.len);
         let sum = self.outbox.sum(payload);
         let header = Header::encode_over(&fields, &self.local, &self.remote, plan.len, sum);
+        if fields.options.user_timeout.is_some() && !plan.flags.syn() {
+            self.uto.on_sent();
+        }
         let token = if plan.is_pure_ack() {
             self.note_empty(plan);
             Token::UNPINNED
@@ -394,14 +407,16 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // RFC 9293 §3.7.1: in every SYN.
             options.mss = Some(self.params.mss);
             options.sack_permitted = self.sack_permitted;
+            options.user_timeout = self.uto.offer();
             if !plan.flags.ack() {
                 options.sack_permitted = self.params.sack;
                 if self.params.timestamps {
-                    options.timestamps = Some(Timestamps::offer(now));
+                    options.timestamps = Some(self.ts.offer(now));
                 }
             }
         } else {
             options.sack = self.sack_blocks();
+            options.user_timeout = self.owed_user_timeout();
         }
         options
     }
@@ -495,7 +510,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // RFC 7323 §5.2: an abort's reset carries timestamps as well; §3.2:
         // without ACK it echoes nothing.
         if fields.options.timestamps.is_none() && self.ts.is_enabled() {
-            fields.options.timestamps = Some(Timestamps::offer(now));
+            fields.options.timestamps = Some(self.ts.offer(now));
         }
         let header = Header::encode_over(&fields, &self.local, &self.remote, 0, Checksum::new());
         self.stats.count(|stats| &mut stats.segments_sent);

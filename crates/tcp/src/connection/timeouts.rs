@@ -47,7 +47,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let retries = if handshake {
             self.params.syn_retries
         } else {
-            self.params.max_retries
+            self.patience()
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
@@ -67,13 +67,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.enter_timeout_recovery(now, is_first);
     }
 
+    /// R2 in retries. Where there is a user timeout, that decides.
+    fn patience(&self) -> u8 {
+        match self.params.user_timeout {
+            Some(_) => u8::MAX,
+            None => self.params.max_retries,
+        }
+    }
+
     /// RFC 9293 §3.8.3 (c): R2 is reached.
     pub(super) fn give_up(&mut self) {
         self.fail_with_reset(Error::TimedOut);
     }
 
     fn on_persist_timeout(&mut self) {
-        if !self.persist.on_timeout(self.params.max_retries) {
+        if !self.persist.on_timeout(self.patience()) {
             self.give_up();
         }
     }

@@ -1,13 +1,17 @@
 //! Parameters that the application may change while the connection is open.
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
-use crate::Keepalive;
-use crate::config::Millis;
+use crate::config::{Millis, NonZeroMillis};
 use crate::send::SendStore;
 use crate::state::Synchronized;
 use crate::timers::Timer;
+use crate::{Keepalive, UserTimeout};
+
+/// How much longer than the user timeout a connection is idle before it is
+/// probed.
+const KEEPALIVE_LATER: Duration = Duration::from_secs(1);
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Whether small segments wait for company from now on.
@@ -17,6 +21,45 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
         self.params.nagle = on;
         self.settle(now);
+    }
+
+    /// How long sent data may stay unacknowledged from now on; see
+    /// [`Config::user_timeout`](crate::Config::user_timeout). The peer no longer
+    /// changes it, and hears of it if the option is in use (RFC 5482 §3).
+    pub fn set_user_timeout(&mut self, now: Instant, timeout: Option<Duration>) {
+        self.uto.on_set(timeout);
+        self.params.user_timeout = timeout.map(NonZeroMillis::from);
+        self.timers.cancel(Timer::User);
+        self.settle(now);
+    }
+
+    /// The user timeout in force, if there is one.
+    pub fn user_timeout(&self) -> Option<Duration> {
+        self.params.user_timeout.map(NonZeroMillis::duration)
+    }
+
+    /// RFC 5482 §3.1: on a connection that is established `theirs` counts, if
+    /// the peer said any.
+    pub(super) fn adopt_user_timeout(&mut self, theirs: Option<UserTimeout>) {
+        let adopted = self.uto.adopt(theirs);
+        if adopted.is_none() || adopted == self.params.user_timeout {
+            return;
+        }
+        self.params.user_timeout = adopted;
+        self.timers.cancel(Timer::User);
+        // RFC 5482 §4.2: keep-alives begin later than that.
+        let later = adopted.map_or(Duration::ZERO, NonZeroMillis::duration) + KEEPALIVE_LATER;
+        let idle = self.params.keepalive_idle.duration().max(later);
+        self.params.keepalive_idle = Millis::from(idle);
+    }
+
+    /// Where the timestamps of this connection begin: a value that nobody can
+    /// guess ([`IsnGenerator::timestamp_offset`](crate::IsnGenerator::timestamp_offset)).
+    /// To be called before the first segment is polled. Zero if it is not.
+    ///
+    /// RFC 7323 §7.1: a random offset for each connection.
+    pub fn set_timestamp_offset(&mut self, offset: u32) {
+        self.ts.set_offset(offset);
     }
 
     /// How the connection is probed when it is idle, if at all. The silence

@@ -1,0 +1,146 @@
+//! The user timeout option (RFC 5482): each end tells the other how long it
+//! keeps a connection whose data is not acknowledged.
+
+use core::num::NonZero;
+
+use redpoll_base::Duration;
+
+use crate::config::{Config, NonZeroMillis};
+
+/// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
+/// retransmission timer.
+const LEAST: Duration = Duration::from_secs(100);
+
+/// The granularity bit (RFC 5482 §3.3): minutes.
+const MINUTES: u16 = 1 << 15;
+
+/// A user timeout as the option carries it: 1 s to 22 days.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UserTimeout(NonZero<u16>);
+
+impl UserTimeout {
+    /// The option's value; `None` for those that RFC 5482 §3.4 reserves.
+    pub const fn from_bits(bits: u16) -> Option<UserTimeout> {
+        match NonZero::new(bits) {
+            Some(bits) if bits.get() != MINUTES => Some(UserTimeout(bits)),
+            _ => None,
+        }
+    }
+
+    /// The option's value.
+    pub const fn bits(self) -> u16 {
+        self.0.get()
+    }
+
+    /// The timeout meant.
+    pub const fn duration(self) -> Duration {
+        let count = (self.bits() & !MINUTES) as u64;
+        let unit = if self.bits() & MINUTES == 0 { 1 } else { 60 };
+        Duration::from_secs(count.saturating_mul(unit))
+    }
+}
+
+impl From<Duration> for UserTimeout {
+    /// Rounded up to seconds, or to minutes beyond nine hours.
+    fn from(duration: Duration) -> Self {
+        let seconds = duration.millis_saturating().div_ceil(1_000).max(1);
+        let bits = if seconds < u32::from(MINUTES) {
+            seconds as u16
+        } else {
+            seconds.div_ceil(60).min(u32::from(MINUTES - 1)) as u16 | MINUTES
+        };
+        UserTimeout(NonZero::new(bits).unwrap_or(NonZero::<u16>::MIN))
+    }
+}
+
+/// How the option is used on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UserTimeoutOption {
+    /// ADV_UTO: what the peer is told.
+    pub advertise: Duration,
+    /// U_LIMIT: the longest that a peer may have its way, so that it cannot
+    /// hold memory for weeks.
+    pub most: Duration,
+}
+
+/// RFC 5482 §3: ENABLED, ADV_UTO, CHANGEABLE, and what there is to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiation {
+    /// ADV_UTO; none if the option is not in use.
+    advertise: Option<UserTimeout>,
+    /// U_LIMIT.
+    most: UserTimeout,
+    /// The peer may change our user timeout: the application set none.
+    changeable: bool,
+    /// The next segment that is no SYN carries the option.
+    owed: bool,
+}
+
+impl Negotiation {
+    pub(crate) fn new(config: &Config) -> Self {
+        let option = config.user_timeout_option;
+        Negotiation {
+            advertise: option.map(|option| option.advertise.into()),
+            most: option.map_or(LEAST, |option| option.most).into(),
+            changeable: config.user_timeout.is_none(),
+            owed: option.is_some(),
+        }
+    }
+
+    /// What a SYN says.
+    pub(crate) fn offer(&self) -> Option<UserTimeout> {
+        self.advertise
+    }
+
+    /// What the next segment says.
+    pub(crate) fn owed(&self) -> Option<UserTimeout> {
+        self.advertise.filter(|_| self.owed)
+    }
+
+    /// The option is on its way.
+    pub(crate) fn on_sent(&mut self) {
+        self.owed = false;
+    }
+
+    /// The application has set the user timeout: it counts, and the peer
+    /// hears of it.
+    pub(crate) fn on_set(&mut self, timeout: Option<Duration>) {
+        self.changeable = false;
+        if let (Some(advertise), Some(timeout)) = (&mut self.advertise, timeout) {
+            *advertise = timeout.into();
+            self.owed = true;
+        }
+    }
+
+    /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
+    /// L_LIMIT))`, or `None` if it stays as it is.
+    pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<NonZeroMillis> {
+        let ours = self.advertise.filter(|_| self.changeable)?.duration();
+        let theirs = theirs.map_or(ours, UserTimeout::duration);
+        let most = self.most.duration().max(LEAST);
+        Some(ours.max(theirs).max(LEAST).min(most).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_up_to_nine_hours_and_minutes_beyond() {
+        let bits = |ms| UserTimeout::from(Duration::from_millis(ms)).bits();
+        assert_eq!(bits(0), 1);
+        assert_eq!(bits(1_001), 2);
+        assert_eq!(bits(32_767_000), 32_767);
+        assert_eq!(bits(32_767_001), MINUTES | 547);
+        assert_eq!(bits(u64::MAX / 2_000), MINUTES | 32_767);
+        let minutes = UserTimeout::from_bits(MINUTES | 547).unwrap();
+        assert_eq!(minutes.duration(), Duration::from_secs(547 * 60));
+    }
+
+    #[test]
+    fn reserved_values_are_none() {
+        assert_eq!(UserTimeout::from_bits(0), None);
+        assert_eq!(UserTimeout::from_bits(MINUTES), None);
+    }
+}

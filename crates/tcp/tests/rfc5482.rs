@@ -1,0 +1,168 @@
+//! RFC 5482: the user timeout option.
+
+use redpoll_base::Duration;
+use redpoll_tcp::{Config, Error, Keepalive, UserTimeoutOption};
+use redpoll_testkit::{Host, Record, SYN, recv, send};
+
+fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Tells the peer 300 s, and lets it have an hour.
+fn with_option() -> Config {
+    Config {
+        timestamps: false,
+        sack: false,
+        mss: 462,
+        user_timeout_option: Some(UserTimeoutOption {
+            advertise: s(300),
+            most: s(3_600),
+        }),
+        ..Config::default()
+    }
+}
+
+fn established(config: &Config, theirs: Option<Duration>) -> Host {
+    let answer = Record::new().mss(462);
+    let answer = theirs.into_iter().fold(answer, Record::uto);
+    Host::established_by(config, answer, 0)
+}
+
+/// §3: disabled unless asked for, both to send and to heed.
+#[test]
+fn by_default_it_is_neither_sent_nor_heeded() {
+    let config = Config::default();
+    let mut t = Host::connect(&config, 1024, 1024);
+    assert_eq!(t.sent()[0].user_timeout(), None);
+    let mut t = established(&config, Some(s(200)));
+    assert_eq!(t.conn.user_timeout(), None);
+    t.write(b"x");
+    assert_eq!(t.sent()[0].user_timeout(), None);
+}
+
+/// §3: on the SYN, and on the first segment that is none.
+#[test]
+fn it_is_on_the_syn_and_on_the_first_segment_after() {
+    let mut t = Host::connect(&with_option(), 1024, 1024);
+    recv!(t, flags SYN, seq 0, mss 462, uto s(300));
+    send!(t, flags redpoll_testkit::SYN_ACK, seq 0, ack 1, mss 462);
+    recv!(t, seq 1, ack 1, uto s(300));
+    t.write(b"x");
+    assert_eq!(t.sent()[0].user_timeout(), None);
+
+    let syn = Record::new().flags(SYN).mss(462);
+    let mut t = Host::accept(&with_option(), 1024, 1024, syn);
+    assert_eq!(t.sent()[0].user_timeout(), Some(s(300)));
+    send!(t, seq 1, ack 1);
+    t.write(&[1; 462]);
+    let sent = t.sent();
+    assert_eq!(sent[0].user_timeout(), Some(s(300)));
+    assert_eq!(
+        sent[0].payload().len(),
+        458,
+        "no larger than a segment may be"
+    );
+    send!(t, seq 1, ack 459);
+    recv!(t, seq 459, ack 1, len 4);
+    t.write(&[1; 462]);
+    assert_eq!(t.sent()[0].user_timeout(), None);
+}
+
+/// §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))`.
+#[test]
+fn the_longer_counts_within_the_limits() {
+    for (theirs, adopted) in [(1, 300), (299, 300), (1_000, 1_000), (9_999, 3_600)] {
+        let t = established(&with_option(), Some(s(theirs)));
+        assert_eq!(t.conn.user_timeout(), Some(s(adopted)), "{theirs}");
+    }
+    assert_eq!(
+        established(&with_option(), None).conn.user_timeout(),
+        Some(s(300))
+    );
+    let mut eager = with_option();
+    eager.user_timeout_option = Some(UserTimeoutOption {
+        advertise: s(1),
+        most: s(1),
+    });
+    let t = established(&eager, Some(s(2)));
+    assert_eq!(t.conn.user_timeout(), Some(s(100)), "L_LIMIT");
+}
+
+/// It may come on any segment that passes the checks; and it does what it says.
+#[test]
+fn a_later_option_changes_the_timeout() {
+    let mut t = established(&with_option(), None);
+    send!(t, seq 1, ack 9_999, uto s(900));
+    send!(t, seq 9_999, ack 1, uto s(900));
+    assert_eq!(t.conn.user_timeout(), Some(s(300)), "they do not pass");
+    send!(t, seq 1, ack 1, uto s(900));
+    assert_eq!(t.conn.user_timeout(), Some(s(900)));
+    // Twelve retries would have ended it before.
+    t.write(b"x");
+    t.run_until(899_999);
+    assert!(!t.conn.is_closed());
+    t.run_until(900_000);
+    assert_eq!(t.conn.error(), Some(Error::UserTimeout));
+}
+
+/// §3.1: what the application has set, a peer does not change.
+#[test]
+fn what_the_application_sets_stays() {
+    let mut fixed = with_option();
+    fixed.user_timeout = Some(s(120));
+    let mut t = established(&fixed, Some(s(1_000)));
+    send!(t, seq 1, ack 1, uto s(1_000));
+    assert_eq!(t.conn.user_timeout(), Some(s(120)));
+
+    let mut t = established(&with_option(), None);
+    t.conn.set_user_timeout(t.now(), Some(s(50)));
+    send!(t, seq 1, ack 1, uto s(1_000));
+    assert_eq!(t.conn.user_timeout(), Some(s(50)));
+    // §3: and the peer is told of it with the next segment.
+    t.write(b"x");
+    recv!(t, seq 1, ack 1, data b"x", uto s(50));
+    t.run_until(50_000);
+    assert_eq!(t.conn.error(), Some(Error::UserTimeout));
+}
+
+/// §3.3: only for a connection that is open; before, the usual limits hold.
+#[test]
+fn the_option_does_not_limit_the_handshake() {
+    let mut t = Host::connect(&with_option(), 1024, 1024);
+    t.run_until(256_000);
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+}
+
+/// With blocks to report there is no room; it comes with the next segment.
+#[test]
+fn sack_blocks_go_first() {
+    let config = Config {
+        sack: true,
+        ..with_option()
+    };
+    let mut t = Host::established_by(&config, Record::new().mss(462).sack_ok(true), 0);
+    t.conn.set_user_timeout(t.now(), Some(s(50)));
+    send!(t, seq 11, ack 1, data b"behind a gap");
+    let ack = t.sent().remove(0);
+    assert_eq!(ack.user_timeout(), None);
+    send!(t, seq 1, ack 1, data b"0123456789");
+    assert_eq!(t.sent()[0].user_timeout(), Some(s(50)));
+}
+
+/// §4.2: keep-alives do not end what the user timeout would keep.
+#[test]
+fn keepalives_begin_after_the_user_timeout() {
+    let config = Config {
+        keepalive: Some(Keepalive {
+            idle: s(60),
+            ..Keepalive::default()
+        }),
+        ..with_option()
+    };
+    let mut t = established(&config, Some(s(1_000)));
+    send!(t, seq 1, ack 1);
+    t.run_until(1_000_000);
+    t.recv_nothing();
+    t.run_until(1_001_000);
+    recv!(t, seq 0, ack 1);
+}

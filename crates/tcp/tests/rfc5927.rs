@@ -1,0 +1,170 @@
+//! RFC 5927: what ICMP errors may do, and what blind ones may not.
+
+use redpoll_base::Instant;
+use redpoll_tcp::{Config, Error, Event, IcmpKind, SeqNum, State, Trouble};
+use redpoll_testkit::{FIN_ACK, Host, ISS, Record, SYN, recv, send};
+
+const KINDS: [IcmpKind; 6] = [
+    IcmpKind::NoRoute,
+    IcmpKind::Prohibited,
+    IcmpKind::AddressUnreachable,
+    IcmpKind::PortUnreachable,
+    IcmpKind::TimeExceeded,
+    IcmpKind::ParameterProblem,
+];
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        sack: false,
+        mss: 1400,
+        ..Config::default()
+    }
+}
+
+fn icmp(t: &mut Host, kind: IcmpKind, quoted: SeqNum) {
+    let now: Instant = t.now();
+    t.conn.on_icmp(now, kind, quoted);
+}
+
+/// Each synchronised state that can have something out, with 100 bytes out
+/// from number 1 where the application may still write.
+fn with_data_out() -> Vec<Host> {
+    let established = || {
+        let mut t = Host::established(&plain(), 1400, 4096);
+        t.write(&[1; 100]);
+        t.sent();
+        t
+    };
+    let mut fin_wait_1 = established();
+    fin_wait_1.close();
+    let mut close_wait = established();
+    send!(close_wait, flags FIN_ACK, seq 1, ack 1);
+    let mut last_ack = established();
+    send!(last_ack, flags FIN_ACK, seq 1, ack 1);
+    last_ack.close();
+    let mut closing = established();
+    closing.close();
+    closing.sent();
+    send!(closing, flags FIN_ACK, seq 1, ack 1);
+    vec![established(), fin_wait_1, close_wait, last_ack, closing]
+}
+
+/// §5.2: "hosts in any of the synchronized states should treat ICMP error
+/// messages that indicate hard errors as soft errors".
+#[test]
+fn hard_errors_are_soft_in_every_synchronised_state() {
+    for kind in KINDS {
+        for mut t in with_data_out() {
+            let state = t.conn.state();
+            t.events();
+            icmp(&mut t, kind, ISS + 1);
+            assert_eq!(t.conn.state(), state, "{kind:?}");
+            assert_eq!(t.events(), [Event::Trouble(Trouble::Icmp)]);
+        }
+    }
+}
+
+/// §4.1: SND.UNA =< SEG.SEQ < SND.NXT, or it is not even reported.
+#[test]
+fn a_number_that_is_not_out_is_ignored() {
+    for kind in KINDS {
+        let mut t = Host::established(&plain(), 1400, 4096);
+        t.write(&[1; 100]);
+        t.sent();
+        send!(t, seq 1, ack 51);
+        t.events();
+        for wrong in [ISS, ISS + 1, ISS + 50, ISS + 101, ISS + (1 << 31)] {
+            icmp(&mut t, kind, wrong);
+            assert_eq!(t.events(), [], "{kind:?} {wrong:?}");
+        }
+        icmp(&mut t, kind, ISS + 51);
+        icmp(&mut t, kind, ISS + 100);
+        assert_eq!(t.events(), [Event::Trouble(Trouble::Icmp)], "once");
+    }
+}
+
+/// While a connection is opened, hard errors end it and soft ones do not; the
+/// quoted number must be the SYN's.
+#[test]
+fn an_attempt_to_connect_ends_by_hard_errors_only() {
+    let syn = Record::new().flags(SYN).mss(462);
+    for kind in KINDS {
+        for mut t in [
+            Host::connect(&plain(), 1024, 1024),
+            Host::accept(&plain(), 1024, 1024, syn.clone()),
+        ] {
+            t.sent();
+            icmp(&mut t, kind, ISS + 1);
+            icmp(&mut t, kind, ISS - 1);
+            assert!(!t.conn.is_closed(), "not ours");
+            icmp(&mut t, kind, ISS);
+            assert_eq!(t.conn.is_closed(), kind.is_hard(), "{kind:?}");
+        }
+    }
+    let mut t = Host::connect(&plain(), 1024, 1024);
+    t.sent();
+    icmp(&mut t, IcmpKind::PortUnreachable, ISS);
+    assert_eq!(t.conn.error(), Some(Error::Refused));
+}
+
+/// Nothing is out: no error can be about this connection.
+#[test]
+fn an_idle_connection_hears_nothing() {
+    for kind in KINDS {
+        let mut t = Host::established(&plain(), 1400, 4096);
+        for offset in 0..3 {
+            icmp(&mut t, kind, ISS + offset);
+        }
+        assert_eq!((t.events(), t.conn.state()), (vec![], State::Established));
+    }
+}
+
+/// A segment of 1400 bytes is out.
+fn large() -> Host {
+    let mut t = Host::established(&plain(), 1400, 4096);
+    t.max_len = 1500;
+    t.write(&[1; 1400]);
+    recv!(t, seq 1, ack 1, len 1400);
+    t
+}
+
+fn too_big(t: &mut Host, mtu: u16, quoted: SeqNum) -> u32 {
+    let now = t.now();
+    t.conn.on_packet_too_big(now, mtu, quoted);
+    t.conn.eff_snd_mss()
+}
+
+/// §7.2: a message is heard when the segment it quotes does not get through.
+#[test]
+fn packet_too_big_counts_when_the_segment_timed_out() {
+    let mut t = large();
+    assert_eq!(too_big(&mut t, 1300, ISS + 1), 1400, "not yet");
+    t.run_until(300);
+    recv!(t, seq 1, ack 1, len 1400);
+    assert_eq!(too_big(&mut t, 1300, ISS + 1), 1240);
+    // It goes again in pieces that fit, at once.
+    recv!(t, seq 1, ack 1, len 1240);
+    // Progress: the next one is not heard.
+    send!(t, seq 1, ack 1241);
+    t.sent();
+    assert_eq!(too_big(&mut t, 1280, ISS + 1241), 1240);
+}
+
+/// RFC 8201 §4: never below IPv6's least MTU; §4.1: nor for a number that is
+/// not out; and never up.
+#[test]
+fn absurd_path_mtus_are_ignored() {
+    let mut t = large();
+    t.run_until(1_000);
+    t.sent();
+    for mtu in [0, 1, 68, 576, 1279] {
+        assert_eq!(too_big(&mut t, mtu, ISS + 1), 1400, "{mtu}");
+    }
+    for wrong in [ISS, ISS + 1401, ISS + (1 << 31)] {
+        assert_eq!(too_big(&mut t, 1280, wrong), 1400, "{wrong:?}");
+    }
+    assert_eq!(too_big(&mut t, u16::MAX, ISS + 1), 1400);
+    assert_eq!(too_big(&mut t, 1280, ISS + 1), 1220);
+    assert_eq!(too_big(&mut t, 1400, ISS + 1), 1220);
+}
