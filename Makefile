@@ -11,7 +11,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop fuzz size figures bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz size figures bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
@@ -37,6 +37,14 @@ test: ## Run every check, as the continuous integration does (at most 25 minutes
 interop: ## Linux's TCP against ours over a bad link, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_INTEROP_SEEDS=20 cargo test --release --package redpoll-linux --test interop
+
+soak: ## 100,000 connections with the Linux kernel, opened, used and closed
+	@scripts/setup.sh build
+	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=100000 cargo test --release --package redpoll-linux --test soak
+
+fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real time)
+	@scripts/setup.sh build
+	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=600 cargo test --release --package redpoll-linux --test fairness
 
 fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
 	@scripts/setup.sh fuzz

@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod fairness;
 pub mod link;
 pub mod loss;
 mod lwip;

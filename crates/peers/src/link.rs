@@ -18,9 +18,9 @@ pub struct Link {
     pub loss_ppm: u32,
 }
 
-/// One direction of a link at work.
+/// One direction of a link at work. Packets are anything that has bytes.
 #[derive(Debug)]
-pub struct Pipe {
+pub struct Pipe<P = Vec<u8>> {
     link: Link,
     rng: Rng,
     is_lossy: bool,
@@ -28,13 +28,13 @@ pub struct Pipe {
     busy_until: Instant,
     /// When each packet of the queue will have been sent.
     departures: VecDeque<Instant>,
-    arrivals: VecDeque<(Instant, Vec<u8>)>,
+    arrivals: VecDeque<(Instant, P)>,
 }
 
-impl Pipe {
+impl<P: AsRef<[u8]>> Pipe<P> {
     /// An idle direction without losses, until [`lose`](Self::lose). The same
     /// seed and name lose the same packets.
-    pub fn new(link: Link, seed: u64, name: &str) -> Pipe {
+    pub fn new(link: Link, seed: u64, name: &str) -> Self {
         Pipe {
             link,
             rng: Rng::named(seed, name),
@@ -51,14 +51,14 @@ impl Pipe {
     }
 
     /// Takes a packet, and says whether it will arrive.
-    pub fn send(&mut self, now: Instant, packet: Vec<u8>) -> bool {
+    pub fn send(&mut self, now: Instant, packet: P) -> bool {
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();
         }
         if self.departures.len() >= self.link.queue_packets {
             return false;
         }
-        let bits = packet.len() as u64 * 8;
+        let bits = packet.as_ref().len() as u64 * 8;
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
@@ -78,7 +78,7 @@ impl Pipe {
     }
 
     /// The next packet that has arrived by now.
-    pub fn receive(&mut self, now: Instant) -> Option<Vec<u8>> {
+    pub fn receive(&mut self, now: Instant) -> Option<P> {
         if self.next_arrival()? > now {
             return None;
         }

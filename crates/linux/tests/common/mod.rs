@@ -57,7 +57,17 @@ impl Case {
 }
 
 /// Runs the cases; to be called as the first thing in `main`.
+#[allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
 pub fn main(cases: Vec<Case>) -> ExitCode {
+    // They wait for a slow link most of the time, not for a processor.
+    main_with(cases, 8)
+}
+
+/// The same with so many cases at once.
+pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     let no_network = isolate().err();
     let mut skipped = String::new();
     let trials = cases
@@ -75,8 +85,7 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
         })
         .collect();
     let mut arguments = Arguments::from_args();
-    // They wait for a slow link most of the time, not for a processor.
-    arguments.test_threads.get_or_insert(8);
+    arguments.test_threads.get_or_insert(threads);
     let conclusion = run(&arguments, trials);
     if !skipped.is_empty() {
         print!("Skipped:\n{skipped}");

@@ -6,8 +6,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+
+mod bench;
 mod garbage;
 mod impair;
+#[path = "../common/node.rs"]
 mod node;
 mod transfer;
 

@@ -10,9 +10,10 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, Error, ListenerId};
 
+use crate::bench::Bench;
 use crate::common::{host_address, node_address};
 use crate::impair::Badness;
-use crate::node::{Bench, HeapNode};
+use crate::node::HeapNode;
 
 /// Bytes each way.
 const LENGTH: usize = 1 << 20;

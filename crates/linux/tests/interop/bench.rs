@@ -1,88 +1,24 @@
-//! A node on a direct, radio-less link: a border router without a mesh, whose
-//! own TCP the kernel talks to.
+//! A node on a direct, radio-less link that is as bad as asked for.
 
 use std::net::Ipv6Addr;
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_border::Gate;
 use redpoll_linux::forward::Forwarder;
 use redpoll_linux::gateway::{Gateway, Mesh};
 use redpoll_linux::tun::Tun;
-use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::{FrameBuf, MacConfig};
-use redpoll_stack::wire::sixlowpan::Contexts;
-use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
-    transport,
-};
+use redpoll_stack::mac::FrameBuf;
+use redpoll_stack::transport;
 
 use crate::common;
 use crate::impair::{Badness, Direction};
+use crate::node::{HeapMemory, HeapNode, make};
 
-/// Memory on the heap.
-pub enum HeapMemory {}
-
-impl Memory for HeapMemory {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-}
-
-pub type HeapNode = Node<HeapMemory>;
-
-/// Bytes of a connection's send buffer and of its receive buffer.
-const BUFFER: usize = 16 * 1024;
 /// A packet of 1280 bytes without the IPv6 and TCP headers (RFC 6691 §2).
 const MSS: u16 = 1280 - 40 - 20;
 /// Shorter than a mesh needs, and than RFC 6298 recommends: with a lower bound
 /// of 1 s this test would spend minutes waiting for a link of some milliseconds.
 const MIN_RTO: Duration = Duration::from_millis(250);
-
-fn buffer(len: usize) -> Box<[u8]> {
-    vec![0; len].into_boxed_slice()
-}
-
-fn make(address: Addr, seed: u64) -> HeapNode {
-    let config = NodeConfig {
-        mac: MacConfig {
-            short: 2,
-            ..MacConfig::default()
-        },
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::default(),
-        tcp: transport::Config {
-            mss: MSS,
-            min_rto: MIN_RTO,
-            ..transport::Config::default()
-        },
-        address,
-        hop_limit: 64,
-        forwards: false,
-        nd: NdConfig::default(),
-        isn_secret: [seed as u8; 16],
-    };
-    const SLOTS: usize = 16;
-    let memory = NodeMemory {
-        connections: (0..4)
-            .map(|_| ConnectionSlot::new(buffer(BUFFER), buffer(BUFFER)))
-            .collect(),
-        listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
-        udp: (0..1).map(|_| UdpSlot::new(buffer(2048))).collect(),
-        routes: vec![None; 2].into_boxed_slice(),
-        neighbours: Box::default(),
-        lowpan: LowpanMemory {
-            slots: vec![Slot::EMPTY; SLOTS].into_boxed_slice(),
-            bytes: buffer(SLOTS * 1280),
-        },
-    };
-    let mut node = Node::new(config, memory, Rng::named(seed, "node"));
-    let everywhere = Route {
-        prefix: Addr::UNSPECIFIED,
-        len: 0,
-        via: Via::Host,
-    };
-    node.add_route(everywhere).expect("the table has room");
-    node
-}
 
 /// The node with its bad link, as the gateway sees it.
 pub struct DirectNode {
@@ -154,10 +90,15 @@ impl Bench {
     pub fn new(prefix: u16, badness: Badness, seed: u64) -> Self {
         let tun = Tun::create(&common::config(prefix)).expect("a TUN interface");
         let address = common::node_address(prefix);
+        let tcp = transport::Config {
+            mss: MSS,
+            min_rto: MIN_RTO,
+            ..transport::Config::default()
+        };
         let direction = |name| Direction::new(badness, Rng::named(seed, name));
         Bench {
             mesh: DirectNode {
-                node: make(address.into(), seed),
+                node: make(address.into(), seed, tcp),
                 gate: Gate::new(prefix_of(address), 64),
                 to_node: direction("to the node"),
                 to_host: direction("to the host"),

@@ -1,0 +1,67 @@
+//! A node without a radio: a border router without a mesh, whose own TCP the
+//! kernel talks to.
+
+use redpoll_base::{Addr, Memory, Rng};
+use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::mac::MacConfig;
+use redpoll_stack::wire::sixlowpan::Contexts;
+use redpoll_stack::{
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    transport,
+};
+
+/// Memory on the heap.
+pub enum HeapMemory {}
+
+impl Memory for HeapMemory {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+pub type HeapNode = Node<HeapMemory>;
+
+/// Bytes of a connection's send buffer and of its receive buffer.
+const BUFFER: usize = 16 * 1024;
+fn buffer(len: usize) -> Box<[u8]> {
+    vec![0; len].into_boxed_slice()
+}
+
+/// A node whose every packet comes from the host side and goes there.
+pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
+    let config = NodeConfig {
+        mac: MacConfig {
+            short: 2,
+            ..MacConfig::default()
+        },
+        lowpan: LowpanConfig::default(),
+        contexts: Contexts::default(),
+        tcp,
+        address,
+        hop_limit: 64,
+        forwards: false,
+        nd: NdConfig::default(),
+        isn_secret: [seed as u8; 16],
+    };
+    const SLOTS: usize = 16;
+    let memory = NodeMemory {
+        connections: (0..4)
+            .map(|_| ConnectionSlot::new(buffer(BUFFER), buffer(BUFFER)))
+            .collect(),
+        listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
+        udp: (0..1).map(|_| UdpSlot::new(buffer(2048))).collect(),
+        routes: vec![None; 2].into_boxed_slice(),
+        neighbours: Box::default(),
+        lowpan: LowpanMemory {
+            slots: vec![Slot::EMPTY; SLOTS].into_boxed_slice(),
+            bytes: buffer(SLOTS * 1280),
+        },
+    };
+    let mut node = Node::new(config, memory, Rng::named(seed, "node"));
+    let everywhere = Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Host,
+    };
+    node.add_route(everywhere).expect("the table has room");
+    node
+}

@@ -1,0 +1,52 @@
+//! How Redpoll and Linux's Reno share a slow link whose queue is short.
+//!
+//! Flows of the kernel's and ours go in pairs through one shaped link in
+//! real time, so the full measurement takes ten minutes: `make fairness`, or
+//! `REDPOLL_FAIRNESS_SECONDS=600`. Without that only a few seconds pass, which
+//! show that it works, and nothing is asked of the shares. The same with other
+//! stacks, in virtual time, is the bench `fairness` of `redpoll bench`.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod link;
+#[path = "../common/node.rs"]
+mod node;
+mod share;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use common::Case;
+use share::Pair;
+
+/// Packets that the bottleneck's queue holds.
+const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
+const FIRST_PREFIX: u16 = 0x400;
+
+fn main() -> ExitCode {
+    let seconds: Option<u64> = std::env::var("REDPOLL_FAIRNESS_SECONDS")
+        .ok()
+        .map(|text| text.parse().expect("REDPOLL_FAIRNESS_SECONDS is a number"));
+    let queues = if seconds.is_some() {
+        &QUEUES[..]
+    } else {
+        &QUEUES[..1]
+    };
+    let mut prefixes = FIRST_PREFIX..;
+    let mut cases = Vec::new();
+    for pair in Pair::ALL {
+        for &queue in queues {
+            let prefix = prefixes.next().expect("a prefix for each test");
+            cases.push(Case::new(
+                format!("{}_queue_of_{queue}", pair.name()),
+                move || {
+                    let time = Duration::from_secs(seconds.unwrap_or(3));
+                    share::run(prefix, pair, queue, time, seconds.is_some());
+                },
+            ));
+        }
+    }
+    // Nearly all of their time they wait.
+    let threads = cases.len();
+    common::main_with(cases, threads)
+}
