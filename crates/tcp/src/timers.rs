@@ -48,8 +48,8 @@ const SLACK_MS: [u16; Timer::ALL.len()] = [
     20,    // LossProbe
     0,     // Reordering
     100,   // Persist
-    0,     // DelayedAck
-    1_000, // Keepalive
+    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
+    0,     // Keepalive: see `next`
     1_000, // Linger
     1_000, // TimeWait
     1_000, // User
@@ -113,13 +113,20 @@ impl TimerTable {
         Some(timer)
     }
 
-    /// When the next timer runs out.
-    pub(crate) fn next(&self) -> Option<Wake> {
+    /// When the next timer runs out. A keep-alive probe may be `keepalive_slack`
+    /// late: a sleeping node sends it when it is awake anyway.
+    pub(crate) fn next(&self, keepalive_slack: Duration) -> Option<Wake> {
+        let keepalive_slack = keepalive_slack.millis_saturating();
         let (mut first, mut latest) = (OFF, OFF);
-        for (&ms, slack) in self.at.iter().zip(SLACK_MS) {
+        for ((index, &ms), slack) in self.at.iter().enumerate().zip(SLACK_MS) {
             if ms != OFF {
+                let slack = if index == Timer::Keepalive as usize {
+                    keepalive_slack
+                } else {
+                    u32::from(slack)
+                };
                 first = first.min(ms);
-                latest = latest.min(ms.saturating_add(u32::from(slack)));
+                latest = latest.min(ms.saturating_add(slack));
             }
         }
         if first == OFF {
@@ -180,11 +187,11 @@ mod tests {
     fn timers_run_side_by_side_and_expire_once() {
         let t = Instant::from_micros(500);
         let mut table = TimerTable::new(t);
-        assert_eq!(table.next(), None);
+        assert_eq!(table.next(ms(0)), None);
         table.start(Timer::Keepalive, t, ms(50));
         table.start(Timer::Retransmission, t, ms(10));
         table.start(Timer::User, t, ms(10));
-        assert_eq!(table.next().unwrap().at, t + ms(10));
+        assert_eq!(table.next(ms(0)).unwrap().at, t + ms(10));
         assert_eq!(table.take_expired(t + ms(9)), None);
         assert_eq!(table.take_expired(t + ms(10)), Some(Timer::User));
         assert_eq!(table.take_expired(t + ms(10)), Some(Timer::Retransmission));
@@ -192,6 +199,22 @@ mod tests {
         assert!(table.is_running(Timer::Keepalive));
         table.cancel(Timer::Keepalive);
         assert_eq!(table.take_expired(t + ms(99)), None);
+    }
+
+    #[test]
+    fn a_probe_waits_for_a_better_moment_but_nothing_waits_for_it() {
+        let t = Instant::ZERO;
+        let mut table = TimerTable::new(t);
+        table.start(Timer::Keepalive, t, ms(1_000));
+        assert_eq!(
+            table.next(ms(300)),
+            Some(Wake::within(t + ms(1_000), ms(300)))
+        );
+        table.start(Timer::DelayedAck, t, ms(1_100));
+        assert_eq!(
+            table.next(ms(300)),
+            Some(Wake::within(t + ms(1_000), ms(120)))
+        );
     }
 
     #[test]
@@ -204,8 +227,8 @@ mod tests {
                 Instant::from_micros(us),
                 Duration::from_micros(777),
             );
-            let late = table.next().unwrap().at.since(at);
-            assert!(table.next().unwrap().at >= at && late < ms(1));
+            let late = table.next(ms(0)).unwrap().at.since(at);
+            assert!(table.next(ms(0)).unwrap().at >= at && late < ms(1));
         }
     }
 
@@ -218,7 +241,7 @@ mod tests {
         table.start(Timer::Keepalive, now, ms(10));
         assert_eq!(table.take_expired(now), Some(Timer::User));
         assert_eq!(table.take_expired(now), None);
-        assert_eq!(table.next().unwrap().at, now + ms(10));
+        assert_eq!(table.next(ms(0)).unwrap().at, now + ms(10));
     }
 
     #[test]
@@ -230,7 +253,7 @@ mod tests {
             table.start(Timer::Keepalive, now, day);
             table.start(Timer::User, now, day.times(3));
             now += day;
-            assert_eq!(table.next().unwrap().at, now);
+            assert_eq!(table.next(ms(0)).unwrap().at, now);
             assert_eq!(table.take_expired(now), Some(Timer::Keepalive));
             assert_eq!(table.take_expired(now), None);
         }

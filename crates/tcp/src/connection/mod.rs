@@ -248,7 +248,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// When to call [`on_timeout`](Self::on_timeout) next.
     pub fn poll_at(&self) -> Option<Wake> {
-        self.timers.next()
+        self.timers.next(self.keepalive_slack())
     }
 
     /// The next event, if any.

@@ -53,6 +53,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.params.keepalive_idle = Millis::from(idle);
     }
 
+    /// How late a keep-alive probe may be: half the time between two.
+    pub(super) fn keepalive_slack(&self) -> Duration {
+        Duration::from_millis_u32(
+            self.params
+                .keepalive_interval
+                .duration()
+                .millis_saturating()
+                / 2,
+        )
+    }
+
     /// Where the timestamps of this connection begin: a value that nobody can
     /// guess ([`IsnGenerator::timestamp_offset`](crate::IsnGenerator::timestamp_offset)).
     /// To be called before the first segment is polled. Zero if it is not.
