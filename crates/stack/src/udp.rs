@@ -145,6 +145,11 @@ impl<M: Memory + 'static> UdpSockets<M> {
         slot.port.filter(|_| slot.generation == id.generation)
     }
 
+    pub(crate) fn is_readable(&self, id: UdpId) -> bool {
+        let slot = self.slots.as_ref().get(usize::from(id.index));
+        slot.is_some_and(|s| s.port.is_some() && s.generation == id.generation && s.used > 0)
+    }
+
     pub(crate) fn deliver(&mut self, port: u16, src: &Endpoint, data: &[u8]) -> Delivery {
         let mut slots = self.slots.as_mut().iter_mut();
         let Some(slot) = slots.find(|s| s.port == Some(port)) else {

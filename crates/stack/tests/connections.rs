@@ -296,6 +296,20 @@ fn what_came_before_accept_can_be_read_after_it() {
     assert!(matches!(events[..], [NodeEvent::Tcp(c, Event::Failed(_))] if c == conn));
 }
 
+/// What nobody has accepted is reset, and the port is free and closed.
+#[test]
+fn a_listener_ends() {
+    let mut lone = Lone::border(|_| {});
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let mut waiting = Peer::open(&mut lone, 5_000);
+    while lone.node.poll_event().is_some() {}
+    lone.node.tcp_unlisten(lone.now, listener);
+    assert_eq!(lone.node.tcp_accept(listener), None);
+    assert_eq!(waiting.acknowledge(&mut lone) & RST, RST);
+    assert_eq!(open(&lone), 0);
+    assert!(lone.node.tcp_listen(80).is_ok());
+}
+
 /// RFC 6056 §3.2: not a port that somebody listens on, and each only once.
 #[test]
 fn ephemeral_ports_are_apart() {

@@ -20,6 +20,12 @@ impl<M: Memory + 'static> Node<M> {
         self.tcp.listen(port)
     }
 
+    /// Ends a listener. Connections that it had and nobody accepted are reset;
+    /// the port is free.
+    pub fn tcp_unlisten(&mut self, now: Instant, listener: ListenerId) {
+        self.tcp.unlisten(now, listener);
+    }
+
     /// The next established connection of a listener.
     ///
     /// It may already hold data or its end: read it before waiting for events.
@@ -34,12 +40,26 @@ impl<M: Memory + 'static> Node<M> {
     /// # Errors
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
     pub fn tcp_connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error> {
+        self.tcp_connect_from(now, 0, remote)
+    }
+
+    /// Likewise from this port, unless it is 0.
+    ///
+    /// # Errors
+    /// As [`tcp_connect`](Self::tcp_connect).
+    pub fn tcp_connect_from(
+        &mut self,
+        now: Instant,
+        port: u16,
+        remote: Endpoint,
+    ) -> Result<ConnId, Error> {
         // RFC 9293 §3.9.1.1, MUST-46: not to a group.
         let possible = !remote.addr.is_multicast()
             && !self.is_own(&remote.addr)
             && self.paths.next_hop(now, &remote.addr).is_some();
         let local = self.source_for(&remote.addr).filter(|_| possible);
-        let local = local.ok_or(Error::NoRoute)?;
+        let addr = local.ok_or(Error::NoRoute)?;
+        let local = Endpoint { addr, port };
         self.tcp
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
@@ -153,6 +173,11 @@ impl<M: Memory + 'static> Node<M> {
         self.udp.close(id);
     }
 
+    /// Whether a UDP socket holds a datagram.
+    pub fn udp_is_readable(&self, id: UdpId) -> bool {
+        self.udp.is_readable(id)
+    }
+
     /// Takes the next received datagram, cut to `out`: its length and sender.
     pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
         self.udp.recv(id, out)
@@ -223,7 +248,7 @@ impl<M: Memory + 'static> Node<M> {
 
     /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
     /// rule 2); `None` before the node has one.
-    pub(super) fn source_for(&self, dst: &Addr) -> Option<Addr> {
+    pub fn source_for(&self, dst: &Addr) -> Option<Addr> {
         let near = ipv6::addr::is_link_local(dst) || ipv6::addr::is_link_scoped_multicast(dst);
         if near {
             return Some(self.link_local);

@@ -150,6 +150,21 @@ impl<M: Memory + 'static> TcpSockets<M> {
         Ok(id)
     }
 
+    /// Ends a listener; connections that nobody has accepted are reset.
+    pub(crate) fn unlisten(&mut self, now: Instant, listener: ListenerId) {
+        let index = usize::from(listener.0);
+        if let Some(slot) = self.listeners.as_mut().get_mut(index) {
+            slot.0 = None;
+        }
+        let limit = self.config.orphan;
+        for slot in self.connections.as_mut() {
+            if let Some(open) = slot.open_mut().filter(|o| o.backlog_of == Some(listener)) {
+                open.release(now, limit);
+            }
+        }
+        self.reap();
+    }
+
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
             let generation = slot.generation;
@@ -170,13 +185,17 @@ impl<M: Memory + 'static> TcpSockets<M> {
     pub(crate) fn connect(
         &mut self,
         now: Instant,
-        local: Addr,
+        local: Endpoint,
         remote: Endpoint,
         rng: &mut Rng,
         counters: &mut NodeCounters,
     ) -> Result<ConnId, Error> {
-        let port = self.ephemeral_port(remote, rng).ok_or(Error::PortInUse)?;
-        let local = Endpoint { addr: local, port };
+        let port = match local.port {
+            0 => self.ephemeral_port(remote, rng),
+            port => Some(port).filter(|&port| self.is_free_port(port, remote)),
+        };
+        let port = port.ok_or(Error::PortInUse)?;
+        let local = Endpoint { port, ..local };
         let iss = self.isn.isn(now, &local, &remote);
         let offset = self.isn.timestamp_offset(&local, &remote);
         let index = self.free_slot(counters).ok_or(Error::NoSlot)?;
@@ -201,13 +220,15 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 let offset = start.wrapping_add(i).checked_rem(EPHEMERAL_COUNT)?;
                 Some(EPHEMERAL_FIRST.wrapping_add(offset))
             })
-            .find(|&port| {
-                let mut listening = self.listening();
-                listening.all(|l| l.local().port != port)
-                    && self
-                        .iter()
-                        .all(|(_, c)| c.local().port != port || c.remote() != remote)
-            })
+            .find(|&port| self.is_free_port(port, remote))
+    }
+
+    fn is_free_port(&self, port: u16, remote: Endpoint) -> bool {
+        let mut listening = self.listening();
+        listening.all(|l| l.local().port != port)
+            && self
+                .iter()
+                .all(|(_, c)| c.local().port != port || c.remote() != remote)
     }
 
     /// A free slot; if there is none, the connection in TIME-WAIT that has
