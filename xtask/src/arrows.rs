@@ -10,13 +10,14 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
     ("mac", &["base", "wire"]),
     ("lowpan", &["base", "wire"]),
     ("stack", &["base", "tcp", "wire", "mac", "lowpan"]),
+    ("socket", &["stack"]),
     ("assist", &["base", "wire"]),
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
@@ -29,7 +30,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("capi", &["stack"]),
     ("python", &["sim", "studies"]),
     ("testkit", &["base", "tcp", "wire"]),
-    ("packetdrill", &["stack"]),
+    ("packetdrill", &["socket"]),
     ("peers", &["base", "tcp", "testkit"]),
     ("xtask", &[]),
 ];

@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::report::Failure;
 
 /// Crates that must run on a microcontroller.
-pub const DEVICE_CRATES: [&str; 8] = [
-    "base", "wire", "tcp", "mac", "lowpan", "stack", "assist", "border",
+pub const DEVICE_CRATES: [&str; 9] = [
+    "base", "wire", "tcp", "mac", "lowpan", "stack", "socket", "assist", "border",
 ];
 
 /// The repository.

@@ -1,72 +1,40 @@
-//! Error numbers, as calls return them and as scripts name them.
+//! Error numbers are those of `redpoll-socket`, which are this system's.
 
-use std::fmt;
-
-use redpoll_tcp as tcp;
-
-/// A value of `errno`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Errno(pub i32);
-
-/// The names that a script may use.
-const NAMES: &[(&str, i32)] = &[
-    ("EADDRINUSE", libc::EADDRINUSE),
-    ("EADDRNOTAVAIL", libc::EADDRNOTAVAIL),
-    ("EAFNOSUPPORT", libc::EAFNOSUPPORT),
-    ("EAGAIN", libc::EAGAIN),
-    ("EALREADY", libc::EALREADY),
-    ("EBADF", libc::EBADF),
-    ("ECONNABORTED", libc::ECONNABORTED),
-    ("ECONNREFUSED", libc::ECONNREFUSED),
-    ("ECONNRESET", libc::ECONNRESET),
-    ("EDESTADDRREQ", libc::EDESTADDRREQ),
-    ("EHOSTUNREACH", libc::EHOSTUNREACH),
-    ("EINPROGRESS", libc::EINPROGRESS),
-    ("EINVAL", libc::EINVAL),
-    ("EISCONN", libc::EISCONN),
-    ("EMFILE", libc::EMFILE),
-    ("ENETUNREACH", libc::ENETUNREACH),
-    ("ENOPROTOOPT", libc::ENOPROTOOPT),
-    ("ENOSYS", libc::ENOSYS),
-    ("ENOTCONN", libc::ENOTCONN),
-    ("EOPNOTSUPP", libc::EOPNOTSUPP),
-    ("EPIPE", libc::EPIPE),
-    ("EPROTONOSUPPORT", libc::EPROTONOSUPPORT),
-    ("ETIMEDOUT", libc::ETIMEDOUT),
-];
-
-impl Errno {
-    /// The number behind a name such as `EAGAIN`.
-    pub fn named(name: &str) -> Option<Errno> {
-        let &(_, number) = NAMES.iter().find(|(known, _)| *known == name)?;
-        Some(Errno(number))
+#[test]
+fn the_numbers_are_this_system_s() {
+    use redpoll_socket::Errno;
+    for (name, errno) in Errno::all() {
+        let text = std::io::Error::from_raw_os_error(errno.0).to_string();
+        assert!(!text.starts_with("Unknown error"), "{name}: {text}");
+        assert_eq!(Errno::named(name), Some(errno));
     }
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NAMES.iter().find(|(_, number)| *number == self.0) {
-            Some((name, _)) => f.write_str(name),
-            None => write!(f, "errno {}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// Why a connection ended, as POSIX has it.
-impl From<tcp::Error> for Errno {
-    fn from(error: tcp::Error) -> Errno {
-        Errno(match error {
-            tcp::Error::Reset => libc::ECONNRESET,
-            tcp::Error::Refused => libc::ECONNREFUSED,
-            tcp::Error::TimedOut | tcp::Error::UserTimeout => libc::ETIMEDOUT,
-            tcp::Error::Unreachable => libc::EHOSTUNREACH,
-            tcp::Error::Aborted => libc::ECONNABORTED,
-        })
+    for (errno, number) in [
+        (Errno::EBADF, libc::EBADF),
+        (Errno::EAGAIN, libc::EAGAIN),
+        (Errno::EFAULT, libc::EFAULT),
+        (Errno::EINVAL, libc::EINVAL),
+        (Errno::EMFILE, libc::EMFILE),
+        (Errno::EPIPE, libc::EPIPE),
+        (Errno::ENOSYS, libc::ENOSYS),
+        (Errno::EDESTADDRREQ, libc::EDESTADDRREQ),
+        (Errno::EMSGSIZE, libc::EMSGSIZE),
+        (Errno::ENOPROTOOPT, libc::ENOPROTOOPT),
+        (Errno::EPROTONOSUPPORT, libc::EPROTONOSUPPORT),
+        (Errno::EOPNOTSUPP, libc::EOPNOTSUPP),
+        (Errno::EAFNOSUPPORT, libc::EAFNOSUPPORT),
+        (Errno::EADDRINUSE, libc::EADDRINUSE),
+        (Errno::EADDRNOTAVAIL, libc::EADDRNOTAVAIL),
+        (Errno::ENETUNREACH, libc::ENETUNREACH),
+        (Errno::ECONNABORTED, libc::ECONNABORTED),
+        (Errno::ECONNRESET, libc::ECONNRESET),
+        (Errno::EISCONN, libc::EISCONN),
+        (Errno::ENOTCONN, libc::ENOTCONN),
+        (Errno::ETIMEDOUT, libc::ETIMEDOUT),
+        (Errno::ECONNREFUSED, libc::ECONNREFUSED),
+        (Errno::EHOSTUNREACH, libc::EHOSTUNREACH),
+        (Errno::EALREADY, libc::EALREADY),
+        (Errno::EINPROGRESS, libc::EINPROGRESS),
+    ] {
+        assert_eq!(errno.0, number, "{errno}");
     }
 }

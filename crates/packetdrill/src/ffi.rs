@@ -204,7 +204,7 @@ extern "C" fn socket(_: User, domain: c_int, kind: c_int, protocol: c_int) -> c_
             return Err(Errno(EPROTONOSUPPORT));
         }
         let fd = new_descriptor()?;
-        sockets.socket(fd);
+        sockets.socket(fd)?;
         sockets.set_nonblocking(fd, nonblocking)?;
         Ok(fd)
     }))

@@ -1,17 +1,16 @@
 //! A node at the far end of a direct link, its virtual clock, and what it sent.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnId, ConnectionSlot, Error, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
-    NodeMemory, Route, Via,
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, Via,
 };
-use redpoll_tcp::{Connection, Endpoint, IpMeta, Segment, reset_reply};
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::{Settings, v4};
@@ -50,27 +49,25 @@ const RUNAWAY: u32 = 10_000;
 /// A node, a virtual clock and the packets that the node has sent.
 ///
 /// The node begins with the first `listen`, `connect` or packet; until then its
-/// [`Settings`] may change. Time moves by [`step`](Self::step) and
+/// [`Settings`] may change: it is made anew. Time moves by [`step`](Self::step) and
 /// [`advance`](Self::advance), and never by itself.
 pub struct Host {
     settings: Settings,
-    node: Option<Node<HeapMemory>>,
+    node: Node<HeapMemory>,
+    begun: bool,
     now: Instant,
     sent: VecDeque<SentPacket>,
-    /// Ports that nobody listens on any more. A node's listener is for ever,
-    /// so it is kept away from the packets.
-    closed_ports: BTreeMap<u16, ListenerId>,
 }
 
 impl Host {
     /// A host before its node has begun.
     pub fn new(settings: Settings) -> Host {
         Host {
+            node: make_node(&settings),
             settings,
-            node: None,
+            begun: false,
             now: BEGINNING,
             sent: VecDeque::new(),
-            closed_ports: BTreeMap::new(),
         }
     }
 
@@ -91,7 +88,7 @@ impl Host {
 
     /// When the node's next timer runs out.
     pub fn deadline(&self) -> Option<Instant> {
-        Some(self.node.as_ref()?.poll_at()?.at.max(self.now))
+        Some(self.node.poll_at()?.at.max(self.now))
     }
 
     /// Lets time pass until the next timer has fired, but no further than to
@@ -137,10 +134,7 @@ impl Host {
         if let Ok((header, _)) = Ipv6Header::parse_partial(packet) {
             self.learn_address(v4::extract(&header.dst));
         }
-        if let Some(refusal) = self.refusal(packet) {
-            self.queue(&refusal);
-            return;
-        }
+        self.begin();
         let now = self.now;
         // The node counts what it drops.
         self.with_node(|node| node.input_packet(now, packet).ok());
@@ -148,17 +142,12 @@ impl Host {
 
     /// The host's address, if nothing has said another yet.
     pub(crate) fn learn_address(&mut self, addr: IpAddr) {
-        if !addr.is_unspecified() && !addr.is_multicast() {
-            self.settings.local.get_or_insert(addr);
+        if !addr.is_unspecified() && !addr.is_multicast() && self.settings.local.is_none() {
+            self.adapt(|settings| settings.local = Some(addr));
         }
     }
 
-    /// The host's address.
-    pub(crate) fn address(&self) -> IpAddr {
-        self.settings.local.unwrap_or(DEFAULT_LOCAL.into())
-    }
-
-    /// The parameters, those of the node if it has begun.
+    /// The parameters.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -168,99 +157,35 @@ impl Host {
     pub(crate) fn adapt(&mut self, change: impl FnOnce(&mut Settings)) -> bool {
         let mut changed = self.settings.clone();
         change(&mut changed);
-        let possible = self.node.is_none() || changed == self.settings;
-        if possible {
+        if changed == self.settings {
+            return true;
+        }
+        if !self.begun {
+            self.node = make_node(&changed);
             self.settings = changed;
         }
-        possible
+        !self.begun
+    }
+
+    /// From now on the parameters stay as they are.
+    pub(crate) fn begin(&mut self) {
+        self.begun = true;
     }
 
     /// Calls the node, and takes from it whatever it wants to send.
     pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HeapMemory>) -> T) -> T {
-        let address = v4::embed(self.address());
-        let node = self
-            .node
-            .get_or_insert_with(|| make_node(&self.settings, address));
-        let result = call(node);
+        let result = call(&mut self.node);
         let mut packet = [0; MTU];
         let mut made = Vec::new();
-        while let Some(len) = node.poll_packet(self.now, &mut packet) {
+        while let Some(len) = self.node.poll_packet(self.now, &mut packet) {
             made.push(packet[..len].to_vec());
         }
         // Sockets look at states, not at events.
-        while node.poll_event().is_some() {}
+        while self.node.poll_event().is_some() {}
         for packet in &made {
             self.queue(packet);
         }
         result
-    }
-
-    /// The connection behind a handle.
-    pub(crate) fn connection(&self, id: ConnId) -> Option<&Connection<Box<[u8]>>> {
-        self.node.as_ref()?.tcp_connection(id)
-    }
-
-    pub(crate) fn listen(&mut self, port: u16) -> Result<ListenerId, Error> {
-        match self.closed_ports.remove(&port) {
-            Some(listener) => Ok(listener),
-            None => self.with_node(|node| node.tcp_listen(port)),
-        }
-    }
-
-    /// Nobody listens on this port any more. Connections that nobody has
-    /// accepted are reset; `accepted` says which have been.
-    pub(crate) fn unlisten(
-        &mut self,
-        port: u16,
-        listener: ListenerId,
-        accepted: impl Fn(ConnId) -> bool,
-    ) {
-        self.closed_ports.insert(port, listener);
-        let now = self.now;
-        self.with_node(|node| {
-            let orphans: Vec<_> = node
-                .tcp_connections()
-                .filter(|(id, connection)| connection.local().port == port && !accepted(*id))
-                .map(|(id, _)| id)
-                .collect();
-            for id in orphans {
-                node.tcp_abort(now, id);
-                node.tcp_release(now, id);
-            }
-        });
-    }
-
-    /// The reset for a segment to a port that was listened on, and belongs to
-    /// no connection (RFC 9293 §3.10.7.1).
-    fn refusal(&self, packet: &[u8]) -> Option<Vec<u8>> {
-        let (ip, payload) = Ipv6Header::parse(packet).ok()?;
-        (ip.next_header == next_header::TCP).then_some(())?;
-        let meta = IpMeta {
-            src: ip.src,
-            dst: ip.dst,
-            ecn: ip.ecn,
-            hop_limit: ip.hop_limit,
-        };
-        let segment = Segment::parse(&meta, payload).ok()?;
-        self.closed_ports.get(&segment.dst_port)?;
-        let mut connections = self.node.as_ref()?.tcp_connections();
-        if connections.any(|(_, c)| c.matches(&meta, &segment) && !c.is_closed()) {
-            return None;
-        }
-        let mut answer = Vec::new();
-        if let Some(reply) = reset_reply(&meta, &segment) {
-            let header = Ipv6Header {
-                payload_len: reply.as_bytes().len() as u16,
-                next_header: next_header::TCP,
-                hop_limit: 64,
-                src: ip.dst,
-                dst: ip.src,
-                ..Ipv6Header::default()
-            };
-            answer.extend_from_slice(&header.to_bytes());
-            answer.extend_from_slice(reply.as_bytes());
-        }
-        Some(answer)
     }
 
     /// Queues a packet of the node in the family of its destination.
@@ -288,7 +213,8 @@ pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
     Endpoint::new(v4::embed(addr.ip()), addr.port())
 }
 
-fn make_node(settings: &Settings, address: Addr) -> Node<HeapMemory> {
+fn make_node(settings: &Settings) -> Node<HeapMemory> {
+    let address = v4::embed(settings.local.unwrap_or(DEFAULT_LOCAL.into()));
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let config = NodeConfig {
         mac: MacConfig {

@@ -11,7 +11,7 @@
 //! The parts, from below:
 //!
 //! - [`Host`]: a node, a virtual clock and the packets that the node sent;
-//! - [`Sockets`]: POSIX-like calls over it, that never wait;
+//! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over it, that never wait;
 //! - `ffi`: the tool's C interface, and its waiting calls. The only unsafe code;
 //! - [`script`]: the interpreter.
 //!
@@ -31,16 +31,15 @@
 //!   IPv4. Fragments, IP options and ICMP other than errors do not pass.
 //! - Window scaling, urgent data, Fast Open, `MSG_MORE`, `MSG_WAITALL`,
 //!   `TCP_INFO`, `epoll`, `splice` and `pipe`.
-//! - `bind` to a port followed by `connect`: the node chooses its port.
 //! - `SO_RCVBUF`, `SO_SNDBUF`, `TCP_MAXSEG` and `TCP_USER_TIMEOUT` of one
 //!   socket: they are parameters of the node. So they count for all when they
 //!   are set before the first `listen` or `connect`; later a call that would
 //!   change something fails with `EOPNOTSUPP`, and the standard error says so.
 //! - The backlog of `listen` is not a limit; the number of connections is.
-//! - `MSG_PEEK` takes the bytes out of the engine, so that the window opens.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(test)]
 mod errno;
 #[allow(unsafe_code, reason = "the C interface of packetdrill")]
 mod ffi;
@@ -51,7 +50,7 @@ mod shim;
 mod sockets;
 mod v4;
 
-pub use errno::Errno;
 pub use host::{Host, SentPacket};
+pub use redpoll_socket::Errno;
 pub use settings::Settings;
 pub use sockets::{Shutdown, Sockets, Wait};

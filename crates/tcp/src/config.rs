@@ -116,13 +116,18 @@ impl Default for Config {
     }
 }
 
+impl Keepalive {
+    /// The defaults.
+    pub const DEFAULT: Keepalive = Keepalive {
+        idle: Duration::from_secs(2 * 60 * 60),
+        interval: Duration::from_secs(75),
+        count: 8,
+    };
+}
+
 impl Default for Keepalive {
     fn default() -> Self {
-        Keepalive {
-            idle: Duration::from_secs(2 * 60 * 60),
-            interval: Duration::from_secs(75),
-            count: 8,
-        }
+        Self::DEFAULT
     }
 }
 

@@ -71,10 +71,10 @@ impl Runner {
         Ok(match (call.name.as_str(), call.args.len()) {
             ("socket", 3) => {
                 let name = new_name(call)?;
-                self.sockets.socket(name);
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
-                let set = self.sockets.set_nonblocking(name, nonblocking);
-                set.map(|()| name.into())
+                let made = self.sockets.socket(name);
+                made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))
+                    .map(|()| name.into())
             }
             ("bind", 3) => self.sockets.bind(fd, local).map(zero),
             ("listen", 2) => self.sockets.listen(fd).map(zero),

@@ -12,7 +12,7 @@ fn peer() -> SocketAddr {
 
 fn sockets(count: i32) -> Sockets {
     let mut sockets = Sockets::new(Settings::default());
-    (0..count).for_each(|fd| sockets.socket(fd));
+    (0..count).for_each(|fd| sockets.socket(fd).unwrap());
     sockets
 }
 
@@ -27,16 +27,15 @@ fn listening(port: u16) -> Sockets {
 fn ports_are_taken_and_given_back() {
     let mut sockets = sockets(3);
     assert_eq!(sockets.bind(0, at(80)), Ok(()));
-    assert_eq!(sockets.bind(0, at(81)), no(EINVAL));
-    assert_eq!(sockets.bind(1, at(80)), no(EADDRINUSE));
+    assert_eq!(sockets.bind(0, at(81)), Err(Errno::EINVAL));
+    assert_eq!(sockets.bind(1, at(80)), Err(Errno::EADDRINUSE));
     let other = "[fd00::9]:81".parse().unwrap();
-    assert_eq!(sockets.bind(1, other), no(EADDRNOTAVAIL));
-    assert_eq!(sockets.listen(1), no(EOPNOTSUPP));
+    assert_eq!(sockets.bind(1, other), Err(Errno::EADDRNOTAVAIL));
+    assert_eq!(sockets.listen(1), Err(Errno::EOPNOTSUPP));
     assert_eq!(sockets.listen(0), Ok(()));
     assert_eq!(sockets.listen(0), Ok(()));
     assert_eq!(sockets.close(0), Ok(()));
-    assert_eq!(sockets.close(0), no(EBADF));
-    // The node's listener is for ever; the port is not.
+    assert_eq!(sockets.close(0), Err(Errno::EBADF));
     assert_eq!(sockets.bind(2, at(80)), Ok(()));
     assert_eq!(sockets.listen(2), Ok(()));
 }
@@ -44,15 +43,15 @@ fn ports_are_taken_and_given_back() {
 #[test]
 fn calls_on_the_wrong_socket() {
     let mut sockets = listening(80);
-    sockets.socket(1);
+    sockets.socket(1).unwrap();
     let mut out = [0; 4];
-    assert_eq!(sockets.recv(1, &mut out, 0), no(ENOTCONN));
-    assert_eq!(sockets.send(1, b"x", 0), no(EPIPE));
-    assert_eq!(sockets.shutdown(1, Shutdown::Write), no(ENOTCONN));
-    assert_eq!(sockets.accept(1, || Ok(9)), no(EINVAL));
-    assert_eq!(sockets.accept(0, || Ok(9)), no(EAGAIN));
-    assert_eq!(sockets.connect(0, peer()), no(EISCONN));
-    assert_eq!(sockets.recv(7, &mut out, 0), no(EBADF));
+    assert_eq!(sockets.recv(1, &mut out, 0), Err(Errno::ENOTCONN));
+    assert_eq!(sockets.send(1, b"x", 0), Err(Errno::EPIPE));
+    assert_eq!(sockets.shutdown(1, Shutdown::Write), Err(Errno::ENOTCONN));
+    assert_eq!(sockets.accept(1, || Ok(9)), Err(Errno::EINVAL));
+    assert_eq!(sockets.accept(0, || Ok(9)), Err(Errno::EAGAIN));
+    assert_eq!(sockets.connect(0, peer()), Err(Errno::EISCONN));
+    assert_eq!(sockets.recv(7, &mut out, 0), Err(Errno::EBADF));
     assert_eq!(sockets.poll_one(7, libc::POLLIN), libc::POLLNVAL);
     assert_eq!(sockets.poll_one(-1, libc::POLLIN), 0);
     assert_eq!(sockets.poll_one(0, libc::POLLIN), 0);
@@ -61,15 +60,19 @@ fn calls_on_the_wrong_socket() {
 #[test]
 fn what_is_not_supported_says_so() {
     let mut sockets = sockets(2);
-    sockets.bind(0, at(4000)).unwrap();
-    assert_eq!(sockets.connect(0, peer()), no(EOPNOTSUPP));
-    assert_eq!(sockets.connect(1, peer()), no(EINPROGRESS));
-    assert_eq!(sockets.send(1, b"x", libc::MSG_MORE), no(EOPNOTSUPP));
-    assert_eq!(sockets.recv(1, &mut [0], libc::MSG_WAITALL), no(EOPNOTSUPP));
+    assert_eq!(sockets.connect(1, peer()), Err(Errno::EINPROGRESS));
+    assert_eq!(
+        sockets.send(1, b"x", libc::MSG_MORE),
+        Err(Errno::EOPNOTSUPP)
+    );
+    assert_eq!(
+        sockets.recv(1, &mut [0], libc::MSG_WAITALL),
+        Err(Errno::EOPNOTSUPP)
+    );
     let tcp = libc::IPPROTO_TCP;
     assert_eq!(
         sockets.option(1, tcp, libc::TCP_INFO),
-        no(libc::ENOPROTOOPT)
+        Err(Errno::ENOPROTOOPT)
     );
     // The node has begun: only what changes nothing is possible.
     assert_eq!(
@@ -77,11 +80,21 @@ fn what_is_not_supported_says_so() {
         Ok(())
     );
     let late = sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1000]);
-    assert_eq!(late, no(EOPNOTSUPP));
+    assert_eq!(late, Err(Errno::EOPNOTSUPP));
     // What a connection takes at any time is its own.
     assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]), Ok(()));
     assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![1]));
     assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));
+}
+
+/// A connection comes from the port that its socket is bound to.
+#[test]
+fn bind_then_connect() {
+    let mut sockets = sockets(1);
+    sockets.bind(0, at(4000)).unwrap();
+    assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
+    let syn = sockets.next_packet().unwrap().bytes;
+    assert_eq!(syn[40..42], 4000u16.to_be_bytes());
 }
 
 #[test]
@@ -101,21 +114,24 @@ fn options_before_the_node_begins() {
     ] {
         assert_eq!(sockets.set_option(0, level, name, &[value]), Ok(()));
         assert_eq!(sockets.option(0, level, name), Ok(vec![value]));
-        assert_eq!(sockets.set_option(0, level, name, &[]), no(EINVAL));
+        assert_eq!(sockets.set_option(0, level, name, &[]), Err(Errno::EINVAL));
     }
     for (name, value) in [
         (libc::TCP_KEEPCNT, 0),
         (libc::TCP_KEEPIDLE, -1),
         (libc::TCP_MAXSEG, 9),
     ] {
-        assert_eq!(sockets.set_option(0, tcp, name, &[value]), no(EINVAL));
+        assert_eq!(
+            sockets.set_option(0, tcp, name, &[value]),
+            Err(Errno::EINVAL)
+        );
     }
     assert_eq!(
         sockets.set_option(0, socket, libc::SO_LINGER, &[1, 5]),
         Ok(())
     );
     assert_eq!(sockets.option(0, socket, libc::SO_LINGER), Ok(vec![1, 5]));
-    assert_eq!(sockets.connect(0, peer()), no(EINPROGRESS));
+    assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
     let syn = sockets.next_packet().unwrap().bytes;
     // The window and the MSS option, behind 40 bytes of IPv6.
     assert_eq!(syn[54..56], 3000u16.to_be_bytes());
@@ -125,7 +141,7 @@ fn options_before_the_node_begins() {
 #[test]
 fn to_close_while_connecting_is_silent() {
     let mut sockets = sockets(1);
-    assert_eq!(sockets.connect(0, peer()), no(EINPROGRESS));
+    assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
     assert!(sockets.next_packet().is_some());
     assert!(!sockets.is_ready(&Wait::Connected(0)));
     assert_eq!(sockets.close(0), Ok(()));

@@ -1,0 +1,165 @@
+//! Calls that wait, by means of the caller.
+//!
+//! Waiting is what differs between an RTOS, a host and a simulator, so it is
+//! the caller's: [`Waiter`] has the lock around node and table, knows the time
+//! and sleeps. The calls here are the POSIX ones, with O_NONBLOCK and
+//! `MSG_DONTWAIT`.
+
+use redpoll_base::{Duration, Memory};
+use redpoll_tcp::Endpoint;
+
+use super::{Answer, Fd, MSG_DONTWAIT, Poll, Sockets, Wait};
+use crate::Errno;
+
+/// How a thread gets at the sockets, and waits for something to happen.
+pub trait Waiter {
+    /// The memory of the node.
+    type Memory: Memory + 'static;
+
+    /// Makes one call, and lets the node send what follows from it.
+    ///
+    /// # Errors
+    /// What the call answers.
+    fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Sockets<'_, Self::Memory>) -> Answer<T>,
+    ) -> Answer<T>;
+
+    /// Makes a call at once, and again whenever `wait` may have come about,
+    /// until it answers something else than `EAGAIN` or `timeout` has passed.
+    ///
+    /// There must be no gap between an attempt and the sleep after it: what
+    /// happens there must end the sleep. A mutex with a condition variable has
+    /// that property.
+    ///
+    /// # Errors
+    /// What the call answers, `EAGAIN` when time is up.
+    fn wait<T>(
+        &mut self,
+        wait: Wait<'_>,
+        timeout: Option<Duration>,
+        attempt: impl FnMut(&mut Sockets<'_, Self::Memory>) -> Answer<T>,
+    ) -> Answer<T>;
+}
+
+/// A call that waits, unless the socket or the flags say otherwise.
+fn waiting<W: Waiter, T>(
+    waiter: &mut W,
+    fd: Fd,
+    wait: Wait<'_>,
+    flags: i32,
+    attempt: impl FnMut(&mut Sockets<'_, W::Memory>) -> Answer<T>,
+) -> Answer<T> {
+    if !may_wait(waiter, fd, flags)? {
+        return waiter.call(attempt);
+    }
+    waiter.wait(wait, None, attempt)
+}
+
+fn may_wait(waiter: &mut impl Waiter, fd: Fd, flags: i32) -> Answer<bool> {
+    let nonblocking = waiter.call(|sockets| sockets.is_nonblocking(fd))?;
+    Ok(!nonblocking && flags & MSG_DONTWAIT == 0)
+}
+
+/// Opens a connection.
+///
+/// # Errors
+/// As [`Sockets::connect`]; `EINPROGRESS` only with O_NONBLOCK.
+pub fn connect(waiter: &mut impl Waiter, fd: Fd, remote: Endpoint) -> Answer<()> {
+    let begun = waiter.call(|sockets| sockets.connect(fd, remote));
+    if begun != Err(Errno::EINPROGRESS) || !may_wait(waiter, fd, 0)? {
+        return begun;
+    }
+    waiter.wait(Wait::Connected(fd), None, |sockets| {
+        sockets.connect_result(fd)
+    })
+}
+
+/// The next connection of a listening socket, and its peer.
+///
+/// # Errors
+/// As [`Sockets::accept`]; `EAGAIN` only with O_NONBLOCK.
+pub fn accept(waiter: &mut impl Waiter, fd: Fd) -> Answer<(Fd, Endpoint)> {
+    waiting(waiter, fd, Wait::Readable(fd), 0, |sockets| {
+        sockets.accept(fd)
+    })
+}
+
+/// Receives some bytes, one at least; 0 is their end.
+///
+/// # Errors
+/// As [`Sockets::recv`]; `EAGAIN` only where it may not wait.
+pub fn recv(waiter: &mut impl Waiter, fd: Fd, out: &mut [u8], flags: i32) -> Answer<usize> {
+    waiting(waiter, fd, Wait::Readable(fd), flags, |sockets| {
+        sockets.recv(fd, out, flags)
+    })
+}
+
+/// Receives a datagram.
+///
+/// # Errors
+/// As [`Sockets::recv_from`]; `EAGAIN` only where it may not wait.
+pub fn recv_from(
+    waiter: &mut impl Waiter,
+    fd: Fd,
+    out: &mut [u8],
+    flags: i32,
+) -> Answer<(usize, Endpoint)> {
+    waiting(waiter, fd, Wait::Readable(fd), flags, |sockets| {
+        sockets.recv_from(fd, out, flags)
+    })
+}
+
+/// Sends all of `data`, or as much as can be sent without waiting where it may
+/// not wait. After an error that is the count of what was taken before it.
+///
+/// # Errors
+/// As [`Sockets::send`], if nothing was taken.
+pub fn send(waiter: &mut impl Waiter, fd: Fd, data: &[u8], flags: i32) -> Answer<usize> {
+    let wait = may_wait(waiter, fd, flags)?;
+    let mut sent = 0usize;
+    let mut attempt = |sockets: &mut Sockets<'_, _>| {
+        let rest = data.get(sent..).unwrap_or_default();
+        sent = sent.saturating_add(sockets.send(fd, rest, flags)?);
+        if wait && sent < data.len() {
+            return Err(Errno::EAGAIN);
+        }
+        Ok(sent)
+    };
+    let answer = if wait {
+        waiter.wait(Wait::Writable(fd), None, &mut attempt)
+    } else {
+        waiter.call(&mut attempt)
+    };
+    if sent > 0 { Ok(sent) } else { answer }
+}
+
+/// Waits until one of `all` has something, or `timeout` has passed: then 0.
+///
+/// # Errors
+/// None at the moment.
+pub fn poll(
+    waiter: &mut impl Waiter,
+    all: &mut [Poll],
+    timeout: Option<Duration>,
+) -> Answer<usize> {
+    // The list is both what is waited for and where the answer goes.
+    let mut ready = 0;
+    let list: &[Poll] = all;
+    let answer = waiter.wait(Wait::Poll(list), timeout, |sockets| {
+        sockets.collect();
+        ready = list
+            .iter()
+            .filter(|one| sockets.poll_one(one.fd, one.events) != 0)
+            .count();
+        if ready > 0 {
+            Ok(())
+        } else {
+            Err(Errno::EAGAIN)
+        }
+    });
+    match answer {
+        Err(Errno::EAGAIN) | Ok(()) => waiter.call(|sockets| sockets.poll(all)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,125 @@
+//! `getsockopt` and `setsockopt`, for options that are one number.
+
+use redpoll_base::{Duration, Memory};
+use redpoll_tcp::Keepalive;
+
+use super::{Answer, Fd, Kind, Sockets};
+use crate::Errno;
+
+/// An option of a socket. The values are those of `setsockopt`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opt {
+    /// SO_ERROR: what the next call would fail with; reading clears it.
+    Error,
+    /// SO_TYPE: 1 for a stream, 2 for datagrams.
+    Type,
+    /// SO_ACCEPTCONN: whether it listens.
+    AcceptConn,
+    /// SO_KEEPALIVE: whether an idle connection is probed (RFC 9293 §3.8.4).
+    KeepAlive,
+    /// SO_LINGER: seconds; -1 for none. 0: `close` resets the connection.
+    Linger,
+    /// TCP_NODELAY: small segments do not wait (RFC 9293 §3.7.4).
+    NoDelay,
+    /// TCP_KEEPIDLE: seconds of silence before the first probe.
+    KeepIdle,
+    /// TCP_KEEPINTVL: seconds between probes.
+    KeepInterval,
+    /// TCP_KEEPCNT: unanswered probes before the connection fails, 2 at least.
+    KeepCount,
+    /// TCP_MAXSEG: the payload of a full segment.
+    MaxSegment,
+}
+
+impl Opt {
+    /// The option with Linux's numbers for `level` and `optname`.
+    pub fn of(level: i32, name: i32) -> Option<Opt> {
+        const SOCKET: i32 = 1;
+        const TCP: i32 = 6;
+        Some(match (level, name) {
+            (SOCKET, 3) => Opt::Type,
+            (SOCKET, 4) => Opt::Error,
+            (SOCKET, 9) => Opt::KeepAlive,
+            (SOCKET, 13) => Opt::Linger,
+            (SOCKET, 30) => Opt::AcceptConn,
+            (TCP, 1) => Opt::NoDelay,
+            (TCP, 2) => Opt::MaxSegment,
+            (TCP, 4) => Opt::KeepIdle,
+            (TCP, 5) => Opt::KeepInterval,
+            (TCP, 6) => Opt::KeepCount,
+            _ => return None,
+        })
+    }
+}
+
+impl<M: Memory + 'static> Sockets<'_, M> {
+    /// `setsockopt`
+    ///
+    /// # Errors
+    /// `EINVAL` for an impossible value, `ENOPROTOOPT` for what can only be
+    /// read, `EBADF`.
+    pub fn set_option(&mut self, fd: Fd, option: Opt, value: i32) -> Answer<()> {
+        let socket = self.entry_mut(fd)?;
+        let tuning = &mut socket.tuning;
+        match option {
+            Opt::Linger => {
+                socket.linger = u16::try_from(value).ok();
+                return Ok(());
+            }
+            Opt::NoDelay => tuning.nodelay = value != 0,
+            Opt::KeepAlive => tuning.keepalive = value != 0,
+            Opt::KeepIdle => tuning.probes.idle = seconds(value)?,
+            Opt::KeepInterval => tuning.probes.interval = seconds(value)?,
+            Opt::KeepCount => match u8::try_from(value) {
+                Ok(count @ 1..) => tuning.probes.count = count,
+                _ => return Err(Errno::EINVAL),
+            },
+            Opt::Error | Opt::Type | Opt::AcceptConn | Opt::MaxSegment => {
+                return Err(Errno::ENOPROTOOPT);
+            }
+        }
+        let tuning = *tuning;
+        if let Kind::Connected(id) = socket.kind {
+            tuning.apply(self.node, self.now, id);
+        }
+        Ok(())
+    }
+
+    /// `getsockopt`
+    ///
+    /// # Errors
+    /// `EBADF`
+    pub fn option(&mut self, fd: Fd, option: Opt) -> Answer<i32> {
+        let socket = self.entry(fd)?;
+        let Keepalive {
+            idle,
+            interval,
+            count,
+        } = socket.tuning.probes;
+        Ok(match option {
+            Opt::Error => self.take_error(fd).err().map_or(0, |errno| errno.0),
+            Opt::Type if matches!(socket.kind, Kind::Udp { .. }) => 2,
+            Opt::Type => 1,
+            Opt::AcceptConn => matches!(socket.kind, Kind::Listening { .. }).into(),
+            Opt::KeepAlive => socket.tuning.keepalive.into(),
+            Opt::Linger => socket.linger.map_or(-1, i32::from),
+            Opt::NoDelay => socket.tuning.nodelay.into(),
+            Opt::KeepIdle => whole_seconds(idle),
+            Opt::KeepInterval => whole_seconds(interval),
+            Opt::KeepCount => count.into(),
+            Opt::MaxSegment => match self.connected(fd) {
+                Ok((_, connection)) => connection.eff_snd_mss() as i32,
+                Err(_) => self.node.config().tcp.mss.into(),
+            },
+        })
+    }
+}
+
+fn seconds(value: i32) -> Answer<Duration> {
+    let seconds = u64::try_from(value).ok().filter(|&s| s > 0);
+    seconds.map(Duration::from_secs).ok_or(Errno::EINVAL)
+}
+
+fn whole_seconds(span: Duration) -> i32 {
+    i32::try_from(span.as_millis() / 1000).unwrap_or(i32::MAX)
+}

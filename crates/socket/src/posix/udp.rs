@@ -1,0 +1,82 @@
+//! Datagrams: `sendto` and `recvfrom`.
+
+use redpoll_base::Memory;
+use redpoll_stack::{Error, UdpId};
+use redpoll_tcp::Endpoint;
+
+use super::{Answer, Fd, Kind, MSG_DONTWAIT, Sockets};
+use crate::Errno;
+
+/// The first port of the range for ports that the node chooses (RFC 6335 §6).
+const EPHEMERAL_FIRST: u16 = 49_152;
+
+impl<M: Memory + 'static> Sockets<'_, M> {
+    /// Binds to a port, or to a free one if it is 0.
+    pub(super) fn bind_udp(&mut self, fd: Fd, port: u16) -> Answer<()> {
+        let (id, port) = match port {
+            0 => bind_anywhere(|port| self.node.udp_bind(port))?,
+            port => (self.node.udp_bind(port)?, port),
+        };
+        let Kind::Udp { peer, .. } = self.entry(fd)?.kind else {
+            return Err(Errno::EOPNOTSUPP);
+        };
+        let id = Some(id);
+        self.entry_mut(fd)?.kind = Kind::Udp { id, port, peer };
+        Ok(())
+    }
+
+    fn udp(&self, fd: Fd) -> Answer<(Option<UdpId>, Option<Endpoint>)> {
+        match self.entry(fd)?.kind {
+            Kind::Udp { id, peer, .. } => Ok((id, peer)),
+            _ => Err(Errno::EOPNOTSUPP),
+        }
+    }
+
+    /// Sends a datagram. A socket without a port gets one.
+    ///
+    /// # Errors
+    /// `EMSGSIZE`, `EAGAIN` when there is no memory for a packet, `ENETUNREACH`,
+    /// `EMFILE`, `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    pub fn send_to(&mut self, fd: Fd, data: &[u8], to: Endpoint) -> Answer<usize> {
+        if let (None, _) = self.udp(fd)? {
+            self.bind_udp(fd, 0)?;
+        }
+        let id = self.udp(fd)?.0.ok_or(Errno::EBADF)?;
+        self.node.udp_send(self.now, id, to, data)?;
+        Ok(data.len())
+    }
+
+    /// Takes the next datagram, cut to `out`: its length and sender. A
+    /// connected socket gets only those of its peer.
+    ///
+    /// # Errors
+    /// `EAGAIN`, `EOPNOTSUPP` on another kind of socket or with other flags than
+    /// [`MSG_DONTWAIT`], `EBADF`.
+    pub fn recv_from(&mut self, fd: Fd, out: &mut [u8], flags: i32) -> Answer<(usize, Endpoint)> {
+        if flags & !MSG_DONTWAIT != 0 {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let (id, peer) = self.udp(fd)?;
+        let id = id.ok_or(Errno::EAGAIN)?;
+        loop {
+            let (len, from) = self.node.udp_recv(id, out).ok_or(Errno::EAGAIN)?;
+            if peer.is_none_or(|peer| peer == from) {
+                return Ok((len, from));
+            }
+        }
+    }
+}
+
+/// Binds to the first port of the ephemeral range that is free.
+pub(crate) fn bind_anywhere(
+    mut bind: impl FnMut(u16) -> Result<UdpId, Error>,
+) -> Result<(UdpId, u16), Error> {
+    for port in EPHEMERAL_FIRST..=u16::MAX {
+        match bind(port) {
+            Err(Error::PortInUse) => {}
+            Ok(id) => return Ok((id, port)),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::PortInUse)
+}
