@@ -83,12 +83,14 @@ impl RttEstimator {
     }
 
     /// `ack` advanced SND.UNA. `echoed` is the time since the echoed timestamp
-    /// where timestamps are in use. Returns the measurement if there is one.
+    /// where timestamps are in use; `hasty` if a timeout was found spurious and
+    /// this is the first measurement since. Returns it if there is one.
     pub(crate) fn on_ack(
         &mut self,
         ack: SeqNum,
         now: Instant,
         echoed: Option<Duration>,
+        hasty: bool,
     ) -> Option<Duration> {
         let timed = self.timed.take_if(|timed| timed.end <= ack)?;
         let elapsed = (now.as_micros() as u32).wrapping_sub(timed.at);
@@ -102,15 +104,21 @@ impl RttEstimator {
             Some(echoed) => echoed,
             None => elapsed,
         };
-        self.sample(us.max(1));
+        self.sample(us.max(1), hasty);
         Some(Duration::from_micros(u64::from(us)))
     }
 
-    fn sample(&mut self, r: u32) {
+    fn sample(&mut self, r: u32, hasty: bool) {
         if self.srtt == 0 {
             // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2.
             self.srtt = r;
             self.rttvar = r / 2;
+            return;
+        }
+        if hasty {
+            // RFC 4015 §3.1, step 11: more patience from now on.
+            self.srtt = self.srtt.saturating_add(2 * G).max(r);
+            self.rttvar = self.rttvar.max(r / 2);
             return;
         }
         // RFC 6298 §2.3, in this order, with alpha = 1/8 and beta = 1/4.
@@ -146,10 +154,10 @@ mod tests {
         let mut rtt = RttEstimator::new();
         assert_eq!(rtt.rto(), None);
         rtt.on_sent(SeqNum(10), at(0));
-        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None), Some(ms(100)));
+        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None, false), Some(ms(100)));
         assert_eq!(rtt.rto(), Some(ms(100 + 4 * 50)));
         rtt.on_sent(SeqNum(20), at(200));
-        assert_eq!(rtt.on_ack(SeqNum(20), at(380), None), Some(ms(180)));
+        assert_eq!(rtt.on_ack(SeqNum(20), at(380), None, false), Some(ms(180)));
         // RTTVAR = 0.75·50 + 0.25·80 = 57.5; SRTT = 0.875·100 + 0.125·180 = 110.
         assert_eq!(rtt.rto(), Some(ms(110 + 4 * 57 + 2)));
     }
@@ -159,9 +167,9 @@ mod tests {
         let mut rtt = RttEstimator::new();
         rtt.on_sent(SeqNum(10), at(0));
         rtt.on_sent(SeqNum(20), at(5));
-        assert_eq!(rtt.on_ack(SeqNum(5), at(6), None), None);
-        assert_eq!(rtt.on_ack(SeqNum(20), at(30), None), Some(ms(30)));
-        assert_eq!(rtt.on_ack(SeqNum(25), at(40), None), None);
+        assert_eq!(rtt.on_ack(SeqNum(5), at(6), None, false), None);
+        assert_eq!(rtt.on_ack(SeqNum(20), at(30), None, false), Some(ms(30)));
+        assert_eq!(rtt.on_ack(SeqNum(25), at(40), None, false), None);
     }
 
     #[test]
@@ -169,7 +177,7 @@ mod tests {
         let mut rtt = RttEstimator::new();
         rtt.on_sent(SeqNum(10), at(0));
         rtt.on_retransmission(SeqNum(10), at(60));
-        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None), None);
+        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None, false), None);
     }
 
     #[test]
@@ -178,7 +186,10 @@ mod tests {
         for (echoed, measured) in [(ms(40), Some(ms(40))), (ms(100), None)] {
             rtt.on_sent(SeqNum(10), at(0));
             rtt.on_retransmission(SeqNum(10), at(60));
-            assert_eq!(rtt.on_ack(SeqNum(10), at(100), Some(echoed)), measured);
+            assert_eq!(
+                rtt.on_ack(SeqNum(10), at(100), Some(echoed), false),
+                measured
+            );
         }
     }
 
@@ -188,7 +199,7 @@ mod tests {
         for n in 0..200u64 {
             let sent = Instant::from_micros(u64::from(u32::MAX) - 1000 + n * 50_000);
             rtt.on_sent(SeqNum(n as u32 + 1), sent);
-            rtt.on_ack(SeqNum(n as u32 + 1), sent + ms(20), None);
+            rtt.on_ack(SeqNum(n as u32 + 1), sent + ms(20), None, false);
         }
         let rto = rtt.rto().unwrap();
         assert!(rto >= ms(21) && rto < ms(22), "{rto:?}");

@@ -44,6 +44,18 @@ fn a_timeout_that_was_right_stays() {
     assert_eq!(t.conn.ssthresh(), 2 * 88);
 }
 
+/// §3.2, step 5: everything had arrived and all ACKs were lost: the timeout was
+/// due, whatever the echo says.
+#[test]
+fn the_loss_of_all_acknowledgments_is_a_loss() {
+    let mut t = four_out(false);
+    t.run_until(2_000);
+    t.sent();
+    send!(t, seq 1, ack 353, ts (8, 1_100));
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!(t.conn.ssthresh(), 2 * 88);
+}
+
 /// Reordering beyond RACK's patience: the window comes back.
 #[test]
 fn a_needless_fast_retransmission_is_taken_back() {

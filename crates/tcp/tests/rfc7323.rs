@@ -238,7 +238,7 @@ fn a_spurious_timeout_is_undone_in_spite_of_the_offset() {
     t.sent();
     send!(t, flags SYN_ACK, seq 0, ack 1, mss 112, ts (500, 0x8000_03e8));
     t.sent();
-    t.write(&[1; 100]);
+    t.write(&[1; 200]);
     let first = t.sent()[0].timestamps().unwrap().0;
     t.wait(1_500);
     assert!(!t.sent().is_empty(), "sent again");

@@ -134,7 +134,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .options
             .timestamps
             .and_then(|theirs| self.ts.elapsed(theirs, now));
-        if let Some(rtt) = self.rtt.on_ack(seg.ack, now, echoed) {
+        let hasty = self.episode.is_hasty();
+        if let Some(rtt) = self.rtt.on_ack(seg.ack, now, echoed, hasty) {
+            self.episode.on_measurement();
             self.rto.on_measurement();
             let ms = u16::try_from(rtt.millis_wrapping()).unwrap_or(u16::MAX);
             self.rack.on_rtt(ms);

@@ -123,7 +123,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The front of what is believed lost.
     fn retransmission(&self, max_len: usize) -> Option<Plan> {
-        if !self.board.has_lost() {
+        if !self.board.has_lost() || self.is_new_data_first(max_len) {
             return None;
         }
         let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
@@ -146,6 +146,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
         let may = self.episode.is_urgent() || self.fits_cwnd(&plan);
         (may && !plan.range().is_empty()).then_some(plan)
+    }
+
+    /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
+    /// new data goes before what is believed lost, if some can go.
+    fn is_new_data_first(&self, max_len: usize) -> bool {
+        let tries = self.episode.tries_new_data(self.snd.nxt);
+        tries.is_some_and(|some_went| some_went || self.new_data(max_len).is_some())
     }
 
     /// RFC 8985 §7.3: new data if there is any and the peer takes it, or else
@@ -176,7 +183,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return None;
         }
         let start = self.snd.nxt;
-        let blocked = self.board.has_lost() || self.pins.covers(start);
+        let old_first = self.board.has_lost() && self.episode.tries_new_data(start).is_none();
+        let blocked = old_first || self.pins.covers(start);
         if blocked || !self.may_send_sequence() {
             return None;
         }

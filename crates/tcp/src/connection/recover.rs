@@ -5,7 +5,7 @@ use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
 use super::acknowledge::News;
-use crate::recovery::{DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
+use crate::recovery::{Answer, DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 use crate::{SeqNum, SeqRange};
@@ -20,7 +20,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
-        self.undo_if_spurious(news);
+        let is_undone = self.undo_if_spurious(news);
         let mode = self.episode.mode();
         let delivered = self.delivered(news);
         if news.advance > 0 && self.episode.on_advance(self.snd.una) {
@@ -30,8 +30,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.check_probe(now, news);
         let is_marked = self.heed_echo(news);
         match self.episode.mode() {
-            // RFC 3168 §6.1.2: no growth on an ACK with ECE.
-            Mode::Open | Mode::Timeout if is_marked => {}
+            // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
+            // value of cwnd must not be changed any further for that ACK".
+            Mode::Open | Mode::Timeout if is_marked || is_undone => {}
             // Growth belongs to the mode in which the data was sent.
             Mode::Open | Mode::Timeout => self.grow(mode, news.bytes),
             Mode::Fast => self.reduce_proportionally(delivered, news, &found),
@@ -219,22 +220,48 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.rack.on_recovered();
     }
 
-    /// RFC 3522 and RFC 2883: the losses were none; RFC 4015 §3.
-    fn undo_if_spurious(&mut self, news: &News) {
-        let by_echo = news.advance > 0 && self.undo.on_first_ack(news.echo);
+    /// RFC 3522, RFC 2883 and RFC 5682: the losses were none; RFC 4015 §3.
+    /// Returns whether that was found out now.
+    fn undo_if_spurious(&mut self, news: &News) -> bool {
+        // RFC 3522 §3.2, step 5: if all ACKs were lost, the timeout was due.
+        let is_first = news.advance > 0 && self.undo.on_first_ack(news.echo);
+        let by_echo = is_first && news.dsack.is_none() && self.snd.una < self.snd.nxt;
         let by_dsack = news
             .dsack
             .is_some_and(|block| self.undo.on_dsack(block.len()));
-        if !by_echo && !by_dsack {
-            return;
+        let by_order = self.episode.is_in_doubt() && self.was_timeout_spurious(news);
+        if !by_echo && !by_dsack && !by_order {
+            return false;
         }
-        if let Some(pipe_prev) = self.undo.take() {
-            self.stats.count(|stats| &mut stats.undone_reductions);
+        let Some(pipe_prev) = self.undo.take() else {
+            return false;
+        };
+        self.stats.count(|stats| &mut stats.undone_reductions);
+        // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
+        if !self.ecn.is_echo(news.flags) {
             let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
             self.cc.restore(pipe_prev, flight, news.bytes, mss);
-            self.episode.cancel(self.snd.una);
-            self.board.take_back();
         }
+        self.episode.cancel(self.snd.una);
+        self.board.take_back();
+        true
+    }
+
+    /// RFC 5682: what an acknowledgment after a timeout says of it.
+    fn was_timeout_spurious(&mut self, news: &News) -> bool {
+        let recover = self.episode.recover();
+        // With a hole in sight nothing is in doubt.
+        let front = self.board.iter().next();
+        let is_whole = self.board.arrived() == 0;
+        let is_repaired = is_whole && !front.is_some_and(|(_, it)| it.was_sent_again());
+        self.episode.judge(Answer {
+            is_news: news.delivered > 0,
+            is_advance: news.advance > 0,
+            is_duplicate: news.is_duplicate,
+            is_partial: news.advance > 0 && self.snd.una < recover && is_repaired,
+            has_sack: self.sack_permitted,
+            is_beyond: self.rack.fack() > recover,
+        })
     }
 
     /// RFC 3168 §6.1.2 and RFC 8511: a queue on the way is filling up. It says
@@ -329,7 +356,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
         self.ecn.on_reduced(self.snd.nxt);
-        self.episode.on_timeout(self.snd.nxt, tick);
+        // Timestamps tell sooner, by the first acknowledgment.
+        self.episode
+            .on_timeout(self.snd.nxt, tick, !self.ts.is_enabled());
         self.episode.on_loss(Loss::Timeout);
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);

@@ -3,6 +3,7 @@
 //! This half decides; `congestion` moves the window, the scoreboard knows the
 //! data.
 
+use super::frto::{Answer, Frto};
 use crate::SeqNum;
 use crate::send::Tick;
 
@@ -49,6 +50,11 @@ pub(crate) struct Episode {
     /// The next retransmission leaves even if cwnd is full: it is the first one
     /// (RFC 5681 §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
     urgent: bool,
+    /// Whether the timeout is being found out about.
+    frto: Frto,
+    /// A timeout was too early, and no round trip was measured since. (What
+    /// timestamps find out is mostly that acknowledgments were lost.)
+    hasty: bool,
 }
 
 impl Episode {
@@ -61,6 +67,8 @@ impl Episode {
             dup_acks: 0,
             loss: Loss::Timeout,
             urgent: false,
+            frto: Frto::Off,
+            hasty: false,
         }
     }
 
@@ -89,8 +97,11 @@ impl Episode {
         self.loss = loss;
     }
 
-    /// A retransmission left.
+    /// A retransmission left. F-RTO (RFC 5682) allows for the first only.
     pub(crate) fn on_retransmitted(&mut self) {
+        if !self.urgent {
+            self.frto = Frto::Off;
+        }
         self.urgent = false;
     }
 
@@ -109,10 +120,47 @@ impl Episode {
     }
 
     /// The retransmission timer ran out (RFC 6582 §3.2, step 4).
-    pub(crate) fn on_timeout(&mut self, nxt: SeqNum, now: Tick) {
+    ///
+    /// `doubt` if RFC 5682 shall find out whether it was too early.
+    pub(crate) fn on_timeout(&mut self, nxt: SeqNum, now: Tick, doubt: bool) {
+        let was_open = self.is_open();
+        self.frto.on_timeout(doubt && was_open);
         self.begin(nxt, now);
         self.mode = Mode::Timeout;
         self.dup_acks = 0;
+    }
+
+    /// Whether new data goes before what is believed lost (RFC 5682 §2.1, step
+    /// 2b); `Some(true)` once some of it did.
+    pub(crate) fn tries_new_data(&self, nxt: SeqNum) -> Option<bool> {
+        self.frto.wants_new_data().then_some(nxt > self.recover)
+    }
+
+    /// Whether RFC 5682 waits for an acknowledgment.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.frto != Frto::Off
+    }
+
+    /// What was out at the timeout lies before this.
+    pub(crate) fn recover(&self) -> SeqNum {
+        self.recover
+    }
+
+    /// An acknowledgment arrived. Returns whether the timeout was spurious.
+    pub(crate) fn judge(&mut self, ack: Answer) -> bool {
+        let is_spurious = self.frto.on_ack(ack);
+        self.hasty |= is_spurious;
+        is_spurious
+    }
+
+    /// Whether a timeout was spurious and no round trip was measured since.
+    pub(crate) fn is_hasty(&self) -> bool {
+        self.hasty
+    }
+
+    /// A round-trip time was measured.
+    pub(crate) fn on_measurement(&mut self) {
+        self.hasty = false;
     }
 
     /// The loss of a retransmission counts once for each of these.
@@ -123,6 +171,7 @@ impl Episode {
     /// Recovery is over, or there was nothing to recover from.
     pub(crate) fn cancel(&mut self, una: SeqNum) {
         self.mode = Mode::Open;
+        self.frto = Frto::Off;
         self.recover = self.recover.min(una);
         self.dup_acks = 0;
         self.urgent = false;
@@ -191,7 +240,7 @@ mod tests {
     #[test]
     fn duplicates_of_what_was_resent_after_a_timeout_are_not_a_new_loss() {
         let mut episode = Episode::new(SeqNum(0));
-        episode.on_timeout(SeqNum(100), NOW);
+        episode.on_timeout(SeqNum(100), NOW, false);
         assert!(episode.on_advance(SeqNum(100)));
         assert!(!(0..9).any(|_| episode.on_dup_ack(SeqNum(100))));
         episode.on_advance(SeqNum(101));

@@ -3,6 +3,7 @@
 //! the link's word; paced by RFC 9937.
 
 mod episode;
+mod frto;
 mod link;
 mod prr;
 mod rack;
@@ -11,6 +12,7 @@ mod tlp;
 mod undo;
 
 pub(crate) use episode::{DUP_THRESH, Episode, Loss, Mode};
+pub(crate) use frto::Answer;
 pub(crate) use link::LinkHealth;
 pub(crate) use prr::{Progress, Prr};
 pub(crate) use rack::{Found, Rack};

@@ -61,6 +61,11 @@ impl Rack {
         }
     }
 
+    /// RACK.fack: the highest sequence number that has arrived.
+    pub(crate) fn fack(&self) -> SeqNum {
+        self.fack
+    }
+
     /// Step 1: a round-trip time was measured.
     pub(crate) fn on_rtt(&mut self, ms: u16) {
         self.min_rtt.on_sample(ms);

@@ -1,0 +1,259 @@
+//! RFC 5682: F-RTO finds out without timestamps that a timeout came too early;
+//! RFC 4015 answers.
+
+use redpoll_tcp::{Config, Flags};
+use redpoll_testkit::{Host, Record, SYN_ACK, ms, recv, recv_nothing, send};
+
+const RTT: u64 = 100;
+
+fn plain(sack: bool) -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: ms(1_000),
+        sack,
+        ..Config::default()
+    }
+}
+
+/// A path of 100 ms; four segments of 100 bytes out, from 1 on, of `bytes` to
+/// be sent; the timer has run out and the first was sent again. With SACK the
+/// probe for the tail, at 300 ms, was the segment at 401, and it comes of new
+/// data. The ACKs of all are on their way.
+fn timed_out(sack: bool, bytes: usize, window: u16) -> Host {
+    let answer = Record::new().mss(100).win(window).sack_ok(sack);
+    let mut t = Host::established_by(&plain(sack), answer, RTT);
+    t.write(&vec![b'x'; bytes]);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    if sack && bytes > 400 {
+        t.run_until(t.ms() + 2 * RTT);
+        assert_eq!(starts(&mut t), [401]);
+    }
+    while t.conn.stats().rtos == 0 {
+        let at = t.conn.poll_at().unwrap().at;
+        t.run_until(at.as_millis() - 1_000);
+    }
+    let again = starts(&mut t);
+    assert_eq!(again.last(), Some(&1));
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh() < u32::MAX), (100, true));
+    t
+}
+
+fn starts(t: &mut Host) -> Vec<u32> {
+    t.sent().iter().map(Record::seq_number).collect()
+}
+
+fn resent(t: &Host) -> u32 {
+    t.conn.stats().retransmissions.rto
+}
+
+/// §2.1, steps 2b and 3b: two ACKs in a row of data that was sent once. Only
+/// the first segment is sent again, and the window comes back.
+#[test]
+fn two_advances_tell_that_it_was_spurious() {
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501], "new data, two segments");
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    // RFC 4015 §3.1, step 9: FlightSize and what was acknowledged.
+    assert_eq!(t.conn.cwnd(), 400 + 100);
+    assert_eq!(t.conn.ssthresh(), u32::MAX, "it had been in slow start");
+    assert_eq!(starts(&mut t), [601]);
+    for ack in [301, 401, 501, 601] {
+        send!(t, seq 1, ack ack, win 60_000);
+        assert!(starts(&mut t).iter().all(|seq| *seq > 600));
+    }
+    assert_eq!(resent(&t), 1);
+}
+
+/// §2.1, step 3a: the second ACK is a duplicate: the rest was lost.
+#[test]
+fn a_duplicate_as_the_second_answer_tells_of_loss() {
+    let mut t = timed_out(false, 4096, 60_000);
+    let ssthresh = t.conn.ssthresh();
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert!(t.conn.cwnd() <= 300);
+    assert_eq!(starts(&mut t).first(), Some(&101));
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(starts(&mut t).first(), Some(&201), "slow start goes on");
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+}
+
+/// §2.1, step 2a: the first ACK is a duplicate, or covers all, or only a part
+/// of what was sent again: the conventional way.
+#[test]
+fn some_first_answers_settle_it() {
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 1, win 60_000);
+    assert_eq!(starts(&mut t), [101], "conservation: one for one");
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [201, 301]);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 51, win 60_000);
+    assert!(starts(&mut t).iter().all(|seq| *seq < 401));
+    send!(t, seq 1, ack 101, win 60_000);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+
+    let mut t = timed_out(false, 4096, 60_000);
+    let ssthresh = t.conn.ssthresh();
+    send!(t, seq 1, ack 401, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    send!(t, seq 1, ack 501, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+}
+
+/// §2.1: what is neither new nor a duplicate is no answer.
+#[test]
+fn window_updates_are_no_answers() {
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 1, win 59_000);
+    send!(t, seq 1, ack 101, win 59_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    send!(t, seq 1, ack 101, win 60_000);
+    recv_nothing!(t);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+}
+
+/// §2.1, step 2b: without new data, or room for it, the lost data goes at once.
+#[test]
+fn without_new_data_the_repair_goes_on() {
+    let mut t = timed_out(false, 400, 60_000);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [101, 201]);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 0, "that proves nothing");
+
+    let mut t = timed_out(false, 4096, 400);
+    send!(t, seq 1, ack 101, win 300);
+    assert_eq!(starts(&mut t), [101, 201]);
+}
+
+/// §2.1, step 1: a second timeout of the same segment leaves it open; one after
+/// the first answer does not.
+#[test]
+fn a_second_timeout() {
+    let mut t = timed_out(false, 4096, 60_000);
+    recv!(t, at 1_000 + RTT + 2_000, seq 1, ack 1, len 100);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    while resent(&t) < 2 {
+        let at = t.conn.poll_at().unwrap().at;
+        t.run_until(at.as_millis() - 1_000);
+        t.drain();
+    }
+    assert_eq!(starts(&mut t), [101]);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!(starts(&mut t), [201, 301]);
+    send!(t, seq 1, ack 301, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+}
+
+/// §2.1: not when a fast recovery is under way.
+#[test]
+fn not_in_fast_recovery() {
+    let answer = Record::new().mss(100).win(60_000);
+    let mut t = Host::established_by(&plain(false), answer, RTT);
+    t.write(&[b'x'; 4096]);
+    t.sent();
+    t.wait(RTT);
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1, win 60_000);
+    }
+    t.sent();
+    t.wait(2_000);
+    assert_eq!(t.conn.stats().rtos, 1);
+    t.sent();
+    send!(t, seq 1, ack 101, win 60_000);
+    assert!(starts(&mut t).starts_with(&[101]));
+}
+
+/// §3.1, steps 2 and 3b: with SACK, duplicates are waited out, and data from
+/// before the timeout that arrives behind a gap tells as well.
+#[test]
+fn sack_tells_beyond_a_gap() {
+    let mut t = timed_out(true, 4096, 60_000);
+    send!(t, seq 1, ack 1, win 60_000);
+    recv_nothing!(t);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [501, 601]);
+    send!(t, seq 1, ack 101, win 60_000, sack [(201, 301)]);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    assert_eq!(resent(&t), 1);
+}
+
+/// §3.1, step 3a: SACK of what was sent after the timeout tells of loss.
+#[test]
+fn sack_of_new_data_tells_of_loss() {
+    for blocks in [[(501, 601)], [(501, 701)]] {
+        let mut t = timed_out(true, 4096, 60_000);
+        send!(t, seq 1, ack 101, win 60_000);
+        assert_eq!(starts(&mut t), [501, 601]);
+        send!(t, seq 1, ack 101, win 60_000, sack blocks);
+        assert_eq!(starts(&mut t).first(), Some(&101));
+        assert_eq!(t.conn.stats().undone_reductions, 0);
+    }
+}
+
+/// A hole that SACK shows at once is repaired at once.
+#[test]
+fn a_hole_in_sight_is_repaired() {
+    let mut t = timed_out(true, 4096, 60_000);
+    send!(t, seq 1, ack 101, win 60_000, sack [(201, 401)]);
+    assert_eq!(starts(&mut t).first(), Some(&101));
+}
+
+/// RFC 4015 §3.1, step 9: an echo of a mark keeps the window down; but nothing
+/// more is sent again.
+#[test]
+fn a_marked_answer_restores_nothing() {
+    let setup = SYN_ACK.with(Flags::ECE);
+    let mut t = Host::connect(&plain(false), 4096, 64);
+    t.sent();
+    t.wait(RTT);
+    send!(t, flags setup, seq 0, ack 1, mss 100, win 60_000);
+    t.write(&[b'x'; 4096]);
+    t.sent();
+    t.run_until(1_000 + RTT);
+    assert_eq!(starts(&mut t), [1]);
+    send!(t, seq 1, ack 101, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    let cwnd = t.conn.cwnd();
+    send!(t, flags Flags::ACK.with(Flags::ECE), seq 1, ack 201, win 60_000);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    assert!(t.conn.cwnd() <= cwnd);
+    recv_nothing!(t);
+}
+
+/// RFC 4015 §3.1, step 11: the next measurement makes the timer more patient:
+/// SRTT is at least what was measured, not an eighth of the way there.
+#[test]
+fn the_timer_becomes_more_patient() {
+    let mut t = timed_out(false, 4096, 60_000);
+    send!(t, seq 1, ack 101, win 60_000);
+    t.sent();
+    send!(t, seq 1, ack 201, win 60_000);
+    t.sent();
+    let samples = t.conn.stats().rtt_samples;
+    t.wait(1_600);
+    send!(t, seq 1, ack 401, win 60_000);
+    send!(t, seq 1, ack 601, win 60_000);
+    assert_eq!(t.conn.stats().rtt_samples, samples + 1);
+    // SRTT 1600 and RTTVAR 800.
+    assert_eq!(t.conn.rto(), ms(1_600 + 4 * 800));
+}
