@@ -161,6 +161,10 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
     fi
 fi
 
+if [ "$purpose" = test ]; then
+    need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
+fi
+
 if [ "$purpose" = size ]; then
     get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"

@@ -18,6 +18,8 @@ use program::{Program, expected};
 
 /// Bytes each way through the mesh.
 const LENGTH: usize = 100 * 1024;
+/// libcoap's client, as Debian packages it.
+const COAP_CLIENT: &str = "coap-client-notls";
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn main() -> ExitCode {
@@ -29,6 +31,11 @@ fn main() -> ExitCode {
         Case::new("a_node_uploads_100_kib_to_a_kernel_socket", uploads_100_kib),
         Case::new("readings_arrive_at_a_broker", readings_arrive),
         Case::with("ping", "ping_reaches_a_leaf", ping_reaches_a_leaf),
+        Case::with(
+            COAP_CLIENT,
+            "libcoap_gets_and_puts_in_blocks",
+            libcoap_gets_and_puts,
+        ),
         Case::new("garbage_from_the_host_does_no_harm", garbage_does_no_harm),
         Case::new("sigint_leaves_nothing_behind", || ends_by(Signal::SIGINT)),
         Case::new("sigterm_leaves_nothing_behind", || ends_by(Signal::SIGTERM)),
@@ -151,6 +158,61 @@ fn ping_reaches_a_leaf() {
     assert!(output.status.success(), "{text}");
     // Four hops: the border router and the three after it each took one.
     assert!(text.contains("ttl=60"), "{text}");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// What libcoap's client prints for the resource `path` of a leaf.
+fn coap(n: u16, path: &str, args: &[&str]) -> Vec<u8> {
+    let uri = format!("coap://[{}]/{path}", leaf(n, 12));
+    let output = Command::new(COAP_CLIENT)
+        .args(["-B", "60", "-v", "6"])
+        .args(args)
+        .arg(&uri)
+        .output()
+        .expect("there is a client");
+    assert!(output.status.success(), "{uri}: {output:?}");
+    output.stdout
+}
+
+/// A client of others' (libcoap): a page, a file in blocks of both sizes, a
+/// body put in blocks and fetched again, and how it hears of a mistake.
+fn libcoap_gets_and_puts() {
+    let mut mesh = office(6, &["--set", "apps.coap.file=3 KiB"]);
+    mesh.wait_until_up();
+    let folder = std::env::temp_dir().join(format!("redpoll-coap-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let got = folder.join("got");
+    let out = got.to_str().unwrap();
+    coap(6, "", &["-o", out]);
+    assert!(std::fs::read_to_string(&got).unwrap().contains("leaf-12"));
+    for block in ["64", "1024"] {
+        coap(6, "file", &["-b", block, "-o", out]);
+        assert!(
+            std::fs::read(&got).unwrap() == expected(3 * 1024),
+            "{block}"
+        );
+    }
+    let sent = folder.join("sent");
+    std::fs::write(&sent, expected(2_000)).unwrap();
+    for block in ["128", "1024"] {
+        coap(
+            6,
+            "store",
+            &["-m", "put", "-b", block, "-f", sent.to_str().unwrap()],
+        );
+        coap(6, "store", &["-o", out]);
+        assert!(std::fs::read(&got).unwrap() == expected(2_000), "{block}");
+    }
+    coap(6, "store", &["-m", "put", "-N", "-e", "short"]);
+    coap(6, "store", &["-N", "-o", out]);
+    assert_eq!(std::fs::read(&got).unwrap(), b"short");
+    let answer = Command::new(COAP_CLIENT)
+        .args(["-B", "60", &format!("coap://[{}]/nothing", leaf(6, 12))])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&answer.stderr);
+    assert!(text.contains("4.04"), "{answer:?}");
+    let _ = std::fs::remove_dir_all(&folder);
     mesh.end(Signal::SIGINT, Some(0));
 }
 

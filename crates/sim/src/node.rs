@@ -23,6 +23,8 @@ pub type SimNode = Node<HeapMemory>;
 const SPARE_SOCKETS: usize = 1;
 /// What a UDP socket can hold, in bytes.
 const UDP_BYTES: usize = 1_024;
+/// The same on a node that speaks CoAP: two of the longest packets.
+const COAP_BYTES: usize = 2 * 1_280;
 /// Routes beside those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;
 
@@ -122,14 +124,18 @@ fn memory(
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
     let listeners = sockets.listeners + SPARE_SOCKETS;
-    let udp = sockets.udp + SPARE_SOCKETS;
+    let udp = sockets.udp + sockets.coap + SPARE_SOCKETS;
+    let ring = match sockets.coap {
+        0 => UDP_BYTES,
+        _ => COAP_BYTES,
+    };
     let route_count = routes.hosts.len() + SPARE_ROUTES;
     let memory = NodeMemory {
         connections: (0..connections)
             .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
             .collect(),
         listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
-        udp: (0..udp).map(|_| UdpSlot::new(buffer(UDP_BYTES))).collect(),
+        udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
         routes: vec![None; route_count].into(),
         neighbours: Vec::new().into(),
         lowpan: LowpanMemory {
@@ -140,7 +146,7 @@ fn memory(
     let bytes = connections * (tx + rx)
         + bytes_of(&memory.connections)
         + bytes_of(&memory.listeners)
-        + udp * UDP_BYTES
+        + udp * ring
         + bytes_of(&memory.udp)
         + bytes_of(&memory.routes)
         + bytes_of(&memory.lowpan.slots)

@@ -79,6 +79,8 @@ fn about(node: &NodeSpec) -> String {
         words.push(match &app.kind {
             AppKind::HttpServer { port: 80, .. } => "http".to_owned(),
             AppKind::HttpServer { port, .. } => format!("http on port {port}"),
+            AppKind::CoapServer { port: 5683, .. } => "coap".to_owned(),
+            AppKind::CoapServer { port, .. } => format!("coap on port {port}"),
             AppKind::BulkSink { port } => format!("takes bytes on port {port}"),
             sender => sender.word().to_owned(),
         });

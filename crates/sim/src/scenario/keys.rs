@@ -59,6 +59,9 @@ const PORT: Kind = Count {
     max: 65_535,
 };
 
+/// The sizes of blocks (RFC 7959 §2.2).
+const BLOCKS: &[&str] = &["16 B", "32 B", "64 B", "128 B", "256 B", "512 B", "1024 B"];
+
 type Only = Option<(&'static str, &'static [&'static str])>;
 
 const fn key(
@@ -83,9 +86,10 @@ const TREE: Only = Some(("kind", &["tree"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
 const SINR: Only = Some(("model", &["sinr"]));
 const SENDERS: Only = Some(("type", &["bulk-sender", "sensor", "mqtt-sensor"]));
-const SERVERS: Only = Some(("type", &["http-server", "bulk-sink"]));
+const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink"]));
 const BULK: Only = Some(("type", &["bulk-sender"]));
-const HTTP: Only = Some(("type", &["http-server"]));
+const FILES: Only = Some(("type", &["http-server", "coap-server"]));
+const COAP: Only = Some(("type", &["coap-server"]));
 const SENSOR: Only = Some(("type", &["sensor"]));
 const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
 const MQTT: Only = Some(("type", &["mqtt-sensor"]));
@@ -228,7 +232,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("nodes.*.short_address", Count { min: 1, max: 0xfffd }, Optional("the node's number in the order of the nodes"), None,
         "Its IEEE 802.15.4 short address, from which its IPv6 address is made."),
 
-    key("apps.*.type", Choice(&["http-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor"]), Required, None,
+    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor"]), Required, None,
         "What the app does."),
     key("apps.*.on", Nodes, Required, None,
         "The node or nodes that it runs on."),
@@ -236,7 +240,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Under which command it runs. An app that sends to the host or beyond has a peer only under `redpoll up` and is left out by `redpoll run`."),
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it starts, from the beginning of the run."),
-    key("apps.*.port", PORT, Optional("80 for http-server; required for bulk-sink"), SERVERS,
+    key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server; required for bulk-sink"), SERVERS,
         "Port that it listens on."),
     key("apps.*.to", Target, Required, SENDERS,
         "Where it sends to: a node's name, `host`, or an IPv6 address in brackets, and a port."),
@@ -244,8 +248,10 @@ pub(crate) const KEYS: &[Key] = &[
         "How much it sends before it closes the connection."),
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), BULK,
         "Pause before it connects again when the connection was refused or failed."),
-    key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), HTTP,
+    key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,
         "Size of the page `/file`, whose content is what `seq -f %07.0f 0 N` prints."),
+    key("apps.*.block", Choice(BLOCKS), Default("512 B"), COAP,
+        "The largest block of a body (RFC 7959); longer bodies go in several messages."),
     key("apps.*.transport", Choice(&["udp", "tcp"]), Default("udp"), SENSOR,
         "A datagram a reading, or one connection for all."),
     key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,

@@ -250,6 +250,16 @@ pub enum AppKind {
         /// Bytes of `/file`.
         file_bytes: u64,
     },
+    /// Serves a page at `/`, a file at `/file` and a place for others' content
+    /// at `/store` over CoAP.
+    CoapServer {
+        /// UDP port.
+        port: u16,
+        /// Bytes of `/file`.
+        file_bytes: u64,
+        /// The largest block in bytes, 16 to 1024.
+        block: u16,
+    },
     /// Connects and sends as fast as TCP lets it.
     BulkSender {
         /// Where to.
@@ -335,7 +345,9 @@ impl AppKind {
             AppKind::BulkSender { to, .. }
             | AppKind::Sensor { to, .. }
             | AppKind::MqttSensor { to, .. } => Some(to),
-            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => None,
+            AppKind::HttpServer { .. } | AppKind::CoapServer { .. } | AppKind::BulkSink { .. } => {
+                None
+            }
         }
     }
 
@@ -343,6 +355,7 @@ impl AppKind {
     pub const fn word(&self) -> &'static str {
         match self {
             AppKind::HttpServer { .. } => "http-server",
+            AppKind::CoapServer { .. } => "coap-server",
             AppKind::BulkSender { .. } => "bulk-sender",
             AppKind::BulkSink { .. } => "bulk-sink",
             AppKind::Sensor { .. } => "sensor",

@@ -5,6 +5,7 @@
 //! takes.
 
 mod bulk;
+mod coap;
 mod content;
 mod http;
 mod later;
@@ -63,6 +64,8 @@ pub struct Sockets {
     pub listeners: usize,
     /// UDP sockets.
     pub udp: usize,
+    /// UDP sockets that speak CoAP: a datagram may be as long as a packet.
+    pub coap: usize,
 }
 
 /// How many sockets the apps of node `index` need.
@@ -70,10 +73,12 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
     let mut sockets = Sockets {
         listeners: 0,
         udp: datagram_ports(scenario, index).len(),
+        coap: 0,
     };
     for app in &scenario.nodes[index].apps {
         match app.kind {
             AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => sockets.listeners += 1,
+            AppKind::CoapServer { .. } => sockets.coap += 1,
             AppKind::Sensor {
                 transport: SensorTransport::Udp,
                 ..
@@ -91,6 +96,7 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
 /// the scenario first ([`Scenario::retain_apps`]).
 pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
     let mut maker = Maker {
+        seed,
         rng: Rng::named(seed, "traffic"),
         peers: Peers::default(),
     };
@@ -136,11 +142,18 @@ fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
 
 /// What all apps of a run are made with.
 struct Maker {
+    seed: u64,
     rng: Rng,
     peers: Peers,
 }
 
 impl Maker {
+    /// Random numbers for one CoAP endpoint.
+    fn coap_rng(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
+        let node = &scenario.nodes[index].name;
+        Rng::named(self.seed, &format!("coap/{}/{node}", spec.name))
+    }
+
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
         let peers = self.peers.clone();
         let route = |to: &Target| Route::new(scenario, index, spec, to, peers.clone());
@@ -149,6 +162,17 @@ impl Maker {
                 &scenario.nodes[index].name,
                 *port,
                 *file_bytes,
+            )),
+            AppKind::CoapServer {
+                port,
+                file_bytes,
+                block,
+            } => Box::new(coap::Server::new(
+                &scenario.nodes[index].name,
+                *port,
+                *file_bytes,
+                *block,
+                self.coap_rng(scenario, index, spec),
             )),
             AppKind::BulkSender { to, bytes, retry } => {
                 Box::new(bulk::Sender::new(route(to), *bytes, *retry))

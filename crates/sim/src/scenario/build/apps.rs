@@ -66,9 +66,12 @@ impl App<'_, '_> {
         let kind = values.text(&self.key("type"));
         Ok(match kind.as_str() {
             "http-server" => AppKind::HttpServer {
-                port: values
-                    .count(&self.key("port"))
-                    .map_or(80, |port| port as u16),
+                port: self.port_or(80),
+                file_bytes: values.bytes(&self.key("file")).unwrap_or_default(),
+            },
+            "coap-server" => AppKind::CoapServer {
+                port: self.port_or(5_683),
+                block: self.block(),
                 file_bytes: values.bytes(&self.key("file")).unwrap_or_default(),
             },
             "bulk-sink" => match values.count(&self.key("port")) {
@@ -94,6 +97,18 @@ impl App<'_, '_> {
             },
             _ => self.mqtt_sensor()?,
         })
+    }
+
+    fn port_or(&self, usual: u16) -> u16 {
+        let port = self.values.count(&self.key("port"));
+        port.map_or(usual, |port| port as u16)
+    }
+
+    /// What `block` says, a number of bytes behind which stands their unit.
+    fn block(&self) -> u16 {
+        let text = self.values.text(&self.key("block"));
+        let number = text.split(' ').next().unwrap_or_default();
+        number.parse().unwrap_or_default()
     }
 
     fn mqtt_sensor(&self) -> Result<AppKind, ScenarioError> {
@@ -243,9 +258,19 @@ fn table_of(spec: &AppSpec) -> String {
     format!("apps.{name}")
 }
 
-fn listens_on(kind: &AppKind) -> Option<u16> {
+/// Whose ports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Tcp,
+    Udp,
+}
+
+fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
     match kind {
-        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } => Some(*port),
+        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } => {
+            Some((Protocol::Tcp, *port))
+        }
+        AppKind::CoapServer { port, .. } => Some((Protocol::Udp, *port)),
         _ => None,
     }
 }
@@ -253,12 +278,13 @@ fn listens_on(kind: &AppKind) -> Option<u16> {
 /// Refuses two apps that listen on the same port of a node.
 fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for node in &scenario.nodes {
-        let mut taken: Vec<(u16, &AppSpec)> = Vec::new();
+        let mut taken: Vec<((Protocol, u16), &AppSpec)> = Vec::new();
         for app in &node.apps {
             let Some(port) = listens_on(&app.kind) else {
                 continue;
             };
             if let Some((_, other)) = taken.iter().find(|(other, _)| *other == port) {
+                let port = port.1;
                 let problem = format!(
                     "got {port}, on which {} listens on {}; allowed: another port",
                     other.name, node.name

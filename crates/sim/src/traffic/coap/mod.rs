@@ -1,0 +1,88 @@
+//! CoAP on a node: a UDP socket with an endpoint behind it.
+
+mod server;
+
+use redpoll_base::Instant;
+use redpoll_coap::{Config, Endpoint, Event, Peer};
+use redpoll_stack::{Error, NodeEvent, UdpId};
+use redpoll_tcp::Endpoint as Socket;
+
+use super::Context;
+
+pub(super) use server::Server;
+
+/// A CoAP endpoint on a UDP port of the node.
+pub(super) struct Port {
+    pub(super) endpoint: Endpoint,
+    socket: Option<UdpId>,
+    /// Messages for which the node had no room; CoAP repeats what matters.
+    no_room: u64,
+}
+
+impl Port {
+    pub(super) fn new(config: Config, rng: redpoll_base::Rng) -> Port {
+        Port {
+            endpoint: Endpoint::new(config, rng),
+            socket: None,
+            no_room: 0,
+        }
+    }
+
+    /// Opens `port`; whether it was free.
+    pub(super) fn open(&mut self, cx: &mut Context<'_>, port: u16) -> Result<(), Error> {
+        self.socket = Some(cx.node.udp_bind(port)?);
+        Ok(())
+    }
+
+    /// Takes what has come if `event` says that something has.
+    pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        let NodeEvent::UdpReadable(socket) = event else {
+            return;
+        };
+        if Some(*socket) != self.socket {
+            return;
+        }
+        let mut datagram = [0; 1_280];
+        while let Some((len, from)) = cx.node.udp_recv(*socket, &mut datagram) {
+            self.endpoint.input(cx.now, peer(from), &datagram[..len]);
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if self.next_timer().is_some_and(|at| at <= cx.now) {
+            self.endpoint.on_timeout(cx.now);
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.endpoint.poll_at()
+    }
+
+    /// Sends what there is to send; the next event.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Option<Event> {
+        while let (Some(socket), Some((to, datagram))) =
+            (self.socket, self.endpoint.poll_datagram())
+        {
+            let to = Socket {
+                addr: to.addr,
+                port: to.port,
+            };
+            if cx.node.udp_send(cx.now, socket, to, &datagram).is_err() {
+                self.no_room += 1;
+            }
+        }
+        self.endpoint.poll_event()
+    }
+
+    pub(super) fn losses(&self) -> Vec<(&'static str, u64)> {
+        vec![("coap_message_without_slot", self.no_room)]
+    }
+}
+
+/// A socket's address as CoAP names it.
+pub(super) fn peer(socket: Socket) -> Peer {
+    Peer {
+        addr: socket.addr,
+        port: socket.port,
+    }
+}

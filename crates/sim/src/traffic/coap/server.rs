@@ -1,0 +1,128 @@
+//! A CoAP server: a page, a file whose content everybody can make again, and
+//! a place to put something.
+
+use redpoll_base::{Instant, Rng};
+use redpoll_coap::{BlockSize, Config, Event, Incoming, Method, Response, Status};
+use redpoll_stack::NodeEvent;
+
+use super::Port;
+use crate::traffic::content::counting_lines;
+use crate::traffic::{App, Context};
+
+/// Content-Formats (RFC 7252 §12.3).
+const TEXT: u16 = 0;
+const LINKS: u16 = 40;
+
+/// See the [module](self).
+pub(in crate::traffic) struct Server {
+    name: String,
+    port: u16,
+    file_bytes: u64,
+    coap: Port,
+    /// What was put at `/store`, with its format.
+    store: Option<(Vec<u8>, Option<u16>)>,
+}
+
+impl Server {
+    pub(in crate::traffic) fn new(
+        name: &str,
+        port: u16,
+        file_bytes: u64,
+        block: u16,
+        rng: Rng,
+    ) -> Server {
+        let config = Config {
+            block: BlockSize::at_most(block.into()),
+            ..Config::default()
+        };
+        Server {
+            name: name.to_owned(),
+            port,
+            file_bytes,
+            coap: Port::new(config, rng),
+            store: None,
+        }
+    }
+
+    fn serve(&mut self, cx: &mut Context<'_>) {
+        while let Some(event) = self.coap.poll(cx) {
+            if let Event::Request { id, request, .. } = event {
+                let response = self.answer(request);
+                self.coap.endpoint.respond(cx.now, id, response);
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Incoming) -> Response {
+        let content = |format, body: Vec<u8>| Response {
+            content_format: Some(format),
+            ..Response::new(Status::Content).with_payload(body)
+        };
+        match (request.method, request.path.as_str()) {
+            (Method::Get, "") => content(TEXT, self.page().into_bytes()),
+            (Method::Get, "file") => {
+                let mut file = vec![0; self.file_bytes as usize];
+                counting_lines(0, &mut file);
+                content(TEXT, file)
+            }
+            // RFC 6690 §4.
+            (Method::Get, ".well-known/core") => content(LINKS, b"</>,</file>,</store>".to_vec()),
+            (Method::Get, "store") => match &self.store {
+                Some((body, format)) => Response {
+                    content_format: *format,
+                    ..Response::new(Status::Content).with_payload(body.clone())
+                },
+                None => Response::new(Status::NotFound),
+            },
+            (Method::Put | Method::Post, "store") => {
+                let is_new = self.store.is_none();
+                self.store = Some((request.payload, request.content_format));
+                Response::new(if is_new {
+                    Status::Created
+                } else {
+                    Status::Changed
+                })
+            }
+            (Method::Delete, "store") => {
+                self.store = None;
+                Response::new(Status::Deleted)
+            }
+            (_, "" | "file" | "store" | ".well-known/core") => {
+                Response::new(Status::MethodNotAllowed)
+            }
+            _ => Response::new(Status::NotFound),
+        }
+    }
+
+    fn page(&self) -> String {
+        format!(
+            "This is {}, a node of an IEEE 802.15.4 mesh.\nIts /file has {} bytes.\n",
+            self.name, self.file_bytes
+        )
+    }
+}
+
+impl App for Server {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        // No other app of the node has the port: the scenario says so.
+        let _ = self.coap.open(cx, self.port);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        self.coap.on_event(cx, event);
+        self.serve(cx);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.coap.on_timer(cx);
+        self.serve(cx);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.coap.next_timer()
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        self.coap.losses()
+    }
+}
