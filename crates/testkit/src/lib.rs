@@ -5,6 +5,7 @@
 //!   a packet trace.
 //! - [`Pair`]: two connections and a link between them that delays, loses,
 //!   reorders and duplicates, in virtual time and reproducible by its seed.
+//! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
 //!
 //! ```
 //! use redpoll_tcp::{Config, State};
@@ -24,10 +25,12 @@
 mod host;
 mod pair;
 mod record;
+mod wire;
 
 pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
 pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};
+pub use wire::{Badness, Wire, WireCounters};
 
 /// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.
 #[macro_export]

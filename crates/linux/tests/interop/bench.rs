@@ -9,11 +9,13 @@ use redpoll_linux::gateway::{Gateway, Mesh};
 use redpoll_linux::tun::Tun;
 use redpoll_stack::mac::FrameBuf;
 use redpoll_stack::transport;
+use redpoll_testkit::{Badness, Wire};
 
 use crate::common;
-use crate::impair::{Badness, Direction};
 use crate::node::{HeapMemory, HeapNode, make};
 
+/// From one end of the link to the other.
+const DELAY: Duration = Duration::from_millis(2);
 /// A packet of 1280 bytes without the IPv6 and TCP headers (RFC 6691 §2).
 const MSS: u16 = 1280 - 40 - 20;
 /// Shorter than a mesh needs, and than RFC 6298 recommends: with a lower bound
@@ -24,8 +26,8 @@ const MIN_RTO: Duration = Duration::from_millis(250);
 pub struct DirectNode {
     pub node: HeapNode,
     pub gate: Gate,
-    pub to_node: Direction,
-    pub to_host: Direction,
+    pub to_node: Wire,
+    pub to_host: Wire,
     now: Instant,
 }
 
@@ -95,13 +97,13 @@ impl Bench {
             min_rto: MIN_RTO,
             ..transport::Config::default()
         };
-        let direction = |name| Direction::new(badness, Rng::named(seed, name));
+        let wire = |name| Wire::new(DELAY, badness, Rng::named(seed, name));
         Bench {
             mesh: DirectNode {
                 node: make(address.into(), seed, tcp),
                 gate: Gate::new(prefix_of(address), 64),
-                to_node: direction("to the node"),
-                to_host: direction("to the host"),
+                to_node: wire("to the node"),
+                to_host: wire("to the host"),
                 now: Instant::ZERO,
             },
             gateway: Gateway::new(Some(tun), Forwarder::new()),

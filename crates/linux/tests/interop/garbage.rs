@@ -7,10 +7,10 @@ use std::thread::spawn;
 use nix::sys::socket::{MsgFlags, SockaddrIn6, sendto};
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::gateway::Mesh;
+use redpoll_testkit::Badness;
 
 use crate::bench::Bench;
 use crate::common::node_address;
-use crate::impair::Badness;
 
 /// Upper-layer protocols, known and not, that the kernel lets root send raw.
 const PROTOCOLS: [i32; 7] = [6, 17, 43, 44, 58, 60, 253];

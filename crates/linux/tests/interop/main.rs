@@ -9,7 +9,6 @@ mod common;
 
 mod bench;
 mod garbage;
-mod impair;
 #[path = "../common/node.rs"]
 mod node;
 mod transfer;

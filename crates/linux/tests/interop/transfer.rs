@@ -9,10 +9,10 @@ use std::time::Duration as StdDuration;
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, Error, ListenerId};
+use redpoll_testkit::Badness;
 
 use crate::bench::Bench;
 use crate::common::{host_address, node_address};
-use crate::impair::Badness;
 use crate::node::HeapNode;
 
 /// Bytes each way.

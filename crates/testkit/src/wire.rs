@@ -4,48 +4,60 @@ use std::collections::BTreeMap;
 
 use redpoll_base::{Duration, Instant, Rng};
 
-/// How bad the link is, in percent of the packets, the same both ways.
-#[derive(Clone, Copy, Debug)]
+/// How bad the link is, in percent of the packets.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Badness {
+    /// Packets that never arrive.
     pub loss: u32,
+    /// Packets that arrive twice.
     pub duplication: u32,
     /// Packets that are held back long enough for others to overtake them.
     pub reordering: u32,
 }
 
-/// One direction of the link: packets on their way, by the time they arrive.
+/// One direction of a link: packets on their way, by the time they arrive.
 #[derive(Debug)]
-pub struct Direction {
+pub struct Wire {
+    /// From sending to arrival.
+    delay: Duration,
     badness: Badness,
     rng: Rng,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
     sent: u64,
-    pub counters: Counters,
+    /// What it has done so far.
+    pub counters: WireCounters,
 }
 
-/// What the link has done.
+/// What a wire has done.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
+pub struct WireCounters {
+    /// Packets sent into it.
     pub packets: u64,
+    /// Of those the ones that never arrive.
     pub lost: u64,
+    /// And those that arrive twice.
     pub doubled: u64,
+    /// Packets, copies included, that others may overtake.
     pub held_back: u64,
 }
 
-impl Direction {
-    const DELAY: Duration = Duration::from_millis(2);
-    const HELD_BACK_US: u32 = 20_000;
+impl Wire {
+    /// How much longer a packet takes that is held back, at most.
+    const HELD_BACK: u64 = 10;
 
-    pub fn new(badness: Badness, rng: Rng) -> Self {
-        Direction {
+    /// An empty wire. Same generator, same fates.
+    pub fn new(delay: Duration, badness: Badness, rng: Rng) -> Self {
+        Wire {
+            delay,
             badness,
             rng,
             under_way: BTreeMap::new(),
             sent: 0,
-            counters: Counters::default(),
+            counters: WireCounters::default(),
         }
     }
 
+    /// Takes a packet.
     pub fn send(&mut self, now: Instant, packet: &[u8]) {
         self.counters.packets += 1;
         if self.happens(self.badness.loss) {
@@ -59,16 +71,18 @@ impl Direction {
             1
         };
         for _ in 0..copies {
-            let mut at = now + Self::DELAY;
+            let mut at = now + self.delay;
             if self.happens(self.badness.reordering) {
                 self.counters.held_back += 1;
-                at += Duration::from_micros(self.rng.below(Self::HELD_BACK_US).into());
+                let most = self.delay.times(Self::HELD_BACK).as_micros();
+                at += Duration::from_micros(self.rng.below_u64(most));
             }
             self.sent += 1;
             self.under_way.insert((at, self.sent), packet.to_vec());
         }
     }
 
+    /// When the next packet arrives.
     pub fn next_at(&self) -> Option<Instant> {
         self.under_way.keys().next().map(|&(at, _)| at)
     }
