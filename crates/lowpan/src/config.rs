@@ -24,6 +24,26 @@ pub struct LowpanConfig {
     /// silence the mesh side. Always at least one slot can be allocated.
     /// Default 1.
     pub receive_reserve: u8,
+    /// How long a datagram waits for a sleepy node to ask for it: the
+    /// standard's macTransactionPersistenceTime. Default 7.68 s.
+    pub indirect_persistence: Duration,
+    /// Datagrams that wait at most for one sleepy node. Default 4, a window of
+    /// Kumar et al. 2020.
+    pub indirect_limit: u8,
+    /// How long a sleepy node listens after it has asked, and after each frame
+    /// that promised another: the data request timeout. Default 100 ms, as
+    /// OpenThread.
+    pub indirect_window: Duration,
+    /// How often a sleepy node may ask for the same frame without getting it
+    /// before its datagram is dropped. Default 4, as OpenThread.
+    pub indirect_polls: u8,
+    /// Whether all frames that wait for a sleepy node follow one another after
+    /// one data request. Without it each takes a request of its own, as the
+    /// standard has it. Default true.
+    pub indirect_burst: bool,
+    /// Whether the rest of a datagram is dropped when one of its frames is
+    /// lost. Default true.
+    pub drop_rest: bool,
     /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
     /// a restarted node from repeating the tags it has just used. Default 0.
     pub first_tag: u16,
@@ -36,6 +56,12 @@ impl Default for LowpanConfig {
             reassembly_limit: Duration::from_secs(10),
             eviction_stall: Duration::from_millis(250),
             duplicate_memory: Duration::from_secs(5),
+            indirect_persistence: Duration::from_millis(7_680),
+            indirect_limit: 4,
+            indirect_window: Duration::from_millis(100),
+            indirect_polls: 4,
+            indirect_burst: true,
+            drop_rest: true,
             receive_reserve: 1,
             first_tag: 0,
         }

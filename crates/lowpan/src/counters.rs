@@ -46,13 +46,18 @@ pub struct LowpanCounters {
     /// Datagrams that no frame of this link can carry.
     pub unsendable: u32,
 
+    /// Datagrams that a sleepy node did not ask for in time.
+    pub expired: u32,
+    /// Datagrams for a sleepy node for which too many waited already.
+    pub indirect_full: u32,
+
     /// The most slots that were ever taken at once, for whatever purpose.
     pub peak_slots: u8,
 }
 
 impl LowpanCounters {
     /// Every reason for which frames or datagrams are dropped, by name.
-    pub fn drops(&self) -> [(&'static str, u32); 13] {
+    pub fn drops(&self) -> [(&'static str, u32); 15] {
         [
             ("malformed", self.malformed),
             ("unsupported", self.unsupported),
@@ -67,6 +72,8 @@ impl LowpanCounters {
             ("segment_gone", self.segment_gone),
             ("malformed_out", self.malformed_out),
             ("unsendable", self.unsendable),
+            ("expired", self.expired),
+            ("indirect_full", self.indirect_full),
         ]
     }
 
@@ -88,6 +95,8 @@ impl LowpanCounters {
             LossReason::Gone => &mut self.segment_gone,
             LossReason::Malformed => &mut self.malformed_out,
             LossReason::Unsendable => &mut self.unsendable,
+            LossReason::Expired => &mut self.expired,
+            LossReason::IndirectFull => &mut self.indirect_full,
         });
     }
 }

@@ -45,7 +45,19 @@ pub struct FrameOut {
     pub dst: Address,
     /// Bytes written, the MAC payload's length.
     pub len: usize,
+    /// More frames for the same node follow at once: the frame-pending bit.
+    pub more: bool,
+    /// The addressee sleeps, and listens now for a moment.
+    pub indirect: bool,
+    /// The frame was built before and not delivered: what its caller noted
+    /// then, by [`Lowpan::on_frame_suspended`](crate::Lowpan).
+    pub repeats: Option<Note>,
 }
+
+/// What the caller wants to know again when a frame is repeated; this crate
+/// only keeps it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Note(pub u16);
 
 /// Why a received frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +93,11 @@ pub enum LossReason {
     /// The headers do not fit into a frame of this link, or the datagram is
     /// longer than 2,047 bytes.
     Unsendable,
+    /// A sleepy node did not ask for it in time (macTransactionPersistenceTime,
+    /// IEEE 802.15.4-2015 table 8-94).
+    Expired,
+    /// As many datagrams as may wait for a sleepy node wait already.
+    IndirectFull,
 }
 
 /// Something the layer above should know.

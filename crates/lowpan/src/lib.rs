@@ -21,6 +21,9 @@
 //! 2. [`Lowpan::on_frame_done`] says how it ended;
 //! 3. [`Lowpan::poll_event`] tells what became of the datagram.
 //!
+//! Datagrams for nodes that sleep wait apart ([`Lowpan::queue_indirect`]) until
+//! their node asks, and then leave before all others.
+//!
 //! What this crate does not do: mesh-under forwarding (RFC 4944 §5.2), fragment
 //! forwarding (RFC 8930), suppression of repeated *unfragmented* packets (the
 //! MAC does that by sequence number), queue management beyond a bound.
@@ -43,6 +46,7 @@ mod counters;
 mod coverage;
 mod duplicates;
 mod event;
+mod indirect;
 mod lowpan;
 mod pool;
 mod queue;
@@ -53,7 +57,7 @@ mod transmit;
 
 pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};
-pub use event::{Drop, FrameOut, Gone, LossReason, LowpanEvent, PayloadSource, PulledDatagram};
+pub use event::{Drop, FrameOut, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram};
 pub use lowpan::Lowpan;
 pub use pool::{Slot, SlotId};
 pub use sizing::{COMPRESSED_HEADER_MAX, MTU, TCP_HEADER_LEN, frames_needed, mss_for_frames};

@@ -1,12 +1,15 @@
 //! The adaptation layer as one object. It sequences; the mechanisms are in the
 //! modules beside it.
 
-use redpoll_base::{Instant, Memory, Wake};
+mod sleepy;
+
+use redpoll_base::{Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::counters::count;
 use crate::event::{FrameOut, LossReason, LowpanEvent};
+use crate::indirect::IndirectQueue;
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
 use crate::reassembly::Reassembly;
@@ -72,6 +75,10 @@ pub struct Lowpan<M: Memory> {
     /// The node's own datagram, waiting or in service.
     pulled: Option<PulledDatagram>,
     in_service: Option<InService>,
+    /// It has made way for a sleepy node's, between two frames.
+    suspended: Option<InService>,
+    indirect: IndirectQueue,
+    drop_rest: bool,
     /// A frame is with the MAC.
     frame_out: bool,
     turn: Turn,
@@ -101,6 +108,9 @@ impl<M: Memory> Lowpan<M> {
             queue: Queue::default(),
             pulled: None,
             in_service: None,
+            suspended: None,
+            indirect: IndirectQueue::new(&config),
+            drop_rest: config.drop_rest,
             frame_out: false,
             turn: Turn::Own,
             next_tag: config.first_tag,
@@ -271,6 +281,7 @@ impl<M: Memory> Lowpan<M> {
     pub fn wants_segment(&self) -> bool {
         self.takes_segment()
             && self.in_service.is_none()
+            && self.suspended.is_none()
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
 
@@ -293,11 +304,16 @@ impl<M: Memory> Lowpan<M> {
         self.pulled.is_none() && self.segment_event.is_none()
     }
 
-    /// Whether [`Lowpan::next_frame`] has something to build.
+    /// Whether [`Lowpan::next_frame`] has something to build, sleepy nodes not
+    /// counted.
     pub fn has_frame(&self) -> bool {
-        let something =
-            self.in_service.is_some() || self.pulled.is_some() || !self.queue.is_empty();
+        let something = self.is_mid_datagram() || self.pulled.is_some() || !self.queue.is_empty();
         !self.frame_out && something
+    }
+
+    /// Whether some frames of a datagram have left and others have not.
+    pub fn is_mid_datagram(&self) -> bool {
+        self.in_service.is_some() || self.suspended.is_some()
     }
 
     /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes
@@ -320,13 +336,14 @@ impl<M: Memory> Lowpan<M> {
         let end = capacity.min(out.len());
         let out = out.get_mut(..end)?;
         loop {
-            let mut datagram = self.in_service.or_else(|| self.start_next())?;
+            let mut datagram = self.turn(now)?;
             let sending = Sending {
                 pool: &self.pool,
                 pulled: self.pulled.as_ref(),
                 contexts: &self.contexts,
                 link_src,
             };
+            let repeats = datagram.repeats;
             let built = datagram.build(&sending, source, &mut self.next_tag, out);
             self.in_service = Some(datagram);
             match built {
@@ -336,6 +353,9 @@ impl<M: Memory> Lowpan<M> {
                     return Some(FrameOut {
                         dst: datagram.next_hop,
                         len,
+                        more: self.has_more(&datagram),
+                        indirect: datagram.indirect,
+                        repeats,
                     });
                 }
                 Err(reason) => self.end_service(now, Err(reason)),
@@ -367,15 +387,27 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Says how the frame built last has ended. When it was not delivered, the
-    /// rest of its datagram is dropped: link retries are exhausted.
+    /// rest of its datagram is dropped
+    /// ([`drop_rest`](crate::LowpanConfig::drop_rest)): link retries are
+    /// exhausted.
     pub fn on_frame_done(&mut self, now: Instant, delivered: bool) {
         if !core::mem::take(&mut self.frame_out) {
             return;
         }
-        match self.in_service {
-            Some(_) if !delivered => self.end_service(now, Err(LossReason::LinkFailure)),
-            Some(datagram) if datagram.is_covered() => self.end_service(now, Ok(())),
-            _ => {}
+        let Some(datagram) = &mut self.in_service else {
+            return;
+        };
+        datagram.repeats = None;
+        datagram.broken |= !delivered;
+        let datagram = *datagram;
+        if delivered && datagram.indirect {
+            self.on_indirect_delivered(now, &datagram);
+        }
+        let gives_up = datagram.broken && (self.drop_rest || datagram.is_covered());
+        if gives_up {
+            self.end_service(now, Err(LossReason::LinkFailure));
+        } else if datagram.is_covered() {
+            self.end_service(now, Ok(()));
         }
     }
 
@@ -389,6 +421,9 @@ impl<M: Memory> Lowpan<M> {
         }
         match datagram.origin {
             Origin::Slot(id) => {
+                if datagram.indirect {
+                    self.indirect.remove(&mut self.pool, id);
+                }
                 self.pool.free_slot(id);
                 match outcome {
                     Ok(()) => count(&mut self.counters.datagrams_sent),
@@ -425,13 +460,15 @@ impl<M: Memory> Lowpan<M> {
 
     /// When [`Lowpan::on_timeout`] wants to be called.
     pub fn poll_at(&self) -> Option<Wake> {
-        self.reassembly.poll_at(&self.pool)
+        let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
+        earliest(self.reassembly.poll_at(&self.pool), indirect)
     }
 
     /// Gives up reassemblies that have waited too long.
     pub fn on_timeout(&mut self, now: Instant) {
         self.reassembly
             .on_timeout(now, &mut self.pool, &mut self.counters);
+        self.expire_indirect(now);
     }
 
     /// Totals since the start.
@@ -462,11 +499,15 @@ impl<M: Memory> Lowpan<M> {
     }
 
     fn note_occupancy(&mut self, now: Instant) {
-        let slot_in_service = matches!(&self.in_service, Some(datagram) if matches!(datagram.origin, Origin::Slot(_)));
+        // Those for sleepy nodes stay in their queue while they are in service.
+        let slots = [&self.in_service, &self.suspended].into_iter().flatten();
+        let leaving = slots
+            .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);
         let current = self
             .queue
             .len()
-            .saturating_add(u8::from(slot_in_service))
+            .saturating_add(self.indirect.len())
+            .saturating_add(leaving.count() as u8)
             .saturating_add(u8::from(self.pulled.is_some()));
         self.occupancy.change(now, current);
     }

@@ -5,6 +5,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::LowpanMemory;
 use crate::coverage::Coverage;
+use crate::indirect::Indirect;
 use crate::duplicates::Key;
 
 /// Names a slot that the caller holds. It is valid until the slot is released
@@ -36,6 +37,8 @@ pub(crate) enum State {
     Queued {
         next_hop: Address,
     },
+    /// The same, for a node that sleeps: it waits until that node asks.
+    Indirect(Indirect),
 }
 
 /// A datagram that has not arrived in full.
@@ -57,6 +60,22 @@ impl Slot {
         link_src: None,
         next: None,
     };
+
+    /// The indirect transmission in this slot, if that is what it is used for.
+    pub(crate) fn indirect(&self) -> Option<&Indirect> {
+        match &self.state {
+            State::Indirect(indirect) => Some(indirect),
+            _ => None,
+        }
+    }
+
+    /// The same, to change.
+    pub(crate) fn indirect_mut(&mut self) -> Option<&mut Indirect> {
+        match &mut self.state {
+            State::Indirect(indirect) => Some(indirect),
+            _ => None,
+        }
+    }
 
     /// The reassembly in this slot, if that is what it is used for.
     pub(crate) fn partial(&self) -> Option<&Partial> {

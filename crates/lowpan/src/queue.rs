@@ -33,6 +33,38 @@ impl Queue {
         self.len = self.len.saturating_add(1);
     }
 
+    /// Takes out a slot, wherever it stands.
+    pub(crate) fn remove<M: Memory>(&mut self, pool: &mut Pool<M>, id: SlotId) {
+        let mut before = None;
+        let mut here = self.head;
+        while let Some(at) = here.filter(|at| *at != id) {
+            before = here;
+            here = self.next(pool, at);
+        }
+        if here.is_none() {
+            return;
+        }
+        let after = pool.slot_mut(id).and_then(|slot| slot.next.take());
+        match before.and_then(|before| pool.slot_mut(before)) {
+            Some(slot) => slot.next = after,
+            None => self.head = after,
+        }
+        if self.tail == Some(id) {
+            self.tail = before;
+        }
+        self.len = self.len.saturating_sub(1);
+    }
+
+    /// The slot at the head of the queue.
+    pub(crate) fn first(&self) -> Option<SlotId> {
+        self.head
+    }
+
+    /// The slot behind another.
+    pub(crate) fn next<M: Memory>(&self, pool: &Pool<M>, id: SlotId) -> Option<SlotId> {
+        pool.slot(id)?.next
+    }
+
     /// Takes the slot that has waited longest.
     pub(crate) fn pop<M: Memory>(&mut self, pool: &mut Pool<M>) -> Option<SlotId> {
         let id = self.head?;

@@ -13,9 +13,10 @@ use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 use redpoll_wire::udp::UdpHeader;
 use redpoll_wire::{Cursor, NoRoom};
 
+use crate::indirect::Indirect;
 use crate::pool::Pool;
 use crate::sizing::whole_units;
-use crate::{LossReason, PayloadSource, PulledDatagram, SlotId};
+use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
 /// Where the bytes of the datagram in service are.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,14 @@ pub(crate) struct InService {
     covered: usize,
     /// Pinned from the first fragment to the last.
     tag: u16,
+    /// For a sleepy node.
+    pub(crate) indirect: bool,
+    /// The frame that comes next has been built before.
+    pub(crate) repeats: Option<Note>,
+    /// What `covered` was before the frame built last.
+    before: u16,
+    /// One of its frames was lost.
+    pub(crate) broken: bool,
 }
 
 impl InService {
@@ -47,7 +56,34 @@ impl InService {
             size,
             covered: 0,
             tag: 0,
+            indirect: false,
+            repeats: None,
+            before: 0,
+            broken: false,
         }
+    }
+
+    /// An indirect transmission that goes on where it stopped.
+    pub(crate) fn resume(id: SlotId, size: usize, from: &Indirect) -> Self {
+        InService {
+            covered: usize::from(from.covered),
+            tag: from.tag,
+            indirect: true,
+            repeats: from.repeats,
+            ..InService::new(Origin::Slot(id), from.next_hop, size)
+        }
+    }
+
+    /// The frame built last has to be built again, and is then known by `note`.
+    pub(crate) fn step_back(&mut self, note: Note) {
+        self.covered = usize::from(self.before);
+        self.repeats = Some(note);
+    }
+
+    /// How far it has come: for [`Indirect`].
+    pub(crate) fn progress(&self) -> (u16, u16, Option<Note>) {
+        let covered = u16::try_from(self.covered).unwrap_or(u16::MAX);
+        (covered, self.tag, self.repeats)
     }
 
     /// Whether the frames built so far are all there are.
@@ -66,6 +102,7 @@ impl InService {
         out: &mut [u8],
     ) -> Result<usize, LossReason> {
         let mut out = Cursor::new(out);
+        self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
         let covered = if self.covered == 0 {
             self.build_first(context, source, next_tag, &mut out)?
         } else {
@@ -97,7 +134,9 @@ impl InService {
         if size > fragment::MAX_DATAGRAM {
             return Err(LossReason::Unsendable);
         }
-        let tag = *next_tag;
+        // A first fragment that is repeated keeps its tag.
+        let fresh = self.repeats.is_none();
+        let tag = if fresh { *next_tag } else { self.tag };
         fragment::Header::First { size, tag }.emit(out)?;
         // RFC 6282 §2: compressed headers must fit into the first fragment.
         out.put(headers.written())?;
@@ -105,7 +144,9 @@ impl InService {
         context.copy(self, source, uncompressed_len, len, out)?;
         // RFC 4944 §5.3: "The sender SHALL increment datagram_tag for
         // successive, fragmented datagrams", wrapping.
-        *next_tag = tag.wrapping_add(1);
+        if fresh {
+            *next_tag = tag.wrapping_add(1);
+        }
         self.tag = tag;
         Ok(uncompressed_len.saturating_add(len))
     }

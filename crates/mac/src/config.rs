@@ -33,6 +33,20 @@ pub struct MacConfig {
     /// a time uniform in [0, d], then starts CSMA-CA afresh, so that frames
     /// which hidden terminals made collide do not collide again. Default 40 ms.
     pub link_retry_delay: Duration,
+    /// Failed attempts that are followed by another one for frames to a node
+    /// that listens only for a moment, and for data requests. Default 4: the
+    /// five attempts a poll of Kumar et al. 2020's published configuration;
+    /// OpenThread makes none.
+    pub indirect_retries: u8,
+    /// `d` for those frames: they are repeated faster, for the node at the
+    /// other end keeps its receiver on meanwhile (Kumar et al. 2020 §8.2.3).
+    /// Default 5 ms; the paper gives no figure.
+    pub indirect_retry_delay: Duration,
+    /// Whether the receiver is off during the backoffs of CSMA-CA, as it is
+    /// while AT86RF2xx chips do them by themselves: *deaf listening* (Kumar et
+    /// al. 2020 §4.2). Default false. A node that sleeps between its frames is
+    /// always deaf then.
+    pub deaf_backoff: bool,
     /// How long a frame heard can suppress a repetition of itself. Longer than
     /// a neighbour goes on repeating a frame. Default 3 s.
     pub duplicate_timeout: Duration,
@@ -61,6 +75,9 @@ impl Default for MacConfig {
             max_be: 5,
             max_csma_backoffs: 4,
             link_retry_delay: Duration::from_millis(40),
+            indirect_retries: 4,
+            indirect_retry_delay: Duration::from_millis(5),
+            deaf_backoff: false,
             duplicate_timeout: Duration::from_secs(3),
         }
     }

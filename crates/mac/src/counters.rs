@@ -22,6 +22,11 @@ pub struct MacCounters {
     pub dropped_no_ack: u32,
     /// Frames given up, the last attempt without channel access.
     pub dropped_channel_access: u32,
+    /// Frames given back between two attempts because others were more urgent;
+    /// each is submitted again.
+    pub preempted: u32,
+    /// Data requests among the frames submitted.
+    pub data_requests: u32,
     /// Results of the radio that do not belong to the work it had.
     pub radio_faults: u32,
 
@@ -46,7 +51,9 @@ pub struct MacCounters {
     pub rx_version: u32,
     /// Dropped: secured.
     pub rx_secured: u32,
-    /// Dropped: a beacon or a MAC command.
+    /// Data requests received from neighbours.
+    pub rx_data_requests: u32,
+    /// Dropped: a beacon, or a MAC command other than a data request.
     pub rx_unsupported_type: u32,
     /// Dropped: no source address, so nobody to answer or to reassemble for.
     pub rx_no_source: u32,

@@ -15,6 +15,10 @@ pub(crate) enum Verdict {
     Accept {
         acknowledge: bool,
     },
+    /// A MAC command for this node; `acknowledge` it if no radio has.
+    Command {
+        acknowledge: bool,
+    },
     /// An acknowledgement; for whom, only the sequence number can tell.
     Ack,
     OtherPan,
@@ -64,13 +68,15 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
     let acknowledge = header.ack_request && !broadcast;
     let why = if header.security {
         Useless::Secured
-    } else if header.frame_type != FrameType::Data {
+    } else if header.frame_type == FrameType::Beacon {
         Useless::UnsupportedType
     } else if header.src == Address::Absent {
         Useless::NoSource
     } else if header.src_pan.is_some_and(|pan| pan != config.pan_id) {
         // Its short address means somebody else in this PAN.
         Useless::ForeignSource
+    } else if header.frame_type == FrameType::Command {
+        return Verdict::Command { acknowledge };
     } else {
         return Verdict::Accept { acknowledge };
     };

@@ -21,14 +21,17 @@ const LATEST_START: Duration =
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ImmAck {
     pub(crate) dsn: u8,
+    /// Its frame-pending bit.
+    pub(crate) pending: bool,
     latest: Instant,
 }
 
 impl ImmAck {
     /// Owed for the frame `dsn` whose last bit arrived at `now`.
-    pub(crate) fn owed(now: Instant, dsn: u8) -> Self {
+    pub(crate) fn owed(now: Instant, dsn: u8, pending: bool) -> Self {
         ImmAck {
             dsn,
+            pending,
             latest: now + LATEST_START,
         }
     }
@@ -46,7 +49,7 @@ mod tests {
     #[test]
     fn late_when_it_could_not_be_complete_within_the_wait() {
         assert_eq!(ACK_WAIT, Duration::from_micros(864));
-        let ack = ImmAck::owed(Instant::from_micros(1_000), 3);
+        let ack = ImmAck::owed(Instant::from_micros(1_000), 3, false);
         assert!(!ack.is_late(Instant::from_micros(1_192)));
         assert!(!ack.is_late(Instant::from_micros(1_512)));
         assert!(ack.is_late(Instant::from_micros(1_513)));

@@ -1,6 +1,7 @@
-//! The IEEE 802.15.4 MAC of an always-on node in a network without beacons:
-//! unslotted CSMA-CA, link acknowledgements, retries with a random delay,
-//! frame filtering and duplicate suppression.
+//! The IEEE 802.15.4 MAC of a node in a network without beacons: unslotted
+//! CSMA-CA, link acknowledgements, retries with a random delay, frame
+//! filtering, duplicate suppression, and data requests between sleepy nodes
+//! and their parents.
 //!
 //! Sans-I/O: [`Mac`] owns no radio and no clock. A driver asks
 //! [`Mac::poll_radio`] for work, carries it out, reports with
@@ -10,10 +11,14 @@
 //! rest.
 //!
 //! Between two works, and so during every backoff and every retry delay, the
-//! radio listens: there is no deaf listening (Kumar et al. 2020 §4).
+//! radio of an always-on node listens: there is no deaf listening (Kumar et al.
+//! 2020 §4) unless [`MacConfig::deaf_backoff`] asks for it. When a node sleeps
+//! and what waits for whom is decided above ([`Mac::set_rest`],
+//! [`Mac::set_pending`]).
 //!
-//! One frame is in service at a time; queues belong to the layer above. Not
-//! here: beacons, association, security, indirect transmission.
+//! One frame is in service at a time; queues, also those of indirect
+//! transmission, belong to the layer above. Not here: beacons, association,
+//! security.
 //!
 //! ```
 //! use redpoll_base::{Instant, Rng};
@@ -35,7 +40,7 @@
 //!         Some(RadioWork::Transmit { .. }) => {
 //!             mac.on_radio_done(now, RadioResult::Acked { frame_pending: false })
 //!         }
-//!         Some(RadioWork::Listen | RadioWork::Sleep) => {}
+//!         Some(_) => {}
 //!         None => match mac.poll_at() {
 //!             Some(wake) => {
 //!                 now = wake.at;
@@ -73,11 +78,13 @@ mod filter;
 mod frame_buf;
 mod imm_ack;
 mod mac;
+mod pending;
 mod radio;
 mod retry;
 
 pub use config::MacConfig;
 pub use counters::MacCounters;
 pub use frame_buf::{FrameBuf, TooLong};
-pub use mac::{Indication, Mac, MacEvent, TxStatus};
+pub use mac::{Indication, Mac, MacEvent, Rest, Service, Ticket, TxStatus};
+pub use pending::PENDING_MAX;
 pub use radio::{RadioCaps, RadioResult, RadioWork, RxInfo};

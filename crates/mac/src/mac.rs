@@ -4,21 +4,29 @@
 //! frame: load, then for each attempt backoff, assessment and transmission,
 //! acknowledgement, and if that failed a random delay.
 
+mod sleepy;
+
+pub use sleepy::Rest;
+
 use redpoll_base::{Instant, Rng, Wake};
 use redpoll_wire::Cursor;
-use redpoll_wire::ieee802154::{self, Address, FrameHeader, FrameType};
+use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
 use crate::counters::count;
 use crate::csma::{AccessFailure, Csma};
 use crate::duplicates::Duplicates;
 use crate::filter::{self, Useless, Verdict};
 use crate::imm_ack::{ACK_WAIT, ImmAck};
+use crate::pending::Pending;
 use crate::retry::{Next, Retry};
 use crate::{FrameBuf, MacConfig, MacCounters, RadioResult, RadioWork, RxInfo};
 
 /// IEEE 802.15.4-2006: the first with data frames of more than 102 bytes of
 /// payload, and understood by every stack in use.
 const FRAME_VERSION: u8 = 1;
+
+/// Where a frame's sequence number stands, behind the frame control.
+const DSN_AT: usize = 2;
 
 /// What became of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +53,44 @@ pub enum MacEvent {
         /// always 1.
         attempts: u8,
     },
+    /// The service of a data request has ended.
+    Polled {
+        /// The parent that was asked.
+        parent: Address,
+        /// How it ended.
+        status: TxStatus,
+        /// The parent has something: it follows at once.
+        frame_pending: bool,
+    },
+    /// A neighbour has asked for what waits here for it. An edge: when several
+    /// ask before the caller polls, it sees the latest.
+    DataRequest {
+        /// Who.
+        child: Address,
+        /// The acknowledgement said that there is something, so the neighbour
+        /// listens now.
+        promised: bool,
+    },
+}
+
+/// How a frame is to be served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Service {
+    /// Its frame-pending bit: more follows for the same addressee.
+    pub frame_pending: bool,
+    /// The addressee listens only for a moment: few and quick retries.
+    pub quick: bool,
+    /// The frame has been in service before and goes on where it stopped. Its
+    /// bytes must be the same as then.
+    pub repeats: Option<Ticket>,
+}
+
+/// What a frame needs to be recognised when it comes again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    pub(crate) dsn: u8,
+    /// Attempts made.
+    pub(crate) attempts: u8,
 }
 
 /// A data frame for this node, seen once.
@@ -58,6 +104,16 @@ pub struct Indication<'f> {
     pub payload: &'f [u8],
     /// Its signal strength in dBm.
     pub rssi_dbm: i8,
+    /// Its frame-pending bit: its sender has more for this node.
+    pub frame_pending: bool,
+}
+
+/// What the frame in service is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Data,
+    /// A data request.
+    Request,
 }
 
 /// Where the frame in service stands.
@@ -90,7 +146,7 @@ enum Work {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Content {
     Frame,
-    ImmAck { dsn: u8 },
+    ImmAck { dsn: u8, pending: bool },
 }
 
 /// The MAC of one node. See the crate's documentation for its use.
@@ -104,6 +160,8 @@ pub struct Mac {
     frame: FrameBuf,
     dst: Address,
     header_len: usize,
+    kind: Kind,
+    frame_dsn: u8,
     /// macDSN: the sequence number of the next frame.
     dsn: u8,
     phase: Phase,
@@ -113,6 +171,11 @@ pub struct Mac {
     loaded: Option<Content>,
     imm_ack: Option<ImmAck>,
     event: Option<MacEvent>,
+    request: Option<MacEvent>,
+    pending: Pending,
+    rest: Rest,
+    /// What the radio does between works, as far as it has been told.
+    told: RadioWork,
 }
 
 /// What the layer above does.
@@ -131,12 +194,18 @@ impl Mac {
             frame: FrameBuf::new(),
             dst: Address::Absent,
             header_len: 0,
+            kind: Kind::Data,
+            frame_dsn: 0,
             phase: Phase::Idle,
-            retry: Retry::start(),
+            retry: Retry::start(0, false),
             work: None,
             loaded: None,
             imm_ack: None,
             event: None,
+            request: None,
+            pending: Pending::new(),
+            rest: Rest::Listen,
+            told: RadioWork::Listen,
         }
     }
 
@@ -192,23 +261,41 @@ impl Mac {
     ///
     /// Every frame but a broadcast asks for an acknowledgement. Does nothing
     /// without a [`Self::frame_mut`] before it.
-    pub fn submit(&mut self, _now: Instant, payload_len: usize) {
+    pub fn submit(&mut self, now: Instant, payload_len: usize) {
+        self.submit_as(now, payload_len, Service::default());
+    }
+
+    /// The same, served as `how` says.
+    pub fn submit_as(&mut self, _now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;
         }
         self.frame
             .set_len(self.header_len.saturating_add(payload_len));
         self.header_len = 0;
-        self.dsn = self.dsn.wrapping_add(1);
+        let frame = self.frame.room_mut();
+        if how.frame_pending {
+            ieee802154::set_frame_pending(frame);
+        }
+        match (how.repeats, frame.get_mut(DSN_AT)) {
+            (Some(ticket), Some(dsn)) => {
+                *dsn = ticket.dsn;
+                self.frame_dsn = ticket.dsn;
+            }
+            _ => {
+                self.frame_dsn = self.dsn;
+                self.dsn = self.dsn.wrapping_add(1);
+            }
+        }
         self.loaded = None;
-        self.retry = Retry::start();
+        self.start_retry(&how);
         self.phase = Phase::Load;
         count(&mut self.counters.submitted);
     }
 
     /// The next event, once.
     pub fn poll_event(&mut self) -> Option<MacEvent> {
-        self.event.take()
+        self.event.take().or_else(|| self.request.take())
     }
 
     /// What has been counted so far.
@@ -217,8 +304,12 @@ impl Mac {
     }
 
     fn header(&self, dst: Address) -> FrameHeader {
+        let frame_type = match self.kind {
+            Kind::Data => FrameType::Data,
+            Kind::Request => FrameType::Command,
+        };
         FrameHeader {
-            frame_type: FrameType::Data,
+            frame_type,
             security: false,
             frame_pending: false,
             ack_request: asks_for_ack(dst),
@@ -250,8 +341,15 @@ impl Mac {
         let counters = &mut self.counters;
         match filter::judge(&self.config, &header) {
             Verdict::Accept { acknowledge } => {
-                self.acknowledge(now, header.dsn, acknowledge);
+                self.acknowledge(now, header.dsn, acknowledge, false);
                 return self.accept(now, &header, payload, info);
+            }
+            Verdict::Command { acknowledge } if payload.first() == Some(&DATA_REQUEST) => {
+                self.on_data_request(now, &header, acknowledge, info);
+            }
+            Verdict::Command { acknowledge } => {
+                count(&mut counters.rx_unsupported_type);
+                self.acknowledge(now, header.dsn, acknowledge, false);
             }
             Verdict::Useless { why, acknowledge } => {
                 count(match why {
@@ -260,9 +358,9 @@ impl Mac {
                     Useless::NoSource => &mut counters.rx_no_source,
                     Useless::ForeignSource => &mut counters.rx_other_pan,
                 });
-                self.acknowledge(now, header.dsn, acknowledge);
+                self.acknowledge(now, header.dsn, acknowledge, false);
             }
-            Verdict::Ack => self.on_ack_frame(header.dsn),
+            Verdict::Ack => self.on_ack_frame(header.dsn, header.frame_pending),
             Verdict::OtherPan => count(&mut counters.rx_other_pan),
             Verdict::NotForUs => count(&mut counters.rx_not_for_us),
             Verdict::Version => count(&mut counters.rx_version),
@@ -275,7 +373,7 @@ impl Mac {
     /// or while the last work has not been reported by
     /// [`Self::on_radio_done`]; the radio listens then.
     ///
-    /// This MAC asks for `Load` and `Transmit` only: it never sleeps.
+    /// It sleeps only after [`Self::set_rest`].
     pub fn poll_radio(&mut self, now: Instant, buffer: &mut FrameBuf) -> Option<RadioWork> {
         if self.work.is_some() {
             return None;
@@ -285,8 +383,8 @@ impl Mac {
             count(&mut self.counters.acks_late);
         }
         // An Imm-ACK is due at once; the frame in service can wait.
-        if let Some(ImmAck { dsn, .. }) = self.imm_ack {
-            let content = Content::ImmAck { dsn };
+        if let Some(ImmAck { dsn, pending, .. }) = self.imm_ack {
+            let content = Content::ImmAck { dsn, pending };
             if self.loaded != Some(content) {
                 return Some(self.load(content, buffer));
             }
@@ -305,7 +403,7 @@ impl Mac {
                 self.work = Some(Work::Transmit(Content::Frame));
                 Some(RadioWork::Transmit { cca: true })
             }
-            _ => None,
+            _ => self.poll_rest(),
         }
     }
 
@@ -351,9 +449,9 @@ impl Mac {
     fn load(&mut self, content: Content, buffer: &mut FrameBuf) -> RadioWork {
         match content {
             Content::Frame => buffer.clone_from(&self.frame),
-            Content::ImmAck { dsn } => {
+            Content::ImmAck { dsn, pending } => {
                 // Three bytes always fit.
-                let _ = buffer.copy_from(&ieee802154::imm_ack(dsn, false));
+                let _ = buffer.copy_from(&ieee802154::imm_ack(dsn, pending));
             }
         }
         self.loaded = None;
@@ -409,14 +507,16 @@ impl Mac {
                 let until = now + ACK_WAIT;
                 self.phase = Phase::AckWait { until };
             }
-            (RadioResult::Acked { .. }, true) if auto_ack => self.on_ack(),
+            (RadioResult::Acked { frame_pending }, true) if auto_ack => {
+                self.on_ack(frame_pending);
+            }
             (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
             // A radio that speaks of acknowledgements where none was asked
             // for, or that was to wait for one and did not.
             (_, wants_ack) => {
                 count(&mut self.counters.radio_faults);
                 match (result, wants_ack) {
-                    (RadioResult::Acked { .. }, true) => self.on_ack(),
+                    (RadioResult::Acked { frame_pending }, true) => self.on_ack(frame_pending),
                     (_, true) => self.on_no_ack(now),
                     (_, false) => self.finish(TxStatus::Delivered),
                 }
@@ -445,9 +545,9 @@ impl Mac {
         self.on_attempt_failed(now, TxStatus::NoAck);
     }
 
-    fn on_ack(&mut self) {
+    fn on_ack(&mut self, frame_pending: bool) {
         count(&mut self.counters.acks_received);
-        self.finish(TxStatus::Delivered);
+        self.finish_as(TxStatus::Delivered, frame_pending);
     }
 
     fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
@@ -466,16 +566,27 @@ impl Mac {
     }
 
     fn finish(&mut self, status: TxStatus) {
+        self.finish_as(status, false);
+    }
+
+    fn finish_as(&mut self, status: TxStatus, frame_pending: bool) {
         count(match status {
             TxStatus::Delivered => &mut self.counters.delivered,
             TxStatus::NoAck => &mut self.counters.dropped_no_ack,
             TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
         });
         self.phase = Phase::Idle;
-        self.event = Some(MacEvent::Done {
-            dst: self.dst,
-            status,
-            attempts: self.retry.attempts(),
+        self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
+            Kind::Data => MacEvent::Done {
+                dst: self.dst,
+                status,
+                attempts: self.retry.attempts(),
+            },
+            Kind::Request => MacEvent::Polled {
+                parent: self.dst,
+                status,
+                frame_pending,
+            },
         });
     }
 }
@@ -504,23 +615,48 @@ impl Mac {
             dst: header.dst,
             payload,
             rssi_dbm: info.rssi_dbm,
+            frame_pending: header.frame_pending,
         })
     }
 
-    fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool) {
+    /// A neighbour asks for what waits for it. The acknowledgement says whether
+    /// there is anything, so it must be decided here and now.
+    fn on_data_request(
+        &mut self,
+        now: Instant,
+        header: &FrameHeader,
+        acknowledge: bool,
+        info: &RxInfo,
+    ) {
+        count(&mut self.counters.rx_data_requests);
+        let known = match header.src {
+            Address::Short(short) => self.pending.contains(short),
+            _ => false,
+        };
+        let promised = match self.config.caps.auto_ack {
+            true => info.ack_sent_pending,
+            false => known && acknowledge,
+        };
+        self.acknowledge(now, header.dsn, acknowledge, promised);
+        self.request = Some(MacEvent::DataRequest {
+            child: header.src,
+            promised,
+        });
+    }
+
+    fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool, pending: bool) {
         if !acknowledge || self.config.caps.auto_ack {
             return;
         }
-        if self.imm_ack.replace(ImmAck::owed(now, dsn)).is_some() {
+        let owed = ImmAck::owed(now, dsn, pending);
+        if self.imm_ack.replace(owed).is_some() {
             count(&mut self.counters.acks_late);
         }
     }
 
-    fn on_ack_frame(&mut self, dsn: u8) {
-        // The number was taken before macDSN moved on.
-        let ours = self.dsn.wrapping_sub(1);
+    fn on_ack_frame(&mut self, dsn: u8, frame_pending: bool) {
         match self.phase {
-            Phase::AckWait { .. } if dsn == ours => self.on_ack(),
+            Phase::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(frame_pending),
             _ => count(&mut self.counters.rx_stray_acks),
         }
     }

@@ -22,16 +22,18 @@ pub struct RadioCaps {
     /// Repeats a frame that was not acknowledged within one `Transmit`, so
     /// that [`RadioResult::NoAck`] is final. Such a radio also has `auto_ack`.
     pub retries: bool,
-    /// Knows for which neighbours the frame-pending bit of an Imm-ACK must be
-    /// set. Without this the bit is always clear.
+    /// Sets the frame-pending bit of its Imm-ACKs to data requests from the
+    /// neighbours of [`RadioWork::SourceMatch`]. Without this the bit of an
+    /// Imm-ACK that the radio sends by itself is always clear, and a node with
+    /// such a radio cannot be the parent of sleepy nodes.
     pub source_match: bool,
 }
 
 /// Something that the radio must do now.
 ///
 /// `Load` and `Transmit` end in a [`RadioResult`], and the next work comes
-/// only after it. `Listen` and `Sleep` have none; they set what the radio does
-/// between works. A radio starts out listening.
+/// only after it. The others have none; they set what the radio does between
+/// works. A radio starts out listening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioWork {
     /// Move the frame in the [`FrameBuf`](crate::FrameBuf) into the radio. It
@@ -49,8 +51,20 @@ pub enum RadioWork {
     },
     /// Keep the receiver on between works.
     Listen,
-    /// Keep the radio off between works.
+    /// Keep the receiver off between works, but be ready for the next at once:
+    /// the oscillator runs.
+    Doze,
+    /// Keep the radio off between works. What is being received is received to
+    /// its end.
     Sleep,
+    /// From now on the frame-pending bit of Imm-ACKs to data requests from this
+    /// neighbour is set, or clear. Only with `source_match`.
+    SourceMatch {
+        /// The neighbour's short address.
+        neighbour: u16,
+        /// Whether there is something for it.
+        pending: bool,
+    },
 }
 
 /// How a radio work ended.

@@ -12,6 +12,8 @@ use crate::MacConfig;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Retry {
     attempts: u8,
+    /// By the rules for frames to a node that listens only for a moment.
+    quick: bool,
 }
 
 /// What follows a failed attempt.
@@ -24,9 +26,11 @@ pub(crate) enum Next {
 }
 
 impl Retry {
-    /// The first attempt begins.
-    pub(crate) const fn start() -> Self {
-        Retry { attempts: 1 }
+    /// The first attempt begins, or of a frame given back the one after
+    /// `made`.
+    pub(crate) const fn start(made: u8, quick: bool) -> Self {
+        let attempts = made.saturating_add(1);
+        Retry { attempts, quick }
     }
 
     /// Attempts begun so far, 1 or more; 255 may mean more.
@@ -37,14 +41,18 @@ impl Retry {
     /// The attempt failed: no acknowledgement, or no channel access.
     pub(crate) fn on_failure(&mut self, config: &MacConfig, rng: &mut Rng) -> Next {
         // A radio that repeats by itself has done so by now.
-        if config.caps.retries || self.attempts > config.max_frame_retries {
+        let (retries, d) = match self.quick {
+            true => (config.indirect_retries, config.indirect_retry_delay),
+            false => (config.max_frame_retries, config.link_retry_delay),
+        };
+        if config.caps.retries || self.attempts > retries {
             return Next::GiveUp;
         }
         let Some(attempts) = self.attempts.checked_add(1) else {
             return Next::GiveUp;
         };
         self.attempts = attempts;
-        let d = config.link_retry_delay.as_micros();
+        let d = d.as_micros();
         Next::After(Duration::from_micros(rng.below_u64(d.saturating_add(1))))
     }
 }
@@ -60,7 +68,7 @@ mod tests {
         let mut rng = Rng::new(3);
         let mut quarters = [0u32; 4];
         for _ in 0..40_000 {
-            let Next::After(delay) = Retry::start().on_failure(&config, &mut rng) else {
+            let Next::After(delay) = Retry::start(0, false).on_failure(&config, &mut rng) else {
                 panic!("retries are left");
             };
             let us = delay.as_micros();
@@ -81,7 +89,7 @@ mod tests {
                 ..MacConfig::default()
             };
             let mut rng = Rng::new(3);
-            let mut retry = Retry::start();
+            let mut retry = Retry::start(0, false);
             let mut failures = 1u32;
             while retry.on_failure(&config, &mut rng) == Next::After(Duration::ZERO) {
                 failures += 1;
@@ -102,6 +110,6 @@ mod tests {
             ..MacConfig::default()
         };
         let mut rng = Rng::new(3);
-        assert_eq!(Retry::start().on_failure(&config, &mut rng), Next::GiveUp);
+        assert_eq!(Retry::start(0, false).on_failure(&config, &mut rng), Next::GiveUp);
     }
 }

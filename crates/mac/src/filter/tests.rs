@@ -125,7 +125,7 @@ fn what_arrives_and_is_no_use() {
             frame_type,
             ..header()
         }),
-        useless(Useless::UnsupportedType)
+        Verdict::Command { acknowledge: true }
     );
     let src = Address::Absent;
     assert_eq!(

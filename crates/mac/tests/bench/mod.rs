@@ -125,7 +125,10 @@ impl Bench {
     pub fn done_event(&mut self) -> Option<(TxStatus, u8)> {
         let MacEvent::Done {
             status, attempts, ..
-        } = self.mac.poll_event()?;
+        } = self.mac.poll_event()?
+        else {
+            panic!("another event");
+        };
         Some((status, attempts))
     }
 }

@@ -213,6 +213,18 @@ impl PanFields {
     }
 }
 
+/// Command identifier of a data request, the whole payload of its MAC command
+/// frame: a child asks its parent for what waits for it (§7.5.5).
+pub const DATA_REQUEST: u8 = 0x04;
+
+/// Sets the frame-pending bit of an emitted frame (§7.2.2.4): its sender has
+/// more for the addressee.
+pub fn set_frame_pending(frame: &mut [u8]) {
+    if let Some(low) = frame.first_mut() {
+        *low |= control::FRAME_PENDING.to_le_bytes()[0];
+    }
+}
+
 /// The immediate acknowledgement of frame `dsn`, without its check sequence
 /// (§7.3.3).
 pub const fn imm_ack(dsn: u8, frame_pending: bool) -> [u8; 3] {

@@ -6,7 +6,8 @@
 //! sequence number. Section numbers are those of IEEE Std 802.15.4-2015.
 //!
 //! Not here: security processing (the flag is shown; the auxiliary header
-//! stays in the payload), beacon and command contents.
+//! stays in the payload), the contents of beacons and of commands other than
+//! the data request.
 
 mod address;
 mod fcs;
@@ -17,7 +18,7 @@ pub mod timing;
 
 pub use address::Address;
 pub use fcs::fcs;
-pub use header::{FrameHeader, FrameType, imm_ack};
+pub use header::{DATA_REQUEST, FrameHeader, FrameType, imm_ack, set_frame_pending};
 
 /// The PAN id that every PAN accepts (§7.2.6).
 pub const BROADCAST_PAN: u16 = 0xffff;

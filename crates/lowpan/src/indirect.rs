@@ -1,0 +1,231 @@
+//! Datagrams for nodes that sleep (IEEE 802.15.4-2015 §6.7.3): they wait until
+//! their node asks for them, then leave before all others, frame after frame,
+//! while that node listens.
+//!
+//! A datagram whose node stops listening half way keeps its place, and goes on
+//! with the same frame when the node asks again.
+
+use redpoll_base::{Duration, Instant, Memory, Wake};
+use redpoll_wire::ieee802154::Address;
+
+use crate::pool::{Pool, State};
+use crate::queue::Queue;
+use crate::{LowpanConfig, Note, SlotId};
+
+/// Where an indirect transmission stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Indirect {
+    pub(crate) next_hop: Address,
+    expires: Instant,
+    /// Until when its node listens; `None` while it sleeps.
+    awake_until: Option<Instant>,
+    /// As in [`InService`](crate::transmit::InService), when it is not there.
+    pub(crate) covered: u16,
+    pub(crate) tag: u16,
+    pub(crate) repeats: Option<Note>,
+    /// Requests after which the frame that comes next was not delivered.
+    vain: u8,
+}
+
+impl Indirect {
+    fn listens(&self, now: Instant) -> bool {
+        self.awake_until.is_some_and(|until| now <= until)
+    }
+}
+
+/// The datagrams that wait for sleepy nodes, in the order in which they came.
+#[derive(Clone, Debug)]
+pub(crate) struct IndirectQueue {
+    queue: Queue,
+    persistence: Duration,
+    limit: u8,
+    window: Duration,
+    polls: u8,
+    burst: bool,
+}
+
+impl IndirectQueue {
+    pub(crate) fn new(config: &LowpanConfig) -> Self {
+        IndirectQueue {
+            queue: Queue::default(),
+            persistence: config.indirect_persistence,
+            limit: config.indirect_limit,
+            window: config.indirect_window,
+            polls: config.indirect_polls,
+            burst: config.indirect_burst,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u8 {
+        self.queue.len()
+    }
+
+    fn iter<'p, M: Memory>(
+        &'p self,
+        pool: &'p Pool<M>,
+    ) -> impl Iterator<Item = (SlotId, &'p Indirect)> {
+        let next = |id: &SlotId| self.queue.next(pool, *id);
+        core::iter::successors(self.queue.first(), next)
+            .filter_map(|id| Some((id, pool.slot(id)?.indirect()?)))
+    }
+
+    fn of<'p, M: Memory>(
+        &'p self,
+        pool: &'p Pool<M>,
+        child: Address,
+    ) -> impl Iterator<Item = SlotId> {
+        self.iter(pool)
+            .filter(move |(_, indirect)| indirect.next_hop == child)
+            .map(|(id, _)| id)
+    }
+
+    /// Changes all that waits for `child`.
+    fn update<M: Memory>(
+        &self,
+        pool: &mut Pool<M>,
+        child: Address,
+        mut change: impl FnMut(&mut Indirect),
+    ) {
+        let mut next = self.queue.first();
+        while let Some(id) = next {
+            next = self.queue.next(pool, id);
+            let indirect = pool.slot_mut(id).and_then(|slot| slot.indirect_mut());
+            if let Some(indirect) = indirect.filter(|indirect| indirect.next_hop == child) {
+                change(indirect);
+            }
+        }
+    }
+
+    /// Whether anything waits for `child`.
+    pub(crate) fn has<M: Memory>(&self, pool: &Pool<M>, child: Address) -> bool {
+        self.of(pool, child).next().is_some()
+    }
+
+    /// Whether one more may wait for `child`.
+    pub(crate) fn has_room<M: Memory>(&self, pool: &Pool<M>, child: Address) -> bool {
+        self.of(pool, child).count() < usize::from(self.limit)
+    }
+
+    pub(crate) fn push<M: Memory>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        id: SlotId,
+        next_hop: Address,
+    ) {
+        if let Some(slot) = pool.slot_mut(id) {
+            slot.state = State::Indirect(Indirect {
+                next_hop,
+                expires: now + self.persistence,
+                awake_until: None,
+                covered: 0,
+                tag: 0,
+                repeats: None,
+                vain: 0,
+            });
+            self.queue.push(pool, id);
+        }
+    }
+
+    pub(crate) fn remove<M: Memory>(&mut self, pool: &mut Pool<M>, id: SlotId) {
+        self.queue.remove(pool, id);
+    }
+
+    /// `child` has asked, and listens for a while.
+    pub(crate) fn wake<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
+        let until = now + self.window;
+        self.update(pool, child, |indirect| indirect.awake_until = Some(until));
+    }
+
+    /// `child` has got a frame; whether it listens on for another is for the
+    /// frame to have said.
+    pub(crate) fn on_delivered<M: Memory>(
+        &self,
+        now: Instant,
+        pool: &mut Pool<M>,
+        child: Address,
+    ) {
+        let until = self.burst.then(|| now + self.window);
+        self.update(pool, child, |indirect| {
+            indirect.awake_until = indirect.awake_until.and(until);
+        });
+    }
+
+    /// `child` listens no more. The datagram in `id` has come so far, and its
+    /// next frame was sent in vain. `false` if that has happened too often.
+    pub(crate) fn on_failed<M: Memory>(
+        &self,
+        pool: &mut Pool<M>,
+        id: SlotId,
+        (covered, tag, repeats): (u16, u16, Option<Note>),
+    ) -> bool {
+        let Some(indirect) = pool.slot_mut(id).and_then(|slot| slot.indirect_mut()) else {
+            return false;
+        };
+        indirect.covered = covered;
+        indirect.tag = tag;
+        indirect.repeats = repeats;
+        indirect.vain = indirect.vain.saturating_add(1);
+        let (child, vain) = (indirect.next_hop, indirect.vain);
+        self.update(pool, child, |indirect| indirect.awake_until = None);
+        vain < self.polls
+    }
+
+    /// The datagram in `id` has come so far and waits for the next request.
+    pub(crate) fn park<M: Memory>(
+        &self,
+        pool: &mut Pool<M>,
+        id: SlotId,
+        (covered, tag, repeats): (u16, u16, Option<Note>),
+    ) {
+        if let Some(indirect) = pool.slot_mut(id).and_then(|slot| slot.indirect_mut()) {
+            indirect.covered = covered;
+            indirect.tag = tag;
+            indirect.repeats = repeats;
+            indirect.vain = 0;
+        }
+    }
+
+    /// Whether the node of the datagram in `id` listens.
+    pub(crate) fn is_awake<M: Memory>(&self, now: Instant, pool: &Pool<M>, id: SlotId) -> bool {
+        let indirect = pool.slot(id).and_then(|slot| slot.indirect());
+        indirect.is_some_and(|indirect| indirect.listens(now))
+    }
+
+    /// The datagram whose turn it is: the first of a node that listens.
+    pub(crate) fn ready<M: Memory>(&self, now: Instant, pool: &Pool<M>) -> Option<SlotId> {
+        self.iter(pool)
+            .find(|(_, indirect)| indirect.listens(now))
+            .map(|(id, _)| id)
+    }
+
+    /// Whether another datagram than that in `id` follows for a node that
+    /// listens.
+    pub(crate) fn follows<M: Memory>(&self, pool: &Pool<M>, id: SlotId, child: Address) -> bool {
+        self.iter(pool).any(|(other, indirect)| {
+            other != id && indirect.next_hop == child && indirect.awake_until.is_some()
+        })
+    }
+
+    /// One that nobody has asked for in time; `except` is in service.
+    pub(crate) fn expired<M: Memory>(
+        &self,
+        now: Instant,
+        pool: &Pool<M>,
+        except: Option<SlotId>,
+    ) -> Option<SlotId> {
+        self.iter(pool)
+            .find(|(id, indirect)| indirect.expires <= now && Some(*id) != except)
+            .map(|(id, _)| id)
+    }
+
+    pub(crate) fn poll_at<M: Memory>(
+        &self,
+        pool: &Pool<M>,
+        except: Option<SlotId>,
+    ) -> Option<Wake> {
+        let waiting = self.iter(pool).filter(|(id, _)| Some(*id) != except);
+        let first = waiting.map(|(_, indirect)| indirect.expires).min()?;
+        Some(Wake::within(first, Duration::from_millis(100)))
+    }
+}

@@ -1,0 +1,143 @@
+//! Datagrams for sleepy nodes: what the caller does, and whose turn it is.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::ieee802154::Address;
+
+use super::Lowpan;
+use crate::event::{LossReason, LowpanEvent};
+use crate::transmit::{InService, Origin};
+use crate::{Note, SlotId};
+
+impl<M: Memory> Lowpan<M> {
+    /// Hands a held slot to indirect transmission: it waits until `next_hop`
+    /// asks ([`Self::on_data_request`]), at most
+    /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence).
+    /// When too many wait for that node already it is dropped, as
+    /// [`LossReason::IndirectFull`].
+    pub fn queue_indirect(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
+        if !self.is_held(slot) {
+            return;
+        }
+        if self.has_indirect_room(next_hop) {
+            self.indirect.push(now, &mut self.pool, slot, next_hop);
+        } else {
+            self.pool.free_slot(slot);
+            self.drop_datagram(next_hop, LossReason::IndirectFull);
+        }
+        self.note_occupancy(now);
+    }
+
+    /// Whether one more datagram may wait for a sleepy node.
+    pub fn has_indirect_room(&self, next_hop: Address) -> bool {
+        self.indirect.has_room(&self.pool, next_hop)
+    }
+
+    /// Whether anything waits for a sleepy node.
+    pub fn has_indirect(&self, child: Address) -> bool {
+        self.indirect.has(&self.pool, child)
+    }
+
+    /// A sleepy node has asked for what waits for it, was told that there is
+    /// something, and listens now.
+    pub fn on_data_request(&mut self, now: Instant, child: Address) {
+        self.indirect.wake(now, &mut self.pool, child);
+    }
+
+    /// Whether the frame that the MAC has should make way: it can wait, and a
+    /// node that listens only for a moment cannot.
+    pub fn wants_preemption(&self, now: Instant) -> bool {
+        let can_wait = self.in_service.is_some_and(|datagram| !datagram.indirect);
+        self.frame_out && can_wait && self.indirect.ready(now, &self.pool).is_some()
+    }
+
+    /// Instead of [`Self::on_frame_done`]: the frame built last has not been
+    /// delivered, but shall be built again later, and is then to be known by
+    /// `note`. So end a frame that made way for another, and one whose sleepy
+    /// addressee did not answer.
+    pub fn on_frame_suspended(&mut self, now: Instant, note: Note) {
+        if !core::mem::take(&mut self.frame_out) {
+            return;
+        }
+        let Some(mut datagram) = self.in_service.take() else {
+            return;
+        };
+        datagram.step_back(note);
+        match datagram.origin {
+            Origin::Slot(id) if datagram.indirect => {
+                let progress = datagram.progress();
+                if !self.indirect.on_failed(&mut self.pool, id, progress) {
+                    self.in_service = Some(datagram);
+                    self.end_service(now, Err(LossReason::LinkFailure));
+                }
+            }
+            _ => self.suspended = Some(datagram),
+        }
+    }
+
+    /// The datagram whose frame comes next: of a node that listens, else the
+    /// one in service, else the next.
+    pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
+        if let Some(current) = self.in_service {
+            match current.origin {
+                Origin::Slot(id) if current.indirect => {
+                    if self.indirect.is_awake(now, &self.pool, id) {
+                        return Some(current);
+                    }
+                    self.indirect.park(&mut self.pool, id, current.progress());
+                    self.in_service = None;
+                }
+                _ if self.indirect.ready(now, &self.pool).is_none() => return Some(current),
+                _ => self.suspended = self.in_service.take(),
+            }
+        }
+        if let Some(id) = self.indirect.ready(now, &self.pool) {
+            let slot = self.pool.slot(id)?;
+            let indirect = slot.indirect()?;
+            return Some(InService::resume(id, usize::from(slot.len), indirect));
+        }
+        self.suspended.take().or_else(|| self.start_next())
+    }
+
+    /// Whether more frames follow at once for the node that gets this one.
+    pub(super) fn has_more(&self, datagram: &InService) -> bool {
+        let Origin::Slot(id) = datagram.origin else {
+            return false;
+        };
+        let next_hop = datagram.next_hop;
+        datagram.indirect
+            && (!datagram.is_covered() || self.indirect.follows(&self.pool, id, next_hop))
+    }
+
+    /// A frame for a sleepy node has arrived there.
+    pub(super) fn on_indirect_delivered(&mut self, now: Instant, datagram: &InService) {
+        let child = datagram.next_hop;
+        self.indirect.on_delivered(now, &mut self.pool, child);
+    }
+
+    /// Gives up what nobody has asked for in time.
+    pub(super) fn expire_indirect(&mut self, now: Instant) {
+        while let Some(id) = self
+            .indirect
+            .expired(now, &self.pool, self.slot_in_service())
+        {
+            let slot = self.pool.slot(id).and_then(|slot| slot.indirect());
+            let next_hop = slot.map_or(Address::Absent, |indirect| indirect.next_hop);
+            self.indirect.remove(&mut self.pool, id);
+            self.pool.free_slot(id);
+            self.drop_datagram(next_hop, LossReason::Expired);
+            self.note_occupancy(now);
+        }
+    }
+
+    pub(super) fn slot_in_service(&self) -> Option<SlotId> {
+        match self.in_service?.origin {
+            Origin::Slot(id) => Some(id),
+            Origin::Pulled => None,
+        }
+    }
+
+    fn drop_datagram(&mut self, next_hop: Address, reason: LossReason) {
+        self.counters.lost(reason);
+        self.datagram_event = Some(LowpanEvent::DatagramDropped { next_hop, reason });
+    }
+}

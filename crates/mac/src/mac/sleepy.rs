@@ -1,0 +1,123 @@
+//! What parents and their sleepy children need of a MAC: data requests,
+//! the source-match table, sleep, and giving a frame back between attempts.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST};
+
+use super::{Kind, Mac, Phase};
+use crate::counters::count;
+use crate::retry::Retry;
+use crate::{RadioWork, Service, Ticket};
+
+/// What the radio does while the MAC has nothing for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rest {
+    /// Its receiver is on (macRxOnWhenIdle).
+    #[default]
+    Listen,
+    /// It sleeps, and its receiver is off between the attempts of a frame.
+    Sleep,
+}
+
+impl Mac {
+    /// What the radio shall do between works from now on. At first it listens.
+    pub fn set_rest(&mut self, rest: Rest) {
+        self.rest = rest;
+    }
+
+    /// Starts the service of a data request: it asks `parent` for what waits
+    /// there for this node. It ends in [`MacEvent::Polled`](crate::MacEvent).
+    /// `false`, and nothing happens, while the MAC is not idle.
+    pub fn request_data(&mut self, now: Instant, parent: Address) -> bool {
+        if !self.is_idle() {
+            return false;
+        }
+        let quick = Service {
+            quick: true,
+            ..Service::default()
+        };
+        self.kind = Kind::Request;
+        match self.frame_mut(parent).and_then(<[u8]>::first_mut) {
+            Some(command) => *command = DATA_REQUEST,
+            None => {
+                self.kind = Kind::Data;
+                return false;
+            }
+        }
+        count(&mut self.counters.data_requests);
+        self.submit_as(now, 1, quick);
+        true
+    }
+
+    /// Notes whether something waits here for the neighbour with this short
+    /// address; acknowledgements to its data requests say so.
+    /// `false` if [`PENDING_MAX`](crate::PENDING_MAX) others have something.
+    pub fn set_pending(&mut self, neighbour: u16, pending: bool) -> bool {
+        let noted = self.pending.set(neighbour, pending);
+        if !self.config.caps.source_match {
+            // There is no copy to keep.
+            while self.pending.poll().is_some() {}
+        }
+        noted
+    }
+
+    /// Gives the frame in service back, if it is between two attempts or waits
+    /// for its first. The ticket lets the same frame go on later, by
+    /// [`Self::submit_as`]; there is no event.
+    pub fn preempt(&mut self) -> Option<Ticket> {
+        let waits = matches!(
+            self.phase,
+            Phase::Backoff { .. } | Phase::RetryDelay { .. } | Phase::Ready
+        );
+        if !waits || self.work.is_some() || self.kind != Kind::Data {
+            return None;
+        }
+        count(&mut self.counters.preempted);
+        self.phase = Phase::Idle;
+        let begun = self.retry.attempts();
+        Some(Ticket {
+            dsn: self.frame_dsn,
+            attempts: begun.saturating_sub(1),
+        })
+    }
+
+    /// The ticket of the frame whose service ended last: with it the same frame
+    /// can be sent once more, with a fresh count of attempts.
+    pub fn last_ticket(&self) -> Ticket {
+        Ticket {
+            dsn: self.frame_dsn,
+            attempts: 0,
+        }
+    }
+
+    pub(super) fn start_retry(&mut self, how: &Service) {
+        let made = how.repeats.map_or(0, |ticket| ticket.attempts);
+        self.retry = Retry::start(made, how.quick);
+    }
+
+    /// A change to what the radio does between works, or to its source-match
+    /// table.
+    pub(super) fn poll_rest(&mut self) -> Option<RadioWork> {
+        if self.config.caps.source_match
+            && let Some((neighbour, pending)) = self.pending.poll()
+        {
+            return Some(RadioWork::SourceMatch { neighbour, pending });
+        }
+        let wanted = self.wanted_rest();
+        (wanted != self.told).then(|| {
+            self.told = wanted;
+            wanted
+        })
+    }
+
+    fn wanted_rest(&self) -> RadioWork {
+        let backs_off = matches!(self.phase, Phase::Backoff { .. });
+        match (self.rest, self.phase) {
+            (_, Phase::AckWait { .. }) => RadioWork::Listen,
+            (Rest::Listen, _) if backs_off && self.config.deaf_backoff => RadioWork::Doze,
+            (Rest::Listen, _) => RadioWork::Listen,
+            (Rest::Sleep, Phase::Idle) if self.imm_ack.is_none() => RadioWork::Sleep,
+            (Rest::Sleep, _) => RadioWork::Doze,
+        }
+    }
+}

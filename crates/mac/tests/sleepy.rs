@@ -1,0 +1,221 @@
+//! Data requests, the frame-pending bit, sleep, and frames given back.
+
+mod bench;
+
+use bench::*;
+use redpoll_base::Duration;
+use redpoll_mac::{
+    MacConfig, MacEvent, PENDING_MAX, RadioCaps, RadioResult, RadioWork, Rest, RxInfo, Service,
+    TxStatus,
+};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{DATA_REQUEST, FrameHeader, FrameType, imm_ack};
+
+const LOADED: RadioResult = RadioResult::Loaded;
+
+/// A MAC command from the peer.
+fn command(dsn: u8, payload: &[u8]) -> Vec<u8> {
+    let header = FrameHeader {
+        frame_type: FrameType::Command,
+        security: false,
+        frame_pending: false,
+        ack_request: true,
+        version: 1,
+        dsn,
+        dst_pan: Some(PAN),
+        dst: ME,
+        src_pan: Some(PAN),
+        src: PEER,
+    };
+    let mut bytes = [0; 127];
+    let mut cursor = Cursor::new(&mut bytes);
+    header.emit(&mut cursor).unwrap();
+    cursor.put(payload).unwrap();
+    let len = cursor.position();
+    bytes[..len].to_vec()
+}
+
+fn asked(promised: bool) -> Option<MacEvent> {
+    let child = PEER;
+    Some(MacEvent::DataRequest { child, promised })
+}
+
+#[test]
+fn a_data_request_asks_for_an_ack_and_ends_with_its_pending_bit() {
+    let mut b = Bench::new(config());
+    assert!(b.mac.request_data(b.now, PEER));
+    assert!(!b.mac.request_data(b.now, PEER), "one at a time");
+    b.attempt(RadioResult::Acked {
+        frame_pending: true,
+    });
+    let (header, payload) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    assert_eq!(header.frame_type, FrameType::Command);
+    assert!(header.ack_request);
+    assert_eq!(payload, [DATA_REQUEST]);
+    let polled = |status, frame_pending| {
+        let parent = PEER;
+        Some(MacEvent::Polled {
+            parent,
+            status,
+            frame_pending,
+        })
+    };
+    assert_eq!(b.mac.poll_event(), polled(TxStatus::Delivered, true));
+    // What follows is a data frame again.
+    b.submit(PEER, b"x");
+    b.attempt(ACKED);
+    assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
+    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    assert_eq!(header.frame_type, FrameType::Data);
+
+    assert!(b.mac.request_data(b.now, PEER));
+    for _ in 0..5 {
+        b.attempt(RadioResult::NoAck);
+    }
+    assert_eq!(b.mac.poll_event(), polled(TxStatus::NoAck, false));
+}
+
+#[test]
+fn the_ack_of_a_data_request_says_whether_something_waits() {
+    let mut b = Bench::new(bare());
+    let acked = |b: &mut Bench, frame: &[u8], pending| {
+        assert_eq!(b.hear(frame), None);
+        assert_eq!(b.poll(), LOAD);
+        assert_eq!(b.buffer.as_slice(), imm_ack(frame[2], pending));
+        b.done(LOADED);
+        assert_eq!(b.poll(), TRANSMIT_AT_ONCE);
+        b.done(RadioResult::Sent);
+    };
+    acked(&mut b, &command(1, &[DATA_REQUEST]), false);
+    assert_eq!(b.mac.poll_event(), asked(false));
+    assert!(b.mac.set_pending(2, true));
+    acked(&mut b, &command(2, &[DATA_REQUEST]), true);
+    assert_eq!(b.mac.poll_event(), asked(true));
+    // Other commands and data say nothing about it.
+    acked(&mut b, &command(3, &[0x01]), false);
+    assert_eq!(b.mac.poll_event(), None);
+    assert_eq!(b.mac.counters().rx_unsupported_type, 1);
+    assert!(b.mac.set_pending(2, false));
+    acked(&mut b, &command(4, &[DATA_REQUEST]), false);
+    assert_eq!(b.mac.counters().rx_data_requests, 3);
+}
+
+#[test]
+fn a_radio_that_acknowledges_is_told_for_whom_something_waits() {
+    let mut b = Bench::new(MacConfig {
+        caps: RadioCaps {
+            auto_ack: true,
+            source_match: true,
+            ..BARE
+        },
+        ..config()
+    });
+    let told = |pending| {
+        Some(RadioWork::SourceMatch {
+            neighbour: 2,
+            pending,
+        })
+    };
+    assert!(b.mac.set_pending(2, true));
+    assert_eq!((b.poll(), b.poll()), (told(true), None));
+    // The radio's word counts: it has answered already.
+    let info = RxInfo {
+        ack_sent_pending: true,
+        ..RxInfo::default()
+    };
+    let request = command(1, &[DATA_REQUEST]);
+    assert_eq!(b.mac.input_frame(b.now, &request, &info), None);
+    assert_eq!(b.mac.poll_event(), asked(true));
+    assert!(b.mac.set_pending(2, false));
+    assert_eq!((b.poll(), b.poll()), (told(false), None));
+    for neighbour in 10..10 + PENDING_MAX as u16 {
+        assert!(b.mac.set_pending(neighbour, true));
+    }
+    assert!(!b.mac.set_pending(2, true));
+}
+
+#[test]
+fn a_sleepy_mac_listens_only_for_acknowledgements() {
+    let mut b = Bench::new(config());
+    b.mac.set_rest(Rest::Sleep);
+    assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Sleep), None));
+    b.submit(PEER, b"x");
+    assert_eq!(b.poll(), LOAD);
+    b.done(LOADED);
+    while b.mac.poll_at().is_none() {
+        // A backoff of no time.
+        assert_eq!(b.poll(), TRANSMIT);
+        b.done(RadioResult::ChannelBusy);
+    }
+    assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Doze), None));
+    b.sleep();
+    assert_eq!(b.poll(), TRANSMIT);
+    b.done(ACKED);
+    assert_eq!(b.poll(), Some(RadioWork::Sleep));
+    b.mac.set_rest(Rest::Listen);
+    assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Listen), None));
+}
+
+#[test]
+fn deaf_listening_is_a_switch() {
+    for deaf_backoff in [false, true] {
+        let mut b = Bench::new(MacConfig {
+            deaf_backoff,
+            min_be: 8,
+            max_be: 8,
+            ..config()
+        });
+        b.submit(PEER, b"x");
+        assert_eq!(b.poll(), LOAD);
+        b.done(LOADED);
+        let doze = deaf_backoff.then_some(RadioWork::Doze);
+        assert_eq!(b.poll(), doze);
+        b.sleep();
+        assert_eq!(b.poll(), TRANSMIT);
+        b.done(RadioResult::NoAck);
+        let listen = deaf_backoff.then_some(RadioWork::Listen);
+        assert_eq!(b.poll(), listen, "the retry delay is not CSMA's");
+    }
+}
+
+#[test]
+fn a_frame_given_back_goes_on_where_it_stopped() {
+    let mut b = Bench::new(MacConfig {
+        max_frame_retries: 3,
+        link_retry_delay: Duration::from_millis(40),
+        ..config()
+    });
+    b.submit(PEER, b"first");
+    assert_eq!(b.mac.preempt(), None, "not loaded yet");
+    b.attempt(RadioResult::NoAck);
+    b.attempt(RadioResult::NoAck);
+    let bytes = b.buffer.as_slice().to_vec();
+    let ticket = b.mac.preempt().expect("a retry delay");
+    assert_eq!(b.done_event(), None);
+
+    let room = b.mac.frame_mut(PEER).expect("idle again");
+    room[0] = b'y';
+    let urgent = Service {
+        frame_pending: true,
+        quick: true,
+        repeats: None,
+    };
+    b.mac.submit_as(b.now, 1, urgent);
+    b.attempt(ACKED);
+    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    assert!(header.frame_pending);
+    assert_ne!(header.dsn, bytes[2]);
+    assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
+
+    b.mac.frame_mut(PEER).unwrap()[..5].copy_from_slice(b"first");
+    let again = Service {
+        repeats: Some(ticket),
+        ..Service::default()
+    };
+    b.mac.submit_as(b.now, 5, again);
+    b.attempt(RadioResult::NoAck);
+    assert_eq!(b.buffer.as_slice(), bytes, "the same frame");
+    b.attempt(RadioResult::NoAck);
+    assert_eq!(b.done_event(), Some((TxStatus::NoAck, 4)));
+    assert_eq!(b.mac.counters().preempted, 1);
+}
