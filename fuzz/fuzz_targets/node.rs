@@ -52,6 +52,8 @@ fn node() -> Node<Heap> {
         address: addr::from_prefix_and_short(&PREFIX, 1),
         hop_limit: 64,
         forwards: true,
+        sleepy: None,
+        preempts: true,
         nd: NdConfig {
             solicit: false,
             advertise: Some(Advertised {

@@ -42,6 +42,8 @@ fn border(mesh: u8) -> Node<Heap> {
         address: addr::from_prefix_and_short(&prefix(mesh), 1),
         hop_limit: 64,
         forwards: true,
+        sleepy: None,
+        preempts: true,
         nd: NdConfig::default(),
         isn_secret: [mesh; 16],
     };

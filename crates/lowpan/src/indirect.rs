@@ -139,12 +139,7 @@ impl IndirectQueue {
 
     /// `child` has got a frame; whether it listens on for another is for the
     /// frame to have said.
-    pub(crate) fn on_delivered<M: Memory>(
-        &self,
-        now: Instant,
-        pool: &mut Pool<M>,
-        child: Address,
-    ) {
+    pub(crate) fn on_delivered<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
         let until = self.burst.then(|| now + self.window);
         self.update(pool, child, |indirect| {
             indirect.awake_until = indirect.awake_until.and(until);

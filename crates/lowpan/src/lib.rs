@@ -57,7 +57,9 @@ mod transmit;
 
 pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};
-pub use event::{Drop, FrameOut, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram};
+pub use event::{
+    Drop, FrameOut, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
+};
 pub use lowpan::Lowpan;
 pub use pool::{Slot, SlotId};
 pub use sizing::{COMPRESSED_HEADER_MAX, MTU, TCP_HEADER_LEN, frames_needed, mss_for_frames};

@@ -5,8 +5,8 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::LowpanMemory;
 use crate::coverage::Coverage;
-use crate::indirect::Indirect;
 use crate::duplicates::Key;
+use crate::indirect::Indirect;
 
 /// Names a slot that the caller holds. It is valid until the slot is released
 /// or queued.

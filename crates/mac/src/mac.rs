@@ -93,6 +93,19 @@ pub struct Ticket {
     pub(crate) attempts: u8,
 }
 
+impl Ticket {
+    /// The ticket as a number, for whoever keeps it.
+    pub const fn to_bits(self) -> u16 {
+        u16::from_be_bytes([self.dsn, self.attempts])
+    }
+
+    /// The ticket of a number.
+    pub const fn from_bits(bits: u16) -> Self {
+        let [dsn, attempts] = bits.to_be_bytes();
+        Ticket { dsn, attempts }
+    }
+}
+
 /// A data frame for this node, seen once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indication<'f> {

@@ -110,6 +110,9 @@ mod tests {
             ..MacConfig::default()
         };
         let mut rng = Rng::new(3);
-        assert_eq!(Retry::start(0, false).on_failure(&config, &mut rng), Next::GiveUp);
+        assert_eq!(
+            Retry::start(0, false).on_failure(&config, &mut rng),
+            Next::GiveUp
+        );
     }
 }

@@ -227,6 +227,8 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
         address,
         hop_limit: 64,
         forwards: false,
+        sleepy: None,
+        preempts: true,
         nd: NdConfig::default(),
         isn_secret: *b"packetdrill test",
     };

@@ -35,6 +35,7 @@
 #![warn(missing_docs)]
 
 pub mod air;
+pub mod energy;
 pub mod fault;
 pub mod kernel;
 pub mod medium;

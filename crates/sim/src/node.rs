@@ -5,7 +5,8 @@ use redpoll_base::Addr;
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{MacConfig, RadioCaps};
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, SleepyConfig,
+    UdpSlot, Via,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
@@ -43,6 +44,7 @@ pub(crate) fn build(
     seed: Seed,
 ) -> Built {
     let spec = &scenario.nodes[index];
+    let sleepy = &scenario.sleepy;
     let prefix = scenario.border.prefix;
     let mut rng = seed.node_stream("node", index);
     let mut secret = [0; 16];
@@ -55,6 +57,7 @@ pub(crate) fn build(
             extended: spec.eui64,
             caps: RadioCaps {
                 auto_ack: true,
+                source_match: true,
                 ..RadioCaps::default()
             },
             max_frame_retries: scenario.mac.max_frame_retries,
@@ -62,9 +65,18 @@ pub(crate) fn build(
             max_be: scenario.mac.max_be,
             max_csma_backoffs: scenario.mac.max_csma_backoffs,
             link_retry_delay: scenario.mac.link_retry_delay,
+            deaf_backoff: scenario.mac.deaf_backoff,
+            indirect_retries: sleepy.retries,
+            indirect_retry_delay: sleepy.retry_delay,
             ..MacConfig::default()
         },
         lowpan: LowpanConfig {
+            indirect_persistence: sleepy.persistence,
+            indirect_limit: sleepy.limit,
+            indirect_window: sleepy.poll.window,
+            indirect_polls: sleepy.polls,
+            indirect_burst: sleepy.burst,
+            drop_rest: scenario.lowpan.drop_rest,
             reassembly_timeout: scenario.lowpan.reassembly_timeout,
             first_tag: rng.next_u32() as u16,
             ..LowpanConfig::default()
@@ -74,6 +86,15 @@ pub(crate) fn build(
         address: global_address(&prefix, spec.short),
         hop_limit: 64,
         forwards: spec.role != Role::Leaf,
+        sleepy: routes
+            .default
+            .filter(|_| spec.sleepy)
+            .map(|parent| SleepyConfig {
+                parent: scenario.nodes[parent].short,
+                poll: sleepy.poll,
+                burst: sleepy.burst,
+            }),
+        preempts: sleepy.preempt,
         nd: NdConfig::default(),
         isn_secret: secret,
     };

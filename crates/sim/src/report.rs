@@ -7,10 +7,10 @@ use redpoll_border::Gate;
 use serde::Serialize;
 
 use crate::air::{Counts, Outcome};
-use crate::medium;
 use crate::node::SimNode;
 use crate::oracle::FlowFigures;
 use crate::scenario::Scenario;
+use crate::{energy, medium};
 
 /// Version of the object's shape. Fields may be added without a new one.
 pub const VERSION: u32 = 1;
@@ -75,6 +75,10 @@ pub struct NodeFigures {
     pub drops: BTreeMap<String, u64>,
     /// Share of the time in which its radio was neither asleep nor off.
     pub radio_duty_cycle: f64,
+    /// Times and charges.
+    pub energy: energy::Figures,
+    /// Data requests that it sent.
+    pub data_requests: u64,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
 }

@@ -160,7 +160,10 @@ fn the_report_is_the_object_that_scripts_rely_on() {
     assert_eq!(keys(&object["flows"][0]["rtt_ms"]), ["p50", "p95"]);
     assert_eq!(
         keys(&object["nodes"][0]),
-        sorted("name frames_sent frame_retries drops radio_duty_cycle memory_bytes")
+        sorted(
+            "name frames_sent frame_retries drops radio_duty_cycle energy data_requests
+            memory_bytes"
+        )
     );
     assert!(object["peak_memory_bytes"].as_u64().unwrap() > 0);
 }

@@ -8,6 +8,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::nd::{NdConfig, Neighbour};
+use crate::poll::PollConfig;
 use crate::routes::Route;
 use crate::tcp::{ConnectionSlot, ListenerSlot};
 use crate::udp::UdpSlot;
@@ -31,6 +32,11 @@ pub struct NodeConfig {
     pub forwards: bool,
     /// Neighbour discovery. Default: none; address and routes are given.
     pub nd: NdConfig,
+    /// How the node sleeps; `None`: its radio is always on.
+    pub sleepy: Option<SleepyConfig>,
+    /// Whether a frame makes way, between two attempts, for one to a sleepy
+    /// node that listens (Kumar et al. 2020 §8.2.3). Default true.
+    pub preempts: bool,
     /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
     pub isn_secret: [u8; 16],
 }
@@ -40,6 +46,20 @@ impl NodeConfig {
     pub fn link_address(&self) -> Address {
         Address::Short(self.mac.short)
     }
+}
+
+/// A node that sleeps between its frames and asks its parent for what waits
+/// there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SleepyConfig {
+    /// The short address of the parent, an always-on neighbour that all its
+    /// packets go through.
+    pub parent: u16,
+    /// When it asks.
+    pub poll: PollConfig,
+    /// Whether its parent sends all frames that wait after one request
+    /// ([`LowpanConfig::indirect_burst`]); else it asks for each.
+    pub burst: bool,
 }
 
 /// The memory of a node's tables and buffers. The lengths are the limits.

@@ -33,6 +33,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod children;
 mod config;
 mod counters;
 mod error;
@@ -42,16 +43,18 @@ mod icmp;
 mod ids;
 mod nd;
 mod node;
+mod poll;
 mod routes;
 mod tcp;
 mod udp;
 
-pub use config::{NodeConfig, NodeMemory};
+pub use config::{NodeConfig, NodeMemory, SleepyConfig};
 pub use counters::{DropReason, NodeCounters};
 pub use error::Error;
 pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use nd::{Advertised, NdConfig, Neighbour};
 pub use node::Node;
+pub use poll::{PollConfig, PollPolicy};
 pub use routes::{Route, Via};
 pub use tcp::{ConnectionSlot, ListenerSlot};
 pub use udp::UdpSlot;

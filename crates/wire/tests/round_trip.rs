@@ -159,6 +159,18 @@ fn message<'a>(
             options,
         }),
         8 => Message::NeighborSolicitation(NeighborSolicitation { target, options }),
+        10 | 11 => {
+            let message = DuplicateAddress {
+                status: code,
+                lifetime_min: seq,
+                eui64: [code; 8],
+                address: target,
+            };
+            match kind {
+                10 => Message::DuplicateAddressRequest(message),
+                _ => Message::DuplicateAddressConfirmation(message),
+            }
+        }
         _ => Message::NeighborAdvertisement(NeighborAdvertisement {
             router: a,
             solicited: b,
@@ -220,7 +232,7 @@ proptest! {
 
     #[test]
     fn icmpv6(
-        kind in 0..10u8,
+        kind in 0..12u8,
         word: u32,
         flags: [bool; 3],
         target: [u8; 15],

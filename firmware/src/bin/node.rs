@@ -66,6 +66,8 @@ fn config() -> NodeConfig {
         address: addr(),
         hop_limit: any(64),
         forwards: any(true),
+        sleepy: None,
+        preempts: true,
         nd: NdConfig {
             solicit: any(true),
             advertise: any(true).then(|| Advertised {

@@ -189,6 +189,12 @@ fn icmp(ip: &Ipv6Header, bytes: &[u8], is_whole: bool) -> String {
         Message::NeighborAdvertisement(advertisement) => {
             format!("neighbor advertisement of {}", advertisement.target)
         }
+        Message::DuplicateAddressRequest(message) => {
+            format!("duplicate address request for {}", message.address)
+        }
+        Message::DuplicateAddressConfirmation(message) => {
+            format!("duplicate address confirmation for {}", message.address)
+        }
         Message::Unknown {
             message_type, code, ..
         } => format!("type {message_type} code {code}"),

@@ -1,7 +1,7 @@
 //! Transmissions under way.
 
 use redpoll_mac::FrameBuf;
-use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType};
 
 use super::{Kind, Outcome};
 use crate::medium::TxId;
@@ -19,6 +19,8 @@ pub struct Label {
     pub dsn: u8,
     /// The sender waits for an acknowledgement.
     pub wants_ack: bool,
+    /// The frame is a data request.
+    pub is_data_request: bool,
     /// An acknowledgement says that there is more to come.
     pub frame_pending: bool,
 }
@@ -27,13 +29,14 @@ impl Label {
     /// The label of a frame without its FCS. A frame that cannot be read is a
     /// unicast to nobody.
     pub fn of(frame: &[u8]) -> Label {
-        let Ok((header, _)) = FrameHeader::parse(frame) else {
+        let Ok((header, payload)) = FrameHeader::parse(frame) else {
             return Label {
                 kind: Kind::Unicast,
                 pan_id: None,
                 dst: Address::Absent,
                 dsn: 0,
                 wants_ack: false,
+                is_data_request: false,
                 frame_pending: false,
             };
         };
@@ -50,6 +53,8 @@ impl Label {
             dst: header.dst,
             dsn: header.dsn,
             wants_ack: kind == Kind::Unicast && header.ack_request,
+            is_data_request: header.frame_type == FrameType::Command
+                && payload.first() == Some(&DATA_REQUEST),
             frame_pending: header.frame_pending,
         }
     }

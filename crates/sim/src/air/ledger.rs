@@ -18,7 +18,7 @@ pub enum Outcome {
     ReceiverTransmitting,
     /// The addressee's single frame buffer held a frame not yet read.
     RxOverrun,
-    /// The addressee's radio was asleep.
+    /// The addressee's radio was asleep, or its receiver off.
     ReceiverAsleep,
     /// A fault had switched the addressee's radio off.
     ReceiverOff,

@@ -29,7 +29,7 @@ pub use ledger::{Counts, Kind, Ledger, Outcome};
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
 use crate::medium::{self, ListedLink, Medium, TxId};
-use crate::radio::{self, Chip, Identity, Received, State, Station};
+use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::trace::Traces;
 use flight::Flights;
 
@@ -165,8 +165,16 @@ impl Air {
         match work {
             RadioWork::Load => self.start_load(now, node, frame, queue),
             RadioWork::Transmit { cca } => self.start_transmit(now, node, cca, queue),
-            RadioWork::Listen => self.set_rest(now, node, false),
-            RadioWork::Sleep => self.set_rest(now, node, true),
+            RadioWork::Listen => self.set_rest(now, node, Rest::Listen),
+            RadioWork::Doze => self.set_rest(now, node, Rest::Doze),
+            RadioWork::Sleep => self.set_rest(now, node, Rest::Sleep),
+            RadioWork::SourceMatch { neighbour, pending } => {
+                let table = &mut self.stations[node].source_match;
+                table.retain(|known| *known != neighbour);
+                if pending {
+                    table.push(neighbour);
+                }
+            }
         }
     }
 
@@ -259,10 +267,10 @@ impl Air {
         self.digest.value()
     }
 
-    fn set_rest(&mut self, now: Instant, node: usize, asleep: bool) {
+    fn set_rest(&mut self, now: Instant, node: usize, rest: Rest) {
         let station = &mut self.stations[node];
-        station.rests_asleep = asleep;
-        if matches!(station.state(), State::Listen | State::Sleep) {
+        station.rests = rest;
+        if matches!(station.state(), State::Listen | State::Idle | State::Sleep) {
             station.rest(now);
         }
     }
@@ -298,7 +306,7 @@ impl Air {
     fn finish(&mut self, now: Instant, node: usize, result: RadioResult) {
         let station = &mut self.stations[node];
         station.step(radio::Work::Idle);
-        if station.state() == State::Listen {
+        if matches!(station.state(), State::Listen | State::Idle) {
             // It may be time to sleep.
             station.rest(now);
         }

@@ -9,7 +9,7 @@ use super::{Air, Event, Indication, Kind, Outcome};
 use crate::fault::{FrameFacts, Verdict};
 use crate::kernel::Queue;
 use crate::medium::{Reception, TxId};
-use crate::radio::{Received, State, TURNAROUND, Work};
+use crate::radio::{Acking, Received, State, TURNAROUND, Work};
 
 impl Air {
     pub(super) fn on_flight_end<E: From<Event>>(
@@ -114,21 +114,27 @@ impl Air {
         if verdict == Verdict::Drop {
             return Outcome::Fault;
         }
+        let sender = self.stations[flight.from as usize].identity.short;
         let station = &mut self.stations[node];
         if station.reading && station.waiting.is_some() {
             return Outcome::RxOverrun;
         }
+        let frame_pending = flight.label.is_data_request && station.source_match.contains(&sender);
         let received = Received {
             frame: flight.frame.clone(),
             info: RxInfo {
                 rssi_dbm,
                 lqi: lqi(rssi_dbm),
-                ack_sent_pending: false,
+                ack_sent_pending: frame_pending,
             },
             twice: verdict == Verdict::Duplicate,
         };
         if flight.label.wants_ack {
-            station.acking = Some((flight.from, flight.label.dsn));
+            station.acking = Some(Acking {
+                to: flight.from,
+                dsn: flight.label.dsn,
+                frame_pending,
+            });
             station.times.enter(now, State::Turnaround);
             let node = node as u32;
             queue.schedule(now + TURNAROUND, Event::AckDue { node }.into());
@@ -144,6 +150,7 @@ impl Air {
             self.indications.push_back(Indication::Frame { node });
         } else {
             station.reading = true;
+            station.spi += spi_time;
             let node = node as u32;
             queue.schedule(now + spi_time, Event::ReadDone { node }.into());
         }
@@ -169,6 +176,7 @@ impl Air {
         if let Some(waiting) = &station.waiting {
             station.reading_waiting = true;
             let spi_time = self.chip.spi_time(waiting.frame.len());
+            station.spi += spi_time;
             queue.schedule(now + spi_time, Event::ReadDone { node: index }.into());
         } else {
             station.reading = false;

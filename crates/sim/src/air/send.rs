@@ -9,7 +9,7 @@ use super::flight::{Flight, Label};
 use super::{Air, Event, Kind, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start};
-use crate::radio::{ACK_WAIT, CCA, State, Station, TURNAROUND, Work, air_time};
+use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work, air_time};
 use crate::trace::TracedFrame;
 
 impl Air {
@@ -64,10 +64,12 @@ impl Air {
             return;
         }
         let generation = station.step(Work::Loading { then });
+        let mut time = self.chip.spi_time(station.outgoing.len());
+        station.spi += time;
         if station.state() == State::Sleep {
+            time += self.chip.wake_up;
             station.rest(now);
         }
-        let time = self.chip.spi_time(station.outgoing.len());
         if time.is_zero() {
             self.on_loaded(now, node, then, queue);
         } else {
@@ -114,7 +116,7 @@ impl Air {
         self.medium.watch(now, node);
         let station = &mut self.stations[node];
         let generation = station.step(Work::Cca);
-        if station.state() == State::Sleep {
+        if matches!(station.state(), State::Sleep | State::Idle) {
             station.rest(now);
         }
         let node = node as u32;
@@ -185,12 +187,17 @@ impl Air {
         node: usize,
         queue: &mut Queue<E>,
     ) {
-        let Some((to, dsn)) = self.stations[node].acking else {
+        let Some(Acking {
+            to,
+            dsn,
+            frame_pending,
+        }) = self.stations[node].acking
+        else {
             return;
         };
         let mut frame = FrameBuf::new();
         // Three bytes always fit.
-        let _ = frame.copy_from(&ieee802154::imm_ack(dsn, false));
+        let _ = frame.copy_from(&ieee802154::imm_ack(dsn, frame_pending));
         self.take_off(now, node, &frame, Some(to), queue);
     }
 
@@ -296,7 +303,7 @@ impl Air {
         let awaits_ack = station.work == Work::AwaitAck;
         match station.state() {
             State::Off => Some(Outcome::ReceiverOff),
-            State::Sleep => Some(Outcome::ReceiverAsleep),
+            State::Sleep | State::Idle => Some(Outcome::ReceiverAsleep),
             State::Turnaround | State::Transmit => Some(Outcome::ReceiverTransmitting),
             State::Listen | State::Receive if station.reading && self.chip.single_buffer => {
                 Some(Outcome::RxOverrun)

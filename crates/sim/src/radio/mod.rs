@@ -1,6 +1,7 @@
 //! Radio chips: their states, their timing and what they do by themselves.
 //!
-//! All three models send and check link acknowledgements themselves and leave
+//! All three models send and check link acknowledgements themselves, set their
+//! frame-pending bit for the neighbours that they have been told of, and leave
 //! backoff and retries to the MAC, with the receiver on meanwhile. They differ
 //! in what it costs to move a frame between processor and radio:
 //!
@@ -19,6 +20,6 @@ mod config;
 mod station;
 mod timing;
 
-pub use config::{Config, Model};
-pub use station::{Identity, Received, State, StateTimes, Station, Work};
+pub use config::{Config, Currents, Model};
+pub use station::{Acking, Identity, Received, Rest, State, StateTimes, Station, Work};
 pub use timing::{ACK_WAIT, CCA, Chip, FCS_LEN, TURNAROUND, air_time};

@@ -38,6 +38,8 @@ pub enum State {
     Off,
     /// Asleep.
     Sleep,
+    /// The receiver is off, and the radio ready to work at once.
+    Idle,
     /// The receiver is on and hears nothing for it; also while the processor
     /// moves a frame and during a clear channel assessment.
     Listen,
@@ -51,9 +53,10 @@ pub enum State {
 
 impl State {
     /// All states, in the order of their numbers.
-    pub const ALL: [State; 6] = [
+    pub const ALL: [State; 7] = [
         State::Off,
         State::Sleep,
+        State::Idle,
         State::Listen,
         State::Receive,
         State::Turnaround,
@@ -145,6 +148,28 @@ pub enum Work {
     AwaitAck,
 }
 
+/// What a radio does between works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// Its receiver is on.
+    Listen,
+    /// Its receiver is off.
+    Doze,
+    /// It sleeps.
+    Sleep,
+}
+
+/// An acknowledgement that a radio owes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Acking {
+    /// Index of the node that sent the frame.
+    pub to: u32,
+    /// The frame's sequence number.
+    pub dsn: u8,
+    /// Something waits for that node.
+    pub frame_pending: bool,
+}
+
 /// A frame that a radio has received.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
@@ -175,9 +200,8 @@ pub struct Station {
     pub dsn: u8,
     /// The frame to send asks for an acknowledgement.
     pub wants_ack: bool,
-    /// The sender and the sequence number of the frame that is being
-    /// acknowledged.
-    pub acking: Option<(u32, u8)>,
+    /// The frame that is being acknowledged.
+    pub acking: Option<Acking>,
     /// A received frame is being moved to the processor.
     pub reading: bool,
     /// The received frame.
@@ -187,8 +211,13 @@ pub struct Station {
     pub waiting: Option<Box<Received>>,
     /// The frame that is being read is the one that waited.
     pub reading_waiting: bool,
-    /// What the radio does between works: sleep instead of listen.
-    pub rests_asleep: bool,
+    /// What the radio does between works.
+    pub rests: Rest,
+    /// Neighbours whose data requests are acknowledged with the frame-pending
+    /// bit.
+    pub source_match: Vec<u16>,
+    /// Time in which frames were moved between processor and radio.
+    pub spi: Duration,
 }
 
 impl Station {
@@ -208,7 +237,9 @@ impl Station {
             incoming: Received::default(),
             waiting: None,
             reading_waiting: false,
-            rests_asleep: false,
+            rests: Rest::Listen,
+            source_match: Vec::new(),
+            spi: Duration::ZERO,
         }
     }
 
@@ -229,9 +260,14 @@ impl Station {
         if self.state() == State::Off {
             return;
         }
-        let sleeps = self.rests_asleep && self.work == Work::Idle && self.acking.is_none();
-        self.times
-            .enter(now, if sleeps { State::Sleep } else { State::Listen });
+        let is_free = self.work == Work::Idle && self.acking.is_none();
+        let loads = matches!(self.work, Work::LoadWaits { .. } | Work::Loading { .. });
+        let state = match self.rests {
+            Rest::Sleep if is_free => State::Sleep,
+            Rest::Doze | Rest::Sleep if is_free || loads => State::Idle,
+            _ => State::Listen,
+        };
+        self.times.enter(now, state);
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Chip {
     /// Sending and the wait for the acknowledgement are one procedure of the
     /// chip.
     pub sends_by_procedure: bool,
+    /// From sleep to work.
+    pub wake_up: Duration,
     /// SPI time of a byte.
     spi_ns_per_byte: u64,
 }
@@ -38,6 +40,7 @@ impl Chip {
         Chip {
             single_buffer: config.model.has_single_buffer(),
             sends_by_procedure: config.model.sends_by_procedure(),
+            wake_up: Duration::from_micros(config.model.wake_up_us()),
             spi_ns_per_byte: config.spi_ns_per_byte(),
         }
     }

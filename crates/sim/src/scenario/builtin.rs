@@ -27,6 +27,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "line-3",
     "line-4",
     "office",
+    "sleepy-3",
     "grid-30",
     "grid-1000",
 ];

@@ -49,6 +49,14 @@ const fn db(min: f64, max: f64) -> Kind {
     }
 }
 
+const fn current(max_ma: f64) -> Kind {
+    Quantity {
+        measure: Measure::Current,
+        min: 0.0,
+        max: max_ma,
+    }
+}
+
 const SHARE: Kind = Quantity {
     measure: Measure::Share,
     min: 0.0,
@@ -83,6 +91,7 @@ const fn key(
 const GENERATED: Only = Some(("kind", &["grid", "line", "tree"]));
 const GRID: Only = Some(("kind", &["grid"]));
 const TREE: Only = Some(("kind", &["tree"]));
+const FIXED_POLL: Only = Some(("policy", &["fixed"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
 const SINR: Only = Some(("model", &["sinr"]));
 const SENDERS: Only = Some(("type", &["bulk-sender", "sensor", "mqtt-sensor"]));
@@ -178,6 +187,37 @@ pub(crate) const KEYS: &[Key] = &[
     key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,
         "d: after a failed attempt wait a random time from 0 to d, in addition to CSMA, before the next."),
 
+    key("mac.deaf_backoff", Bool, Default("false"), None,
+        "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as it is while AT86RF2xx chips do them by themselves."),
+
+    key("poll.policy", Choice(&["learned", "fixed", "base"]), Default("learned"), None,
+        "When a sleepy node asks its parent while it expects an answer: when answers have come so far, and the rarer the longer one is overdue; at `poll.interval`; or no sooner than otherwise."),
+    key("poll.base_interval", time(10_000.0, DAY_US), Default("4 min"), None,
+        "How long a sleepy node sleeps while it expects nothing."),
+    key("poll.interval", time(16_000.0, DAY_US), Default("100 ms"), FIXED_POLL,
+        "How long it sleeps while it expects an answer, also before it first asks."),
+    key("poll.window", time(5_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
+        "Data request timeout: how long it listens after its parent has said that something is there, and after each frame that promises another."),
+    key("poll.after_failure", time(10_000.0, DAY_US), Default("1 s"), None,
+        "Pause after a data request that the parent did not acknowledge."),
+
+    key("indirect.persistence", time(100_000.0, DAY_US), Default("7680 ms"), None,
+        "How long a datagram waits for a sleepy node to ask for it (macTransactionPersistenceTime)."),
+    key("indirect.limit", Count { min: 1, max: 64 }, Default("4"), None,
+        "Datagrams that wait at most for one sleepy node; they lie in `lowpan.slots`."),
+    key("indirect.retries", Count { min: 0, max: 100 }, Default("4"), None,
+        "Link retries of a frame to a sleepy node, and of a data request."),
+    key("indirect.retry_delay", time(0.0, US_PER_S), Default("5 ms"), None,
+        "d for those frames."),
+    key("indirect.polls", Count { min: 1, max: 100 }, Default("4"), None,
+        "Data requests after which the same frame was not delivered that end its datagram."),
+    key("indirect.burst", Bool, Default("true"), None,
+        "All frames that wait for a sleepy node follow one another after one data request; else each takes one of its own."),
+    key("indirect.preempt", Bool, Default("true"), None,
+        "A frame makes way, between two attempts, for one to a sleepy node that listens."),
+
+    key("lowpan.drop_rest", Bool, Default("true"), None,
+        "The rest of a datagram is dropped once one of its frames is lost."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "How long a datagram may wait for its next fragment."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,
@@ -220,6 +260,21 @@ pub(crate) const KEYS: &[Key] = &[
     key("tcp.time_wait", time(0.0, 240.0 * US_PER_S), Default("10 s"), None,
         "How long TIME-WAIT lasts (twice the maximum segment lifetime)."),
 
+    key("energy.clock", Quantity { measure: Measure::Frequency, min: 0.001, max: 10_000.0 }, Default("48 MHz"), None,
+        "Clock of the processor."),
+    key("energy.cycles_per_instruction", Number { min: 0.1, max: 100.0 }, Default("1.5"), None,
+        "Cycles that an instruction takes on average; an assumption for a Cortex-M0."),
+    key("energy.instructions_per_packet", Number { min: 0.0, max: 1e9 }, Default("8900"), None,
+        "Instructions for a packet that a node makes or that is delivered to it; `make size` measures them for a TCP segment."),
+    key("energy.instructions_per_frame", Number { min: 0.0, max: 1e9 }, Default("2500"), None,
+        "Instructions for a frame sent or received, its move between processor and radio not counted; an assumption."),
+    key("energy.cpu_active", current(1_000.0), Default("3.4 mA"), None,
+        "Current of the running processor; an assumption, 70 uA for each MHz."),
+    key("energy.cpu_sleep", current(1_000.0), Default("4 uA"), None,
+        "Current of the sleeping processor with its clock; an assumption."),
+    key("energy.battery", Quantity { measure: Measure::Charge, min: 1.0, max: 1e6 }, Default("2400 mAh"), None,
+        "Charge of a node's battery; two AA cells have about that much."),
+
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix; it is compressed away inside the mesh."),
     key("border.host", Address, Default("fd72:6564:706f::1"), None,
@@ -227,6 +282,8 @@ pub(crate) const KEYS: &[Key] = &[
 
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
+    key("nodes.*.sleepy", Bool, Default("false"), None,
+        "A leaf that sleeps, and asks its parent, its next hop, for what waits there; `poll` says when."),
     key("nodes.*.position", Position, Optional("required with `topology.kind = \"positions\"`, else as generated; with `links` it has no effect on the medium"), None,
         "Where the node stands."),
     key("nodes.*.short_address", Count { min: 1, max: 0xfffd }, Optional("the node's number in the order of the nodes"), None,

@@ -28,7 +28,7 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, Role,
-    Scenario, SensorTransport, Target, TargetHost, TcpParams, When, global_address,
+    Scenario, SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
 };
 pub use reference::reference;
 

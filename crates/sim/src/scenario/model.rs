@@ -3,9 +3,10 @@
 //! the modules beside this one and documented in `docs/scenario.md`.
 
 use redpoll_base::{Addr, Duration};
+use redpoll_stack::PollConfig;
 
 use crate::medium::ListedLink;
-use crate::{fault, medium, radio};
+use crate::{energy, fault, medium, radio};
 
 /// A mesh, its radio conditions, its traffic and how long to run it.
 #[derive(Clone, Debug)]
@@ -22,6 +23,10 @@ pub struct Scenario {
     pub radio: radio::Config,
     /// IEEE 802.15.4 MAC parameters.
     pub mac: MacParams,
+    /// How sleepy nodes and their parents go about it.
+    pub sleepy: SleepyParams,
+    /// What processors and batteries are like.
+    pub energy: energy::Params,
     /// 6LoWPAN parameters.
     pub lowpan: LowpanParams,
     /// Transport parameters.
@@ -53,6 +58,29 @@ pub struct MacParams {
     /// d: after a failed transmission wait a time drawn evenly from zero to
     /// this, in addition to the next CSMA backoff.
     pub link_retry_delay: Duration,
+    /// The receiver is off during backoffs.
+    pub deaf_backoff: bool,
+}
+
+/// Sleepy nodes and their parents, the same everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SleepyParams {
+    /// When sleepy nodes ask.
+    pub poll: PollConfig,
+    /// How long a datagram waits for a sleepy node.
+    pub persistence: Duration,
+    /// Datagrams that wait for one sleepy node.
+    pub limit: u8,
+    /// Link retries of frames to sleepy nodes and of data requests.
+    pub retries: u8,
+    /// d for those.
+    pub retry_delay: Duration,
+    /// Requests in vain that end a datagram.
+    pub polls: u8,
+    /// Everything that waits follows one request.
+    pub burst: bool,
+    /// Frames make way for those to a node that listens.
+    pub preempt: bool,
 }
 
 /// 6LoWPAN parameters, the same in every node.
@@ -64,6 +92,8 @@ pub struct LowpanParams {
     pub slots: u8,
     /// Bytes of one datagram slot.
     pub slot_bytes: u16,
+    /// The rest of a datagram is dropped once one frame is lost.
+    pub drop_rest: bool,
 }
 
 /// How large a full segment is.
@@ -207,6 +237,8 @@ pub struct NodeSpec {
     pub position_m: (f64, f64),
     /// What it is to the mesh.
     pub role: Role,
+    /// Sleeps between its frames; a leaf.
+    pub sleepy: bool,
     /// Connections that it has memory for.
     pub connections: u16,
     /// What runs on it.

@@ -13,6 +13,12 @@ pub(crate) enum Measure {
     Gain,
     /// In bytes.
     Size,
+    /// In mA.
+    Current,
+    /// In mAh.
+    Charge,
+    /// In MHz.
+    Frequency,
     /// A share of one, which may be written as a bare number.
     Share,
 }
@@ -40,6 +46,9 @@ impl Measure {
                 ("KiB", 1024.0),
                 ("MiB", 1_048_576.0),
             ],
+            Measure::Current => &[("mA", 1.0), ("uA", 1e-3), ("A", 1e3)],
+            Measure::Charge => &[("mAh", 1.0), ("Ah", 1e3)],
+            Measure::Frequency => &[("MHz", 1.0), ("kHz", 1e-3)],
             Measure::Share => &[("%", 1e-2)],
         }
     }
@@ -63,6 +72,9 @@ impl Measure {
             Measure::Power => -8.0,
             Measure::Gain => 3.0,
             Measure::Size => 1_848.0,
+            Measure::Current => 3.4,
+            Measure::Charge => 2_400.0,
+            Measure::Frequency => 48.0,
             Measure::Share => 0.1,
         };
         self.show(usual.clamp(min, max))

@@ -81,7 +81,26 @@ impl Routes {
 
 /// The routes of `scenario`, whose nodes have the neighbours that
 /// `neighbours` lists by index: whom each can reach and be reached by.
+///
+/// A sleepy node has one neighbour only, its parent: the next hop on its way
+/// to the root.
 pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
+    let routes = plan_over(scenario, neighbours);
+    let parent = |node: usize| routes.nodes.get(node).and_then(|routes| routes.default);
+    let sleepy = |node: usize| scenario.nodes.get(node).is_some_and(|node| node.sleepy);
+    if !scenario.nodes.iter().any(|node| node.sleepy) {
+        return routes;
+    }
+    let kept = |a: usize, b: usize| !sleepy(a) || parent(a) == Some(b);
+    let links = neighbours.iter().enumerate().map(|(node, neighbours)| {
+        let mut neighbours = neighbours.clone();
+        neighbours.retain(|other| kept(node, *other) && kept(*other, node));
+        neighbours
+    });
+    plan_over(scenario, &links.collect::<Vec<_>>())
+}
+
+fn plan_over(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
     let forwards: Vec<bool> = scenario
         .nodes
         .iter()
@@ -91,6 +110,7 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
     let root = scenario
         .border_router()
         .unwrap_or_else(|| busiest_end(&flows));
+    let root = waking(scenario, neighbours, root);
     let graph = Graph {
         neighbours,
         forwards: &forwards,
@@ -103,6 +123,17 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
         }
     }
     routes
+}
+
+/// `root`, or if it sleeps a neighbour of it that forwards: what sleeps has a
+/// parent.
+fn waking(scenario: &Scenario, neighbours: &[Vec<usize>], root: usize) -> usize {
+    if !scenario.nodes.get(root).is_some_and(|node| node.sleepy) {
+        return root;
+    }
+    let around = neighbours.get(root).into_iter().flatten().copied();
+    let mut forwarding = around.filter(|other| scenario.nodes[*other].role != Role::Leaf);
+    forwarding.next().unwrap_or(root)
 }
 
 /// The pairs of nodes between which apps send although `routes` have no path.

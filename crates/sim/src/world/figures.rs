@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::air::Kind;
+use crate::energy::{self, Toil};
 use crate::report::{self, Report};
 
 impl World {
@@ -21,11 +22,20 @@ impl World {
                     .iter()
                     .flat_map(|app| app.losses())
                     .collect();
-                let duty_cycle = self.air.stations()[index].times.duty_cycle(self.now);
+                let station = &self.air.stations()[index];
+                let (mac, ip) = (inhabitant.node.mac_counters(), inhabitant.node.counters());
+                let toil = Toil {
+                    packets: u64::from(ip.originated) + u64::from(ip.delivered),
+                    frames: u64::from(mac.frames_sent)
+                        + u64::from(mac.rx_frames)
+                        + u64::from(mac.rx_duplicates)
+                        + u64::from(mac.rx_data_requests),
+                };
+                let currents = self.scenario.radio.model.currents();
                 report::NodeFigures {
                     name: name.clone(),
-                    frames_sent: inhabitant.node.mac_counters().frames_sent.into(),
-                    frame_retries: inhabitant.node.mac_counters().frame_retries.into(),
+                    frames_sent: mac.frames_sent.into(),
+                    frame_retries: mac.frame_retries.into(),
                     drops: report::drops(
                         &inhabitant.node,
                         self.air.ledger().lost_at(index),
@@ -33,7 +43,15 @@ impl World {
                         overflow,
                         &losses,
                     ),
-                    radio_duty_cycle: duty_cycle,
+                    radio_duty_cycle: station.times.duty_cycle(self.now),
+                    energy: energy::Figures::of(
+                        &self.scenario.energy,
+                        &currents,
+                        station,
+                        toil,
+                        self.now,
+                    ),
+                    data_requests: mac.data_requests.into(),
                     memory_bytes: inhabitant.memory_bytes as u64,
                 }
             })

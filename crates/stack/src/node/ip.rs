@@ -5,11 +5,11 @@ use redpoll_lowpan::SlotId;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
-use super::link::{LINK_MTU, Origin};
+use super::link::{LINK_MTU, Origin, write_pulled};
 use super::paths::{NextHop, is_loopback};
 use crate::counters::DropReason;
 use crate::icmp::IcmpError;
-use crate::tcp::{Pulled, Side};
+use crate::tcp::Side;
 
 /// Why a packet was not passed on, and the error that its sender may get.
 pub(super) struct Refusal(pub(super) DropReason, pub(super) Option<IcmpError>);
@@ -108,7 +108,7 @@ impl<M: Memory + 'static> Node<M> {
                     .pull(now, Side::Host, max_len, &mut self.counters, |dst| {
                         paths.reach(now, Side::Host, dst)
                     })?;
-            match self.write_pulled(&pulled, out) {
+            match write_pulled(&self.tcp, &pulled, self.config.hop_limit, out) {
                 Some(len) => {
                     self.counters.originated = self.counters.originated.wrapping_add(1);
                     self.tcp.on_sent(pulled.handle, now);
@@ -121,21 +121,6 @@ impl<M: Memory + 'static> Node<M> {
                 }
             }
         }
-    }
-
-    /// Writes a pulled segment as a packet; `None` if it does not fit.
-    fn write_pulled(&self, pulled: &Pulled, out: &mut [u8]) -> Option<usize> {
-        let ip = pulled.ip_header(self.config.hop_limit);
-        let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
-        let header = pulled.desc.header.as_bytes();
-        let (ip_area, rest) = out
-            .get_mut(..total)?
-            .split_at_mut_checked(Ipv6Header::LEN)?;
-        let (header_area, payload) = rest.split_at_mut_checked(header.len())?;
-        ip_area.copy_from_slice(&ip.to_bytes());
-        header_area.copy_from_slice(header);
-        let read = self.tcp.read(pulled.handle, 0, payload).ok()?;
-        (read == payload.len()).then_some(total)
     }
 
     /// Takes care of the packet in `slot`, and of the slot.
@@ -273,7 +258,11 @@ impl<M: Memory + 'static> Node<M> {
                 .map_err(|_| DropReason::HostQueueFull.into()),
             Some(NextHop::Link(link)) => {
                 self.note_next_hop(link);
-                self.lowpan.queue(now, slot, link);
+                if self.children.contains(link) {
+                    self.lowpan.queue_indirect(now, slot, link);
+                } else {
+                    self.lowpan.queue(now, slot, link);
+                }
                 Ok(())
             }
             None => Err(Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute))),

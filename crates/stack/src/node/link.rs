@@ -2,13 +2,15 @@
 
 use redpoll_base::{Instant, Memory};
 use redpoll_lowpan::{Gone, LowpanEvent, PayloadSource, PulledDatagram};
-use redpoll_mac::{FrameBuf, MacEvent, RadioResult, RadioWork, RxInfo, TxStatus};
+use redpoll_mac::{FrameBuf, MacEvent, RadioResult, RadioWork, RxInfo, Service};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
 use super::paths::{NextHop, is_unicast};
-use crate::tcp::{Handle, Side, TcpSockets};
+use super::sleepy::ticket;
+use crate::counters::DropReason;
+use crate::tcp::{Handle, Pulled, Reach, Side, TcpSockets};
 
 /// The IPv6 packet size that 6LoWPAN must carry (RFC 4944 §4) and that we never exceed.
 pub(super) const LINK_MTU: usize = 1280;
@@ -23,15 +25,18 @@ impl<M: Memory + 'static> Node<M> {
     /// A frame has arrived: the MPDU without its FCS, which was good.
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let Some(indication) = self.mac.input_frame(now, frame, &info) else {
+            self.drain_link_events(now);
             return;
         };
         let (src, dst) = (indication.src, indication.dst);
+        let more = indication.frame_pending;
         // A fragment that completes nothing, or a drop that lowpan has counted.
         if let Ok(Some(slot)) = self.lowpan.input(now, src, dst, indication.payload) {
             let broadcast = dst == Address::BROADCAST;
             let from = src;
             self.input_slot(now, slot, Origin::Link { from, broadcast });
         }
+        self.on_sleepy_received(now, src, more);
     }
 
     /// The radio has finished the work that it was given.
@@ -44,26 +49,36 @@ impl<M: Memory + 'static> Node<M> {
     /// The next work for the radio. A frame to load stands in `frame`.
     pub fn poll_radio(&mut self, now: Instant, frame: &mut FrameBuf) -> Option<RadioWork> {
         self.drain_link_events(now);
-        while self.mac.is_idle() {
-            if self.lowpan.wants_segment() {
-                self.pull_segment(now);
-            }
+        self.preempt(now);
+        self.sleepy_turn(now);
+        while self.mac.is_idle() && !self.is_listening_only() {
+            let pulled = self.lowpan.wants_segment() && self.pull_segment(now);
             // A datagram that ends without a frame makes room for another.
             let submitted = self.feed_mac(now);
-            if !self.drain_link_events(now) && !submitted {
+            if !self.drain_link_events(now) && !submitted && !pulled {
                 break;
             }
         }
+        self.note_pending();
         self.mac.poll_radio(now, frame)
     }
 
     /// Passes on what MAC and 6LoWPAN have to tell; whether there was anything.
     pub(super) fn drain_link_events(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some(MacEvent::Done { status, .. }) = self.mac.poll_event() {
-            let delivered = status == TxStatus::Delivered;
-            self.lowpan.on_frame_done(now, delivered);
+        while let Some(event) = self.mac.poll_event() {
             any = true;
+            match event {
+                MacEvent::Done { status, .. } => self.on_frame_end(now, status),
+                MacEvent::Polled {
+                    status,
+                    frame_pending,
+                    ..
+                } => self.on_polled(now, status, frame_pending),
+                MacEvent::DataRequest { child, promised } => {
+                    self.on_data_request(now, child, promised);
+                }
+            }
         }
         while let Some(event) = self.lowpan.poll_event() {
             any = true;
@@ -97,27 +112,45 @@ impl<M: Memory + 'static> Node<M> {
         let area = area.and_then(|area| area.get_mut(..built.len));
         if let (Some(area), Some(bytes)) = (area, payload.get(..built.len)) {
             area.copy_from_slice(bytes);
-            self.mac.submit(now, built.len);
+            let how = Service {
+                frame_pending: built.more,
+                quick: built.indirect,
+                repeats: built.repeats.map(ticket),
+            };
+            self.mac.submit_as(now, built.len, how);
+            self.frame_is_indirect = built.indirect;
         } else {
             self.lowpan.on_frame_done(now, false);
         }
         true
     }
 
-    /// Lets a connection whose route leads over the radio make a segment.
-    fn pull_segment(&mut self, now: Instant) {
-        let paths = &self.paths;
+    /// Lets a connection whose route leads over the radio make a segment;
+    /// whether one did.
+    fn pull_segment(&mut self, now: Instant) -> bool {
+        let (paths, lowpan, children) = (&self.paths, &self.lowpan, &self.children);
+        let is_full = |link| children.contains(link) && !lowpan.has_indirect_room(link);
         let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN);
-        let pulled = self
-            .tcp
-            .pull(now, Side::Link, max_len, &mut self.counters, |remote| {
-                paths.reach(now, Side::Link, remote)
-            });
+        let pulled =
+            self.tcp.pull(
+                now,
+                Side::Link,
+                max_len,
+                &mut self.counters,
+                |remote| match paths.reach(now, Side::Link, remote) {
+                    Reach::Here(link) if is_full(link) => Reach::Elsewhere,
+                    reach => reach,
+                },
+            );
         let Some((pulled, next_hop)) = pulled else {
-            return;
+            return false;
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);
         self.note_next_hop(next_hop);
+        if self.children.contains(next_hop) {
+            self.hold_segment(now, &pulled, next_hop);
+            return true;
+        }
         let header = pulled.desc.header.as_bytes();
         let mut datagram = PulledDatagram {
             ip: pulled.ip_header(self.config.hop_limit),
@@ -133,12 +166,53 @@ impl<M: Memory + 'static> Node<M> {
         if !self.lowpan.start_segment(now, datagram) {
             self.tcp.on_lost(pulled.handle, now);
         }
+        true
+    }
+
+    /// A segment for a sleepy node: it is copied and waits, for the connection
+    /// cannot know when that node will ask.
+    fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
+        let ip = pulled.ip_header(self.config.hop_limit);
+        let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+        let Some(slot) = self.lowpan.allocate(total) else {
+            self.counters.drop(DropReason::NoSlot);
+            self.tcp.on_lost(pulled.handle, now);
+            return;
+        };
+        let packet = self.lowpan.packet_mut(slot);
+        if write_pulled(&self.tcp, pulled, self.config.hop_limit, packet).is_some() {
+            self.lowpan.queue_indirect(now, slot, next_hop);
+            self.tcp.on_sent(pulled.handle, now);
+        } else {
+            self.lowpan.release(slot);
+            self.tcp.on_lost(pulled.handle, now);
+        }
     }
 
     /// Before something is queued for this next hop.
     pub(super) fn note_next_hop(&mut self, next_hop: Address) {
         self.long_addresses |= matches!(next_hop, Address::Extended(_));
     }
+}
+
+/// Writes a pulled segment as a packet; `None` if it does not fit.
+pub(super) fn write_pulled<M: Memory + 'static>(
+    tcp: &TcpSockets<M>,
+    pulled: &Pulled,
+    hop_limit: u8,
+    out: &mut [u8],
+) -> Option<usize> {
+    let ip = pulled.ip_header(hop_limit);
+    let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+    let header = pulled.desc.header.as_bytes();
+    let (ip_area, rest) = out
+        .get_mut(..total)?
+        .split_at_mut_checked(Ipv6Header::LEN)?;
+    let (header_area, payload) = rest.split_at_mut_checked(header.len())?;
+    ip_area.copy_from_slice(&ip.to_bytes());
+    header_area.copy_from_slice(header);
+    let read = tcp.read(pulled.handle, 0, payload).ok()?;
+    (read == payload.len()).then_some(total)
 }
 
 /// Where a packet came from, for the rules that depend on it.

@@ -6,12 +6,14 @@
 //! - `paths.rs`: where a packet goes next;
 //! - `discovery.rs`: neighbour discovery;
 //! - `upper.rs`: packets for this node, and its answers;
+//! - `sleepy.rs`: data requests, and what waits for them;
 //! - `sockets.rs`: what applications call.
 
 mod discovery;
 mod ip;
 mod link;
 mod paths;
+mod sleepy;
 mod sockets;
 mod upper;
 
@@ -20,16 +22,19 @@ use redpoll_lowpan::{Lowpan, LowpanCounters};
 use redpoll_mac::{Mac, MacCounters};
 use redpoll_wire::ipv6::addr;
 
+use crate::children::Children;
 use crate::config::{NodeConfig, NodeMemory};
 use crate::counters::NodeCounters;
 use crate::host::HostQueue;
 use crate::icmp::ErrorLimiter;
 use crate::nd::{Neighbours, Solicitor};
+use crate::poll::DataPoll;
 use crate::routes::{Route, Routes};
 use crate::tcp::TcpSockets;
 use crate::udp::UdpSockets;
 use crate::{Error, NodeEvent};
 use paths::Paths;
+use sleepy::Sleepy;
 
 /// A node of the network. See the [crate](crate) for how to drive it.
 pub struct Node<M: Memory + 'static> {
@@ -45,6 +50,11 @@ pub struct Node<M: Memory + 'static> {
     /// Some next hop has a long address: its frames have less room, and which
     /// frame comes next is known only when it is built. So all are built short.
     long_addresses: bool,
+    sleepy: Option<Sleepy>,
+    children: Children,
+    preempts: bool,
+    /// The frame that the MAC has is for a sleepy node.
+    frame_is_indirect: bool,
     host: HostQueue,
     errors: ErrorLimiter,
     counters: NodeCounters,
@@ -80,6 +90,12 @@ impl<M: Memory + 'static> Node<M> {
             udp: UdpSockets::new(memory.udp),
             solicitor: Solicitor::new(start),
             long_addresses: false,
+            sleepy: config
+                .sleepy
+                .map(|sleepy| Sleepy::new(sleepy, DataPoll::new(sleepy.poll, &mut rng))),
+            children: Children::default(),
+            preempts: config.preempts,
+            frame_is_indirect: false,
             host: HostQueue::default(),
             errors: ErrorLimiter::new(),
             counters: NodeCounters::default(),
@@ -116,7 +132,7 @@ impl<M: Memory + 'static> Node<M> {
     pub fn poll_at(&self) -> Option<Wake> {
         let link = earliest(self.mac.poll_at(), self.lowpan.poll_at());
         let upper = earliest(self.tcp.poll_at(), self.solicitor.poll_at());
-        earliest(link, upper)
+        earliest(earliest(link, upper), self.sleepy_poll_at())
     }
 
     /// Runs every timer that is due at `now`.
@@ -132,6 +148,7 @@ impl<M: Memory + 'static> Node<M> {
         if due(self.tcp.poll_at()) {
             self.tcp.on_timeout(now, &mut self.counters);
         }
+        self.sleepy_timeout(now);
         if due(self.solicitor.poll_at()) {
             self.nd_timeout(now);
         }

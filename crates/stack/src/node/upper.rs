@@ -187,7 +187,9 @@ impl<M: Memory + 'static> Node<M> {
                 report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
                 Ok(Outcome::Done)
             }
-            Message::Unknown { .. } => Err(DropReason::IcmpIgnored.into()),
+            Message::DuplicateAddressRequest(_)
+            | Message::DuplicateAddressConfirmation(_)
+            | Message::Unknown { .. } => Err(DropReason::IcmpIgnored.into()),
             // An echo request behind extension headers: not answered in place.
             Message::EchoRequest { .. } => Err(DropReason::IcmpIgnored.into()),
         }

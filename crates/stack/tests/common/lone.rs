@@ -138,7 +138,10 @@ impl Lone {
                         RadioResult::Loaded
                     }
                     RadioWork::Transmit { .. } => self.on_air(),
-                    RadioWork::Listen | RadioWork::Sleep => continue,
+                    RadioWork::Listen
+                    | RadioWork::Doze
+                    | RadioWork::Sleep
+                    | RadioWork::SourceMatch { .. } => continue,
                 };
                 self.node.on_radio_done(self.now, result);
             }

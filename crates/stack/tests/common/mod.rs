@@ -74,6 +74,8 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
         address: address(short),
         hop_limit: 64,
         forwards: true,
+        sleepy: None,
+        preempts: true,
         nd: NdConfig::default(),
         isn_secret: [short as u8; 16],
     };
@@ -161,7 +163,10 @@ impl Line {
                         self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
                     }
                     RadioWork::Transmit { .. } => self.transmit(i, &self.loaded[i].clone()),
-                    RadioWork::Listen | RadioWork::Sleep => {}
+                    RadioWork::Listen
+                    | RadioWork::Doze
+                    | RadioWork::Sleep
+                    | RadioWork::SourceMatch { .. } => {}
                 }
             }
             if !busy {

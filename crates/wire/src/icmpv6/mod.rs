@@ -2,8 +2,7 @@
 //! ([`nd`]).
 //!
 //! Not here: redirects (RFC 4861 §4.5; of no use where routes go above the
-//! link), multihop duplicate detection (RFC 6775 §4.4), multicast listener
-//! discovery. They come out as [`Message::Unknown`]. When an error may be
+//! link), multicast listener discovery. They come out as [`Message::Unknown`]. When an error may be
 //! sent, and how often, is for the stack to decide.
 
 pub mod nd;
@@ -13,7 +12,9 @@ mod tests;
 use crate::cursor::Reader;
 use crate::ipv6::{self, Ipv6Header, next_header};
 use crate::{Cursor, Error, NoRoom};
-use nd::{NeighborAdvertisement, NeighborSolicitation, Options, RouterAdvertisement};
+use nd::{
+    DuplicateAddress, NeighborAdvertisement, NeighborSolicitation, Options, RouterAdvertisement,
+};
 use redpoll_base::{Addr, checksum::Checksum};
 
 /// Message types (RFC 4443 §2.1, RFC 4861 §4).
@@ -38,6 +39,10 @@ pub mod message_type {
     pub const NEIGHBOR_SOLICITATION: u8 = 135;
     /// RFC 4861 §4.4
     pub const NEIGHBOR_ADVERTISEMENT: u8 = 136;
+    /// RFC 6775 §4.4
+    pub const DUPLICATE_ADDRESS_REQUEST: u8 = 157;
+    /// RFC 6775 §4.4
+    pub const DUPLICATE_ADDRESS_CONFIRMATION: u8 = 158;
 }
 
 /// Codes of [`Message::DestinationUnreachable`] (RFC 4443 §3.1).
@@ -143,6 +148,10 @@ pub enum Message<'a> {
     NeighborSolicitation(NeighborSolicitation<'a>),
     /// The answer (RFC 4861 §4.4).
     NeighborAdvertisement(NeighborAdvertisement<'a>),
+    /// A router reports a registration to the next one (RFC 6775 §4.4).
+    DuplicateAddressRequest(DuplicateAddress),
+    /// The answer.
+    DuplicateAddressConfirmation(DuplicateAddress),
     /// Any other message. Unknown errors go to the upper layer, others are
     /// dropped (RFC 4443 §2.4 a, b).
     Unknown {
@@ -214,6 +223,8 @@ impl<'a> Message<'a> {
                 data: rest,
             },
             message_type::ROUTER_SOLICITATION..=message_type::NEIGHBOR_ADVERTISEMENT
+            | message_type::DUPLICATE_ADDRESS_REQUEST
+            | message_type::DUPLICATE_ADDRESS_CONFIRMATION
                 if code != 0 =>
             {
                 return Err(Error::Reserved);
@@ -229,6 +240,12 @@ impl<'a> Message<'a> {
             }
             message_type::NEIGHBOR_ADVERTISEMENT => {
                 Message::NeighborAdvertisement(NeighborAdvertisement::read(word, &mut input)?)
+            }
+            message_type::DUPLICATE_ADDRESS_REQUEST => {
+                Message::DuplicateAddressRequest(DuplicateAddress::read(word, &mut input)?)
+            }
+            message_type::DUPLICATE_ADDRESS_CONFIRMATION => {
+                Message::DuplicateAddressConfirmation(DuplicateAddress::read(word, &mut input)?)
             }
             _ => Message::Unknown {
                 message_type,
@@ -270,6 +287,8 @@ impl<'a> Message<'a> {
             Message::RouterAdvertisement(advertisement) => advertisement.emit(out)?,
             Message::NeighborSolicitation(solicitation) => solicitation.emit(out)?,
             Message::NeighborAdvertisement(advertisement) => advertisement.emit(out)?,
+            Message::DuplicateAddressRequest(message)
+            | Message::DuplicateAddressConfirmation(message) => message.emit(out)?,
             Message::Unknown { body, .. } => out.put(body)?,
         }
         let message = out.written().get(start..).unwrap_or_default();
@@ -294,6 +313,9 @@ impl<'a> Message<'a> {
             }
             Message::NeighborAdvertisement(message) => {
                 message.options.as_bytes().len().saturating_add(16)
+            }
+            Message::DuplicateAddressRequest(_) | Message::DuplicateAddressConfirmation(_) => {
+                DuplicateAddress::LEN
             }
             Message::Unknown { body, .. } => return body.len().saturating_add(4),
         };
@@ -320,6 +342,8 @@ impl<'a> Message<'a> {
                 | Message::RouterAdvertisement(_)
                 | Message::NeighborSolicitation(_)
                 | Message::NeighborAdvertisement(_)
+                | Message::DuplicateAddressRequest(_)
+                | Message::DuplicateAddressConfirmation(_)
         )
     }
 
@@ -336,6 +360,10 @@ impl<'a> Message<'a> {
             Message::RouterAdvertisement(_) => message_type::ROUTER_ADVERTISEMENT,
             Message::NeighborSolicitation(_) => message_type::NEIGHBOR_SOLICITATION,
             Message::NeighborAdvertisement(_) => message_type::NEIGHBOR_ADVERTISEMENT,
+            Message::DuplicateAddressRequest(_) => message_type::DUPLICATE_ADDRESS_REQUEST,
+            Message::DuplicateAddressConfirmation(_) => {
+                message_type::DUPLICATE_ADDRESS_CONFIRMATION
+            }
             Message::Unknown { message_type, .. } => *message_type,
         }
     }

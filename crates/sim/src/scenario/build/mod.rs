@@ -5,15 +5,16 @@ mod faults;
 mod nodes;
 
 use redpoll_base::Addr;
+use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::medium::{self, Sinr, UnitDisk};
-use crate::radio;
+use crate::{energy, radio};
 
 use super::check::Values;
 use super::error::ScenarioError;
 use super::model::{
     AppKind, BorderParams, Keepalive, LowpanParams, MacParams, Mss, Scenario, SensorTransport,
-    TargetHost, TcpParams,
+    SleepyParams, TargetHost, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -32,6 +33,8 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         medium: medium(values)?,
         radio: radio(values),
         mac: mac(values)?,
+        sleepy: sleepy(values),
+        energy: energy(values),
         lowpan: lowpan(values),
         tcp: tcp(values)?,
         border,
@@ -128,6 +131,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         max_be: values.small("mac.max_be"),
         max_csma_backoffs: values.small("mac.max_csma_backoffs"),
         link_retry_delay: values.duration("mac.link_retry_delay"),
+        deaf_backoff: values.flag("mac.deaf_backoff"),
     };
     if mac.max_be < mac.min_be {
         let problem = format!(
@@ -144,11 +148,49 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
     Ok(mac)
 }
 
+fn sleepy(values: &Values<'_>) -> SleepyParams {
+    let policy = match values.text("poll.policy").as_str() {
+        "base" => PollPolicy::Base,
+        "fixed" => PollPolicy::Fixed {
+            interval: values.duration("poll.interval"),
+        },
+        _ => PollPolicy::Learned,
+    };
+    SleepyParams {
+        poll: PollConfig {
+            policy,
+            base_interval: values.duration("poll.base_interval"),
+            window: values.duration("poll.window"),
+            after_failure: values.duration("poll.after_failure"),
+        },
+        persistence: values.duration("indirect.persistence"),
+        limit: values.small("indirect.limit"),
+        retries: values.small("indirect.retries"),
+        retry_delay: values.duration("indirect.retry_delay"),
+        polls: values.small("indirect.polls"),
+        burst: values.flag("indirect.burst"),
+        preempt: values.flag("indirect.preempt"),
+    }
+}
+
+fn energy(values: &Values<'_>) -> energy::Params {
+    energy::Params {
+        clock_mhz: values.real("energy.clock"),
+        cycles_per_instruction: values.real("energy.cycles_per_instruction"),
+        instructions_per_packet: values.real("energy.instructions_per_packet"),
+        instructions_per_frame: values.real("energy.instructions_per_frame"),
+        cpu_active_ma: values.real("energy.cpu_active"),
+        cpu_sleep_ma: values.real("energy.cpu_sleep"),
+        battery_mah: values.real("energy.battery"),
+    }
+}
+
 fn lowpan(values: &Values<'_>) -> LowpanParams {
     LowpanParams {
         reassembly_timeout: values.duration("lowpan.reassembly_timeout"),
         slots: values.small("lowpan.slots"),
         slot_bytes: values.real("lowpan.slot_size") as u16,
+        drop_rest: values.flag("lowpan.drop_rest"),
     }
 }
 

@@ -114,6 +114,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             "leaf" => Role::Leaf,
             _ => Role::Router,
         },
+        sleepy: values.flag(&key("sleepy")),
         connections: 0,
         apps: Vec::new(),
         name,
@@ -142,6 +143,17 @@ fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, S
             );
             return Err(values.error(&path, problem));
         }
+    }
+    if let Some(node) = nodes
+        .iter()
+        .find(|node| node.sleepy && node.role != Role::Leaf)
+    {
+        let path = format!("nodes.{}.sleepy", node.name);
+        let problem = format!(
+            "has no meaning where role is {}; allowed: with role leaf",
+            node.role.word()
+        );
+        return Err(values.error(&path, problem));
     }
     let mut borders = nodes.iter().filter(|node| node.role == Role::Border);
     if let (Some(first), Some(second)) = (borders.next(), borders.next()) {

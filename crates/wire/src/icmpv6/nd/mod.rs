@@ -132,11 +132,50 @@ impl<'a> NeighborAdvertisement<'a> {
     }
 }
 
-/// RFC 4861 §7.1.1, §7.1.2: the target is not a multicast address.
+/// RFC 4861 §7.1.1, §7.1.2 and their like: the target is not a multicast address.
 fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
     let target = Addr(input.array()?);
     if target.is_multicast() {
         return Err(Error::Reserved);
     }
     Ok(target)
+}
+
+/// A registration on its way from router to router, or its answer (RFC 6775
+/// §4.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DuplicateAddress {
+    /// As in [`AddressRegistration`]; 0 in a request.
+    pub status: u8,
+    /// For how long the address is registered, in minutes.
+    pub lifetime_min: u16,
+    /// Who registers it.
+    pub eui64: [u8; 8],
+    /// The address.
+    pub address: Addr,
+}
+
+impl DuplicateAddress {
+    /// Bytes behind the first eight of the message.
+    pub(super) const LEN: usize = 24;
+
+    /// `word` is the four bytes after the checksum; `input` follows them.
+    pub(super) fn read(word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
+        let [status, _reserved, high, low] = word.to_be_bytes();
+        Ok(DuplicateAddress {
+            status,
+            lifetime_min: u16::from_be_bytes([high, low]),
+            eui64: input.array()?,
+            // RFC 6775 §8.2.1: not a multicast address.
+            address: read_target(input)?,
+        })
+    }
+
+    /// Writes all after the checksum.
+    pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        out.put(&[self.status, 0])?;
+        out.put_u16(self.lifetime_min)?;
+        out.put(&self.eui64)?;
+        out.put(&self.address.0)
+    }
 }

@@ -1,0 +1,209 @@
+//! Datagrams for sleepy nodes: when they leave, in what order, and what becomes
+//! of those that nobody fetches.
+
+mod common;
+
+use common::*;
+use redpoll_base::{Duration, Instant};
+use redpoll_lowpan::{FrameOut, LossReason, LowpanConfig, LowpanEvent, Note};
+use redpoll_wire::ieee802154::Address;
+
+const T0: Instant = Instant::ZERO;
+/// The sleepy node.
+const S: Address = Address::Short(9);
+
+fn wait(node: &mut Node, seed: usize, len: usize) {
+    let slot = hold(node, &packet(ip(6), seed, len));
+    node.queue_indirect(T0, slot, S);
+}
+
+fn next(node: &mut Node, now: Instant) -> Option<(FrameOut, Vec<u8>)> {
+    let mut out = [0; CAPACITY];
+    let built = node.next_frame(now, A, CAPACITY, &mut out, &mut Source::default())?;
+    Some((built, out[..built.len].to_vec()))
+}
+
+#[test]
+fn nothing_leaves_before_it_is_asked_for_and_then_all_at_once() {
+    let mut node = node(4);
+    assert!(!node.has_indirect(S));
+    wait(&mut node, 1, 300);
+    wait(&mut node, 2, 20);
+    assert!(node.has_indirect(S) && !node.has_indirect(C));
+    assert!(!node.has_frame() && next(&mut node, T0).is_none());
+    node.on_data_request(ms(5), C);
+    assert!(next(&mut node, ms(5)).is_none(), "somebody else's request");
+
+    node.on_data_request(ms(10), S);
+    let mut more = Vec::new();
+    // Each frame renews the time for which the node listens.
+    for i in 1..=5 {
+        let now = ms(10 + 90 * i);
+        let Some((frame, _)) = next(&mut node, now) else {
+            break;
+        };
+        assert!(frame.indirect && frame.repeats.is_none());
+        assert_eq!(frame.dst, S);
+        more.push(frame.more);
+        node.on_frame_done(now, true);
+    }
+    assert_eq!(more, [true, true, true, false]);
+    assert_eq!(node.counters().datagrams_sent, 2);
+    assert_eq!(node.free_slots(), 4);
+    assert!(!node.has_indirect(S));
+}
+
+#[test]
+fn without_bursts_every_frame_takes_a_request() {
+    let config = LowpanConfig {
+        indirect_burst: false,
+        ..LowpanConfig::default()
+    };
+    let mut node = node_with(config, 2, 1280);
+    wait(&mut node, 1, 300);
+    let mut requests = 0;
+    while node.has_indirect(S) {
+        requests += 1;
+        node.on_data_request(ms(requests), S);
+        let (frame, _) = next(&mut node, ms(requests)).expect("a frame");
+        node.on_frame_done(ms(requests), true);
+        assert_eq!(frame.more, node.has_indirect(S));
+        assert!(next(&mut node, ms(requests)).is_none());
+    }
+    assert_eq!(requests, 3);
+}
+
+#[test]
+fn a_datagram_for_a_node_that_stops_listening_goes_on_with_the_same_frame() {
+    let mut node = node(2);
+    let mut receiver = common::node(2);
+    wait(&mut node, 1, 300);
+    node.on_data_request(T0, S);
+    let (_, first) = next(&mut node, T0).unwrap();
+    receiver.input(T0, A, S, &first).unwrap();
+    node.on_frame_done(T0, true);
+    let (_, second) = next(&mut node, T0).unwrap();
+    node.on_frame_suspended(T0, Note(77));
+    assert!(next(&mut node, T0).is_none(), "it sleeps");
+
+    let later = ms(900);
+    node.on_data_request(later, S);
+    let (frame, again) = next(&mut node, later).unwrap();
+    assert_eq!((frame.repeats, &again), (Some(Note(77)), &second));
+    let mut arrived = receiver.input(later, A, S, &again).unwrap();
+    node.on_frame_done(later, true);
+    while let Some((frame, bytes)) = next(&mut node, later) {
+        assert_eq!(frame.repeats, None);
+        arrived = receiver.input(later, A, S, &bytes).unwrap();
+        node.on_frame_done(later, true);
+    }
+    let expected = packet(ip(6), 1, 300);
+    assert_eq!(receiver.packet(arrived.expect("whole")), expected);
+}
+
+#[test]
+fn the_first_frame_keeps_its_tag_when_it_is_repeated() {
+    let mut node = node(2);
+    wait(&mut node, 1, 300);
+    node.on_data_request(T0, S);
+    let (_, first) = next(&mut node, T0).unwrap();
+    node.on_frame_suspended(T0, Note(1));
+    node.on_data_request(T0, S);
+    assert_eq!(next(&mut node, T0).unwrap().1, first);
+}
+
+#[test]
+fn a_node_that_asks_in_vain_too_often_loses_the_datagram() {
+    let mut node = node(2);
+    wait(&mut node, 1, 20);
+    for _ in 0..4 {
+        node.on_data_request(T0, S);
+        assert!(next(&mut node, T0).is_some());
+        assert_eq!(node.poll_event(), None);
+        node.on_frame_suspended(T0, Note(1));
+    }
+    let reason = LossReason::LinkFailure;
+    let next_hop = S;
+    assert_eq!(
+        node.poll_event(),
+        Some(LowpanEvent::DatagramDropped { next_hop, reason })
+    );
+    assert_eq!(node.free_slots(), 2);
+}
+
+#[test]
+fn what_nobody_asks_for_expires() {
+    let mut node = node(3);
+    wait(&mut node, 1, 20);
+    let at = node.poll_at().expect("an expiry").at;
+    assert_eq!(at, T0 + Duration::from_millis(7_680));
+    node.on_timeout(ms(7_679));
+    assert!(node.has_indirect(S));
+    node.on_timeout(at);
+    assert!(!node.has_indirect(S));
+    assert_eq!(node.counters().expired, 1);
+    assert_eq!((node.free_slots(), node.poll_at()), (3, None));
+}
+
+#[test]
+fn so_many_wait_for_one_node_and_no_more() {
+    let mut node = node(6);
+    for seed in 0..5 {
+        wait(&mut node, seed, 20);
+    }
+    assert_eq!(node.counters().indirect_full, 1);
+    assert!(!node.has_indirect_room(S) && node.has_indirect_room(C));
+    assert_eq!(node.free_slots(), 2);
+}
+
+#[test]
+fn a_node_that_listens_goes_before_a_datagram_between_its_frames() {
+    let mut node = node(3);
+    let slot = hold(&mut node, &packet(ip(6), 1, 300));
+    node.queue(T0, slot, C);
+    wait(&mut node, 2, 20);
+    let (frame, first) = next(&mut node, T0).unwrap();
+    assert_eq!((frame.dst, node.wants_preemption(T0)), (C, false));
+    node.on_data_request(T0, S);
+    assert!(node.wants_preemption(T0));
+    // The MAC gives the first frame back.
+    node.on_frame_suspended(T0, Note(5));
+    let (frame, _) = next(&mut node, T0).unwrap();
+    assert_eq!((frame.dst, node.wants_preemption(T0)), (S, false));
+    node.on_frame_done(T0, true);
+    assert!(!node.wants_segment(), "a datagram is half way");
+    let (frame, again) = next(&mut node, T0).unwrap();
+    assert_eq!((frame.dst, frame.repeats), (C, Some(Note(5))));
+    assert_eq!(again, first);
+    node.on_frame_done(T0, true);
+    // And between two frames without the MAC's help.
+    wait(&mut node, 3, 20);
+    node.on_data_request(T0, S);
+    assert_eq!(next(&mut node, T0).unwrap().0.dst, S);
+    node.on_frame_done(T0, true);
+    while let Some((frame, _)) = next(&mut node, T0) {
+        assert_eq!((frame.dst, frame.repeats), (C, None));
+        node.on_frame_done(T0, true);
+    }
+    assert_eq!(node.counters().datagrams_sent, 3);
+    assert_eq!(node.free_slots(), 3);
+}
+
+#[test]
+fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
+    let config = LowpanConfig {
+        drop_rest: false,
+        ..LowpanConfig::default()
+    };
+    let mut node = node_with(config, 1, 1280);
+    let slot = hold(&mut node, &packet(ip(6), 1, 300));
+    node.queue(T0, slot, C);
+    let mut frames = 0;
+    while next(&mut node, T0).is_some() {
+        node.on_frame_done(T0, frames != 0);
+        frames += 1;
+    }
+    assert_eq!(frames, 3);
+    assert_eq!(node.counters().link_failure, 1);
+    assert_eq!(node.counters().datagrams_sent, 0);
+}

@@ -1,0 +1,169 @@
+//! What a run costs a node: charge by the times of its radio and processor,
+//! and how long a battery lasts. `docs/model.md` says where each figure comes
+//! from.
+
+use serde::Serialize;
+
+use redpoll_base::{Duration, Instant};
+
+use crate::radio::{Currents, State, Station};
+
+/// What the processor takes, and what feeds the node.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Params {
+    /// Clock of the processor in MHz.
+    pub clock_mhz: f64,
+    /// Cycles that an instruction takes, on average.
+    pub cycles_per_instruction: f64,
+    /// Instructions for a packet that a node makes or that is delivered to it:
+    /// TCP and what is above and below it, without frames.
+    pub instructions_per_packet: f64,
+    /// Instructions for a frame sent or received.
+    pub instructions_per_frame: f64,
+    /// Current of the running processor in mA.
+    pub cpu_active_ma: f64,
+    /// Current of the processor asleep in mA.
+    pub cpu_sleep_ma: f64,
+    /// Charge of the battery in mAh.
+    pub battery_mah: f64,
+}
+
+/// What a node's processor had to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Toil {
+    pub(crate) packets: u64,
+    pub(crate) frames: u64,
+}
+
+/// What a node spent. Times in seconds, charges in mC (mA · s).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Figures {
+    /// Radio asleep.
+    pub sleep_s: f64,
+    /// Receiver off, oscillator on: between a frame's attempts, or while a
+    /// frame is moved, on a node that sleeps.
+    pub idle_s: f64,
+    /// Receiver on, nothing there.
+    pub listen_s: f64,
+    /// Following a frame.
+    pub receive_s: f64,
+    /// Sending, turnarounds before it included.
+    pub transmit_s: f64,
+    /// Switched off by a fault.
+    pub off_s: f64,
+    /// Frames moved between processor and radio; the radio is in one of the
+    /// states above meanwhile.
+    pub spi_s: f64,
+    /// Processor running.
+    pub cpu_s: f64,
+    /// Share of the time in which the processor ran.
+    pub cpu_duty_cycle: f64,
+    /// Charge that the radio took.
+    pub radio_charge_mc: f64,
+    /// Charge that the processor took.
+    pub cpu_charge_mc: f64,
+    /// Both.
+    pub charge_mc: f64,
+    /// How many days the battery would last at this rate.
+    pub battery_days: f64,
+}
+
+impl Figures {
+    pub(crate) fn of(
+        params: &Params,
+        currents: &Currents,
+        station: &Station,
+        toil: Toil,
+        now: Instant,
+    ) -> Figures {
+        let total_s = seconds(now.since(Instant::ZERO));
+        let spent = |state| seconds(station.times.in_state(now, state));
+        let radio_charge_mc: f64 = State::ALL
+            .iter()
+            .map(|state| spent(*state) * currents.of(*state))
+            .sum();
+        let spi_s = seconds(station.spi);
+        let instructions = toil.packets as f64 * params.instructions_per_packet
+            + toil.frames as f64 * params.instructions_per_frame;
+        let cycles = instructions * params.cycles_per_instruction;
+        // The processor waits while a frame moves.
+        let cpu_s = (cycles / (params.clock_mhz * 1e6) + spi_s).min(total_s);
+        let cpu_charge_mc = cpu_s * params.cpu_active_ma + (total_s - cpu_s) * params.cpu_sleep_ma;
+        let charge_mc = radio_charge_mc + cpu_charge_mc;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        Figures {
+            sleep_s: spent(State::Sleep),
+            idle_s: spent(State::Idle),
+            listen_s: spent(State::Listen),
+            receive_s: spent(State::Receive),
+            transmit_s: spent(State::Transmit) + spent(State::Turnaround),
+            off_s: spent(State::Off),
+            spi_s,
+            cpu_s,
+            cpu_duty_cycle: share(cpu_s, total_s),
+            radio_charge_mc,
+            cpu_charge_mc,
+            charge_mc,
+            battery_days: share(params.battery_mah * 3_600.0, charge_mc) * total_s / 86_400.0,
+        }
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::radio::{Identity, Model, Rest};
+
+    const PARAMS: Params = Params {
+        clock_mhz: 48.0,
+        cycles_per_instruction: 1.5,
+        instructions_per_packet: 8_900.0,
+        instructions_per_frame: 2_500.0,
+        cpu_active_ma: 3.4,
+        cpu_sleep_ma: 0.004,
+        battery_mah: 2_400.0,
+    };
+
+    fn figures(rest: Rest) -> Figures {
+        let mut station = Station::new(Identity {
+            pan_id: 1,
+            short: 1,
+            extended: [0; 8],
+        });
+        station.rests = rest;
+        station.rest(Instant::ZERO);
+        let currents = Model::At86rf233.currents();
+        let now = Instant::from_millis(1_000_000);
+        let toil = Toil {
+            packets: 100,
+            frames: 500,
+        };
+        Figures::of(&PARAMS, &currents, &station, toil, now)
+    }
+
+    #[test]
+    fn sleep_costs_next_to_nothing_and_listening_most() {
+        let (asleep, awake) = (figures(Rest::Sleep), figures(Rest::Listen));
+        assert_eq!((asleep.sleep_s, awake.listen_s), (1_000.0, 1_000.0));
+        assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
+        assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");
+        // 2.14 M instructions of 31.25 ns.
+        assert!((awake.cpu_s - 0.066_875).abs() < 1e-9, "{awake:?}");
+        // 2,400 mAh over 11.8 mA and a little.
+        assert!((8.4..8.5).contains(&awake.battery_days), "{awake:?}");
+        assert!(asleep.battery_days > 15_000.0, "{asleep:?}");
+    }
+
+    #[test]
+    fn in_every_radio_sleep_costs_less_than_listening() {
+        for model in [Model::At86rf233, Model::Cc2420, Model::Ideal] {
+            let currents = model.currents();
+            assert!(currents.of(State::Sleep) < currents.of(State::Idle));
+            assert!(currents.of(State::Idle) < currents.of(State::Listen));
+        }
+    }
+}

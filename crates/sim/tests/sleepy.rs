@@ -1,0 +1,88 @@
+//! Sleepy leaves: what they get, what it costs, and what each technique of the
+//! link is good for.
+
+use redpoll_base::Instant;
+use redpoll_sim::report::{NodeFigures, Report};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
+    let overrides: Vec<(String, String)> = overrides
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::new(&scenario, seed).unwrap();
+    world.run_until(Instant::from_millis(seconds * 1_000));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
+    report
+}
+
+fn node<'r>(report: &'r Report, name: &str) -> &'r NodeFigures {
+    let found = report.nodes.iter().find(|node| node.name == name);
+    found.unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn a_sleepy_sensor_loses_nothing_and_sleeps_most_of_the_time() {
+    for seed in 1..=3 {
+        let report = run("sleepy-3", &[], seed, 300);
+        assert!(report.flows[0].delivered_bytes >= 298 * 82);
+        let leaf = node(&report, "node-4");
+        assert!(leaf.radio_duty_cycle < 0.03, "{leaf:?}");
+        assert!(leaf.energy.sleep_s > 290.0, "{leaf:?}");
+        let router = node(&report, "node-3");
+        assert_eq!(router.radio_duty_cycle, 1.0);
+        assert!(router.energy.charge_mc > 20.0 * leaf.energy.charge_mc);
+    }
+}
+
+/// Nothing unasked is sent to a leaf that sleeps: what its radio misses are
+/// answers that come after it has given up waiting, and there are few.
+#[test]
+fn hardly_a_frame_comes_to_a_sleeping_radio() {
+    for policy in ["fixed", "learned"] {
+        let report = run("sleepy-3", &[("poll.policy", policy)], 1, 300);
+        let asleep = node(&report, "node-4").drops.get("radio.receiver_asleep");
+        assert!(
+            asleep.is_none_or(|count| *count < 20),
+            "{policy}: {asleep:?}"
+        );
+    }
+}
+
+/// With nothing expected a leaf asks once in its base interval.
+#[test]
+fn an_idle_leaf_asks_once_in_its_base_interval() {
+    let idle = [("apps.readings.when", "never")];
+    let report = run("sleepy-3", &idle, 1, 2_400);
+    let leaf = node(&report, "node-4");
+    assert!((10..=11).contains(&leaf.data_requests), "{leaf:?}");
+    assert!(leaf.radio_duty_cycle < 0.000_1, "{leaf:?}");
+}
+
+/// A page of five frames for a leaf costs a request and not five.
+#[test]
+fn a_datagram_of_many_frames_costs_one_request() {
+    let requests = |burst| {
+        let download = [
+            ("indirect.burst", burst),
+            ("poll.policy", "fixed"),
+            ("apps.readings.when", "never"),
+            ("apps.page.type", "bulk-sink"),
+            ("apps.page.on", "node-4"),
+            ("apps.page.port", "5001"),
+            ("apps.download.type", "bulk-sender"),
+            ("apps.download.on", "node-1"),
+            ("apps.download.to", "node-4:5001"),
+            ("apps.download.total", "20 KiB"),
+            ("poll.base_interval", "1 s"),
+        ];
+        let report = run("sleepy-3", &download, 1, 300);
+        assert_eq!(report.flows[0].delivered_bytes, 20 * 1_024);
+        node(&report, "node-4").data_requests
+    };
+    let (together, apart) = (requests("true"), requests("false"));
+    assert!(apart > together + 4 * 40, "{together}, {apart}");
+}

@@ -1,0 +1,337 @@
+//! When a sleepy node asks its parent for what waits there (listen-after-send,
+//! Kumar et al. 2020 §4.1), driven by what its transport expects.
+//!
+//! While nothing is expected, one request a base interval. While an answer is
+//! expected, by policy: never sooner; at a fixed interval, as in the paper; or
+//! at the moment at which answers have come so far, then ever more rarely the
+//! longer the answer is overdue, which the paper leaves as future work.
+//!
+//! The time of an answer is learned here, as the time from the first frame
+//! sent to the request that was not in vain, by the estimator of RFC 6298. So
+//! it works for every transport.
+
+use redpoll_base::{Duration, Instant, Rng, Wake};
+
+/// How soon a sleepy node asks while it expects an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PollPolicy {
+    /// At the base interval, expected or not.
+    Base,
+    /// First after `interval`, then every `interval`. The paper's is 100 ms.
+    Fixed {
+        /// 16 ms at least.
+        interval: Duration,
+    },
+    /// When answers have come so far; see the module.
+    Learned,
+}
+
+/// Parameters of [`DataPoll`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PollConfig {
+    /// While an answer is expected. Default: learned.
+    pub policy: PollPolicy,
+    /// The sleep interval while nothing is expected. Default 4 min, as
+    /// OpenThread (Kumar et al. 2020 §8.2).
+    pub base_interval: Duration,
+    /// How long the node listens after its parent has said that there is
+    /// something, and after each frame that promised another: the data request
+    /// timeout. Default 100 ms, as OpenThread.
+    pub window: Duration,
+    /// Pause after a request that the parent did not acknowledge. Default 1 s,
+    /// as OpenThread.
+    pub after_failure: Duration,
+}
+
+impl Default for PollConfig {
+    fn default() -> Self {
+        PollConfig {
+            policy: PollPolicy::Learned,
+            base_interval: Duration::from_secs(240),
+            window: Duration::from_millis(100),
+            after_failure: Duration::from_secs(1),
+        }
+    }
+}
+
+/// No two requests follow each other faster unless something was promised.
+const SHORTEST: Duration = Duration::from_millis(16);
+/// Requests at once when something was promised and did not come: OpenThread's
+/// figure.
+const QUICK_POLLS: u8 = 5;
+
+/// The schedule of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct DataPoll {
+    config: PollConfig,
+    next: Instant,
+    last: Instant,
+    /// A frame of ours left at this time, and what it leads to is not known yet.
+    sent: Option<Instant>,
+    /// Since when an answer is expected.
+    waiting: Option<Instant>,
+    /// Until the next request, if this one is in vain.
+    gap: Duration,
+    answers: Estimator,
+    quick: u8,
+}
+
+impl DataPoll {
+    /// The first request comes at a random moment of the first second, so that
+    /// nodes that start together do not ask together.
+    pub(crate) fn new(config: PollConfig, rng: &mut Rng) -> Self {
+        let first = config
+            .base_interval
+            .as_micros()
+            .min(Duration::from_secs(1).as_micros());
+        DataPoll {
+            config,
+            next: Instant::from_micros(rng.below_u64(first.max(1))),
+            last: Instant::ZERO,
+            sent: None,
+            waiting: None,
+            gap: SHORTEST,
+            answers: Estimator::default(),
+            quick: 0,
+        }
+    }
+
+    pub(crate) fn window(&self) -> Duration {
+        self.config.window
+    }
+
+    /// When the next request is due.
+    pub(crate) fn next(&self) -> Wake {
+        Wake::exactly(self.next)
+    }
+
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.next <= now
+    }
+
+    /// A frame of this node has left.
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        self.sent.get_or_insert(now);
+    }
+
+    /// Whether an answer is expected now.
+    pub(crate) fn expect(&mut self, now: Instant, expected: bool) {
+        if self.config.policy == PollPolicy::Base {
+            return;
+        }
+        match (self.waiting, expected) {
+            (None, true) => {
+                let since = self.sent.take().unwrap_or(now);
+                self.waiting = Some(since);
+                self.gap = match self.config.policy {
+                    PollPolicy::Fixed { interval } => interval.max(SHORTEST),
+                    _ => self.answers.spread().max(SHORTEST),
+                };
+                let start = match self.config.policy {
+                    PollPolicy::Fixed { interval } => interval,
+                    _ => self.answers.earliest(),
+                };
+                self.next = self.next.min(since + start.max(SHORTEST));
+            }
+            (Some(_), false) => {
+                self.waiting = None;
+                self.sent = None;
+                self.next = self.next.max(self.last + self.config.base_interval);
+            }
+            _ => {}
+        }
+    }
+
+    /// A request has been answered: with something or nothing.
+    pub(crate) fn on_answer(&mut self, now: Instant, pending: bool) {
+        self.last = now;
+        self.next = now + self.config.base_interval;
+        self.sent = None;
+        if pending {
+            // What comes next is waited for afresh.
+            if let Some(since) = self.waiting.take() {
+                self.answers.sample(now.since(since));
+            }
+            return;
+        }
+        self.quick = 0;
+        let Some(since) = self.waiting else {
+            return;
+        };
+        let gap = self.gap;
+        self.next = self.next.min(now + gap);
+        let overdue = now.since(since) > self.answers.latest();
+        if self.config.policy == PollPolicy::Learned && overdue {
+            self.gap = gap.times(2).min(self.config.base_interval);
+        }
+    }
+
+    /// The parent did not acknowledge the request.
+    pub(crate) fn on_failure(&mut self, now: Instant) {
+        self.last = now;
+        self.next = now + self.config.after_failure;
+    }
+
+    /// What was promised has not come, or more is known to be there: ask again
+    /// at once.
+    pub(crate) fn ask_again(&mut self, now: Instant) {
+        self.quick = self.quick.saturating_add(1);
+        if self.quick <= QUICK_POLLS {
+            self.next = now;
+        } else {
+            self.quick = 0;
+            self.next = now + self.config.after_failure;
+        }
+    }
+
+    /// Something came.
+    pub(crate) fn on_frame(&mut self) {
+        self.quick = 0;
+    }
+}
+
+/// How long answers take (RFC 6298 §2.2, §2.3), in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimator {
+    mean: u32,
+    variation: u32,
+}
+
+impl Estimator {
+    fn sample(&mut self, time: Duration) {
+        let r = u32::try_from(time.as_micros()).unwrap_or(u32::MAX / 8);
+        if self.mean == 0 {
+            self.mean = r.max(1);
+            self.variation = r >> 1;
+            return;
+        }
+        let deviation = self.mean.abs_diff(r);
+        let part = |old: u32, new: u32, shift: u32| {
+            old.saturating_sub(old >> shift)
+                .saturating_add(new >> shift)
+        };
+        self.variation = part(self.variation, deviation, 2);
+        self.mean = part(self.mean, r, 3).max(1);
+    }
+
+    fn four_variations(&self) -> u32 {
+        self.variation.saturating_mul(4)
+    }
+
+    /// Before this no answer is to be hoped for: max(16 ms, min(SRTT - 4 RTTVAR,
+    /// SRTT / 2)), the rule that Kumar et al. 2020's code has and does not use.
+    fn earliest(&self) -> Duration {
+        let least = self.mean.saturating_sub(self.four_variations());
+        micros(least.min(self.mean >> 1)).max(SHORTEST)
+    }
+
+    /// After this the answer is overdue.
+    fn latest(&self) -> Duration {
+        micros(self.mean.saturating_add(self.four_variations()))
+    }
+
+    /// How far apart answers of the same kind come.
+    fn spread(&self) -> Duration {
+        micros(self.mean >> 2)
+    }
+}
+
+fn micros(us: u32) -> Duration {
+    Duration::from_micros(us.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(policy: PollPolicy) -> DataPoll {
+        let config = PollConfig {
+            policy,
+            ..PollConfig::default()
+        };
+        DataPoll::new(config, &mut Rng::new(1))
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// The times in ms of the requests of a node that sends at 10 s what is
+    /// answered `rtt_ms` later.
+    fn requests(poll: &mut DataPoll, start_ms: u64, rtt_ms: u64) -> std::vec::Vec<u64> {
+        poll.on_answer(at(start_ms - 1_000), false);
+        poll.on_sent(at(start_ms));
+        poll.expect(at(start_ms), true);
+        let mut times = std::vec::Vec::new();
+        loop {
+            let next = poll.next().at;
+            times.push(next.as_millis() - start_ms);
+            let pending = next >= at(start_ms + rtt_ms);
+            poll.on_answer(next, pending);
+            if pending {
+                poll.expect(next, false);
+                return times;
+            }
+        }
+    }
+
+    #[test]
+    fn with_nothing_expected_one_request_a_base_interval() {
+        for policy in [PollPolicy::Base, PollPolicy::Learned] {
+            let mut poll = poll(policy);
+            poll.on_answer(at(5_000), false);
+            poll.expect(at(5_000), false);
+            assert_eq!(poll.next().at, at(245_000));
+        }
+    }
+
+    #[test]
+    fn the_fixed_policy_is_the_papers() {
+        let interval = Duration::from_millis(100);
+        let mut poll = poll(PollPolicy::Fixed { interval });
+        assert_eq!(requests(&mut poll, 10_000, 250), [100, 200, 300]);
+        assert_eq!(poll.next().at, at(250_300), "and sleeps again");
+    }
+
+    #[test]
+    fn the_base_policy_sleeps_through() {
+        assert_eq!(
+            requests(&mut poll(PollPolicy::Base), 10_000, 250),
+            [239_000]
+        );
+    }
+
+    #[test]
+    fn learned_polls_come_when_the_answer_does() {
+        let mut poll = poll(PollPolicy::Learned);
+        let mut last = std::vec::Vec::new();
+        for round in 1..40 {
+            last = requests(&mut poll, round * 10_000, 150);
+        }
+        assert!(last.len() <= 4, "{last:?}");
+        assert!(last[0] >= 60, "{last:?}");
+        assert!(last[last.len() - 1] < 215, "{last:?}");
+    }
+
+    #[test]
+    fn the_longer_the_answer_is_overdue_the_rarer_the_requests() {
+        let mut poll = poll(PollPolicy::Learned);
+        for round in 1..20 {
+            requests(&mut poll, round * 10_000, 150);
+        }
+        let late = requests(&mut poll, 300_000, 60_000);
+        assert!(late.len() < 18, "{late:?}");
+    }
+
+    #[test]
+    fn broken_promises_are_followed_up_five_times() {
+        let mut poll = poll(PollPolicy::Learned);
+        for _ in 0..5 {
+            poll.on_answer(at(1_000), true);
+            poll.ask_again(at(1_100));
+            assert!(poll.is_due(at(1_100)));
+        }
+        poll.ask_again(at(1_100));
+        assert!(!poll.is_due(at(2_099)));
+    }
+}
