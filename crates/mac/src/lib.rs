@@ -74,6 +74,7 @@ mod config;
 mod counters;
 mod csma;
 mod duplicates;
+mod event;
 mod filter;
 mod frame_buf;
 mod imm_ack;
@@ -84,7 +85,8 @@ mod retry;
 
 pub use config::MacConfig;
 pub use counters::MacCounters;
+pub use event::{Indication, MacEvent, Service, Ticket, TxStatus};
 pub use frame_buf::{FrameBuf, TooLong};
-pub use mac::{Indication, Mac, MacEvent, Rest, Service, Ticket, TxStatus};
+pub use mac::{Mac, Rest};
 pub use pending::PENDING_MAX;
 pub use radio::{RadioCaps, RadioResult, RadioWork, RxInfo};

@@ -187,11 +187,11 @@ impl<M: Memory + 'static> Node<M> {
                 report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
                 Ok(Outcome::Done)
             }
+            // An echo request behind extension headers is not answered in place.
             Message::DuplicateAddressRequest(_)
             | Message::DuplicateAddressConfirmation(_)
+            | Message::EchoRequest { .. }
             | Message::Unknown { .. } => Err(DropReason::IcmpIgnored.into()),
-            // An echo request behind extension headers: not answered in place.
-            Message::EchoRequest { .. } => Err(DropReason::IcmpIgnored.into()),
         }
     }
 
