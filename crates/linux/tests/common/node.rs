@@ -39,6 +39,8 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
         address,
         hop_limit: 64,
         forwards: false,
+        sleepy: None,
+        preempts: true,
         nd: NdConfig::default(),
         isn_secret: [seed as u8; 16],
     };

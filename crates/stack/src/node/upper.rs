@@ -119,8 +119,7 @@ impl<M: Memory + 'static> Node<M> {
     ) -> Result<Outcome, Refusal> {
         let packet = self.lowpan.packet(slot);
         let message = packet
-            .get(Ipv6Header::LEN..)
-            .and_then(|payload| payload.get(offset..))
+            .get(Ipv6Header::LEN.saturating_add(offset)..)
             .unwrap_or_default();
         let message = Message::parse(header, message).map_err(|error| match error {
             redpoll_wire::Error::Checksum => DropReason::BadChecksum,
