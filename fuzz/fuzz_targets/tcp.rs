@@ -95,7 +95,8 @@ impl World {
         for _ in 0..options >> 6 {
             let start = input.near(self.ours);
             let end = input.near(self.ours);
-            fields.options.sack.push(SeqRange::new(start, end));
+            let sack = fields.options.sack.get_or_insert_default();
+            sack.push(SeqRange::new(start, end));
         }
         let payload = vec![bits; usize::from(input.byte()) * 4];
         let header = Header::encode(&fields, &REMOTE, &LOCAL, [&payload, &[]]);

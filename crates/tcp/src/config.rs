@@ -137,6 +137,10 @@ impl Default for Keepalive {
 pub(crate) struct Millis(u32);
 
 impl Millis {
+    pub(crate) const fn get(self) -> u32 {
+        self.0
+    }
+
     pub(crate) const fn duration(self) -> Duration {
         Duration::from_millis_u32(self.0)
     }

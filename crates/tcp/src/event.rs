@@ -90,6 +90,9 @@ impl EventSet {
         if let Some(trouble) = self.trouble.take() {
             return Some(Event::Trouble(trouble));
         }
+        if self.bits == 0 {
+            return None;
+        }
         let lowest = self.bits & self.bits.wrapping_neg();
         self.bits &= !lowest;
         match lowest {

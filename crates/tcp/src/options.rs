@@ -16,8 +16,9 @@ pub struct Options {
     pub timestamps: Option<TimestampOption>,
     /// SACK-permitted; on SYN segments only (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// SACK (RFC 2018 §3); not on SYN segments.
-    pub sack: SackBlocks,
+    /// SACK (RFC 2018 §3); not on SYN segments. No block is the same as no
+    /// option.
+    pub sack: Option<SackBlocks>,
     /// User timeout (RFC 5482 §3.3).
     pub user_timeout: Option<UserTimeout>,
 }
@@ -110,14 +111,15 @@ impl Options {
 
     fn take_sack(&mut self, blocks: &[u8]) {
         let blocks = blocks.chunks_exact(SackBlocks::BLOCK_LEN);
-        if !blocks.remainder().is_empty() {
+        if blocks.len() == 0 || !blocks.remainder().is_empty() {
             return;
         }
+        let sack = self.sack.get_or_insert_default();
         for block in blocks {
             if let &[a, b, c, d, e, f, g, h] = block {
                 let start = SeqNum(u32::from_be_bytes([a, b, c, d]));
                 let end = SeqNum(u32::from_be_bytes([e, f, g, h]));
-                self.sack.push(SeqRange::new(start, end));
+                sack.push(SeqRange::new(start, end));
             }
         }
     }
@@ -142,7 +144,7 @@ impl Options {
         mss.saturating_add(timestamps)
             .saturating_add(permitted)
             .saturating_add(user_timeout)
-            .saturating_add(sack_space(self.sack.len()))
+            .saturating_add(sack_space(self.sack.map_or(0, |sack| sack.len())))
     }
 
     /// Whether there is no option.
@@ -175,10 +177,10 @@ impl Options {
             put(&[USER_TIMEOUT, USER_TIMEOUT_LEN as u8]);
             put(&timeout.bits().to_be_bytes());
         }
-        if !self.sack.is_empty() {
-            let len = self.sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
+        if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
+            let len = sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
             put(&[NOP, NOP, SACK, len.saturating_add(2) as u8]);
-            for block in self.sack.iter() {
+            for block in sack.iter() {
                 put(&block.start.0.to_be_bytes());
                 put(&block.end.0.to_be_bytes());
             }
@@ -235,11 +237,11 @@ mod tests {
             },
             Options {
                 timestamps,
-                sack: blocks(3),
+                sack: Some(blocks(3)),
                 ..Options::default()
             },
             Options {
-                sack: blocks(4),
+                sack: Some(blocks(4)),
                 ..Options::default()
             },
             Options {
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn a_sack_option_of_odd_length_is_ignored() {
         let mut bytes = emitted(&Options {
-            sack: blocks(1),
+            sack: Some(blocks(1)),
             ..Options::default()
         });
         bytes[3] = 9;

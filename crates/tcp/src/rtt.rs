@@ -7,6 +7,10 @@ use crate::SeqNum;
 /// RFC 6298 §4: the clock granularity G. Timestamps tick in milliseconds.
 const G: u32 = 1_000;
 
+/// A longer round-trip time counts as this one, nine minutes, lest the sums
+/// below need more than 32 bits.
+const LONGEST: u32 = 1 << 29;
+
 /// SRTT and RTTVAR, in microseconds, and the segment being timed.
 ///
 /// One measurement is taken per round trip, timestamps or not, as RFC 6298's
@@ -104,7 +108,7 @@ impl RttEstimator {
             Some(echoed) => echoed,
             None => elapsed,
         };
-        self.sample(us.max(1), hasty);
+        self.sample(us.clamp(1, LONGEST), hasty);
         Some(Duration::from_micros(u64::from(us)))
     }
 
@@ -131,10 +135,9 @@ impl RttEstimator {
 /// `(1 - 1/n)·old + (1/n)·new` with n = 2^`bits`, rounded to nearest and never
 /// zero.
 fn weighted(old: u32, new: u32, bits: u32) -> u32 {
-    let (old, new) = (u64::from(old), u64::from(new));
-    let half = (1u64 << bits) >> 1;
+    let half = (1 << bits) >> 1;
     let sum = (old << bits).wrapping_sub(old).wrapping_add(new);
-    ((sum.wrapping_add(half) >> bits) as u32).max(1)
+    (sum.wrapping_add(half) >> bits).max(1)
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ pub(crate) enum Timer {
     Retransmission,
     /// RFC 8985 §7.2: PTO.
     LossProbe,
+    /// RFC 9293 §3.8.6.3.
+    DelayedAck,
     /// RFC 8985 §6.2, step 5.
     Reordering,
     /// RFC 9293 §3.8.6.1, and the override timeout of §3.8.6.2.1.
     Persist,
-    /// RFC 9293 §3.8.6.3.
-    DelayedAck,
     /// RFC 9293 §3.8.4.
     Keepalive,
     /// The wait for the peer's FIN; for an application that has let go, the
@@ -46,9 +46,9 @@ impl Timer {
 const SLACK_MS: [u16; Timer::ALL.len()] = [
     20,    // Retransmission
     20,    // LossProbe
+    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
     0,     // Reordering
     100,   // Persist
-    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
     0,     // Keepalive: see `next`
     1_000, // Linger
     1_000, // TimeWait
@@ -58,13 +58,21 @@ const SLACK_MS: [u16; Timer::ALL.len()] = [
 /// When each timer runs out, in whole milliseconds, rounded up.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
-    /// What the entries of `at` are relative to.
-    base: Instant,
-    /// Milliseconds after `base`, indexed by `Timer`; `OFF` where one is off.
+    /// What the entries of `at` are relative to: the low and the high half of
+    /// an [`Instant`], which whole would make every connection eight bytes
+    /// larger where a table's places are aligned.
+    base: [u32; 2],
+    /// Milliseconds after `base`, indexed by `Timer`; nothing where one is off.
     at: [u32; Timer::ALL.len()],
+    /// A bit for each timer that runs.
+    running: u16,
 }
 
-const OFF: u32 = u32::MAX;
+impl Timer {
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
 
 /// Rounds up to whole milliseconds.
 const ALMOST_A_TICK: Duration = Duration::from_micros(999);
@@ -75,104 +83,116 @@ const BASE_AGE: Duration = Duration::from_millis(1 << 31);
 impl TimerTable {
     pub(crate) const fn new(now: Instant) -> Self {
         TimerTable {
-            base: now,
-            at: [OFF; Timer::ALL.len()],
+            base: halves(now),
+            at: [0; Timer::ALL.len()],
+            running: 0,
         }
+    }
+
+    fn base(&self) -> Instant {
+        let [low, high] = self.base;
+        Instant::from_micros(u64::from(low) | u64::from(high) << 32)
     }
 
     /// Starts `timer`, or starts it anew: it runs out `after` this from now.
     pub(crate) fn start(&mut self, timer: Timer, now: Instant, after: Duration) {
         self.rebase(now);
-        let left = (now + after).since(self.base) + ALMOST_A_TICK;
-        self.put(timer, left.millis_saturating().min(OFF - 1));
+        let left = (now + after).since(self.base()) + ALMOST_A_TICK;
+        if let Some(slot) = self.at.get_mut(timer as usize) {
+            *slot = left.millis_saturating();
+            self.running |= timer.bit();
+        }
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
-        self.put(timer, OFF);
+        self.running &= !timer.bit();
     }
 
     pub(crate) fn cancel_all(&mut self) {
-        *self = TimerTable::new(self.base);
+        self.running = 0;
     }
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.raw(timer) != OFF
+        self.running & timer.bit() != 0
     }
 
     /// How long `timer` has yet to run, if it runs.
     pub(crate) fn remaining(&self, timer: Timer, now: Instant) -> Option<Duration> {
-        Some(self.at(timer)?.since(now))
+        Some(self.instant(self.at(timer)?).since(now))
     }
 
     /// Takes a timer that has run out by `now`, and stops it.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
+        if self.running == 0 {
+            return None;
+        }
+        let passed = now.since(self.base()).millis_saturating();
         let timer = Timer::ALL
             .into_iter()
-            .find(|&timer| self.at(timer).is_some_and(|at| at <= now))?;
+            .find(|&timer| self.at(timer).is_some_and(|ms| ms <= passed))?;
         self.cancel(timer);
         Some(timer)
     }
 
-    /// When the next timer runs out. A keep-alive probe may be `keepalive_slack`
-    /// late: a sleeping node sends it when it is awake anyway.
-    pub(crate) fn next(&self, keepalive_slack: Duration) -> Option<Wake> {
-        let keepalive_slack = keepalive_slack.millis_saturating();
-        let (mut first, mut latest) = (OFF, OFF);
-        for ((index, &ms), slack) in self.at.iter().enumerate().zip(SLACK_MS) {
-            if ms != OFF {
-                let slack = if index == Timer::Keepalive as usize {
-                    keepalive_slack
-                } else {
-                    u32::from(slack)
-                };
-                first = first.min(ms);
-                latest = latest.min(ms.saturating_add(slack));
-            }
-        }
-        if first == OFF {
+    /// When the next timer runs out. A keep-alive probe may be so many
+    /// milliseconds late: a sleeping node sends it when it is awake anyway.
+    pub(crate) fn next(&self, keepalive_slack_ms: impl FnOnce() -> u32) -> Option<Wake> {
+        if self.running == 0 {
             return None;
+        }
+        let (mut first, mut latest) = (u32::MAX, u32::MAX);
+        // What runs most is in front: the rest need not be looked at.
+        let mut running = self.running & !Timer::Keepalive.bit();
+        let mut entries = self.at.iter().zip(SLACK_MS);
+        while running != 0
+            && let Some((&ms, slack)) = entries.next()
+        {
+            if running & 1 != 0 {
+                first = first.min(ms);
+                latest = latest.min(ms.saturating_add(u32::from(slack)));
+            }
+            running >>= 1;
+        }
+        if let Some(ms) = self.at(Timer::Keepalive) {
+            first = first.min(ms);
+            latest = latest.min(ms.saturating_add(keepalive_slack_ms()));
         }
         let slack = Duration::from_millis_u32(latest.saturating_sub(first));
         Some(Wake::within(self.instant(first), slack))
     }
 
-    fn at(&self, timer: Timer) -> Option<Instant> {
-        let ms = self.raw(timer);
-        (ms != OFF).then(|| self.instant(ms))
-    }
-
-    /// The entry of `timer`.
-    fn raw(&self, timer: Timer) -> u32 {
-        self.at.get(timer as usize).copied().unwrap_or(OFF)
+    /// The entry of `timer`, if it runs.
+    fn at(&self, timer: Timer) -> Option<u32> {
+        let at = self.at.get(timer as usize).copied();
+        at.filter(|_| self.is_running(timer))
     }
 
     fn instant(&self, ms: u32) -> Instant {
-        self.base + Duration::from_millis_u32(ms)
-    }
-
-    fn put(&mut self, timer: Timer, ms: u32) {
-        if let Some(slot) = self.at.get_mut(timer as usize) {
-            *slot = ms;
-        }
+        self.base() + Duration::from_millis_u32(ms)
     }
 
     /// Moves `base` up before it is too old for 32 bits.
     fn rebase(&mut self, now: Instant) {
-        let age = now - self.base;
+        let age = now - self.base();
         if age < BASE_AGE {
             return;
         }
         let age = age.millis_saturating();
-        if age == OFF {
+        if age == u32::MAX {
             // So long ago that every timer has run out.
-            self.base = now;
+            self.base = halves(now);
         } else {
-            self.base += Duration::from_millis_u32(age);
+            self.base = halves(self.instant(age));
         }
-        for slot in self.at.iter_mut().filter(|slot| **slot != OFF) {
+        for slot in &mut self.at {
             *slot = slot.saturating_sub(age);
         }
     }
+}
+
+const fn halves(at: Instant) -> [u32; 2] {
+    let us = at.as_micros();
+    [us as u32, (us >> 32) as u32]
 }
 
 #[cfg(test)]
@@ -187,11 +207,11 @@ mod tests {
     fn timers_run_side_by_side_and_expire_once() {
         let t = Instant::from_micros(500);
         let mut table = TimerTable::new(t);
-        assert_eq!(table.next(ms(0)), None);
+        assert_eq!(table.next(|| 0), None);
         table.start(Timer::Keepalive, t, ms(50));
         table.start(Timer::Retransmission, t, ms(10));
         table.start(Timer::User, t, ms(10));
-        assert_eq!(table.next(ms(0)).unwrap().at, t + ms(10));
+        assert_eq!(table.next(|| 0).unwrap().at, t + ms(10));
         assert_eq!(table.take_expired(t + ms(9)), None);
         assert_eq!(table.take_expired(t + ms(10)), Some(Timer::User));
         assert_eq!(table.take_expired(t + ms(10)), Some(Timer::Retransmission));
@@ -207,12 +227,12 @@ mod tests {
         let mut table = TimerTable::new(t);
         table.start(Timer::Keepalive, t, ms(1_000));
         assert_eq!(
-            table.next(ms(300)),
+            table.next(|| 300),
             Some(Wake::within(t + ms(1_000), ms(300)))
         );
         table.start(Timer::DelayedAck, t, ms(1_100));
         assert_eq!(
-            table.next(ms(300)),
+            table.next(|| 300),
             Some(Wake::within(t + ms(1_000), ms(120)))
         );
     }
@@ -227,8 +247,8 @@ mod tests {
                 Instant::from_micros(us),
                 Duration::from_micros(777),
             );
-            let late = table.next(ms(0)).unwrap().at.since(at);
-            assert!(table.next(ms(0)).unwrap().at >= at && late < ms(1));
+            let late = table.next(|| 0).unwrap().at.since(at);
+            assert!(table.next(|| 0).unwrap().at >= at && late < ms(1));
         }
     }
 
@@ -241,7 +261,7 @@ mod tests {
         table.start(Timer::Keepalive, now, ms(10));
         assert_eq!(table.take_expired(now), Some(Timer::User));
         assert_eq!(table.take_expired(now), None);
-        assert_eq!(table.next(ms(0)).unwrap().at, now + ms(10));
+        assert_eq!(table.next(|| 0).unwrap().at, now + ms(10));
     }
 
     #[test]
@@ -253,7 +273,7 @@ mod tests {
             table.start(Timer::Keepalive, now, day);
             table.start(Timer::User, now, day.times(3));
             now += day;
-            assert_eq!(table.next(ms(0)).unwrap().at, now);
+            assert_eq!(table.next(|| 0).unwrap().at, now);
             assert_eq!(table.take_expired(now), Some(Timer::Keepalive));
             assert_eq!(table.take_expired(now), None);
         }

@@ -590,3 +590,17 @@ fn reading_nothing_blocks() {
     assert_eq!(t.read(3), b"d");
     assert_eq!(t.conn.recv(now, &mut [0; 1]), Err(RecvError::WouldBlock));
 }
+
+/// RFC 9293 §3.10.7.4: "special allowance should be made to accept valid
+/// ACKs". Our acknowledgment of the peer's probe was lost, so what it says
+/// comes from one number below, and our window is closed.
+#[test]
+fn an_acknowledgment_is_heard_from_one_below_a_closed_window() {
+    let mut t = Host::established_with(&plain(), 100, 200, 4096, 100);
+    t.write(&[b'x'; 300]);
+    t.sent();
+    send!(t, seq 1, ack 201, win 0, len 100);
+    t.sent();
+    send!(t, seq 100, ack 201, win 500);
+    recv!(t, seq 201, ack 101, len 100);
+}

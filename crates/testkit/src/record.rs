@@ -204,7 +204,7 @@ impl Record {
                 mss: self.mss,
                 timestamps: self.ts.map(|(value, echo)| TimestampOption { value, echo }),
                 sack_permitted: self.sack_ok,
-                sack: self.blocks(irs),
+                sack: Some(self.blocks(irs)),
                 user_timeout: self.uto,
             },
         };
@@ -238,6 +238,7 @@ impl Record {
                 seg.options
                     .sack
                     .iter()
+                    .flat_map(SackBlocks::iter)
                     .map(|block| {
                         let relative = |seq: SeqNum| seq.0.wrapping_sub(irs.0);
                         (relative(block.start), relative(block.end))

@@ -135,9 +135,11 @@ impl NewReno {
 
     /// The segment size shrank (RFC 5681 §3.1): cwnd by the same ratio.
     pub(crate) fn on_smaller_mss(&mut self, old: u32, new: u32) {
-        let scaled = u64::from(self.cwnd).saturating_mul(u64::from(new));
-        let cwnd = scaled.checked_div(u64::from(old)).unwrap_or(0);
-        self.cwnd = (cwnd as u32).max(new);
+        // No more than 65,535 bytes can be out: windows are not scaled.
+        let most = u32::from(u16::MAX);
+        let product = self.cwnd.min(most).wrapping_mul(new.min(most));
+        let scaled = product.checked_div(old);
+        self.cwnd = scaled.unwrap_or(0).max(new);
     }
 }
 

@@ -56,15 +56,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn take_news(&mut self, now: Instant, seg: &Segment<'_>) -> News {
         let arrived = self.board.arrived();
-        let sack = if self.sack_permitted {
-            seg.options.sack
-        } else {
-            Default::default()
-        };
+        let sack = seg.options.sack.as_ref().filter(|_| self.sack_permitted);
         let mut news = News {
             is_duplicate: self.is_duplicate_ack(seg),
-            is_bare: sack.is_empty(),
-            dsack: sack.duplicate(seg.ack),
+            is_bare: sack.is_none(),
+            dsack: sack.and_then(|sack| sack.duplicate(seg.ack)),
             echo: self.ts.echo(seg),
             flags: seg.flags,
             ..News::default()
@@ -74,7 +70,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             news.bytes = self.acked_bytes(seg.ack);
             self.on_new_ack(now, seg, &news);
         }
-        if !sack.is_empty() {
+        if let Some(sack) = sack {
             let (rack, tick) = (&mut self.rack, Tick::at(now));
             for block in sack.ascending() {
                 self.board.on_sack(block, |range, stretch| {

@@ -138,6 +138,19 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return self.challenge(now);
         }
         self.answer_unacceptable(now, seg);
+        self.check_ack_at_the_edge(now, seg)
+    }
+
+    /// RFC 9293 §3.10.7.4: with a window of zero "special allowance should be
+    /// made to accept valid ACKs".
+    ///
+    /// Two ends that probe each other's closed window would else never hear of
+    /// each other again: a probe may have been taken whose acknowledgment was
+    /// lost, and what its sender says then comes from one number below.
+    fn check_ack_at_the_edge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+        if seg.seq == self.rcv.nxt || seg.seq + 1 == self.rcv.nxt {
+            self.check_ack(now, seg)?;
+        }
         Break(())
     }
 

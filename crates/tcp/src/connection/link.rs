@@ -109,7 +109,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn settle_persist(&mut self, now: Instant) {
         if !self.is_held_by_window() {
-            self.timers.cancel(Timer::Persist);
+            if self.timers.is_running(Timer::Persist) {
+                self.timers.cancel(Timer::Persist);
+                // Whatever is out now is this timer's again.
+                self.restart_retransmission_timer(now);
+            }
             // While the window is closed the count of probes goes on.
             if self.snd.wnd > 0 {
                 self.persist.stop();

@@ -314,10 +314,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// What to report by SACK now.
-    fn sack_blocks(&self) -> SackBlocks {
+    fn sack_blocks(&self) -> Option<SackBlocks> {
         match self.sack_block_count() {
-            0 => SackBlocks::NONE,
-            count => self.inbox.sack_blocks().first(count),
+            0 => None,
+            count => Some(self.inbox.sack_blocks().first(count)),
         }
     }
 
@@ -534,9 +534,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// the persist timer runs.
     pub(super) fn is_held_by_window(&self) -> bool {
         let flight = self.snd.flight();
-        let nothing_out = flight == 0 || self.board.front_is_lost() && flight == self.board.lost();
-        nothing_out
-            && (flight > 0 || self.has_unsent())
+        let waits = if flight == 0 {
+            self.has_unsent()
+        } else {
+            // With the rest in flight the retransmission timer runs, unless it
+            // has run out and the window let nothing follow.
+            self.board.front_is_lost()
+                && (flight == self.board.lost() || !self.timers.is_running(Timer::Retransmission))
+        };
+        // A window that takes a full segment holds nothing back.
+        waits
+            && self.snd.wnd < self.eff_snd_mss()
             && self.pins.is_empty()
             && self.may_send_sequence()
             && self.retransmission(usize::MAX).is_none()

@@ -53,15 +53,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.params.keepalive_idle = Millis::from(idle);
     }
 
-    /// How late a keep-alive probe may be: half the time between two.
-    pub(super) fn keepalive_slack(&self) -> Duration {
-        Duration::from_millis_u32(
-            self.params
-                .keepalive_interval
-                .duration()
-                .millis_saturating()
-                / 2,
-        )
+    /// How many milliseconds a keep-alive probe may be late: half the time
+    /// between two.
+    pub(super) fn keepalive_slack_ms(&self) -> u32 {
+        self.params.keepalive_interval.get() / 2
     }
 
     /// Where the timestamps of this connection begin: a value that nobody can

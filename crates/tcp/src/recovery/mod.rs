@@ -16,6 +16,6 @@ pub(crate) use frto::Answer;
 pub(crate) use link::LinkHealth;
 pub(crate) use prr::{Progress, Prr};
 pub(crate) use rack::{Found, Rack};
-pub(crate) use rto::{Rto, Verdict};
+pub(crate) use rto::{Rto, Verdict, doubled};
 pub(crate) use tlp::Tlp;
 pub(crate) use undo::Undo;

@@ -42,10 +42,11 @@ impl Prr {
         }
         self.delivered = self.delivered.saturating_add(ack.delivered);
         let mut count = if ack.in_flight > ssthresh {
-            let product = u64::from(self.delivered).saturating_mul(u64::from(ssthresh));
-            let share = product.div_ceil(u64::from(self.recover_fs.max(1)));
-            u32::try_from(share)
-                .unwrap_or(u32::MAX)
+            // Neither is larger than a window, which is not scaled.
+            let most = u32::from(u16::MAX);
+            let product = self.delivered.min(most).wrapping_mul(ssthresh.min(most));
+            product
+                .div_ceil(self.recover_fs.max(1))
                 .saturating_sub(self.out)
         } else {
             if ssthresh <= mss.saturating_mul(4) {

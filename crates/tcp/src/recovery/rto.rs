@@ -42,15 +42,8 @@ impl Rto {
             None if self.syn_lost => AFTER_LOST_SYN.max(params.initial_rto.duration()),
             None => params.initial_rto.duration(),
         };
-        let max = params.max_rto.duration();
-        if self.backoff == 0 {
-            return base.min(max);
-        }
         // RFC 6298 §5.5 and §2.5.
-        let factor = 1u64
-            .checked_shl(u32::from(self.backoff))
-            .unwrap_or(u64::MAX);
-        base.times(factor).min(max)
+        doubled(base, self.backoff, params.max_rto.duration())
     }
 
     /// Whether this is the first timeout since the last progress.
@@ -95,6 +88,18 @@ impl Rto {
             ..Rto::default()
         };
     }
+}
+
+/// `base` doubled so often, `max` at most.
+pub(crate) fn doubled(base: Duration, times: u8, max: Duration) -> Duration {
+    let mut value = base;
+    for _ in 0..times {
+        if value >= max {
+            break;
+        }
+        value += value;
+    }
+    value.min(max)
 }
 
 #[cfg(test)]

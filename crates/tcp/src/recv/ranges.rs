@@ -76,6 +76,9 @@ impl Ranges {
     /// Everything before `nxt` has arrived in order. Removes the ranges that
     /// this reaches; returns where the next gap begins.
     pub(crate) fn absorb(&mut self, nxt: SeqNum) -> SeqNum {
+        if self.is_empty() {
+            return nxt;
+        }
         // No two ranges touch: one at most reaches beyond `nxt`.
         let end = self
             .iter()

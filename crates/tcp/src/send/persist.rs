@@ -5,6 +5,8 @@
 
 use redpoll_base::Duration;
 
+use crate::recovery::doubled;
+
 /// Paces window probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persist {
@@ -22,8 +24,7 @@ impl Persist {
     /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
     /// exponentially longer.
     pub(crate) fn interval(&self, rto: Duration, max: Duration) -> Duration {
-        let factor = 1u64.checked_shl(u32::from(self.sent)).unwrap_or(u64::MAX);
-        rto.times(factor).min(max.max(rto))
+        doubled(rto, self.sent, max.max(rto))
     }
 
     /// The timer ran out. Returns whether to go on: not if the peer has been

@@ -311,26 +311,18 @@ impl Scoreboard {
     /// Everything before `una` has arrived. `on_news` sees each stretch of
     /// which that was not known, and where it lies.
     pub(crate) fn on_ack(&mut self, una: SeqNum, mut on_news: impl FnMut(SeqRange, &Stretch)) {
-        let mut kept = [Stretch::NOTHING; STRETCHES];
-        let mut count = 0u8;
-        let mut slots = kept.iter_mut();
-        for (range, stretch) in self.iter() {
+        let mut gone = 0usize;
+        self.each(|range, stretch| {
             if range.start < una && stretch.fate != Fate::Arrived {
                 on_news(SeqRange::new(range.start, range.end.min(una)), stretch);
             }
-            let left = range.end - range.start.max(una);
-            if left > 0
-                && let Some(slot) = slots.next()
-            {
-                *slot = Stretch {
-                    len: left as u16,
-                    ..*stretch
-                };
-                count = count.saturating_add(1);
+            if range.end <= una {
+                gone = gone.saturating_add(1);
+            } else if range.start < una {
+                stretch.len = (range.end - una) as u16;
             }
-        }
-        self.list = kept;
-        self.count = count;
+        });
+        self.remove(0, gone);
         self.start = self.start.max(una);
     }
 
@@ -394,6 +386,19 @@ impl Scoreboard {
                 stretch.fate = Fate::InFlight;
             }
         });
+    }
+
+    /// Removes `gone` stretches from `index` on.
+    fn remove(&mut self, index: usize, gone: usize) {
+        for _ in 0..gone {
+            // Each takes the place of the one before it. Seldom more than two
+            // stretches are left to move: that is cheaper than a call.
+            let mut carried = Stretch::NOTHING;
+            for slot in self.stretches_mut().iter_mut().skip(index).rev() {
+                core::mem::swap(slot, &mut carried);
+            }
+            self.count = self.count.saturating_sub(1);
+        }
     }
 
     fn each(&mut self, mut change: impl FnMut(SeqRange, &mut Stretch)) {
@@ -503,10 +508,7 @@ impl Scoreboard {
         };
         let [first, second, ..] = tail else { return };
         *first = first.joined(second);
-        if let Some(gap) = tail.get_mut(1..) {
-            gap.rotate_left(1);
-            self.count = self.count.saturating_sub(1);
-        }
+        self.remove(index.saturating_add(1), 1);
     }
 }
 
