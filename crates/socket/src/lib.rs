@@ -29,6 +29,8 @@
 #![warn(missing_docs)]
 
 mod errno;
+#[cfg(feature = "async")]
+pub mod nal;
 pub mod posix;
 
 pub use errno::Errno;

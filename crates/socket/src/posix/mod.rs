@@ -24,6 +24,8 @@ use crate::Errno;
 
 pub use options::Opt;
 pub use poll::{Poll, Wait, events};
+#[cfg(feature = "async")]
+pub(crate) use udp::bind_anywhere;
 
 /// Result of a call: `Err` is -1 and `errno`.
 pub type Answer<T> = Result<T, Errno>;

@@ -1,0 +1,75 @@
+//! What the examples share: a node on heap memory whose packets go to the other
+//! end of a direct link. On a mote there would be a radio instead, and memory
+//! in `static` arrays.
+
+use redpoll_base::{Addr, Memory, Rng};
+use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_mac::MacConfig;
+use redpoll_stack::{
+    ConnectionSlot, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::sixlowpan::Contexts;
+
+/// Memory on the heap.
+pub enum HeapMemory {}
+
+impl Memory for HeapMemory {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+pub type Node = redpoll_stack::Node<HeapMemory>;
+
+/// The most bytes of a packet (RFC 8200 §5).
+pub const MTU: usize = 1280;
+
+/// The address of node `number`.
+pub fn address(number: u8) -> Addr {
+    let mut address = [0; 16];
+    (address[0], address[15]) = (0xfd, number);
+    Addr(address)
+}
+
+pub fn endpoint(number: u8, port: u16) -> Endpoint {
+    Endpoint::new(address(number), port)
+}
+
+/// Node `number`: four connections of two buffers, two listeners, two UDP
+/// sockets, and a route for everything over the direct link.
+pub fn node(number: u8) -> Node {
+    let buffer = |len| vec![0; len].into_boxed_slice();
+    let config = NodeConfig {
+        mac: MacConfig::default(),
+        lowpan: LowpanConfig::default(),
+        contexts: Contexts::default(),
+        tcp: redpoll_tcp::Config::default(),
+        address: address(number),
+        hop_limit: 64,
+        forwards: false,
+        nd: NdConfig::default(),
+        // On a device: random, and its own.
+        isn_secret: [number; 16],
+    };
+    let memory = NodeMemory {
+        connections: (0..4)
+            .map(|_| ConnectionSlot::new(buffer(2048), buffer(2048)))
+            .collect(),
+        listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
+        udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
+        routes: vec![None; 1].into(),
+        neighbours: Box::default(),
+        lowpan: LowpanMemory {
+            slots: vec![Slot::EMPTY; 8].into(),
+            bytes: buffer(8 * MTU),
+        },
+    };
+    let mut node = Node::new(config, memory, Rng::new(number.into()));
+    let everything = Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Host,
+    };
+    node.add_route(everything).expect("there is room for one");
+    node
+}

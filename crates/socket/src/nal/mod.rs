@@ -1,0 +1,290 @@
+//! Async sockets, for any executor.
+//!
+//! [`Net`] holds a node; sockets borrow it. One task of the application is the
+//! *driver*: it gives the node its packets, frames and timeouts through
+//! [`Net::with`], and takes from it what there is to send. It is woken by
+//! [`Net::work`] when a socket has given the node something to do.
+//!
+//! ```text
+//! async fn drive(net: &Net<..>, radio: &mut Radio) {
+//!     loop {
+//!         net.with(|node, now| {
+//!             node.on_timeout(now);
+//!             // poll_radio, poll_packet: what there is to send
+//!         });
+//!         // whichever is first: work, radio, time
+//!         match select(net.work(), radio.event(), sleep_until(net.poll_at())).await {
+//!             // input_frame, on_radio_done, input_packet: what has arrived
+//!             ...
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! A [`Net`] is for one thread, as an executor on a microcontroller is.
+//! Dropping a future before its end loses nothing.
+
+mod stream;
+mod udp;
+
+use core::cell::RefCell;
+use core::future::poll_fn;
+use core::net::{IpAddr, SocketAddr};
+use core::task::{Context, Poll, Waker};
+
+use embedded_io_async::ErrorKind;
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_stack::{ConnId, ListenerId, Node, NodeEvent, UdpId};
+use redpoll_tcp::{Endpoint, Event};
+
+use crate::Errno;
+
+pub use stream::{TcpListener, TcpStream};
+pub use udp::UdpSocket;
+
+/// What tells the time.
+pub trait Clock {
+    /// The time, which never goes back.
+    fn now(&self) -> Instant;
+}
+
+impl<F: Fn() -> Instant> Clock for F {
+    fn now(&self) -> Instant {
+        self()
+    }
+}
+
+/// A node and those who wait for it.
+///
+/// `T` is the table of [`Watch`]es: one for each connection, listener and UDP
+/// socket that is used at the same time.
+pub struct Net<M: Memory + 'static, C, T> {
+    clock: C,
+    inner: RefCell<Inner<M, T>>,
+}
+
+struct Inner<M: Memory + 'static, T> {
+    node: Node<M>,
+    watches: T,
+    /// The driver.
+    driver: Option<Waker>,
+    has_work: bool,
+}
+
+/// Room for those who wait for one socket.
+#[derive(Debug, Default)]
+pub struct Watch {
+    of: Option<Key>,
+    read: Option<Waker>,
+    write: Option<Waker>,
+    /// Who waits for everything to be acknowledged, which is no event.
+    flush: Option<Waker>,
+}
+
+impl Watch {
+    /// Room that nobody uses.
+    pub const FREE: Watch = Watch {
+        of: None,
+        read: None,
+        write: None,
+        flush: None,
+    };
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Key {
+    Tcp(ConnId),
+    Listener(ListenerId),
+    Udp(UdpId),
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy)]
+enum Side {
+    Read,
+    Write,
+    Flush,
+}
+
+impl<M: Memory + 'static, T: AsMut<[Watch]>> Inner<M, T> {
+    fn watch(&mut self, key: Option<Key>) -> Option<&mut Watch> {
+        let mut watches = self.watches.as_mut().iter_mut();
+        watches.find(|watch| watch.of == key)
+    }
+
+    /// Takes a place for a new socket.
+    fn begin(&mut self, key: Key) -> Result<(), Errno> {
+        let watch = self.watch(None).ok_or(Errno::EMFILE)?;
+        watch.of = Some(key);
+        Ok(())
+    }
+
+    fn end(&mut self, key: Key) {
+        if let Some(watch) = self.watch(Some(key)) {
+            *watch = Watch::FREE;
+        }
+    }
+
+    fn wait(&mut self, key: Key, side: Side, cx: &Context<'_>) {
+        if let Some(watch) = self.watch(Some(key)) {
+            let waker = match side {
+                Side::Read => &mut watch.read,
+                Side::Write => &mut watch.write,
+                Side::Flush => &mut watch.flush,
+            };
+            remember(waker, cx);
+        }
+    }
+
+    fn wake(&mut self, key: Key) {
+        if let Some(watch) = self.watch(Some(key)) {
+            for waker in [&mut watch.read, &mut watch.write] {
+                waker.take().into_iter().for_each(Waker::wake);
+            }
+        }
+    }
+
+    /// Wakes those whom something concerns.
+    fn tell(&mut self) {
+        while let Some(event) = self.node.poll_event() {
+            match event {
+                NodeEvent::Tcp(_, Event::Trouble(_)) | NodeEvent::EchoReply { .. } => {}
+                NodeEvent::Tcp(id, _) => self.wake(Key::Tcp(id)),
+                NodeEvent::Accepted(id) => self.wake(Key::Listener(id)),
+                NodeEvent::UdpReadable(id) => self.wake(Key::Udp(id)),
+            }
+        }
+        for watch in self.watches.as_mut() {
+            if let (Some(Key::Tcp(id)), Some(_)) = (watch.of, &watch.flush)
+                && self
+                    .node
+                    .tcp_connection(id)
+                    .is_none_or(|c| c.unacked() == 0)
+            {
+                watch.flush.take().into_iter().for_each(Waker::wake);
+            }
+        }
+    }
+}
+
+fn remember(waker: &mut Option<Waker>, cx: &Context<'_>) {
+    match waker {
+        Some(known) => known.clone_from(cx.waker()),
+        None => *waker = Some(cx.waker().clone()),
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+    /// Takes care of a node.
+    pub fn new(node: Node<M>, clock: C, watches: T) -> Self {
+        let inner = Inner {
+            node,
+            watches,
+            driver: None,
+            has_work: true,
+        };
+        Net {
+            clock,
+            inner: RefCell::new(inner),
+        }
+    }
+
+    /// For the driver, and for all calls of the node that no socket makes:
+    /// input, output, timeouts, routes. Then wakes whom it concerns.
+    ///
+    /// `call` must not use the sockets.
+    pub fn with<R>(&self, call: impl FnOnce(&mut Node<M>, Instant) -> R) -> R {
+        let now = self.clock.now();
+        let mut inner = self.inner.borrow_mut();
+        let result = call(&mut inner.node, now);
+        inner.tell();
+        result
+    }
+
+    /// When the node wants to be asked for timeouts next.
+    pub fn poll_at(&self) -> Option<Instant> {
+        Some(self.inner.borrow().node.poll_at()?.at)
+    }
+
+    /// Waits until a socket has given the node something to do since the last
+    /// time. For the driver only: one task.
+    pub async fn work(&self) {
+        poll_fn(|cx| {
+            let mut inner = self.inner.borrow_mut();
+            if core::mem::take(&mut inner.has_work) {
+                return Poll::Ready(());
+            }
+            remember(&mut inner.driver, cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// A call of a socket: the driver has work after it.
+    fn call<R>(&self, call: impl FnOnce(&mut Inner<M, T>, Instant) -> R) -> R {
+        let now = self.clock.now();
+        let mut inner = self.inner.borrow_mut();
+        let result = call(&mut inner, now);
+        inner.tell();
+        inner.has_work = true;
+        inner.driver.take().into_iter().for_each(Waker::wake);
+        result
+    }
+
+    /// Makes an attempt now and whenever it may succeed, until it answers
+    /// something else than `EAGAIN`.
+    async fn until<R>(
+        &self,
+        key: Key,
+        side: Side,
+        mut attempt: impl FnMut(&mut Node<M>, Instant) -> Result<R, Errno>,
+    ) -> Result<R, Errno> {
+        poll_fn(|cx| {
+            let now = self.clock.now();
+            let mut inner = self.inner.borrow_mut();
+            match attempt(&mut inner.node, now) {
+                Err(Errno::EAGAIN) => {
+                    inner.wait(key, side, cx);
+                    Poll::Pending
+                }
+                answer => {
+                    drop(inner);
+                    self.call(|_, _| ());
+                    Poll::Ready(answer)
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl embedded_io_async::Error for Errno {
+    fn kind(&self) -> ErrorKind {
+        match *self {
+            Errno::ECONNREFUSED => ErrorKind::ConnectionRefused,
+            Errno::ECONNRESET => ErrorKind::ConnectionReset,
+            Errno::ECONNABORTED => ErrorKind::ConnectionAborted,
+            Errno::ENOTCONN => ErrorKind::NotConnected,
+            Errno::EADDRINUSE => ErrorKind::AddrInUse,
+            Errno::EADDRNOTAVAIL => ErrorKind::AddrNotAvailable,
+            Errno::EPIPE => ErrorKind::BrokenPipe,
+            Errno::EINVAL | Errno::EMSGSIZE => ErrorKind::InvalidInput,
+            Errno::ETIMEDOUT => ErrorKind::TimedOut,
+            Errno::EMFILE => ErrorKind::OutOfMemory,
+            Errno::EAFNOSUPPORT | Errno::EOPNOTSUPP => ErrorKind::Unsupported,
+            _ => ErrorKind::Other,
+        }
+    }
+}
+
+/// The node's form of an address: there is no IPv4.
+fn endpoint(addr: SocketAddr) -> Result<Endpoint, Errno> {
+    match addr.ip() {
+        IpAddr::V6(ip) => Ok(Endpoint::new(Addr(ip.octets()), addr.port())),
+        IpAddr::V4(_) => Err(Errno::EAFNOSUPPORT),
+    }
+}
+
+fn socket_addr(endpoint: Endpoint) -> SocketAddr {
+    SocketAddr::new(IpAddr::V6(endpoint.addr.0.into()), endpoint.port)
+}

@@ -1,0 +1,221 @@
+//! Streams and listeners.
+
+use core::net::SocketAddr;
+
+use embedded_io_async::{ErrorType, Read, Write};
+use embedded_nal_async::TcpConnect;
+use redpoll_base::Memory;
+use redpoll_stack::{ConnId, ListenerId};
+use redpoll_tcp::{Endpoint, State};
+
+use super::{Clock, Key, Net, Side, Watch, endpoint};
+use crate::Errno;
+
+/// A TCP connection. Dropped, it is closed: what was written still arrives.
+pub struct TcpStream<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> {
+    net: &'n Net<M, C, T>,
+    id: ConnId,
+}
+
+/// Waits for TCP connections. Dropped, it does so no more, and those that
+/// nobody has accepted are reset.
+pub struct TcpListener<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> {
+    net: &'n Net<M, C, T>,
+    id: ListenerId,
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// `ENETUNREACH`, `EMFILE`, `EADDRINUSE`, or why it failed.
+    pub async fn tcp_connect(&self, remote: Endpoint) -> Result<TcpStream<'_, M, C, T>, Errno> {
+        let id = self.call(|inner, now| {
+            let id = inner.node.tcp_connect(now, remote)?;
+            let begun = inner.begin(Key::Tcp(id));
+            if begun.is_err() {
+                inner.node.tcp_release(now, id);
+            }
+            begun.map(|()| id)
+        })?;
+        // From here on a drop closes it.
+        let stream = TcpStream { net: self, id };
+        let key = Key::Tcp(id);
+        self.until(key, Side::Write, |node, _| {
+            let connection = node.tcp_connection(id).ok_or(Errno::ENOTCONN)?;
+            match (connection.state(), connection.error()) {
+                (_, Some(error)) => Err(error.into()),
+                (State::SynSent | State::SynReceived, None) => Err(Errno::EAGAIN),
+                _ => Ok(()),
+            }
+        })
+        .await?;
+        Ok(stream)
+    }
+
+    /// Listens on a port.
+    ///
+    /// # Errors
+    /// `EADDRINUSE`, `EMFILE`.
+    pub fn tcp_listen(&self, port: u16) -> Result<TcpListener<'_, M, C, T>, Errno> {
+        let id = self.call(|inner, now| {
+            let id = inner.node.tcp_listen(port)?;
+            let begun = inner.begin(Key::Listener(id));
+            if begun.is_err() {
+                inner.node.tcp_unlisten(now, id);
+            }
+            begun.map(|()| id)
+        })?;
+        Ok(TcpListener { net: self, id })
+    }
+}
+
+impl<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, M, C, T> {
+    /// The next connection.
+    ///
+    /// # Errors
+    /// `EMFILE` if there is no [`Watch`] for it: it is reset.
+    pub async fn accept(&self) -> Result<TcpStream<'n, M, C, T>, Errno> {
+        let (net, listener) = (self.net, self.id);
+        let accept =
+            |node: &mut redpoll_stack::Node<M>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
+        let key = Key::Listener(listener);
+        let id = net.until(key, Side::Read, accept).await?;
+        net.call(|inner, now| {
+            let begun = inner.begin(Key::Tcp(id));
+            if begun.is_err() {
+                inner.node.tcp_release(now, id);
+            }
+            begun
+        })?;
+        Ok(TcpStream { net, id })
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, M, C, T> {
+    /// The other end; `None` once the connection is forgotten.
+    pub fn remote(&self) -> Option<Endpoint> {
+        let inner = self.net.inner.borrow();
+        Some(inner.node.tcp_connection(self.id)?.remote())
+    }
+
+    /// Shows what has arrived where it lies, in two pieces, as soon as there is
+    /// something, and takes as many bytes as `see` says. Both are empty at the
+    /// end of the stream.
+    ///
+    /// # Errors
+    /// Why the connection ended.
+    pub async fn read_with(
+        &mut self,
+        mut see: impl FnMut(&[u8], &[u8]) -> usize,
+    ) -> Result<usize, Errno> {
+        let id = self.id;
+        let attempt = |node: &mut redpoll_stack::Node<M>, now| {
+            let (first, second) = node.tcp_peek(id);
+            if !first.is_empty() {
+                let count = see(first, second);
+                return Ok(node.tcp_consume(now, id, count));
+            }
+            // The end, or nothing yet.
+            let none = node.tcp_recv(now, id, &mut [0]).map_err(Errno::from)?;
+            see(&[], &[]);
+            Ok(none)
+        };
+        self.net.until(Key::Tcp(id), Side::Read, attempt).await
+    }
+
+    /// Ends our direction: the other end will read the end of the stream. It
+    /// may go on sending.
+    pub fn shutdown(&mut self) {
+        self.net
+            .call(|inner, now| inner.node.tcp_close(now, self.id));
+    }
+
+    /// Resets the connection.
+    pub fn abort(self) {
+        self.net
+            .call(|inner, now| inner.node.tcp_abort(now, self.id));
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> ErrorType for TcpStream<'_, M, C, T> {
+    type Error = Errno;
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, M, C, T> {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let (key, id) = (Key::Tcp(self.id), self.id);
+        self.net
+            .until(
+                key,
+                Side::Read,
+                |node, now| Ok(node.tcp_recv(now, id, buf)?),
+            )
+            .await
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, M, C, T> {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
+        let (key, id) = (Key::Tcp(self.id), self.id);
+        self.net
+            .until(key, Side::Write, |node, now| {
+                match node.tcp_send(now, id, buf) {
+                    Err(redpoll_stack::Error::NotConnected) => Err(Errno::EPIPE),
+                    answer => Ok(answer?),
+                }
+            })
+            .await
+    }
+
+    /// Waits until the other end has acknowledged everything.
+    async fn flush(&mut self) -> Result<(), Errno> {
+        let (key, id) = (Key::Tcp(self.id), self.id);
+        self.net
+            .until(key, Side::Flush, |node, _| {
+                let connection = node.tcp_connection(id).ok_or(Errno::ENOTCONN)?;
+                match (connection.unacked(), connection.error()) {
+                    (_, Some(error)) => Err(error.into()),
+                    (0, None) => Ok(()),
+                    _ => Err(Errno::EAGAIN),
+                }
+            })
+            .await
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, M, C, T> {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.net.call(|inner, now| {
+            inner.node.tcp_close(now, id);
+            inner.node.tcp_release(now, id);
+            inner.end(Key::Tcp(id));
+        });
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, M, C, T> {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.net.call(|inner, now| {
+            inner.node.tcp_unlisten(now, id);
+            inner.end(Key::Listener(id));
+        });
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<M, C, T> {
+    type Error = Errno;
+    type Connection<'a>
+        = TcpStream<'a, M, C, T>
+    where
+        Self: 'a;
+
+    async fn connect<'a>(&'a self, remote: SocketAddr) -> Result<Self::Connection<'a>, Errno> {
+        self.tcp_connect(endpoint(remote)?).await
+    }
+}

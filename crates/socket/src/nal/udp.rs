@@ -1,0 +1,160 @@
+//! Datagrams.
+
+use core::net::SocketAddr;
+
+use embedded_nal_async::{ConnectedUdp, UdpStack, UnconnectedUdp};
+use redpoll_base::Memory;
+use redpoll_stack::UdpId;
+use redpoll_tcp::Endpoint;
+
+use super::{Clock, Key, Net, Side, Watch, endpoint, socket_addr};
+use crate::Errno;
+use crate::posix::bind_anywhere;
+
+/// A UDP socket. It has a peer if it was made by `connect`, and then talks to
+/// nobody else.
+pub struct UdpSocket<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> {
+    net: &'n Net<M, C, T>,
+    id: UdpId,
+    local: SocketAddr,
+    peer: Option<Endpoint>,
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+    /// Binds to a port, or to a free one if it is 0.
+    ///
+    /// # Errors
+    /// `EADDRINUSE`, `EMFILE`.
+    pub fn udp_bind(&self, port: u16) -> Result<UdpSocket<'_, M, C, T>, Errno> {
+        self.call(|inner, _| {
+            let node = &mut inner.node;
+            let (id, port) = match port {
+                0 => bind_anywhere(|port| node.udp_bind(port))?,
+                port => (node.udp_bind(port)?, port),
+            };
+            let local = socket_addr(Endpoint::new(node.address(), port));
+            if let Err(error) = inner.begin(Key::Udp(id)) {
+                inner.node.udp_close(id);
+                return Err(error);
+            }
+            Ok(UdpSocket {
+                net: self,
+                id,
+                local,
+                peer: None,
+            })
+        })
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, M, C, T> {
+    /// The socket's own end.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Sends a datagram, or drops it if there is no room for it.
+    ///
+    /// # Errors
+    /// `ENETUNREACH`, `EMSGSIZE`.
+    pub fn send_to(&self, remote: Endpoint, data: &[u8]) -> Result<(), Errno> {
+        let sent = self
+            .net
+            .call(|inner, now| inner.node.udp_send(now, self.id, remote, data));
+        match sent {
+            // As a full queue anywhere else on the way does.
+            Err(redpoll_stack::Error::WouldBlock) => Ok(()),
+            sent => Ok(sent?),
+        }
+    }
+
+    /// The next datagram, cut to `buf`: its length and its sender.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> Result<(usize, Endpoint), Errno> {
+        let (id, peer) = (self.id, self.peer);
+        let attempt = |node: &mut redpoll_stack::Node<M>, _| {
+            loop {
+                let (len, from) = node.udp_recv(id, buf).ok_or(Errno::EAGAIN)?;
+                if peer.is_none_or(|peer| peer == from) {
+                    return Ok((len, from));
+                }
+            }
+        };
+        self.net.until(Key::Udp(id), Side::Read, attempt).await
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for UdpSocket<'_, M, C, T> {
+    fn drop(&mut self) {
+        self.net.call(|inner, _| {
+            inner.node.udp_close(self.id);
+            inner.end(Key::Udp(self.id));
+        });
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> ConnectedUdp for UdpSocket<'_, M, C, T> {
+    type Error = Errno;
+
+    async fn send(&mut self, data: &[u8]) -> Result<(), Errno> {
+        self.send_to(self.peer.ok_or(Errno::EDESTADDRREQ)?, data)
+    }
+
+    async fn receive_into(&mut self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        Ok(self.recv_from(buffer).await?.0)
+    }
+}
+
+impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> UnconnectedUdp for UdpSocket<'_, M, C, T> {
+    type Error = Errno;
+
+    /// The local address is the socket's, whatever `local` says.
+    async fn send(
+        &mut self,
+        _local: SocketAddr,
+        remote: SocketAddr,
+        data: &[u8],
+    ) -> Result<(), Errno> {
+        self.send_to(endpoint(remote)?, data)
+    }
+
+    async fn receive_into(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> Result<(usize, SocketAddr, SocketAddr), Errno> {
+        let (len, from) = self.recv_from(buffer).await?;
+        Ok((len, self.local, socket_addr(from)))
+    }
+}
+
+impl<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> UdpStack for &'n Net<M, C, T> {
+    type Error = Errno;
+    type Connected = UdpSocket<'n, M, C, T>;
+    type UniquelyBound = UdpSocket<'n, M, C, T>;
+    type MultiplyBound = UdpSocket<'n, M, C, T>;
+
+    async fn connect_from(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Result<(SocketAddr, Self::Connected), Errno> {
+        let peer = Some(endpoint(remote)?);
+        let mut socket = self.udp_bind(local.port())?;
+        socket.peer = peer;
+        Ok((socket.local, socket))
+    }
+
+    async fn bind_single(
+        &self,
+        local: SocketAddr,
+    ) -> Result<(SocketAddr, Self::UniquelyBound), Errno> {
+        let socket = self.udp_bind(local.port())?;
+        Ok((socket.local, socket))
+    }
+
+    async fn bind_multiple(&self, local: SocketAddr) -> Result<Self::MultiplyBound, Errno> {
+        self.udp_bind(local.port())
+    }
+}

@@ -1,0 +1,283 @@
+//! The async sockets, with an executor of a few lines and virtual time.
+
+#[allow(dead_code)]
+#[path = "../examples/common/mod.rs"]
+mod common;
+
+use std::cell::Cell;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use common::{HeapMemory, MTU, endpoint, node};
+use embedded_io_async::{Read, Write};
+use embedded_nal_async::{ConnectedUdp, TcpConnect, UdpStack, UnconnectedUdp};
+use redpoll_base::{Duration, Instant};
+use redpoll_socket::Errno;
+use redpoll_socket::nal::{Clock, Net, Watch};
+
+/// A clock that stands still unless it is moved.
+struct Time<'t>(&'t Cell<u64>);
+
+impl Clock for Time<'_> {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.0.get())
+    }
+}
+
+type World<'t> = Net<HeapMemory, Time<'t>, [Watch; 4]>;
+
+fn net(number: u8, time: &Cell<u64>) -> World<'_> {
+    Net::new(node(number), Time(time), [const { Watch::FREE }; 4])
+}
+
+fn at(number: u8, port: u16) -> SocketAddr {
+    (endpoint(number, port).addr.0, port).into()
+}
+
+/// Says whether a task was woken.
+struct Flag(AtomicBool, AtomicUsize);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Carries packets from one node to the other; says whether there were any.
+fn carry(from: &World<'_>, to: &World<'_>) -> bool {
+    let mut any = false;
+    loop {
+        let mut packet = [0; MTU];
+        let Some(len) = from.with(|node, now| node.poll_packet(now, &mut packet)) else {
+            return any;
+        };
+        any = true;
+        to.with(|node, now| node.input_packet(now, &packet[..len]).ok());
+    }
+}
+
+/// Runs `task` to its end. It is polled only when its waker was used, so a
+/// forgotten one ends in a panic.
+fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>) -> R {
+    let flag = Arc::new(Flag(AtomicBool::new(true), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let mut cx = Context::from_waker(&waker);
+    let mut task = pin!(task);
+    for _ in 0..100_000 {
+        if flag.0.swap(false, Ordering::SeqCst)
+            && let Poll::Ready(result) = task.as_mut().poll(&mut cx)
+        {
+            return result;
+        }
+        let mut moved = carry(nets[0], nets[1]);
+        moved |= carry(nets[1], nets[0]);
+        if !moved && !flag.0.load(Ordering::SeqCst) {
+            let due = nets.iter().filter_map(|net| net.poll_at()).min();
+            let due = due.expect("nobody will ever wake the task");
+            time.set(due.as_micros().max(time.get()));
+            for net in nets {
+                net.with(|node, now| node.on_timeout(now));
+            }
+        }
+    }
+    panic!("the task goes on for ever");
+}
+
+/// Two futures at once.
+async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let (mut done_a, mut done_b) = (None, None);
+    std::future::poll_fn(move |cx| {
+        if done_a.is_none()
+            && let Poll::Ready(value) = a.as_mut().poll(cx)
+        {
+            done_a = Some(value);
+        }
+        if done_b.is_none()
+            && let Poll::Ready(value) = b.as_mut().poll(cx)
+        {
+            done_b = Some(value);
+        }
+        match (done_a.take(), done_b.take()) {
+            (Some(a), Some(b)) => Poll::Ready((a, b)),
+            (a, b) => {
+                (done_a, done_b) = (a, b);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+#[test]
+fn a_stream_there_and_back_by_the_traits() {
+    const BYTES: usize = 30_000;
+    let time = Cell::new(0);
+    let (client, server) = (net(1, &time), net(2, &time));
+    let serve = async {
+        let listener = server.tcp_listen(80)?;
+        let mut stream = listener.accept().await?;
+        let mut seen = 0;
+        loop {
+            let mut piece = Vec::new();
+            let count = stream.read_with(|first, second| {
+                piece = [first, second].concat();
+                piece.len()
+            });
+            if count.await? == 0 {
+                return Ok::<usize, Errno>(seen);
+            }
+            assert!(piece.iter().all(|byte| *byte == 7));
+            seen += piece.len();
+            stream.write_all(&piece).await?;
+        }
+    };
+    let talk = async {
+        let mut stream = client.connect(at(2, 80)).await?;
+        let mut back = [0; 1_000];
+        for _ in 0..BYTES / back.len() {
+            stream.write_all(&[7; 1_000]).await?;
+            assert_eq!(stream.read_exact(&mut back).await.ok(), Some(()));
+        }
+        stream.flush().await?;
+        stream.shutdown();
+        // The end comes when the server's side is dropped.
+        assert_eq!(stream.read(&mut back).await, Ok(0));
+        assert_eq!(stream.write(b"x").await, Err(Errno::EPIPE));
+        Ok::<(), Errno>(())
+    };
+    let (talked, served) = run(&time, [&client, &server], both(talk, serve));
+    assert_eq!((talked, served), (Ok(()), Ok(BYTES)));
+    // Both ends were dropped: closed, and in the end forgotten.
+    let day = Duration::from_secs(24 * 60 * 60).as_micros();
+    for _ in 0..1_000 {
+        carry(&client, &server);
+        carry(&server, &client);
+        let due = [&client, &server].map(|net| net.poll_at());
+        let Some(due) = due.into_iter().flatten().min() else {
+            break;
+        };
+        time.set(due.as_micros().max(time.get()));
+        assert!(time.get() < day);
+        for net in [&client, &server] {
+            net.with(|node, now| node.on_timeout(now));
+        }
+    }
+    for net in [&client, &server] {
+        assert_eq!(net.with(|node, _| node.tcp_connections().count()), 0);
+    }
+}
+
+#[test]
+fn what_fails_says_so_and_leaves_nothing() {
+    let time = Cell::new(0);
+    let (client, server) = (net(1, &time), net(2, &time));
+    let nets = [&client, &server];
+    let refused = run(&time, nets, client.connect(at(2, 80)));
+    assert_eq!(refused.err(), Some(Errno::ECONNREFUSED));
+    let v4 = SocketAddr::from(([127, 0, 0, 1], 80));
+    let failed = run(&time, nets, client.connect(v4)).err();
+    assert_eq!(failed, Some(Errno::EAFNOSUPPORT));
+    // As many sockets as watches, again and again.
+    for _ in 0..3 {
+        let held = [client.udp_bind(0), client.udp_bind(0)].map(Result::unwrap);
+        let ports = held.map(|socket| socket.local().port());
+        assert_ne!(ports[0], ports[1]);
+        let listeners = [80, 81].map(|port| client.tcp_listen(port).unwrap());
+        assert_eq!(client.tcp_listen(80).err(), Some(Errno::EADDRINUSE));
+        drop(listeners);
+        assert_eq!(client.with(|node, _| node.tcp_connections().count()), 0);
+    }
+    // A peer that resets.
+    let task = async {
+        let listener = server.tcp_listen(80).unwrap();
+        let (connected, accepted) = both(client.connect(at(2, 80)), listener.accept()).await;
+        let (mut here, there) = (connected.unwrap(), accepted.unwrap());
+        there.abort();
+        let mut buffer = [0; 9];
+        assert_eq!(here.read(&mut buffer).await, Err(Errno::ECONNRESET));
+        assert_eq!(here.flush().await, Err(Errno::ECONNRESET));
+        assert_eq!(here.write(&buffer).await, Err(Errno::ECONNRESET));
+    };
+    run(&time, nets, task);
+}
+
+#[test]
+fn flush_waits_for_the_acknowledgment() {
+    let time = Cell::new(0);
+    let (client, server) = (net(1, &time), net(2, &time));
+    let unacked = || {
+        client.with(|node, _| {
+            let connections = node.tcp_connections();
+            connections.map(|(_, c)| c.unacked()).sum::<usize>()
+        })
+    };
+    let task = async {
+        let listener = server.tcp_listen(80).unwrap();
+        let (connected, accepted) = both(client.connect(at(2, 80)), listener.accept()).await;
+        let (mut stream, _there) = (connected.unwrap(), accepted.unwrap());
+        stream.write_all(&[1; 500]).await.unwrap();
+        assert_eq!(unacked(), 500);
+        stream.flush().await.unwrap();
+        assert_eq!(unacked(), 0);
+    };
+    run(&time, [&client, &server], task);
+}
+
+#[test]
+fn datagrams_by_the_traits() {
+    let time = Cell::new(0);
+    let (here, there) = (net(1, &time), net(2, &time));
+    let task = async {
+        let (_, mut server) = (&there).bind_single(at(2, 53)).await?;
+        let (local, mut client) = UdpStack::connect(&&here, at(2, 53)).await?;
+        let mut buffer = [0; 16];
+        let ask = async {
+            ConnectedUdp::send(&mut client, b"ask").await?;
+            let mut buffer = [0; 16];
+            let count = ConnectedUdp::receive_into(&mut client, &mut buffer).await?;
+            assert_eq!(&buffer[..count], b"answer");
+            Ok::<(), Errno>(())
+        };
+        let answer = async {
+            let (count, to, from) = UnconnectedUdp::receive_into(&mut server, &mut buffer).await?;
+            assert_eq!(
+                (&buffer[..count], to, from),
+                (&b"ask"[..], at(2, 53), local)
+            );
+            // From another port: not the peer.
+            there
+                .udp_bind(54)?
+                .send_to(endpoint(1, from.port()), b"else")?;
+            UnconnectedUdp::send(&mut server, to, from, b"answer").await
+        };
+        let (asked, answered) = both(ask, answer).await;
+        asked.and(answered)
+    };
+    assert_eq!(run(&time, [&here, &there], task), Ok::<(), Errno>(()));
+}
+
+/// The driver is woken when a socket has given the node something to do.
+#[test]
+fn work_wakes_the_driver() {
+    let time = Cell::new(0);
+    let here = net(1, &time);
+    let flag = Arc::new(Flag(AtomicBool::new(false), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let mut cx = Context::from_waker(&waker);
+    let mut work = pin!(async {
+        here.work().await;
+        here.work().await;
+    });
+    assert!(work.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(flag.1.load(Ordering::SeqCst), 0);
+    let mut connect = pin!(here.tcp_connect(endpoint(2, 80)));
+    assert!(connect.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(flag.1.load(Ordering::SeqCst), 1);
+    assert!(work.as_mut().poll(&mut cx).is_ready());
+}

@@ -1,0 +1,335 @@
+//! The POSIX-like sockets of two nodes in virtual time. The waiter is what a
+//! simulator has: to wait is to let time pass.
+
+#[allow(dead_code)]
+#[path = "../examples/common/mod.rs"]
+mod common;
+
+use common::{HeapMemory, MTU, Node, endpoint, node};
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_socket::Errno;
+use redpoll_socket::posix::blocking::{self, Waiter};
+use redpoll_socket::posix::events::{POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP};
+use redpoll_socket::posix::{
+    Answer, Fd, MSG_DONTWAIT, MSG_PEEK, Opt, Poll, Protocol, Shutdown, Socket, Sockets, Wait,
+};
+use redpoll_tcp::Endpoint;
+
+const EAGAIN: Errno = Errno::EAGAIN;
+
+struct World {
+    nodes: [Node; 2],
+    tables: [[Socket; 6]; 2],
+    now: Instant,
+    /// What the other side does at this time, once.
+    later: Option<(Instant, Act)>,
+}
+
+type Act = fn(&mut World);
+
+/// The sockets of one node, to wait with.
+struct Side<'w>(&'w mut World, usize);
+
+impl World {
+    fn new() -> World {
+        World {
+            nodes: [node(1), node(2)],
+            tables: [const { [const { Socket::FREE }; 6] }; 2],
+            now: Instant::ZERO,
+            later: None,
+        }
+    }
+
+    /// A call of node `side`, and all that comes of it without time passing.
+    fn on<T>(&mut self, side: usize, call: impl FnOnce(&mut Sockets<'_, HeapMemory>) -> T) -> T {
+        let (node, table) = (&mut self.nodes[side], &mut self.tables[side]);
+        let now = self.now;
+        let answer = call(&mut Sockets { node, table, now });
+        self.settle();
+        answer
+    }
+
+    fn settle(&mut self) {
+        let mut packet = [0; MTU];
+        for side in [0, 1, 0, 1, 0, 1] {
+            while let Some(len) = self.nodes[side].poll_packet(self.now, &mut packet) {
+                let _ = self.nodes[1 - side].input_packet(self.now, &packet[..len]);
+            }
+            while self.nodes[side].poll_event().is_some() {}
+        }
+    }
+
+    /// Lets time pass until something is due, but not beyond `limit`.
+    fn step(&mut self, limit: Instant) {
+        let later = self.later.as_ref().map(|(at, _)| *at);
+        let timers = self
+            .nodes
+            .iter()
+            .filter_map(|node| Some(node.poll_at()?.at));
+        let due = timers.chain(later).min();
+        self.now = due.map_or(limit, |due| due.min(limit)).max(self.now);
+        for node in &mut self.nodes {
+            node.on_timeout(self.now);
+        }
+        self.settle();
+        if let Some((_, act)) = self.later.take_if(|(at, _)| *at <= self.now) {
+            act(self);
+        }
+    }
+
+    fn side(&mut self, side: usize) -> Side<'_> {
+        Side(self, side)
+    }
+
+    fn listen(&mut self, side: usize, port: u16, backlog: i32) -> Fd {
+        self.on(side, |s| {
+            let fd = s.socket(Protocol::Tcp).unwrap();
+            s.bind(fd, any(port)).unwrap();
+            s.listen(fd, backlog).unwrap();
+            fd
+        })
+    }
+
+    /// A connection from node 0 to `port` of node 1; not accepted yet.
+    fn connect(&mut self, port: u16) -> Fd {
+        let fd = self.on(0, |s| s.socket(Protocol::Tcp)).unwrap();
+        let answer = self.on(0, |s| s.connect(fd, endpoint(2, port)));
+        assert_eq!(answer, Err(Errno::EINPROGRESS));
+        assert_eq!(self.on(0, |s| s.connect_result(fd)), Ok(()));
+        fd
+    }
+
+    fn pair(&mut self) -> (Fd, Fd) {
+        let listener = self.listen(1, 80, 1);
+        let here = self.connect(80);
+        let (there, peer) = self.on(1, |s| s.accept(listener)).unwrap();
+        assert_eq!(self.on(0, |s| s.local(here)), Ok(peer));
+        (here, there)
+    }
+}
+
+impl Waiter for Side<'_> {
+    type Memory = HeapMemory;
+
+    fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Sockets<'_, HeapMemory>) -> Answer<T>,
+    ) -> Answer<T> {
+        self.0.on(self.1, call)
+    }
+
+    fn wait<T>(
+        &mut self,
+        wait: Wait<'_>,
+        timeout: Option<Duration>,
+        mut attempt: impl FnMut(&mut Sockets<'_, HeapMemory>) -> Answer<T>,
+    ) -> Answer<T> {
+        let patience = Duration::from_secs(1_000);
+        let deadline = self.0.now + timeout.unwrap_or(patience);
+        loop {
+            let answer = self.0.on(self.1, &mut attempt);
+            if !matches!(answer, Err(EAGAIN)) || self.0.now >= deadline {
+                return answer;
+            }
+            // The other end may have answered at once to a part that was sent.
+            if !self.0.on(self.1, |s| s.is_ready(wait)) {
+                self.0.step(deadline);
+            }
+        }
+    }
+}
+
+fn any(port: u16) -> Endpoint {
+    Endpoint::new(Addr::UNSPECIFIED, port)
+}
+
+#[test]
+fn connections_are_accepted_in_their_order_and_as_many_wait_as_may() {
+    let mut world = World::new();
+    let listener = world.listen(1, 80, 2);
+    assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
+    let made: Vec<Fd> = (0..3)
+        .map(|_| {
+            let fd = world.connect(80);
+            world.on(1, |s| s.collect());
+            fd
+        })
+        .collect();
+    let mut poll = [Poll {
+        fd: listener.into(),
+        events: POLLIN,
+        revents: 0,
+    }];
+    assert_eq!(world.on(1, |s| s.poll(&mut poll)), Ok(1));
+    // Two wait in the table; nobody may use them yet.
+    for fd in [1, 2] {
+        assert!(!world.on(1, |s| s.exists(fd)));
+    }
+    assert!(world.on(1, |s| s.socket(Protocol::Udp)) == Ok(3));
+    for fd in made {
+        let peer = world.on(0, |s| s.local(fd));
+        let accepted = world.on(1, |s| s.accept(listener)).map(|(_, peer)| peer);
+        assert_eq!(accepted, peer);
+    }
+    assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
+    // One that waits is reset when its listener is closed.
+    let last = world.connect(80);
+    assert_eq!(world.on(1, |s| s.close(listener)), Ok(()));
+    let answer = world.on(0, |s| s.recv(last, &mut [0], 0));
+    assert_eq!(answer, Err(Errno::ECONNRESET));
+    // And said once.
+    assert_eq!(world.on(0, |s| s.recv(last, &mut [0], 0)), Ok(0));
+    assert_eq!(world.on(0, |s| s.send(last, b"x", 0)), Err(Errno::EPIPE));
+}
+
+#[test]
+fn calls_that_wait_go_on_when_they_can() {
+    let mut world = World::new();
+    let listener = world.listen(1, 80, 1);
+    let second = Instant::from_millis(1_000);
+    world.later = Some((second, |world| {
+        world.connect(80);
+    }));
+    let (there, _) = blocking::accept(&mut world.side(1), listener).unwrap();
+    assert_eq!(world.now, second);
+
+    // Read: until something is there, and then until the end.
+    let mut out = [0; 8];
+    let none = blocking::recv(&mut world.side(1), there, &mut out, MSG_DONTWAIT);
+    assert_eq!(none, Err(EAGAIN));
+    world.later = Some((Instant::from_millis(2_000), |world| {
+        assert_eq!(world.on(0, |s| s.send(0, b"hello", 0)), Ok(5));
+        assert_eq!(world.on(0, |s| s.shutdown(0, Shutdown::Write)), Ok(()));
+    }));
+    let count = blocking::recv(&mut world.side(1), there, &mut out, MSG_PEEK);
+    assert_eq!((count, world.now.as_millis()), (Ok(5), 2_000));
+    let count = blocking::recv(&mut world.side(1), there, &mut out, 0);
+    assert_eq!((count, &out[..5]), (Ok(5), &b"hello"[..]));
+    assert_eq!(
+        blocking::recv(&mut world.side(1), there, &mut out, 0),
+        Ok(0)
+    );
+
+    // Write: more than both buffers hold, so not before the other end reads.
+    world.later = Some((Instant::from_millis(3_000), |world| {
+        let mut waste = [0; 4_000];
+        assert!(world.on(0, |s| s.recv(0, &mut waste, 0)).unwrap() > 0);
+    }));
+    let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
+    assert_eq!(sent, Ok(5_000));
+    assert!(world.now.as_millis() >= 3_000);
+    // Where it may not wait: as much as fits.
+    world.on(1, |s| s.set_nonblocking(there, true)).unwrap();
+    let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
+    assert!(matches!(sent, Ok(1..5_000)), "{sent:?}");
+    let more = blocking::send(&mut world.side(1), there, b"x", 0);
+    assert_eq!(more, Err(EAGAIN));
+}
+
+#[test]
+fn connect_waits_for_its_result() {
+    let mut world = World::new();
+    let fd = world.on(0, |s| s.socket(Protocol::Tcp)).unwrap();
+    let refused = blocking::connect(&mut world.side(0), fd, endpoint(2, 80));
+    assert_eq!(refused, Err(Errno::ECONNREFUSED));
+    assert_eq!(world.on(0, |s| s.option(fd, Opt::Error)), Ok(0), "told");
+    world.listen(1, 80, 1);
+    let fd = world.on(0, |s| s.socket(Protocol::Tcp)).unwrap();
+    world.on(0, |s| s.bind(fd, any(4_000))).unwrap();
+    assert_eq!(
+        blocking::connect(&mut world.side(0), fd, endpoint(2, 80)),
+        Ok(())
+    );
+    assert_eq!(world.on(0, |s| s.local(fd)).unwrap().port, 4_000);
+    assert_eq!(world.on(0, |s| s.remote(fd)), Ok(endpoint(2, 80)));
+    let again = world.on(0, |s| s.connect(fd, endpoint(2, 80)));
+    assert_eq!(again, Err(Errno::EISCONN));
+}
+
+#[test]
+fn poll_says_what_there_is_and_waits_no_longer_than_told() {
+    let mut world = World::new();
+    let (here, there) = world.pair();
+    let poll = |fd: i32, events| Poll {
+        fd,
+        events,
+        revents: 9,
+    };
+    let mut all = [poll(there.into(), POLLIN), poll(-1, POLLIN)];
+    let timeout = Some(Duration::from_millis(1_500));
+    assert_eq!(blocking::poll(&mut world.side(1), &mut all, timeout), Ok(0));
+    assert_eq!(world.now.as_millis(), 1_500);
+    assert_eq!(all.map(|one| one.revents), [0, 0]);
+    let mut all = [
+        poll(there.into(), POLLIN | POLLOUT),
+        poll(77, POLLIN),
+        poll(-1, POLLIN),
+    ];
+    world.on(0, |s| s.send(here, b"x", 0)).unwrap();
+    assert_eq!(blocking::poll(&mut world.side(1), &mut all, None), Ok(2));
+    assert_eq!(all.map(|one| one.revents), [POLLIN | POLLOUT, POLLNVAL, 0]);
+    // Both ends closed.
+    world.on(0, |s| s.close(here)).unwrap();
+    world.on(1, |s| s.shutdown(there, Shutdown::Write)).unwrap();
+    let revents = world.on(1, |s| s.poll_one(there.into(), POLLIN | POLLRDHUP));
+    assert_eq!(revents, POLLIN | POLLRDHUP | POLLHUP);
+}
+
+#[test]
+fn close_resets_where_data_is_lost_and_where_told_to() {
+    for (linger, unread, expected) in [
+        (-1, false, Ok(0)),
+        (0, false, Err(Errno::ECONNRESET)),
+        (-1, true, Err(Errno::ECONNRESET)),
+    ] {
+        let mut world = World::new();
+        let (here, there) = world.pair();
+        if unread {
+            world.on(0, |s| s.send(here, b"x", 0)).unwrap();
+        }
+        world
+            .on(1, |s| s.set_option(there, Opt::Linger, linger))
+            .unwrap();
+        world.on(1, |s| s.close(there)).unwrap();
+        assert_eq!(world.on(1, |s| s.close(there)), Err(Errno::EBADF));
+        assert_eq!(world.on(0, |s| s.recv(here, &mut [0; 4], 0)), expected);
+    }
+}
+
+#[test]
+fn datagrams_find_their_socket() {
+    let mut world = World::new();
+    let server = world.on(1, |s| s.socket(Protocol::Udp)).unwrap();
+    world.on(1, |s| s.bind(server, any(53))).unwrap();
+    let client = world.on(0, |s| s.socket(Protocol::Udp)).unwrap();
+    let nobody = world.on(0, |s| s.send(client, b"?", 0));
+    assert_eq!(nobody, Err(Errno::EDESTADDRREQ));
+    world.on(0, |s| s.connect(client, endpoint(2, 53))).unwrap();
+    assert_eq!(world.on(0, |s| s.send(client, b"ask", 0)), Ok(3));
+    let mut out = [0; 8];
+    let (count, from) = blocking::recv_from(&mut world.side(1), server, &mut out, 0).unwrap();
+    assert_eq!(&out[..count], b"ask");
+    assert_eq!(from.port, world.on(0, |s| s.local(client)).unwrap().port);
+    // A connected socket hears only its peer.
+    let other = world.on(1, |s| s.socket(Protocol::Udp)).unwrap();
+    world.on(1, |s| s.send_to(other, b"else", from)).unwrap();
+    world.on(1, |s| s.send_to(server, b"answer", from)).unwrap();
+    assert_eq!(world.on(0, |s| s.recv(client, &mut out, 0)), Ok(6));
+    assert_eq!(world.on(0, |s| s.recv(client, &mut out, 0)), Err(EAGAIN));
+    assert_eq!(world.on(1, |s| s.listen(server, 1)), Err(Errno::EOPNOTSUPP));
+    world.on(1, |s| s.close(server)).unwrap();
+    let again = world.on(1, |s| s.socket(Protocol::Udp)).unwrap();
+    assert_eq!(world.on(1, |s| s.bind(again, any(53))), Ok(()));
+}
+
+#[test]
+fn the_table_is_the_limit() {
+    let mut world = World::new();
+    for fd in 0..6 {
+        assert_eq!(world.on(0, |s| s.socket(Protocol::Tcp)), Ok(fd));
+    }
+    let full = world.on(0, |s| s.socket(Protocol::Tcp));
+    assert_eq!(full, Err(Errno::EMFILE));
+    world.on(0, |s| s.close(3)).unwrap();
+    assert_eq!(world.on(0, |s| s.socket(Protocol::Tcp)), Ok(3));
+}
