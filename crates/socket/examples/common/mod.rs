@@ -48,6 +48,8 @@ pub fn node(number: u8) -> Node {
         hop_limit: 64,
         forwards: false,
         nd: NdConfig::default(),
+        sleepy: None,
+        preempts: true,
         // On a device: random, and its own.
         isn_secret: [number; 16],
     };
