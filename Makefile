@@ -38,13 +38,14 @@ interop: ## Linux's TCP against ours over a bad link, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_INTEROP_SEEDS=20 cargo test --release --package redpoll-linux --test interop
 
-soak: ## 100,000 connections with the Linux kernel, opened, used and closed
+soak: ## 100,000 connections with the Linux kernel, a million in virtual time
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=100000 cargo test --release --package redpoll-linux --test soak
+	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=1000000 cargo test --release --package redpoll-stack --test soak -- --nocapture
 
 fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real time)
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=600 cargo test --release --package redpoll-linux --test fairness
+	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=600 cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
 fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
 	@scripts/setup.sh fuzz

@@ -19,16 +19,17 @@ pub use present::run;
 /// other stacks in it if it was built by `make bench`.
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
+    /// Which bench: loss or fairness
+    #[arg(value_name = "BENCH", default_value = "loss", value_parser = ["loss", "fairness"])]
+    pub bench: String,
+
     /// Write a JSON object for each figure, one on a line, to this file; - is
     /// standard output, where they take the table's place
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Which bench
-    #[arg(long, value_name = "NAME", default_value = "loss", value_parser = ["loss"])]
-    pub bench: String,
-
-    /// Which stacks: redpoll, tcplp, lwip, smoltcp, smoltcp-reno. Default: all
+    /// Which stacks: redpoll, tcplp, lwip, smoltcp, smoltcp-reno; for fairness
+    /// redpoll, tcplp, smoltcp-reno. Default: all
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub subject: Vec<String>,
 
@@ -36,6 +37,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(..=50))]
     pub loss: Vec<u32>,
+
+    /// For fairness: packets in the queue. Default: 6,7,8,9,10
+    #[arg(long, value_name = "PACKETS", value_delimiter = ',',
+          value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub queue: Vec<u16>,
 
     /// How many seeds, from 1 on
     #[arg(long, value_name = "N", default_value_t = 5,
@@ -65,38 +71,54 @@ mod present {
     use std::process::ExitCode;
 
     use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-    use redpoll_peers::Subject;
-    use redpoll_peers::loss::{self, Figure, Plan};
+    use redpoll_peers::{Subject, fairness, loss};
 
     use super::BenchArgs;
     use crate::output;
     use crate::{FAILED, USAGE};
 
+    /// What comes out: a table, and a JSON object a line.
+    struct Outcome {
+        table: String,
+        lines: Vec<String>,
+    }
+
     /// Measures and prints.
     pub fn run(args: &BenchArgs) -> ExitCode {
-        let plan = match plan(args) {
-            Ok(plan) => plan,
+        let is_fairness = args.bench == fairness::NAME;
+        let all = if is_fairness {
+            &fairness::SUBJECTS[..]
+        } else {
+            &Subject::ALL[..]
+        };
+        let subjects = match subjects(args, all) {
+            Ok(subjects) => subjects,
             Err(message) => return output::fail(USAGE, message),
         };
-        let figures = measure(&plan);
-        match show(args, &plan, &figures) {
+        let outcome = if is_fairness {
+            measure_fairness(args, subjects)
+        } else {
+            measure_loss(args, subjects)
+        };
+        match show(args, &outcome) {
             Ok(()) => ExitCode::SUCCESS,
             Err(message) => output::fail(FAILED, message),
         }
     }
 
     /// What is asked for and can be had; says what cannot.
-    fn plan(args: &BenchArgs) -> Result<Plan, String> {
+    fn subjects(args: &BenchArgs, all: &[Subject]) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
         for name in &args.subject {
-            let subject = Subject::named(name).ok_or_else(|| {
-                let names = Subject::ALL.map(Subject::name).join(", ");
+            let subject = Subject::named(name).filter(|subject| all.contains(subject));
+            subjects.push(subject.ok_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|subject| subject.name()).collect();
+                let names = names.join(", ");
                 format!("--subject {name}: there is no such stack; allowed: {names}")
-            })?;
-            subjects.push(subject);
+            })?);
         }
         if subjects.is_empty() {
-            subjects = Subject::ALL.to_vec();
+            subjects = all.to_vec();
         }
         subjects.retain(|subject| {
             if let Some(reason) = subject.missing() {
@@ -107,43 +129,80 @@ mod present {
         if subjects.is_empty() {
             return Err("none of these stacks is in this program".to_owned());
         }
-        let mut plan = Plan {
+        Ok(subjects)
+    }
+
+    fn measure_loss(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
+        let mut plan = loss::Plan {
             subjects,
             seeds: args.seeds,
-            ..Plan::default()
+            ..loss::Plan::default()
         };
         if !args.loss.is_empty() {
             plan.losses.clone_from(&args.loss);
         }
-        Ok(plan)
-    }
-
-    fn measure(plan: &Plan) -> Vec<Figure> {
-        let bar = ProgressBar::with_draw_target(
-            Some(plan.transfers() as u64),
-            // Hides itself where there is no terminal.
-            ProgressDrawTarget::stderr_with_hz(10),
-        );
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}  left {eta}");
-        if let Ok(style) = style {
-            bar.set_style(style);
+        let mut steps = Steps::new(plan.transfers());
+        let figures = plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")));
+        steps.end();
+        Outcome {
+            table: format!("{}{}", loss::rules(&plan), loss::table(&figures)),
+            lines: figures.iter().map(loss::Figure::to_json).collect(),
         }
-        let mut begun = 0;
-        let figures = plan.run(|subject, loss| {
-            bar.set_position(begun);
-            bar.set_message(format!("{subject} at {loss} %"));
-            begun += 1;
-        });
-        bar.finish_and_clear();
-        figures
     }
 
-    fn show(args: &BenchArgs, plan: &Plan, figures: &[Figure]) -> Result<(), String> {
-        let table = format!("{}{}", loss::rules(plan), loss::table(figures));
+    fn measure_fairness(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
+        let mut plan = fairness::Plan {
+            subjects,
+            seeds: args.seeds,
+            ..fairness::Plan::default()
+        };
+        if !args.queue.is_empty() {
+            plan.queues = args.queue.iter().copied().map(usize::from).collect();
+        }
+        let mut steps = Steps::new(plan.runs());
+        let figures = plan.run(|subject, queue| {
+            steps.begin(format!("{subject}, queue of {queue}"));
+        });
+        steps.end();
+        Outcome {
+            table: fairness::table(&plan, &figures),
+            lines: figures.iter().map(fairness::Figure::to_json).collect(),
+        }
+    }
+
+    /// A bar of what was done. It hides itself where there is no terminal.
+    struct Steps {
+        bar: ProgressBar,
+        begun: u64,
+    }
+
+    impl Steps {
+        fn new(count: usize) -> Self {
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}  left {eta}");
+            if let Ok(style) = style {
+                bar.set_style(style);
+            }
+            Steps { bar, begun: 0 }
+        }
+
+        fn begin(&mut self, what: String) {
+            self.bar.set_position(self.begun);
+            self.bar.set_message(what);
+            self.begun += 1;
+        }
+
+        fn end(self) {
+            self.bar.finish_and_clear();
+        }
+    }
+
+    fn show(args: &BenchArgs, result: &Outcome) -> Result<(), String> {
         let lines = || {
-            figures.iter().fold(String::new(), |mut lines, figure| {
-                let _ = writeln!(lines, "{}", figure.to_json());
-                lines
+            result.lines.iter().fold(String::new(), |mut text, line| {
+                let _ = writeln!(text, "{line}");
+                text
             })
         };
         let text = match &args.json {
@@ -151,9 +210,9 @@ mod present {
             Some(path) => {
                 std::fs::write(path, lines())
                     .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-                table
+                result.table.clone()
             }
-            None => table,
+            None => result.table.clone(),
         };
         output::print(&text).map_err(|error| format!("cannot write the result: {error}"))
     }

@@ -51,6 +51,34 @@ fn figures_are_objects_or_a_table() {
 
 #[test]
 #[cfg(feature = "bench")]
+fn two_flows_share_a_short_queue() {
+    let few = [
+        "fairness",
+        "--subject",
+        "redpoll",
+        "--queue",
+        "7",
+        "--seeds",
+        "1",
+    ];
+    let output = bench(&[&few[..], &["--json", "-"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut figures = text.lines().map(|line| {
+        let figure: serde_json::Value = serde_json::from_str(line).expect("an object a line");
+        figure
+    });
+    let jain = figures.find(|figure| figure["metric"] == "jain");
+    let jain = jain.expect("the index is there");
+    assert_eq!(
+        (&jain["bench"], &jain["x"]),
+        (&"fairness".into(), &7.into())
+    );
+    assert!(jain["value"].as_f64() > Some(0.95), "{jain}");
+}
+
+#[test]
+#[cfg(feature = "bench")]
 fn a_stack_that_does_not_exist_is_named() {
     let output = bench(&["--subject", "nonsense"]);
     assert_eq!(output.status.code(), Some(2));

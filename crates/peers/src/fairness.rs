@@ -1,11 +1,173 @@
 //! The bench `fairness`: how two bulk transfers share a bottleneck whose queue
 //! is so short that it drops, and which tells nobody beforehand.
 
+use std::fmt::Write as _;
+
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_testkit::pattern;
 
 use crate::link::{Link, Pipe};
+use crate::loss;
 use crate::peer::{Limits, Peer, Subject};
+
+/// The name of the bench.
+pub const NAME: &str = "fairness";
+
+/// The queues of the full bench, in packets.
+pub const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
+
+/// Whose flows share with one of ours: those with congestion control whose
+/// buffers can be as large as it takes to fill the queue (lwIP's are compiled).
+pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::SmoltcpReno];
+
+/// The metrics, in the order of the blocks, all without a unit.
+///
+/// - `jain`: Jain's index of the bytes that both had delivered.
+/// - `jain_worst`: the lowest of all seeds instead of the median.
+/// - `share`: what part of these bytes was the subject's.
+pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
+
+/// What to measure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// Whose flow goes beside one of ours; of [`SUBJECTS`], and none of them
+    /// [`missing`](Subject::missing).
+    pub subjects: Vec<Subject>,
+    /// The queue's packets.
+    pub queues: Vec<usize>,
+    /// Seeds 1 to this.
+    pub seeds: u64,
+    /// How long both flows are watched.
+    pub time: Duration,
+}
+
+/// One figure of all seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Whose flow went beside ours.
+    pub subject: Subject,
+    /// Which of [`METRICS`].
+    pub metric: &'static str,
+    /// Packets in the queue.
+    pub queue: usize,
+    /// What came out.
+    pub value: f64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let is_there = |subject: &Subject| subject.missing().is_none();
+        Plan {
+            subjects: SUBJECTS.into_iter().filter(is_there).collect(),
+            queues: QUEUES.to_vec(),
+            seeds: loss::SEEDS,
+            time: Duration::from_secs(600),
+        }
+    }
+}
+
+/// The link of the bench `loss` without its losses but with this queue, and
+/// buffers that no window fills.
+pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
+    let alike = loss::transfer(0, 0);
+    Share {
+        link: Link {
+            queue_packets,
+            ..alike.link
+        },
+        limits: Limits {
+            buffer_bytes: 32 * usize::from(alike.limits.payload_bytes),
+            ..alike.limits
+        },
+        flows: [Subject::Redpoll, subject],
+        time,
+    }
+}
+
+impl Plan {
+    /// How many runs it takes.
+    pub fn runs(&self) -> usize {
+        self.subjects.len() * self.queues.len() * self.seeds as usize
+    }
+
+    /// Measures. `on_run` hears of each run before it begins.
+    pub fn run(&self, mut on_run: impl FnMut(Subject, usize)) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for &subject in &self.subjects {
+            for &queue in &self.queues {
+                let bytes: Vec<[u64; 2]> = (1..=self.seeds)
+                    .map(|seed| {
+                        on_run(subject, queue);
+                        let parts = share(subject, queue, self.time).run(seed);
+                        parts.map(|part| part.bytes)
+                    })
+                    .collect();
+                let indices: Vec<f64> = bytes.iter().map(|bytes| jain(*bytes)).collect();
+                let shares = bytes.iter().map(|[a, b]| *b as f64 / (a + b).max(1) as f64);
+                let values = [
+                    loss::median(indices.clone()),
+                    indices.iter().copied().fold(1.0, f64::min),
+                    loss::median(shares.collect()),
+                ];
+                figures.extend(
+                    METRICS
+                        .into_iter()
+                        .zip(values)
+                        .map(|(metric, value)| Figure {
+                            subject,
+                            metric,
+                            queue,
+                            value,
+                        }),
+                );
+            }
+        }
+        figures
+    }
+}
+
+impl Figure {
+    /// The figure as a JSON object on one line.
+    pub fn to_json(&self) -> String {
+        let Figure {
+            subject,
+            metric,
+            queue,
+            value,
+        } = self;
+        format!(
+            "{{\"bench\":\"{NAME}\",\"subject\":\"{subject}\",\"metric\":\"{metric}\",\
+             \"x\":{queue},\"value\":{value},\"unit\":\"\"}}"
+        )
+    }
+}
+
+/// The figures as text: a block a metric, a line a subject, a column a queue.
+pub fn table(plan: &Plan, figures: &[Figure]) -> String {
+    let mut text = format!(
+        "fairness: beside a Redpoll flow for {} s over 75 kb/s, 50 ms one way; 462 B a segment, \
+         buffers never full; {} seeds\n",
+        plan.time.as_millis() / 1_000,
+        plan.seeds
+    );
+    for metric in METRICS {
+        let _ = write!(text, "{metric:<30}");
+        for queue in &plan.queues {
+            let _ = write!(text, "{:>10}", format!("{queue} pkts"));
+        }
+        text.push('\n');
+        for subject in &plan.subjects {
+            let _ = write!(text, "  {subject:<28}");
+            let row = figures.iter().filter(|it| it.subject == *subject);
+            for figure in row.filter(|it| it.metric == metric) {
+                let _ = write!(text, "{:>10.3}", figure.value);
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text
+}
 
 /// Two flows through one link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -209,5 +371,19 @@ mod tests {
         assert_eq!(jain([7, 0]), 0.5);
         assert_eq!(jain([3, 1]), 0.8);
         assert_eq!(jain([0, 0]), 0.0);
+    }
+
+    #[test]
+    fn a_figure_is_one_object() {
+        let figure = Figure {
+            subject: Subject::Redpoll,
+            metric: "jain",
+            queue: 6,
+            value: 0.5,
+        };
+        assert_eq!(
+            figure.to_json(),
+            r#"{"bench":"fairness","subject":"redpoll","metric":"jain","x":6,"value":0.5,"unit":""}"#
+        );
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Transfer`] joins two ends of one stack, any [`Subject`], by a link that
 //! is slow and loses packets, in virtual time. [`loss`] is the bench made of
-//! such transfers. The same seed gives the same figures.
+//! such transfers; [`fairness`] has two flows in one link. The same seed gives
+//! the same figures.
 //!
 //! The peers are built from their own sources, which are not part of this
 //! repository: smoltcp comes from the registry; the C sources of lwIP and TCPlp

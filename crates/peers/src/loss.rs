@@ -172,7 +172,8 @@ fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     ]
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one; infinite if half of them are.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
