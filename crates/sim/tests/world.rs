@@ -154,8 +154,19 @@ fn the_report_is_the_object_that_scripts_rely_on() {
         keys(&object["flows"][0]),
         sorted(
             "name from to delivered_bytes goodput_kbps segments_sent segment_loss
-            retransmissions rtt_ms"
+            retransmissions rtt_ms readings"
         )
+    );
+    assert_eq!(
+        keys(&object["flows"][0]["readings"]),
+        sorted(
+            "made delivered lost under_way repeated reliability latency_ms
+            goodput_per_40s_kbps"
+        )
+    );
+    assert_eq!(
+        keys(&object["flows"][0]["readings"]["latency_ms"]),
+        sorted("p50 p95 max")
     );
     assert_eq!(keys(&object["flows"][0]["rtt_ms"]), ["p50", "p95"]);
     assert_eq!(

@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::datagrams::Datagrams;
 use super::percentiles::Percentiles;
+use super::readings::{ReadingFigures, ReadingFormat, Readings};
 use super::tally::{News, Tally, under_way};
+use super::{FlowId, Oracle};
 
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +36,9 @@ pub(super) struct Flow {
     /// The sending application shows what it gives.
     is_given: bool,
     datagrams: Datagrams,
+    readings: Option<Readings>,
+    /// Messages of another transport, and how many of those were repetitions.
+    messages: (u64, u64),
     delivered: u64,
     first: Option<Instant>,
     last: Instant,
@@ -65,6 +70,9 @@ pub struct FlowFigures {
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
     pub rtt_ms: RttMs,
+    /// Of a flow of readings only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<ReadingFigures>,
 }
 
 /// Retransmitted segments by cause.
@@ -104,6 +112,8 @@ impl Flow {
             given: 0,
             is_given: false,
             datagrams: Datagrams::default(),
+            readings: None,
+            messages: (0, 0),
             delivered: 0,
             first: None,
             last: Instant::ZERO,
@@ -127,7 +137,12 @@ impl Flow {
         self.is_given = true;
     }
 
-    pub(super) fn received(&mut self, now: Instant, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn received(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        bytes: &[u8],
+    ) -> Result<(), String> {
         self.measure(now, bytes.len());
         let start = self.matched;
         if bytes.len() > self.on_the_way.len() {
@@ -141,9 +156,45 @@ impl Flow {
             .position(|(got, sent)| got != sent);
         self.on_the_way.drain(..bytes.len());
         self.matched += bytes.len() as u64;
-        match wrong {
+        if let Some(offset) = wrong {
+            return Err(format!("byte {} is wrong", start + offset as u64));
+        }
+        match &mut self.readings {
+            Some(readings) => readings.stream(now, bytes, |at| Oracle::pattern(id, at)),
             None => Ok(()),
-            Some(offset) => Err(format!("byte {} is wrong", start + offset as u64)),
+        }
+    }
+
+    pub(super) fn carry_readings(&mut self, format: ReadingFormat) {
+        self.readings.get_or_insert_with(|| Readings::new(format));
+    }
+
+    pub(super) fn readings_mut(&mut self) -> Option<&mut Readings> {
+        self.readings.as_mut()
+    }
+
+    pub(super) fn readings_received(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        payload: &[u8],
+    ) -> Result<(), String> {
+        let Some(readings) = &mut self.readings else {
+            return Err("readings received of a flow without any".to_owned());
+        };
+        let new = readings.message(now, payload, |at| Oracle::pattern(id, at))?;
+        // A sensor over UDP numbers its datagrams as its readings.
+        if let (Some(number), true) = (payload.first_chunk(), self.datagrams.sent_count() > 0) {
+            self.datagrams.received(now, u32::from_be_bytes(*number))?;
+        }
+        self.measure(now, new);
+        Ok(())
+    }
+
+    pub(super) fn messages_sent(&mut self, sent: u64, repeated: u64, rtt_us: Option<u64>) {
+        self.messages = (sent, repeated);
+        if let Some(us) = rtt_us {
+            self.rtt.add(us);
         }
     }
 
@@ -161,6 +212,9 @@ impl Flow {
 
     pub(super) fn restart(&mut self) {
         self.on_the_way.clear();
+        if let Some(readings) = &mut self.readings {
+            readings.restart();
+        }
         self.given = 0;
         self.sender.renew();
         self.receiver.renew();
@@ -227,7 +281,8 @@ impl Flow {
 
     pub(super) fn figures(&self, now: Instant) -> FlowFigures {
         let sender = self.sender.total();
-        let sent = sender.data_sent + self.datagrams.sent_count();
+        let (messages, repeated) = self.messages;
+        let sent = sender.data_sent + self.datagrams.sent_count() + messages;
         let elapsed = self.last.since(self.first.unwrap_or(self.last));
         FlowFigures {
             name: self.name.clone(),
@@ -238,7 +293,7 @@ impl Flow {
             segments_sent: sent,
             segment_loss: self.loss(now),
             retransmissions: Retransmissions {
-                rto: sender.rto,
+                rto: sender.rto + repeated,
                 fast: sender.fast,
                 link_lost: sender.link_lost,
                 path_mtu: sender.path_mtu,
@@ -249,6 +304,7 @@ impl Flow {
                 p50: self.rtt.at(0.50).map(|us| us as f64 / 1_000.0),
                 p95: self.rtt.at(0.95).map(|us| us as f64 / 1_000.0),
             },
+            readings: self.readings.as_ref().map(|readings| readings.figures(now)),
         }
     }
 }

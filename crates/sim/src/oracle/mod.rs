@@ -3,6 +3,7 @@
 //! - Streams: every byte arrives at most once, in order, as it was sent; when
 //!   a stream ends in good order, all of them have arrived.
 //! - Datagrams: each arrives at most once, and only if it was sent.
+//! - Readings: they arrive as they were made.
 //! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
 //! - Sequence space: nothing is acknowledged that was not received, received
 //!   that was not sent, or sent that no application gave; no counter of a
@@ -17,12 +18,16 @@
 mod datagrams;
 mod flow;
 mod percentiles;
+mod readings;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use flow::{End, FlowFigures, Retransmissions, RttMs};
 pub use percentiles::Percentiles;
+pub use readings::{LatencyMs, ReadingFigures, ReadingFormat};
+
+use std::ops::Range;
 
 use flow::Flow;
 use redpoll_base::Instant;
@@ -89,7 +94,7 @@ impl Oracle {
     /// The application took `bytes` out of a stream.
     pub fn received(&mut self, id: FlowId, now: Instant, bytes: &[u8]) {
         self.at(now);
-        if let Err(what) = self.flow_mut(id).received(now, bytes) {
+        if let Err(what) = self.flow_mut(id).received(now, id, bytes) {
             self.violation(id, now, what);
         }
     }
@@ -131,6 +136,46 @@ impl Oracle {
         if let Err(what) = self.flow_mut(id).datagram_received(now, seq, len) {
             self.violation(id, now, what);
         }
+    }
+
+    /// The flow is one of readings. Its sender says how they travel, once.
+    pub fn readings(&mut self, id: FlowId, format: ReadingFormat) {
+        self.flow_mut(id).carry_readings(format);
+    }
+
+    /// A sensor made a reading; its number. Of a flow without readings, 0.
+    pub fn reading_made(&mut self, id: FlowId, now: Instant) -> u32 {
+        self.at(now);
+        let readings = self.flow_mut(id).readings_mut();
+        readings.map_or(0, |readings| readings.made(now))
+    }
+
+    /// The sender has given these readings up; those that have arrived have.
+    pub fn readings_lost(&mut self, id: FlowId, numbers: Range<u32>) {
+        if let Some(readings) = self.flow_mut(id).readings_mut() {
+            readings.lost(numbers);
+        }
+    }
+
+    /// Whether a reading has arrived: what no protocol knows without asking.
+    pub fn has_arrived(&mut self, id: FlowId, number: u32) -> bool {
+        let readings = self.flow_mut(id).readings_mut();
+        readings.is_some_and(|readings| readings.has_arrived(number))
+    }
+
+    /// The payload of a message with readings arrived.
+    pub fn readings_received(&mut self, id: FlowId, now: Instant, payload: &[u8]) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).readings_received(now, id, payload) {
+            self.violation(id, now, what);
+        }
+    }
+
+    /// What a flow's sender has sent so far in messages of another transport
+    /// than TCP: in all, and of those repeated. A round-trip time if there is
+    /// a new one.
+    pub fn messages_sent(&mut self, id: FlowId, sent: u64, repeated: u64, rtt_us: Option<u64>) {
+        self.flow_mut(id).messages_sent(sent, repeated, rtt_us);
     }
 
     /// The connection `conn` of the node whose application is running is one

@@ -27,8 +27,9 @@ use std::path::Path;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
-    AppKind, AppSpec, BorderParams, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, Role,
-    Scenario, SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
+    AppKind, AppSpec, BorderParams, CocoaReading, Keepalive, LowpanParams, MacParams, Mss,
+    NodeSpec, Role, Scenario, SensorSpec, SensorTransport, SleepyParams, Target, TargetHost,
+    TcpParams, When, global_address,
 };
 pub use reference::reference;
 

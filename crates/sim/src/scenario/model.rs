@@ -307,17 +307,8 @@ pub enum AppKind {
         /// TCP port to listen on.
         port: u16,
     },
-    /// Sends a reading at every interval.
-    Sensor {
-        /// Where to.
-        to: Target,
-        /// UDP datagrams or one TCP connection.
-        transport: SensorTransport,
-        /// Bytes of a reading.
-        bytes: u16,
-        /// Time between readings.
-        interval: Duration,
-    },
+    /// Sends a reading at every interval, one by one or in batches.
+    Sensor(SensorSpec),
     /// Publishes readings to an MQTT 3.1.1 broker, in batches.
     MqttSensor {
         /// The broker.
@@ -341,6 +332,34 @@ pub enum AppKind {
     },
 }
 
+/// A sensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SensorSpec {
+    /// Where to.
+    pub to: Target,
+    /// What carries the readings.
+    pub transport: SensorTransport,
+    /// Bytes of a reading.
+    pub bytes: u16,
+    /// Time between readings.
+    pub interval: Duration,
+    /// Readings collected before any is sent.
+    pub batch: u16,
+    /// Readings that wait at most; further ones are counted and dropped.
+    pub queue: u16,
+    /// Pause before another attempt after a connection failed or a server
+    /// refused readings.
+    pub reconnect: Duration,
+    /// Bytes of readings in a message of CoAP or of the ideal protocol.
+    pub message: u16,
+    /// CoAP sends all that is due as one body, in blocks of `message`.
+    pub blockwise: bool,
+    /// Time between messages that nobody acknowledges.
+    pub spacing: Duration,
+    /// Which CoCoA.
+    pub cocoa: CocoaReading,
+}
+
 /// What carries a sensor's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SensorTransport {
@@ -348,6 +367,39 @@ pub enum SensorTransport {
     Udp,
     /// One connection for all.
     Tcp,
+    /// CoAP's confirmable messages.
+    Coap,
+    /// The same with CoCoA's timeouts.
+    Cocoa,
+    /// CoAP's messages that are not confirmable.
+    Unreliable,
+    /// A protocol that learns of losses without asking.
+    Ideal,
+}
+
+impl SensorTransport {
+    /// Whether it speaks CoAP.
+    pub const fn is_coap(self) -> bool {
+        matches!(
+            self,
+            SensorTransport::Coap | SensorTransport::Cocoa | SensorTransport::Unreliable
+        )
+    }
+
+    /// Whether it is carried by UDP.
+    pub const fn is_udp(self) -> bool {
+        !matches!(self, SensorTransport::Tcp)
+    }
+}
+
+/// How CoCoA is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CocoaReading {
+    /// As draft-ietf-core-cocoa-03 has it.
+    #[default]
+    Draft,
+    /// As Contiki's `cocoa.c` has it.
+    Contiki,
 }
 
 /// Where an app sends to.
@@ -375,7 +427,7 @@ impl AppKind {
     pub fn target(&self) -> Option<&Target> {
         match self {
             AppKind::BulkSender { to, .. }
-            | AppKind::Sensor { to, .. }
+            | AppKind::Sensor(SensorSpec { to, .. })
             | AppKind::MqttSensor { to, .. } => Some(to),
             AppKind::HttpServer { .. } | AppKind::CoapServer { .. } | AppKind::BulkSink { .. } => {
                 None
@@ -390,7 +442,7 @@ impl AppKind {
             AppKind::CoapServer { .. } => "coap-server",
             AppKind::BulkSender { .. } => "bulk-sender",
             AppKind::BulkSink { .. } => "bulk-sink",
-            AppKind::Sensor { .. } => "sensor",
+            AppKind::Sensor(_) => "sensor",
             AppKind::MqttSensor { .. } => "mqtt-sensor",
         }
     }

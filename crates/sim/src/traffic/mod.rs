@@ -20,7 +20,9 @@ use redpoll_tcp::Endpoint;
 
 use crate::node::SimNode;
 use crate::oracle::Oracle;
-use crate::scenario::{AppKind, AppSpec, Scenario, SensorTransport, Target, TargetHost, When};
+use crate::scenario::{
+    AppKind, AppSpec, Scenario, SensorSpec, SensorTransport, Target, TargetHost, When,
+};
 
 pub use content::counting_lines;
 
@@ -79,10 +81,8 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
         match app.kind {
             AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => sockets.listeners += 1,
             AppKind::CoapServer { .. } => sockets.coap += 1,
-            AppKind::Sensor {
-                transport: SensorTransport::Udp,
-                ..
-            } => sockets.udp += 1,
+            AppKind::Sensor(spec) if spec.transport.is_coap() => sockets.coap += 1,
+            AppKind::Sensor(spec) if spec.transport.is_udp() => sockets.udp += 1,
             _ => {}
         }
     }
@@ -127,11 +127,11 @@ pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
 fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
     let all = scenario.nodes.iter().flat_map(|node| &node.apps);
     let to_here = all.filter_map(|app| match &app.kind {
-        AppKind::Sensor {
+        AppKind::Sensor(SensorSpec {
             to,
-            transport: SensorTransport::Udp,
+            transport: SensorTransport::Udp | SensorTransport::Ideal,
             ..
-        } if to.host == TargetHost::Node(index) => Some(to.port),
+        }) if to.host == TargetHost::Node(index) => Some(to.port),
         _ => None,
     });
     let mut ports: Vec<u16> = to_here.collect();
@@ -172,27 +172,17 @@ impl Maker {
                 *port,
                 *file_bytes,
                 *block,
+                peers,
                 self.coap_rng(scenario, index, spec),
             )),
             AppKind::BulkSender { to, bytes, retry } => {
                 Box::new(bulk::Sender::new(route(to), *bytes, *retry))
             }
             AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers)),
-            AppKind::Sensor {
-                to,
-                transport,
-                bytes,
-                interval,
-            } => {
-                let clock = sensor::Clock::new(*interval, &mut self.rng);
-                match transport {
-                    SensorTransport::Udp => {
-                        Box::new(sensor::UdpSensor::new(route(to), *bytes, clock))
-                    }
-                    SensorTransport::Tcp => {
-                        Box::new(sensor::TcpSensor::new(route(to), *bytes, clock))
-                    }
-                }
+            AppKind::Sensor(sensor) => {
+                let clock = sensor::Clock::new(sensor.interval, &mut self.rng);
+                let rng = self.coap_rng(scenario, index, spec);
+                Box::new(sensor::Sensor::new(route(&sensor.to), sensor, clock, rng))
             }
             AppKind::MqttSensor { to, interval, .. } => {
                 let clock = sensor::Clock::new(*interval, &mut self.rng);

@@ -1,5 +1,6 @@
-//! Sensors over UDP and TCP.
+//! Sensors over everything that carries readings.
 
+use redpoll_sim::oracle::ReadingFigures;
 use redpoll_sim::world::World;
 
 use super::{pair, run};
@@ -38,4 +39,96 @@ fn readings_that_a_fault_swallows_are_counted_as_lost() {
     let flow = &world.report().flows[0];
     assert_eq!(flow.segments_sent, 30);
     assert!((flow.segment_loss - 2.0 / 3.0).abs() < 0.05, "{flow:?}");
+}
+
+/// What both ends of every transport need.
+const ENDS: &str = "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 7\n\
+    [apps.server]\ntype = \"coap-server\"\non = \"node-1\"\nport = 7\n";
+
+const TRANSPORTS: [&str; 6] = ["udp", "tcp", "coap", "cocoa", "unreliable", "ideal"];
+
+fn readings(transport: &str, more: &str, seconds: u64) -> ReadingFigures {
+    let more = format!("{more}\n{ENDS}");
+    let mut world = World::new(&pair(&sensor(transport, &more)), 1).unwrap();
+    run(&mut world, seconds);
+    let report = world.report();
+    let flow = report.flows.iter().find(|flow| flow.name == "s").unwrap();
+    let figures = flow.readings.clone().expect("a flow of readings");
+    assert_eq!(flow.delivered_bytes, figures.delivered * 50, "{transport}");
+    figures
+}
+
+#[test]
+fn every_reading_arrives_once_by_every_transport() {
+    for transport in TRANSPORTS {
+        let figures = readings(transport, "", 200);
+        assert_eq!((figures.made, figures.lost), (100, 0), "{transport}");
+        assert!(figures.delivered >= 99, "{transport}: {figures:?}");
+        assert_eq!(figures.delivered + figures.under_way, 100);
+        assert_eq!((figures.reliability, figures.repeated), (1.0, 0));
+        assert!(
+            figures.latency_ms.p50.unwrap() < 100.0,
+            "{transport}: {figures:?}"
+        );
+        assert_eq!(figures.goodput_per_40s_kbps.len(), 5);
+    }
+}
+
+#[test]
+fn batches_wait_until_they_are_full() {
+    for transport in TRANSPORTS {
+        let figures = readings(transport, "batch = 20", 199);
+        assert_eq!(figures.lost, 0, "{transport}");
+        assert_eq!(
+            (figures.delivered, figures.under_way),
+            (80, figures.made - 80)
+        );
+        // The first of a batch waits for 19 others.
+        assert!(figures.latency_ms.max.unwrap() >= 38_000.0, "{figures:?}");
+    }
+    let figures = readings(
+        "coap",
+        "batch = 20\nblockwise = true\nmessage = \"128 B\"",
+        199,
+    );
+    assert_eq!((figures.delivered, figures.lost), (80, 0));
+}
+
+/// The far end is gone for a minute: who is reliable loses what the queue does
+/// not hold, who is not loses all of it.
+#[test]
+fn queues_bridge_an_outage_as_long_as_they_last() {
+    let outage = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\
+                  from = \"100 s\"\nuntil = \"160 s\"";
+    for transport in ["tcp", "coap", "cocoa", "ideal"] {
+        let figures = readings(transport, outage, 400);
+        assert_eq!(figures.made, 200);
+        assert!(figures.lost <= 40, "{transport}: {figures:?}");
+        assert!(figures.delivered >= 160, "{transport}: {figures:?}");
+    }
+    for transport in ["udp", "unreliable"] {
+        let figures = readings(transport, outage, 400);
+        assert!(
+            (28..=31).contains(&figures.lost),
+            "{transport}: {figures:?}"
+        );
+    }
+}
+
+#[test]
+fn losses_on_the_way_cost_reliable_transports_nothing() {
+    let losses = "queue = 100\n[faults.f]\ntype = \"drop-frames\"\nshare = \"70 %\"";
+    for transport in ["tcp", "coap", "cocoa", "ideal"] {
+        let figures = readings(transport, losses, 2_000);
+        assert_eq!(figures.lost, 0, "{transport}: {figures:?}");
+        assert!(
+            figures.reliability == 1.0 && figures.delivered > 950,
+            "{figures:?}"
+        );
+    }
+    let figures = readings("unreliable", losses, 2_000);
+    assert!(
+        figures.reliability < 0.999 && figures.lost > 0,
+        "{figures:?}"
+    );
 }

@@ -5,7 +5,8 @@ use std::net::Ipv6Addr;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, Role, Scenario, SensorTransport, Target, TargetHost, When,
+    AppKind, AppSpec, CocoaReading, Role, Scenario, SensorSpec, SensorTransport, Target,
+    TargetHost, When,
 };
 
 /// Puts the apps that `values` describe on the nodes of `scenario`.
@@ -86,15 +87,7 @@ impl App<'_, '_> {
                 bytes: values.bytes(&self.key("total")),
                 retry: values.duration(&self.key("retry")),
             },
-            "sensor" => AppKind::Sensor {
-                to: self.target()?,
-                transport: match values.text(&self.key("transport")).as_str() {
-                    "tcp" => SensorTransport::Tcp,
-                    _ => SensorTransport::Udp,
-                },
-                bytes: values.real(&self.key("reading")) as u16,
-                interval: values.duration(&self.key("interval")),
-            },
+            "sensor" => AppKind::Sensor(self.sensor()?),
             _ => self.mqtt_sensor()?,
         })
     }
@@ -111,10 +104,55 @@ impl App<'_, '_> {
         number.parse().unwrap_or_default()
     }
 
-    fn mqtt_sensor(&self) -> Result<AppKind, ScenarioError> {
+    fn sensor(&self) -> Result<SensorSpec, ScenarioError> {
         let values = self.values;
-        let batch: u16 = values.small(&self.key("batch"));
-        let queue: u16 = values.small(&self.key("queue"));
+        let transport = match values.text(&self.key("transport")).as_str() {
+            "tcp" => SensorTransport::Tcp,
+            "coap" => SensorTransport::Coap,
+            "cocoa" => SensorTransport::Cocoa,
+            "unreliable" => SensorTransport::Unreliable,
+            "ideal" => SensorTransport::Ideal,
+            _ => SensorTransport::Udp,
+        };
+        let usual_queue = if transport.is_coap() { 104 } else { 64 };
+        let (batch, queue) = self.batch_and_queue(1, usual_queue)?;
+        let bytes = values.real(&self.key("reading")) as u16;
+        let message = values.real(&self.key("message")) as u16;
+        let blockwise = values.flag(&self.key("blockwise"));
+        if message < bytes && !blockwise {
+            let problem = format!("got {message} B; allowed: at least reading, {bytes} B");
+            return Err(values.error(&self.key("message"), problem));
+        }
+        Ok(SensorSpec {
+            to: self.target()?,
+            transport,
+            bytes,
+            interval: values.duration(&self.key("interval")),
+            batch,
+            queue,
+            reconnect: values.duration(&self.key("reconnect")),
+            message,
+            blockwise,
+            spacing: values.duration(&self.key("spacing")),
+            cocoa: match values.text(&self.key("cocoa")).as_str() {
+                "contiki" => CocoaReading::Contiki,
+                _ => CocoaReading::Draft,
+            },
+        })
+    }
+
+    /// What `batch` and `queue` say, else what is usual.
+    fn batch_and_queue(
+        &self,
+        usual_batch: u16,
+        usual_queue: u16,
+    ) -> Result<(u16, u16), ScenarioError> {
+        let values = self.values;
+        let read = |key, usual| {
+            let count = values.count(&self.key(key));
+            count.map_or(usual, |count| count as u16)
+        };
+        let (batch, queue) = (read("batch", usual_batch), read("queue", usual_queue));
         if queue < batch {
             let problem = format!("got {queue}; allowed: at least batch, {batch}");
             let key = if values.has(&self.key("queue")) {
@@ -124,6 +162,12 @@ impl App<'_, '_> {
             };
             return Err(values.error(&self.key(key), problem));
         }
+        Ok((batch, queue))
+    }
+
+    fn mqtt_sensor(&self) -> Result<AppKind, ScenarioError> {
+        let values = self.values;
+        let (batch, queue) = self.batch_and_queue(8, 64)?;
         let topic = values.text(&self.key("topic"));
         if topic.contains(['#', '+', '\0']) || topic.len() > 64 {
             let problem =
@@ -314,16 +358,24 @@ fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
         let far = &scenario.nodes[*far];
         let is_sink =
             |other: &AppSpec| matches!(other.kind, AppKind::BulkSink { port: p } if p == *port);
+        let is_server = |other: &AppSpec| matches!(other.kind, AppKind::CoapServer { port: p, .. } if p == *port);
         let problem = match app.kind {
             AppKind::MqttSensor { .. } => format!(
                 "got {}, a node, and nodes are no MQTT brokers; allowed: host:port or \
                  [address]:port",
                 far.name
             ),
-            AppKind::Sensor {
-                transport: SensorTransport::Udp,
-                ..
-            } => continue,
+            AppKind::Sensor(sensor) if sensor.transport.is_coap() => {
+                if far.apps.iter().any(is_server) {
+                    continue;
+                }
+                format!(
+                    "got port {port} of {}, where there is no coap-server; allowed: the port of \
+                     a coap-server, or host:port",
+                    far.name
+                )
+            }
+            AppKind::Sensor(sensor) if sensor.transport.is_udp() => continue,
             _ if far.apps.iter().any(is_sink) => continue,
             _ => format!(
                 "got port {port} of {}, where no bulk-sink listens; allowed: the port of a \

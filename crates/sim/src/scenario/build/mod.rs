@@ -13,8 +13,8 @@ use crate::{energy, radio};
 use super::check::Values;
 use super::error::ScenarioError;
 use super::model::{
-    AppKind, BorderParams, Keepalive, LowpanParams, MacParams, Mss, Scenario, SensorTransport,
-    SleepyParams, TargetHost, TcpParams,
+    AppKind, BorderParams, Keepalive, LowpanParams, MacParams, Mss, Scenario, SleepyParams,
+    TargetHost, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -265,13 +265,7 @@ fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     }
     let mut senders = vec![0u16; scenario.nodes.len()];
     for app in scenario.nodes.iter().flat_map(|node| &node.apps) {
-        let over_udp = matches!(
-            app.kind,
-            AppKind::Sensor {
-                transport: SensorTransport::Udp,
-                ..
-            }
-        );
+        let over_udp = matches!(app.kind, AppKind::Sensor(sensor) if sensor.transport.is_udp());
         if let Some(target) = app.kind.target()
             && let TargetHost::Node(node) = target.host
             && !over_udp

@@ -11,6 +11,9 @@ use super::Context;
 
 pub(super) use server::Server;
 
+/// Where sensors post their readings.
+pub(super) const READINGS: &str = "readings";
+
 /// A CoAP endpoint on a UDP port of the node.
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
@@ -28,24 +31,28 @@ impl Port {
         }
     }
 
-    /// Opens `port`; whether it was free.
+    /// Opens `port`.
+    ///
+    /// # Errors
+    /// As `Node::udp_bind`.
     pub(super) fn open(&mut self, cx: &mut Context<'_>, port: u16) -> Result<(), Error> {
         self.socket = Some(cx.node.udp_bind(port)?);
         Ok(())
     }
 
-    /// Takes what has come if `event` says that something has.
-    pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+    /// Takes what has come if `event` says that something has; whether it does.
+    pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> bool {
         let NodeEvent::UdpReadable(socket) = event else {
-            return;
+            return false;
         };
         if Some(*socket) != self.socket {
-            return;
+            return false;
         }
         let mut datagram = [0; 1_280];
         while let Some((len, from)) = cx.node.udp_recv(*socket, &mut datagram) {
             self.endpoint.input(cx.now, peer(from), &datagram[..len]);
         }
+        true
     }
 
     pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {

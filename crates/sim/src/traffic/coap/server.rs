@@ -1,12 +1,14 @@
 //! A CoAP server: a page, a file whose content everybody can make again, and
-//! a place to put something.
+//! a place to put something. Sensors post their readings to it.
 
 use redpoll_base::{Instant, Rng};
-use redpoll_coap::{BlockSize, Config, Event, Incoming, Method, Response, Status};
+use redpoll_coap::{BlockSize, Config, Event, Incoming, Method, Peer, Response, Status};
 use redpoll_stack::NodeEvent;
+use redpoll_tcp::Endpoint;
 
-use super::Port;
+use super::{Port, READINGS};
 use crate::traffic::content::counting_lines;
+use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 
 /// Content-Formats (RFC 7252 §12.3).
@@ -19,6 +21,7 @@ pub(in crate::traffic) struct Server {
     port: u16,
     file_bytes: u64,
     coap: Port,
+    peers: Peers,
     /// What was put at `/store`, with its format.
     store: Option<(Vec<u8>, Option<u16>)>,
 }
@@ -29,6 +32,7 @@ impl Server {
         port: u16,
         file_bytes: u64,
         block: u16,
+        peers: Peers,
         rng: Rng,
     ) -> Server {
         let config = Config {
@@ -40,17 +44,39 @@ impl Server {
             port,
             file_bytes,
             coap: Port::new(config, rng),
+            peers,
             store: None,
         }
     }
 
     fn serve(&mut self, cx: &mut Context<'_>) {
         while let Some(event) = self.coap.poll(cx) {
-            if let Event::Request { id, request, .. } = event {
-                let response = self.answer(request);
+            if let Event::Request { id, from, request } = event {
+                let is_post = request.method == Method::Post;
+                let response = match request.path.as_str() {
+                    READINGS if is_post => self.take_readings(cx, from, &request.payload),
+                    _ => self.answer(request),
+                };
                 self.coap.endpoint.respond(cx.now, id, response);
             }
         }
+    }
+
+    /// Shows the oracle the readings that a sensor has sent.
+    fn take_readings(&self, cx: &mut Context<'_>, from: Peer, payload: &[u8]) -> Response {
+        let here = Endpoint {
+            addr: cx.node.address(),
+            port: self.port,
+        };
+        let from = Endpoint {
+            addr: from.addr,
+            port: from.port,
+        };
+        let Some(flow) = self.peers.flow(&Pair::new(from, here)) else {
+            return Response::new(Status::Forbidden);
+        };
+        cx.oracle.readings_received(flow, cx.now, payload);
+        Response::new(Status::Changed)
     }
 
     fn answer(&mut self, request: Incoming) -> Response {
@@ -87,7 +113,7 @@ impl Server {
                 self.store = None;
                 Response::new(Status::Deleted)
             }
-            (_, "" | "file" | "store" | ".well-known/core") => {
+            (_, READINGS | "" | "file" | "store" | ".well-known/core") => {
                 Response::new(Status::MethodNotAllowed)
             }
             _ => Response::new(Status::NotFound),
@@ -109,8 +135,9 @@ impl App for Server {
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
-        self.coap.on_event(cx, event);
-        self.serve(cx);
+        if self.coap.on_event(cx, event) {
+            self.serve(cx);
+        }
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {

@@ -1,0 +1,319 @@
+//! Readings of a flow: which were made, which arrived, which are lost, and how
+//! long they took from the sensor to the far application.
+//!
+//! A reading is as many bytes as the flow's sensor says; the first four are its
+//! number, the others the flow's test data at its place.
+
+use std::ops::Range;
+
+use redpoll_base::{Duration, Instant};
+use serde::Serialize;
+
+use super::percentiles::Percentiles;
+
+/// Goodput is measured over intervals of this length: those of figure 12 of
+/// Kumar et al. 2020.
+const INTERVAL: Duration = Duration::from_secs(40);
+
+/// How a flow's readings travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadingFormat {
+    /// Bytes of a reading, at least four.
+    pub bytes: usize,
+    /// Bytes before the readings of a message.
+    pub header: usize,
+    /// The sender tells which readings it has given up. Else one is lost when
+    /// it is older than any other one was on arrival.
+    pub tells_losses: bool,
+}
+
+/// The figures of a flow's readings.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ReadingFigures {
+    /// Readings made.
+    pub made: u64,
+    /// Of those, how many arrived.
+    pub delivered: u64,
+    /// Of those, how many never will.
+    pub lost: u64,
+    /// The others: they wait in a queue or are on their way.
+    pub under_way: u64,
+    /// Readings that arrived once more.
+    pub repeated: u64,
+    /// Delivered of delivered and lost; 1 without any.
+    pub reliability: f64,
+    /// From the making of a reading to its arrival.
+    pub latency_ms: LatencyMs,
+    /// Goodput in 1000 bit/s over each whole interval of 40 s.
+    pub goodput_per_40s_kbps: Vec<f64>,
+}
+
+/// Percentiles of latencies in milliseconds; `null` without a sample.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct LatencyMs {
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 95th percentile.
+    pub p95: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Open,
+    Arrived,
+    Lost,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Readings {
+    format: ReadingFormat,
+    /// When each was made, and what became of it.
+    made: Vec<(Instant, Fate)>,
+    arrived: u64,
+    repeated: u64,
+    latency: Percentiles,
+    longest: Duration,
+    /// Bytes of a reading whose rest has not come: of a stream.
+    partial: Vec<u8>,
+    /// Bytes that arrived in each interval.
+    intervals: Vec<u64>,
+}
+
+impl Readings {
+    pub(super) fn new(format: ReadingFormat) -> Readings {
+        Readings {
+            format,
+            made: Vec::new(),
+            arrived: 0,
+            repeated: 0,
+            latency: Percentiles::default(),
+            longest: Duration::ZERO,
+            partial: Vec::new(),
+            intervals: Vec::new(),
+        }
+    }
+
+    /// A reading was made; its number.
+    pub(super) fn made(&mut self, now: Instant) -> u32 {
+        self.made.push((now, Fate::Open));
+        (self.made.len() - 1) as u32
+    }
+
+    /// These will not arrive any more, if they have not.
+    pub(super) fn lost(&mut self, numbers: Range<u32>) {
+        let range = numbers.start as usize..(numbers.end as usize).min(self.made.len());
+        for (_, fate) in self.made.get_mut(range).unwrap_or_default() {
+            if *fate == Fate::Open {
+                *fate = Fate::Lost;
+            }
+        }
+    }
+
+    pub(super) fn has_arrived(&self, number: u32) -> bool {
+        let reading = self.made.get(number as usize);
+        reading.is_some_and(|(_, fate)| *fate == Fate::Arrived)
+    }
+
+    /// The stream begins anew.
+    pub(super) fn restart(&mut self) {
+        self.partial.clear();
+    }
+
+    /// The payload of a message has come. How many bytes of it were new.
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        payload: &[u8],
+        content: impl Fn(u64) -> u8,
+    ) -> Result<usize, String> {
+        let readings = payload.get(self.format.header..).unwrap_or_default();
+        if readings.is_empty() || !readings.len().is_multiple_of(self.format.bytes) {
+            let len = payload.len();
+            return Err(format!("a message of {len} bytes, which is no readings"));
+        }
+        let mut new = 0;
+        for reading in readings.chunks(self.format.bytes) {
+            if self.reading(now, reading, &content)? {
+                new += reading.len();
+            }
+        }
+        Ok(new)
+    }
+
+    /// Bytes of a stream of readings have come.
+    pub(super) fn stream(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        content: impl Fn(u64) -> u8,
+    ) -> Result<(), String> {
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            let wanted = self.format.bytes - self.partial.len();
+            let (head, rest) = bytes.split_at(wanted.min(bytes.len()));
+            self.partial.extend_from_slice(head);
+            bytes = rest;
+            if self.partial.len() == self.format.bytes {
+                let reading = std::mem::take(&mut self.partial);
+                self.reading(now, &reading, &content)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One reading has come; whether for the first time.
+    fn reading(
+        &mut self,
+        now: Instant,
+        reading: &[u8],
+        content: &impl Fn(u64) -> u8,
+    ) -> Result<bool, String> {
+        let number = reading.first_chunk().map_or(0, |n| u32::from_be_bytes(*n));
+        let start = u64::from(number) * self.format.bytes as u64;
+        let is_right = (start..)
+            .zip(reading)
+            .skip(4)
+            .all(|(at, b)| *b == content(at));
+        if !is_right {
+            return Err(format!("reading {number} has a wrong byte"));
+        }
+        let Some((made, fate)) = self.made.get_mut(number as usize) else {
+            return Err(format!("reading {number} received that was never made"));
+        };
+        if *fate == Fate::Arrived {
+            self.repeated += 1;
+            return Ok(false);
+        }
+        *fate = Fate::Arrived;
+        let latency = now.since(*made);
+        self.arrived += 1;
+        self.latency.add(latency.as_micros());
+        self.longest = self.longest.max(latency);
+        let interval = (now.as_micros() / INTERVAL.as_micros()) as usize;
+        if interval >= self.intervals.len() {
+            self.intervals.resize(interval + 1, 0);
+        }
+        self.intervals[interval] += reading.len() as u64;
+        Ok(true)
+    }
+
+    pub(super) fn figures(&self, now: Instant) -> ReadingFigures {
+        let is_lost = |(made, fate): &&(Instant, Fate)| match fate {
+            Fate::Lost => true,
+            Fate::Arrived => false,
+            Fate::Open => !self.format.tells_losses && *made + self.longest < now,
+        };
+        let made = self.made.len() as u64;
+        let lost = self.made.iter().filter(is_lost).count() as u64;
+        let settled = self.arrived + lost;
+        let ms = |us: u64| us as f64 / 1_000.0;
+        let whole = (now.as_micros() / INTERVAL.as_micros()) as usize;
+        let of_interval = |bytes: u64| bytes as f64 * 8_000.0 / INTERVAL.as_micros() as f64;
+        let mut intervals = self.intervals.clone();
+        intervals.resize(whole, 0);
+        ReadingFigures {
+            made,
+            delivered: self.arrived,
+            lost,
+            under_way: made - settled,
+            repeated: self.repeated,
+            reliability: match settled {
+                0 => 1.0,
+                _ => self.arrived as f64 / settled as f64,
+            },
+            latency_ms: LatencyMs {
+                p50: self.latency.at(0.50).map(ms),
+                p95: self.latency.at(0.95).map(ms),
+                max: (self.arrived > 0).then(|| ms(self.longest.as_micros())),
+            },
+            goodput_per_40s_kbps: intervals.into_iter().map(of_interval).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: u64) -> Instant {
+        Instant::from_millis(s * 1_000)
+    }
+
+    fn reading(number: u32) -> Vec<u8> {
+        let mut bytes = number.to_be_bytes().to_vec();
+        bytes.extend([7; 4]);
+        bytes
+    }
+
+    fn readings(tells_losses: bool) -> Readings {
+        let format = ReadingFormat {
+            bytes: 8,
+            header: 2,
+            tells_losses,
+        };
+        let mut readings = Readings::new(format);
+        for number in 0..4 {
+            assert_eq!(readings.made(at(number.into())), number);
+        }
+        readings
+    }
+
+    fn content(_: u64) -> u8 {
+        7
+    }
+
+    #[test]
+    fn messages_are_taken_apart_and_repetitions_counted_once() {
+        let mut readings = readings(true);
+        let message = [&[0, 0][..], &reading(0), &reading(2)].concat();
+        assert_eq!(readings.message(at(5), &message, content), Ok(16));
+        assert_eq!(readings.message(at(6), &message, content), Ok(0));
+        readings.lost(1..3);
+        let figures = readings.figures(at(100));
+        let counts = (figures.made, figures.delivered, figures.lost);
+        assert_eq!((counts, figures.under_way), ((4, 2, 1), 1));
+        assert_eq!((figures.repeated, figures.reliability), (2, 2.0 / 3.0));
+        assert_eq!(figures.latency_ms.max, Some(5_000.0));
+        assert_eq!(figures.goodput_per_40s_kbps, [128.0 / 40_000.0, 0.0]);
+    }
+
+    #[test]
+    fn what_nobody_tells_is_lost_once_it_is_older_than_any_was() {
+        let mut readings = readings(false);
+        let message = [&[0, 0][..], &reading(1)].concat();
+        readings.message(at(3), &message, content).unwrap();
+        // The longest took 2 s: of 0, 2, 3 only those before 3 s are settled.
+        assert_eq!(readings.figures(at(5)).lost, 2);
+        assert_eq!(readings.figures(at(6)).lost, 3);
+    }
+
+    #[test]
+    fn streams_are_cut_anywhere() {
+        let mut readings = readings(true);
+        let stream = [reading(0), reading(1), reading(3)].concat();
+        for part in stream.chunks(5) {
+            readings.stream(at(4), part, content).unwrap();
+        }
+        assert_eq!(readings.figures(at(4)).delivered, 3);
+        assert!(readings.has_arrived(3) && !readings.has_arrived(2));
+        readings.stream(at(4), &[1, 2, 3], content).unwrap();
+        readings.restart();
+        assert_eq!(readings.stream(at(4), &reading(2), content), Ok(()));
+        assert_eq!(readings.figures(at(4)).delivered, 4);
+    }
+
+    #[test]
+    fn nonsense_is_a_violation() {
+        let mut readings = readings(true);
+        let mut wrong = [&[0, 0][..], &reading(0)].concat();
+        wrong[9] = 8;
+        assert!(readings.message(at(5), &wrong, content).is_err());
+        assert!(readings.message(at(5), &[0; 9], content).is_err());
+        assert!(readings.message(at(5), &[0, 0], content).is_err());
+        let unknown = [&[0, 0][..], &reading(4)].concat();
+        assert!(readings.message(at(5), &unknown, content).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Readings over CoAP: confirmable messages of as many whole readings as fit,
+//! or whole batches in blocks, or messages that nobody acknowledges.
+
+use redpoll_base::{Duration, Instant, Rng};
+use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, RtoPolicy};
+use redpoll_stack::NodeEvent;
+
+use super::queue::Queue;
+use super::{Carrier, Context, Route, open_port};
+use crate::oracle::FlowId;
+use crate::scenario::{CocoaReading, SensorSpec, SensorTransport};
+use crate::traffic::coap::{Port, READINGS, peer};
+
+pub(super) struct Coap {
+    route: Route,
+    flow: Option<FlowId>,
+    port: Port,
+    message_bytes: usize,
+    in_blocks: bool,
+    is_reliable: bool,
+    /// Between messages that are not confirmable, and before another attempt
+    /// after a refusal.
+    spacing: Duration,
+    reconnect: Duration,
+    /// The request under way and how many readings it carries.
+    under_way: Option<(RequestId, usize)>,
+    /// Not before this another message may be sent.
+    not_before: Option<Instant>,
+    /// Round-trip times that the oracle has been told of.
+    samples: u64,
+    refused: u64,
+    given_up: u64,
+}
+
+impl Coap {
+    pub(super) fn new(route: Route, spec: &SensorSpec, rng: Rng) -> Coap {
+        let rto = match (spec.transport, spec.cocoa) {
+            (SensorTransport::Cocoa, CocoaReading::Draft) => RtoPolicy::CocoaDraft,
+            (SensorTransport::Cocoa, CocoaReading::Contiki) => RtoPolicy::CocoaContiki,
+            _ => RtoPolicy::Rfc7252,
+        };
+        let config = Config {
+            rto,
+            block: match spec.blockwise {
+                true => BlockSize::at_most(spec.message.into()),
+                false => BlockSize::LARGEST,
+            },
+            ..Config::default()
+        };
+        Coap {
+            route,
+            flow: None,
+            port: Port::new(config, rng),
+            message_bytes: spec.message.into(),
+            in_blocks: spec.blockwise,
+            is_reliable: spec.transport != SensorTransport::Unreliable,
+            spacing: spec.spacing,
+            reconnect: spec.reconnect,
+            under_way: None,
+            not_before: None,
+            samples: 0,
+            refused: 0,
+            given_up: 0,
+        }
+    }
+
+    /// Sends the next message, if it is time and there is something to send.
+    fn send(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
+        if self.not_before.is_some_and(|at| at > cx.now) {
+            return;
+        }
+        self.not_before = None;
+        if queue.due() == 0 || self.under_way.is_some() {
+            return;
+        }
+        let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
+        let count = match self.in_blocks {
+            true => queue.due(),
+            false => queue.due().min(fitting),
+        };
+        let request = Request::new(Method::Post, READINGS).with_payload(queue.readings(count));
+        let request = match self.is_reliable {
+            true => request,
+            false => request.unreliable(),
+        };
+        let to = peer(self.route.remote);
+        let Ok(id) = self.port.endpoint.request(cx.now, to, request) else {
+            return;
+        };
+        if self.is_reliable {
+            self.under_way = Some((id, count));
+        } else {
+            queue.let_go(count);
+            self.not_before = Some(cx.now + self.spacing);
+        }
+    }
+
+    /// Does what the endpoint wants, and sends what may be sent.
+    fn serve(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
+        loop {
+            self.send(cx, queue);
+            let Some(event) = self.port.poll(cx) else {
+                break;
+            };
+            let (id, is_taken) = match event {
+                Event::Response { request, response } => (request, response.is_success()),
+                Event::Failed { request, .. } => {
+                    self.given_up += 1;
+                    self.finish(request);
+                    continue;
+                }
+                Event::Request { .. } => continue,
+            };
+            if let Some(count) = self.finish(id) {
+                if is_taken {
+                    queue.let_go(count);
+                } else {
+                    self.refused += 1;
+                    self.not_before = Some(cx.now + self.reconnect);
+                }
+            }
+        }
+        self.tell(cx);
+    }
+
+    /// The request under way is over; how many readings it carried.
+    fn finish(&mut self, id: RequestId) -> Option<usize> {
+        let (_, count) = self.under_way.take_if(|(ours, _)| *ours == id)?;
+        Some(count)
+    }
+
+    /// What the oracle cannot see by itself.
+    fn tell(&mut self, cx: &mut Context<'_>) {
+        let Some(flow) = self.flow else { return };
+        let counters = self.port.endpoint.counters();
+        let is_new = counters.rtt_samples > self.samples;
+        self.samples = counters.rtt_samples;
+        let rtt = is_new.then_some(counters.last_rtt_us);
+        cx.oracle
+            .messages_sent(flow, counters.sent, counters.retransmissions, rtt);
+    }
+}
+
+impl Carrier for Coap {
+    fn start(&mut self, cx: &mut Context<'_>, flow: FlowId) {
+        let Coap { route, port, .. } = self;
+        let opened = open_port(cx, route, flow, |cx, number| port.open(cx, number));
+        self.flow = opened.map(|()| flow);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, queue: &mut Queue) {
+        if self.port.on_event(cx, event) {
+            self.serve(cx, queue);
+        }
+    }
+
+    fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
+        if self.flow.is_some() {
+            self.port.on_timer(cx);
+            self.serve(cx, queue);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let port = self.port.next_timer();
+        port.into_iter().chain(self.not_before).min()
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        let mut losses = self.port.losses();
+        losses.push(("coap_request_given_up", self.given_up));
+        losses.push(("coap_request_refused", self.refused));
+        losses
+    }
+}

@@ -1,0 +1,118 @@
+//! The ideal protocol of Kumar et al. 2020 §8.2.2: it has TCP's header bytes,
+//! and learns which messages were lost without asking anybody. What it costs
+//! is what no reliable protocol can do without.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{NodeEvent, UdpId};
+
+use super::queue::Queue;
+use super::{Carrier, Context, NO_ROOM, Route, open_socket};
+use crate::oracle::FlowId;
+use crate::scenario::SensorSpec;
+
+/// TCP's header with timestamps is 32 bytes, UDP's 8.
+pub(super) const HEADER: usize = 24;
+/// How long after a message it knows whether that has arrived: longer than a
+/// message takes.
+const NEWS: Duration = Duration::from_secs(1);
+
+pub(super) struct Ideal {
+    route: Route,
+    socket: Option<(UdpId, FlowId)>,
+    message_bytes: usize,
+    /// Messages: when it will be known what became of them, and their readings
+    /// by number and content.
+    sent: VecDeque<(Instant, Vec<Reading>)>,
+    /// Readings that are known to be lost.
+    again: VecDeque<Reading>,
+    /// Not before this there is room.
+    blocked: Option<Instant>,
+    counts: (u64, u64),
+}
+
+type Reading = (u32, Vec<u8>);
+
+impl Ideal {
+    pub(super) fn new(route: Route, spec: &SensorSpec) -> Ideal {
+        Ideal {
+            route,
+            socket: None,
+            message_bytes: spec.message.into(),
+            sent: VecDeque::new(),
+            again: VecDeque::new(),
+            blocked: None,
+            counts: (0, 0),
+        }
+    }
+
+    /// What was lost is known now.
+    fn learn(&mut self, cx: &mut Context<'_>, flow: FlowId) {
+        while self.sent.front().is_some_and(|(at, _)| *at <= cx.now) {
+            let readings = self.sent.pop_front().map_or(Vec::new(), |(_, all)| all);
+            let lost = readings
+                .into_iter()
+                .filter(|(number, _)| !cx.oracle.has_arrived(flow, *number));
+            self.again.extend(lost);
+        }
+    }
+}
+
+impl Carrier for Ideal {
+    fn start(&mut self, cx: &mut Context<'_>, flow: FlowId) {
+        self.socket = open_socket(cx, &self.route, flow).map(|socket| (socket, flow));
+    }
+
+    fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
+
+    fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
+        let Some((socket, flow)) = self.socket else {
+            return;
+        };
+        self.learn(cx, flow);
+        if self.blocked.is_some_and(|until| until > cx.now) {
+            return;
+        }
+        self.blocked = None;
+        let most = (self.message_bytes / queue.reading_bytes()).max(1);
+        loop {
+            let is_again = !self.again.is_empty();
+            let readings: Vec<Reading> = if is_again {
+                let count = most.min(self.again.len());
+                self.again.iter().take(count).cloned().collect()
+            } else {
+                let numbers =
+                    (0..most.min(queue.due())).filter_map(|i| Some((i, queue.number(i)?)));
+                numbers
+                    .map(|(i, number)| (number, queue.reading(i)))
+                    .collect()
+            };
+            if readings.is_empty() {
+                break;
+            }
+            let mut message = vec![0; HEADER];
+            message.extend(readings.iter().flat_map(|(_, bytes)| bytes));
+            let to = self.route.remote;
+            if cx.node.udp_send(cx.now, socket, to, &message).is_err() {
+                self.blocked = Some(cx.now + NO_ROOM);
+                break;
+            }
+            let (sent, repeated) = &mut self.counts;
+            *sent += 1;
+            if is_again {
+                *repeated += 1;
+                self.again.drain(..readings.len());
+            } else {
+                queue.let_go(readings.len());
+            }
+            cx.oracle.messages_sent(flow, *sent, *repeated, None);
+            self.sent.push_back((cx.now + NEWS, readings));
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let news = self.sent.front().map(|(at, _)| *at);
+        news.into_iter().chain(self.blocked).min()
+    }
+}

@@ -1,0 +1,196 @@
+//! Sense-and-send: a reading at every interval, one by one or in batches, by
+//! whatever carries them (Kumar et al. 2020, §8.2).
+//!
+//! Readings wait in a queue of the application until the transport takes them;
+//! when it is full, new ones are lost. That is the only loss of a transport
+//! that is reliable.
+
+mod coap;
+mod ideal;
+mod queue;
+mod sink;
+mod tcp;
+mod udp;
+
+use redpoll_base::{Duration, Instant, Rng};
+use redpoll_stack::{Error, NodeEvent, UdpId};
+use redpoll_tcp::Endpoint;
+
+use self::queue::Queue;
+use super::peers::Pair;
+use super::{App, Context, Route};
+use crate::oracle::{FlowId, ReadingFormat};
+use crate::scenario::{SensorSpec, SensorTransport};
+
+pub(super) use sink::DatagramSink;
+
+/// When readings are due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    interval: Duration,
+    /// The first reading's place in the first interval.
+    phase: Duration,
+    next: Option<Instant>,
+}
+
+impl Clock {
+    /// A clock whose first reading comes at a random moment, so that not all
+    /// nodes send at once.
+    pub(super) fn new(interval: Duration, rng: &mut Rng) -> Clock {
+        let phase = Duration::from_micros(rng.below_u64(interval.as_micros()));
+        Clock {
+            interval,
+            phase,
+            next: None,
+        }
+    }
+
+    pub(super) fn start(&mut self, now: Instant) {
+        self.next = Some(now + self.phase);
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Whether a reading is due; the next one is then an interval later.
+    pub(super) fn tick(&mut self, now: Instant) -> bool {
+        match self.next {
+            Some(at) if at <= now => {
+                self.next = Some(at + self.interval);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What takes readings out of the queue and to the far end.
+trait Carrier {
+    /// Opens its socket.
+    fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
+
+    /// Something happened on the node.
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, queue: &mut Queue);
+
+    /// There may be more in the queue, or its moment has come.
+    fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue);
+
+    fn next_timer(&self) -> Option<Instant>;
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// See the [module](self).
+pub(super) struct Sensor {
+    route: Route,
+    clock: Clock,
+    queue: Queue,
+    format: ReadingFormat,
+    carrier: Box<dyn Carrier>,
+}
+
+impl Sensor {
+    /// The sensor that `spec` describes; `rng` is for its transport.
+    pub(super) fn new(route: Route, spec: &SensorSpec, clock: Clock, rng: Rng) -> Sensor {
+        let carrier: Box<dyn Carrier> = match spec.transport {
+            SensorTransport::Udp => Box::new(udp::Udp::new(route.clone())),
+            SensorTransport::Tcp => Box::new(tcp::Tcp::new(route.clone(), spec.reconnect)),
+            SensorTransport::Ideal => Box::new(ideal::Ideal::new(route.clone(), spec)),
+            SensorTransport::Coap | SensorTransport::Cocoa | SensorTransport::Unreliable => {
+                Box::new(coap::Coap::new(route.clone(), spec, rng))
+            }
+        };
+        let format = ReadingFormat {
+            bytes: spec.bytes.into(),
+            header: match spec.transport {
+                SensorTransport::Ideal => ideal::HEADER,
+                _ => 0,
+            },
+            tells_losses: !matches!(
+                spec.transport,
+                SensorTransport::Udp | SensorTransport::Unreliable
+            ),
+        };
+        Sensor {
+            route,
+            clock,
+            queue: Queue::new(spec),
+            format,
+            carrier,
+        }
+    }
+}
+
+impl App for Sensor {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let Route { flow, from, to, .. } = &self.route;
+        let flow = cx.oracle.flow(flow, from, to);
+        if self.route.is_inside {
+            cx.oracle.readings(flow, self.format);
+        }
+        self.queue.belongs_to(flow);
+        self.clock.start(cx.now);
+        self.carrier.start(cx, flow);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        self.carrier.on_event(cx, event, &mut self.queue);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        while self.clock.tick(cx.now) {
+            self.queue.make(cx);
+        }
+        self.carrier.pump(cx, &mut self.queue);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let carrier = self.carrier.next_timer();
+        self.clock.next().into_iter().chain(carrier).min()
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        let mut losses = self.carrier.losses();
+        losses.push(("readings_queue_full", self.queue.overflow()));
+        losses
+    }
+}
+
+/// Without room in the node for a datagram, the next attempt is this much
+/// later.
+const NO_ROOM: Duration = Duration::from_millis(20);
+
+/// Local UDP ports of sensors: any would do.
+const FIRST_PORT: u16 = 40_000;
+
+/// Opens the first free port of those by `bind`, for `flow`.
+fn open_port<S>(
+    cx: &mut Context<'_>,
+    route: &Route,
+    flow: FlowId,
+    mut bind: impl FnMut(&mut Context<'_>, u16) -> Result<S, Error>,
+) -> Option<S> {
+    for port in FIRST_PORT.. {
+        match bind(cx, port) {
+            Ok(socket) => {
+                let local = Endpoint {
+                    addr: cx.node.address(),
+                    port,
+                };
+                route.peers.set(Pair::new(local, route.remote), flow);
+                return Some(socket);
+            }
+            Err(Error::PortInUse) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// The same for a plain UDP socket.
+fn open_socket(cx: &mut Context<'_>, route: &Route, flow: FlowId) -> Option<UdpId> {
+    open_port(cx, route, flow, |cx, port| cx.node.udp_bind(port))
+}

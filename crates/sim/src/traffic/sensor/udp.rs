@@ -1,0 +1,63 @@
+//! A datagram a reading.
+
+use redpoll_base::Instant;
+use redpoll_stack::{NodeEvent, UdpId};
+
+use super::queue::Queue;
+use super::{Carrier, Context, NO_ROOM, Route, open_socket};
+use crate::oracle::FlowId;
+
+pub(super) struct Udp {
+    route: Route,
+    socket: Option<(UdpId, FlowId)>,
+    /// Datagrams sent.
+    number: u32,
+    /// Not before this there is room in the node.
+    blocked: Option<Instant>,
+}
+
+impl Udp {
+    pub(super) fn new(route: Route) -> Udp {
+        Udp {
+            route,
+            socket: None,
+            number: 0,
+            blocked: None,
+        }
+    }
+}
+
+impl Carrier for Udp {
+    fn start(&mut self, cx: &mut Context<'_>, flow: FlowId) {
+        self.socket = open_socket(cx, &self.route, flow).map(|socket| (socket, flow));
+    }
+
+    fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
+
+    fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
+        let Some((socket, flow)) = self.socket else {
+            return;
+        };
+        if self.blocked.is_some_and(|until| until > cx.now) {
+            return;
+        }
+        self.blocked = None;
+        while queue.due() > 0 {
+            let reading = queue.reading(0);
+            let to = self.route.remote;
+            if cx.node.udp_send(cx.now, socket, to, &reading).is_err() {
+                self.blocked = Some(cx.now + NO_ROOM);
+                return;
+            }
+            queue.let_go(1);
+            if self.route.is_inside {
+                cx.oracle.datagram_sent(flow, cx.now, self.number);
+            }
+            self.number = self.number.wrapping_add(1);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.blocked
+    }
+}
