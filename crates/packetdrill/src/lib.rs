@@ -12,7 +12,8 @@
 //!
 //! - [`Host`]: a node, a virtual clock and the packets that the node sent;
 //! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over it, that never wait;
-//! - `ffi`: the tool's C interface, and its waiting calls. The only unsafe code;
+//! - `ffi`: the tool's C interface. The only unsafe code; its calls wait by
+//!   means of `shim`;
 //! - [`script`]: the interpreter.
 //!
 //! # By hand
@@ -53,4 +54,4 @@ mod v4;
 pub use host::{Host, SentPacket};
 pub use redpoll_socket::Errno;
 pub use settings::Settings;
-pub use sockets::{Shutdown, Sockets, Wait};
+pub use sockets::{Shutdown, Sockets};

@@ -14,9 +14,12 @@ use std::thread::{self, ThreadId};
 use std::time;
 
 use redpoll_base::{Duration, Instant};
+use redpoll_socket::posix::blocking::Waiter;
+use redpoll_socket::posix::{self, Fd, Poll, Wait};
 
+use crate::host::HeapMemory;
 use crate::sockets::Answer;
-use crate::{Errno, SentPacket, Settings, Sockets, Wait};
+use crate::{Errno, SentPacket, Settings, Sockets};
 
 /// Every look at the clock by a running thread takes this long: packetdrill
 /// spins on it before an event.
@@ -46,9 +49,33 @@ struct State {
 
 /// A call in the second thread.
 struct Waiting {
-    wait: Wait,
+    wait: Reason,
     deadline: Option<Instant>,
     released: bool,
+}
+
+/// What it waits for: a [`Wait`] that the other thread can look at.
+enum Reason {
+    One(Wait<'static>),
+    Poll(Vec<Poll>),
+}
+
+impl Reason {
+    fn of(wait: Wait<'_>) -> Reason {
+        match wait {
+            Wait::Readable(fd) => Reason::One(Wait::Readable(fd)),
+            Wait::Writable(fd) => Reason::One(Wait::Writable(fd)),
+            Wait::Connected(fd) => Reason::One(Wait::Connected(fd)),
+            Wait::Poll(all) => Reason::Poll(all.to_vec()),
+        }
+    }
+
+    fn wait(&self) -> Wait<'_> {
+        match self {
+            Reason::One(wait) => *wait,
+            Reason::Poll(all) => Wait::Poll(all),
+        }
+    }
 }
 
 impl State {
@@ -57,7 +84,10 @@ impl State {
         let now = self.sockets.now();
         if let Some(waiting) = &mut self.waiting
             && !waiting.released
-            && (self.sockets.is_ready(&waiting.wait) || waiting.deadline.is_some_and(|d| d <= now))
+            && (self
+                .sockets
+                .call(|sockets| sockets.is_ready(waiting.wait.wait()))
+                || waiting.deadline.is_some_and(|d| d <= now))
         {
             waiting.released = true;
             self.hand_off = true;
@@ -170,50 +200,9 @@ impl Shim {
         answer
     }
 
-    /// A call that is made again and again until it answers something else
-    /// than `EAGAIN`, each time that `wait` may have come about.
-    ///
-    /// `timeout`: how long; then the answer is `EAGAIN`.
-    pub(crate) fn wait<T>(
-        &self,
-        wait: Wait,
-        timeout: Option<Duration>,
-        mut call: impl FnMut(&mut Sockets) -> Answer<T>,
-    ) -> Answer<T> {
-        let mut held = self.lock();
-        let begin = held.state()?.sockets.now();
-        let deadline = timeout.map(|timeout| begin + timeout);
-        loop {
-            let state = held.state()?;
-            let answer = call(&mut state.sockets);
-            let now = state.sockets.now();
-            let again = matches!(answer, Err(Errno(libc::EAGAIN)));
-            if !again || deadline.is_some_and(|deadline| deadline <= now) {
-                state.release(&self.changed);
-                return answer;
-            }
-            if state.in_first_thread() {
-                let limit = deadline.unwrap_or(begin + PATIENCE);
-                if now >= limit {
-                    eprintln!("redpoll-packetdrill: a call of the script waits for nothing");
-                    return answer;
-                }
-                state.sockets.step(limit);
-                continue;
-            }
-            state.waiting = Some(Waiting {
-                wait: wait.clone(),
-                deadline,
-                released: false,
-            });
-            // It was released, and is not done yet.
-            state.hand_off = false;
-            self.changed.notify_all();
-            while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {
-                held = held.wait();
-            }
-            held.state()?.waiting = None;
-        }
+    /// The socket below with this number.
+    pub(crate) fn descriptor(&self, number: i32) -> Answer<Fd> {
+        self.call(|sockets| sockets.fd(number))
     }
 
     /// A packet for the node.
@@ -253,5 +242,59 @@ impl Shim {
         let target = held.state()?.sockets.now() + LOOK;
         let mut held = held.advance(target, false)?;
         Ok(held.state()?.sockets.now())
+    }
+}
+
+/// How calls of both threads wait.
+impl Waiter for &Shim {
+    type Memory = HeapMemory;
+
+    fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut posix::Sockets<'_, HeapMemory>) -> Answer<T>,
+    ) -> Answer<T> {
+        Shim::call(self, |sockets| sockets.call(call))
+    }
+
+    fn wait<T>(
+        &mut self,
+        wait: Wait<'_>,
+        timeout: Option<Duration>,
+        mut attempt: impl FnMut(&mut posix::Sockets<'_, HeapMemory>) -> Answer<T>,
+    ) -> Answer<T> {
+        let mut held = self.lock();
+        let begin = held.state()?.sockets.now();
+        let deadline = timeout.map(|timeout| begin + timeout);
+        loop {
+            let state = held.state()?;
+            let answer = state.sockets.call(&mut attempt);
+            let now = state.sockets.now();
+            let again = matches!(answer, Err(Errno(libc::EAGAIN)));
+            if !again || deadline.is_some_and(|deadline| deadline <= now) {
+                state.release(&self.changed);
+                return answer;
+            }
+            if state.in_first_thread() {
+                let limit = deadline.unwrap_or(begin + PATIENCE);
+                if now >= limit {
+                    eprintln!("redpoll-packetdrill: a call of the script waits for nothing");
+                    return answer;
+                }
+                state.sockets.step(limit);
+                continue;
+            }
+            state.waiting = Some(Waiting {
+                wait: Reason::of(wait),
+                deadline,
+                released: false,
+            });
+            // It was released, and is not done yet.
+            state.hand_off = false;
+            self.changed.notify_all();
+            while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {
+                held = held.wait();
+            }
+            held.state()?.waiting = None;
+        }
     }
 }

@@ -3,8 +3,7 @@
 //! families.
 //!
 //! Every call answers at once: `EAGAIN` (or `EINPROGRESS`) where POSIX lets it
-//! wait; who wants to wait asks [`Sockets::is_ready`] as time passes, and calls
-//! again.
+//! wait; the tool's calls that wait are those of [`posix::blocking`].
 
 mod options;
 
@@ -12,26 +11,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use redpoll_base::{Addr, Instant};
-use redpoll_socket::posix::{self, Answer as PosixAnswer, Fd, Protocol, Socket};
+use redpoll_socket::posix::{self, Fd, Protocol, Socket};
 use redpoll_tcp::Endpoint;
 
 use crate::host::{HeapMemory, endpoint};
 use crate::{Errno, Host, SentPacket, Settings, v4};
 
 pub use redpoll_socket::posix::{Answer, Shutdown};
-
-/// What a waiting call waits for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wait {
-    /// Data, the end of data, an error, or a connection to accept.
-    Readable(i32),
-    /// Room for data, or an error.
-    Writable(i32),
-    /// The end of the handshake, good or bad.
-    Connected(i32),
-    /// Any of these events (`POLLIN` and so on) of these descriptors.
-    Poll(Vec<(i32, i16)>),
-}
 
 /// More sockets than a node has connections and listeners.
 const SOCKETS: usize = 64;
@@ -100,13 +86,17 @@ impl Sockets {
     }
 
     /// A call of the sockets below, and what the node sends because of it.
-    fn call<T>(&mut self, call: impl FnOnce(&mut posix::Sockets<'_, HeapMemory>) -> T) -> T {
+    pub(crate) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut posix::Sockets<'_, HeapMemory>) -> T,
+    ) -> T {
         let (now, table) = (self.host.now(), &mut self.table);
         self.host
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
     }
 
-    fn fd(&self, number: i32) -> Answer<Fd> {
+    /// The socket below with this number.
+    pub(crate) fn fd(&self, number: i32) -> Answer<Fd> {
         self.numbers.get(&number).copied().ok_or(Errno::EBADF)
     }
 
@@ -144,7 +134,16 @@ impl Sockets {
         new_fd: impl FnOnce() -> Answer<i32>,
     ) -> Answer<(i32, SocketAddr)> {
         let fd = self.fd(fd)?;
-        let (accepted, peer) = self.call(|sockets| sockets.accept(fd))?;
+        let accepted = self.call(|sockets| sockets.accept(fd))?;
+        self.adopt(accepted, new_fd)
+    }
+
+    /// Gives a connection that was accepted its number.
+    pub(crate) fn adopt(
+        &mut self,
+        (accepted, peer): (Fd, Endpoint),
+        new_fd: impl FnOnce() -> Answer<i32>,
+    ) -> Answer<(i32, SocketAddr)> {
         let number = match new_fd() {
             Ok(number) => number,
             Err(error) => {
@@ -225,24 +224,6 @@ impl Sockets {
         self.call(|sockets| sockets.set_nonblocking(fd, on))
     }
 
-    /// Whether a call that waits for this would now get on.
-    pub fn is_ready(&mut self, wait: &Wait) -> bool {
-        let below = |number: &i32| self.fd(*number).ok();
-        let wait = match wait {
-            Wait::Readable(fd) => below(fd).map(posix::Wait::Readable),
-            Wait::Writable(fd) => below(fd).map(posix::Wait::Writable),
-            Wait::Connected(fd) => below(fd).map(posix::Wait::Connected),
-            Wait::Poll(all) => {
-                let all = all.clone();
-                return all
-                    .iter()
-                    .any(|&(fd, events)| self.poll_one(fd, events) != 0);
-            }
-        };
-        // A call on what is no socket fails at once.
-        wait.is_none_or(|wait| self.call(|sockets| sockets.is_ready(wait)))
-    }
-
     /// `revents` of one descriptor. A negative one has none.
     pub fn poll_one(&mut self, fd: i32, events: i16) -> i16 {
         let fd = match self.fd(fd) {
@@ -267,7 +248,7 @@ impl Sockets {
 }
 
 /// Names what a reader of a script's failure will wonder about.
-fn supported<T>(what: &str, answer: PosixAnswer<T>) -> Answer<T> {
+pub(crate) fn supported<T>(what: &str, answer: Answer<T>) -> Answer<T> {
     if matches!(answer, Err(Errno::EOPNOTSUPP)) {
         eprintln!("redpoll-packetdrill: not supported: {what}");
     }

@@ -66,9 +66,19 @@ fn may_wait(waiter: &mut impl Waiter, fd: Fd, flags: i32) -> Answer<bool> {
 /// # Errors
 /// As [`Sockets::connect`]; `EINPROGRESS` only with O_NONBLOCK.
 pub fn connect(waiter: &mut impl Waiter, fd: Fd, remote: Endpoint) -> Answer<()> {
-    let begun = waiter.call(|sockets| sockets.connect(fd, remote));
-    if begun != Err(Errno::EINPROGRESS) || !may_wait(waiter, fd, 0)? {
-        return begun;
+    match waiter.call(|sockets| sockets.connect(fd, remote)) {
+        Err(Errno::EINPROGRESS) => finish_connect(waiter, fd),
+        begun => begun,
+    }
+}
+
+/// Waits for the connection that `connect` began.
+///
+/// # Errors
+/// As [`connect`].
+pub fn finish_connect(waiter: &mut impl Waiter, fd: Fd) -> Answer<()> {
+    if !may_wait(waiter, fd, 0)? {
+        return Err(Errno::EINPROGRESS);
     }
     waiter.wait(Wait::Connected(fd), None, |sockets| {
         sockets.connect_result(fd)
