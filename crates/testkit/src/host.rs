@@ -73,7 +73,8 @@ impl Host {
         host.drain();
         host.sent.clear();
         host.wait(rtt);
-        host.send(answer.flags(SYN_ACK).ack(1));
+        let flags = answer.control().with(SYN_ACK);
+        host.send(answer.flags(flags).ack(1));
         host.drain();
         host.sent.clear();
         while host.conn.poll_event().is_some() {}
