@@ -214,7 +214,9 @@ fn the_json_object_has_the_documented_keys() {
     assert_eq!(
         keys(node),
         [
+            "data_requests",
             "drops",
+            "energy",
             "frame_retries",
             "frames_sent",
             "memory_bytes",
