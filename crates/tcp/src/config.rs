@@ -14,7 +14,9 @@ pub struct Config {
     /// timestamps every segment carries 12 bytes less. 64 at least. Default
     /// 1220, IPv6's own (RFC 9293 §3.7.1).
     pub mss: u16,
-    /// Whether small segments wait for company (RFC 9293 §3.7.4). Default true.
+    /// Whether small segments wait for company (RFC 9293 §3.7.4). Without that,
+    /// a full-sized segment that would wait alone for a delayed ACK goes in two
+    /// halves, too. Default true.
     pub nagle: bool,
     /// Whether to offer and accept timestamps (RFC 7323). Default true.
     pub timestamps: bool,

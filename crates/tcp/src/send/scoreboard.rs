@@ -202,6 +202,12 @@ impl Scoreboard {
         self.sum(|stretch| stretch.fate == Fate::Lost)
     }
 
+    /// Whether an even number of segments is out, as far as they are told
+    /// apart.
+    pub(crate) fn is_even(&self) -> bool {
+        self.count & 1 == 0
+    }
+
     /// Whether nothing is out.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0

@@ -23,7 +23,20 @@ pub(crate) struct SendWindow {
     pub(crate) max_wnd: u32,
 }
 
+/// What a frame of IEEE 802.15.4 has room for (aMaxPhyPacketSize).
+const FRAME: u32 = 127;
+
 impl SendWindow {
+    /// The largest segment that leaves room for another in the peer's largest
+    /// window: one alone would wait for a delayed ACK. A window of one frame is
+    /// not divided.
+    pub(crate) fn most_at_once(&self) -> u32 {
+        match self.max_wnd {
+            small @ ..=FRAME => small,
+            large => large.div_ceil(2),
+        }
+    }
+
     /// Nothing sent yet; the SYN will have number `iss`.
     pub(crate) fn new(iss: SeqNum) -> Self {
         SendWindow {
