@@ -97,6 +97,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
 }
 
 type FateOf = Box<dyn FnMut(&[u8]) -> Fate>;
+type Rewrite = Box<dyn FnMut(usize, &mut [u8])>;
 
 /// Nodes 1, 2, … n; each hears only its neighbours in the line.
 pub struct Line {
@@ -105,6 +106,8 @@ pub struct Line {
     pub events: Vec<(usize, NodeEvent)>,
     /// Asked once a unicast frame: how the frame fares.
     pub fate: FateOf,
+    /// May change what the node with this index sends.
+    pub rewrite: Rewrite,
     pub frames: usize,
     /// The frame in each radio's buffer.
     loaded: Vec<Vec<u8>>,
@@ -139,6 +142,7 @@ impl Line {
             nodes,
             events: Vec::new(),
             fate: Box::new(|_| Fate::Arrives),
+            rewrite: Box::new(|_, _| ()),
             frames: 0,
         }
     }
@@ -162,7 +166,11 @@ impl Line {
                         self.loaded[i] = frame.as_slice().to_vec();
                         self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
                     }
-                    RadioWork::Transmit { .. } => self.transmit(i, &self.loaded[i].clone()),
+                    RadioWork::Transmit { .. } => {
+                        let mut frame = self.loaded[i].clone();
+                        (self.rewrite)(i, &mut frame);
+                        self.transmit(i, &frame);
+                    }
                     RadioWork::Listen
                     | RadioWork::Doze
                     | RadioWork::Sleep
