@@ -1,5 +1,5 @@
 //! What the ledger of `docs/rfc` claims of loss recovery and ECN and no other
-//! test shows: RFC 3168, 5681, 6675, 8985.
+//! test shows: RFC 3168, 8985, 9937.
 
 use redpoll_base::Ecn;
 use redpoll_tcp::{Config, Flags};
@@ -102,82 +102,6 @@ fn a_mark_on_a_window_probe_counts() {
         let answer = recv!(t, seq 1, ack 5, win 0);
         assert_eq!(answer.control().contains(Flags::ECE), echoed);
     }
-}
-
-// RFC 5681 and RFC 6675.
-
-/// RFC 5681 §3.2: a segment that has arrived lets a new one out; a duplicate
-/// that says nothing new lets none.
-#[test]
-fn limited_transmit_needs_news() {
-    let mut t = with_sack(2000);
-    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
-    t.wait(100);
-    let cwnd = t.conn.cwnd();
-    send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
-    assert_eq!(starts(&mut t), [401]);
-    for _ in 0..3 {
-        send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
-        recv_nothing!(t);
-    }
-    assert_eq!(t.conn.cwnd(), cwnd);
-}
-
-/// RFC 6675 §5.1: after a timeout what SACK tells fills the holes, and is no
-/// reason for another recovery.
-#[test]
-fn sacks_after_a_timeout_are_used() {
-    let (mut t, una, end) = grown();
-    let rtos = t.conn.stats().rtos;
-    while t.conn.stats().rtos == rtos {
-        let at = t.conn.poll_at().unwrap().at;
-        t.run_until(at.as_millis() - 1_000);
-    }
-    assert_eq!(starts(&mut t).last(), Some(&una));
-    let ssthresh = t.conn.ssthresh();
-    assert!(ssthresh > 500, "{ssthresh}");
-    t.wait(100);
-    // The second was lost with the first; the third has arrived, and others.
-    let blocks = [(una + 200, una + 300), (una + 400, end)];
-    send!(t, seq 1, ack una + 100, win 60_000, sack blocks);
-    t.wait(50);
-    let sent = starts(&mut t);
-    assert_eq!(sent.first(), Some(&(una + 100)));
-    assert!(!sent.contains(&(una + 200)), "{sent:?}");
-    assert!(sent.contains(&(una + 300)), "{sent:?}");
-    assert_eq!(t.conn.ssthresh(), ssthresh);
-}
-
-/// RFC 6675 §5.1: a loss of what was out when the timer ran out begins no
-/// recovery of its own.
-#[test]
-fn a_loss_found_after_a_timeout_is_no_other() {
-    let mut t = with_sack(0);
-    let mut una = 1;
-    while t.conn.cwnd() < 1_200 {
-        t.write(&[b'x'; 100]);
-        t.sent();
-        t.wait(100);
-        una += 100;
-        send!(t, seq 1, ack una, win 60_000);
-    }
-    t.write(&[b'x'; 100]);
-    while t.conn.stats().tail_probes == 0 {
-        t.drain();
-        t.wait(10);
-    }
-    t.wait(980);
-    t.sent();
-    t.write(&[b'x'; 600]);
-    assert_eq!(t.sent().len(), 6);
-    t.wait(30);
-    assert_eq!((t.conn.stats().rtos, t.conn.ssthresh()), (1, 350));
-    assert_eq!(starts(&mut t), [una]);
-    t.wait(120);
-    let block = (una + 200, una + 700);
-    send!(t, seq 1, ack una + 100, win 60_000, sack [block]);
-    assert_eq!(starts(&mut t), [una + 100]);
-    assert_eq!(t.conn.ssthresh(), 350);
 }
 
 // RFC 8985.

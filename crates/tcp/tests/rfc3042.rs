@@ -1,0 +1,79 @@
+//! RFC 3042: limited transmit, without SACK. With SACK: `rfc6675.rs`.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
+
+/// Four segments of 100 bytes out, from 1 on, of 2000 bytes; no SACK.
+fn four_out(window: u16) -> Host {
+    let config = Config {
+        timestamps: false,
+        min_rto: ms(1_000),
+        ..Config::default()
+    };
+    let answer = Record::new().mss(100).win(window);
+    let mut t = Host::established_by(&config, answer, 100);
+    t.write(&[b'x'; 2000]);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    t.wait(100);
+    t
+}
+
+fn starts(t: &mut Host) -> Vec<u32> {
+    t.sent().iter().map(Record::seq_number).collect()
+}
+
+/// §2: the first two duplicate ACKs each bring a new segment; cwnd "MUST NOT be
+/// changed". The third is a loss.
+#[test]
+fn two_duplicates_bring_a_new_segment_each() {
+    let mut t = four_out(60_000);
+    let cwnd = t.conn.cwnd();
+    for new in [401, 501] {
+        send!(t, seq 1, ack 1, win 60_000);
+        assert_eq!(starts(&mut t), [new]);
+        assert_eq!(t.conn.cwnd(), cwnd);
+    }
+    send!(t, seq 1, ack 1, win 60_000);
+    assert_eq!(starts(&mut t), [1]);
+    assert_eq!(t.conn.stats().rtos, 0);
+}
+
+/// §2: only if the peer's window allows.
+#[test]
+fn the_window_of_the_peer_counts() {
+    let mut t = four_out(400);
+    send!(t, seq 1, ack 1, win 400);
+    recv_nothing!(t);
+}
+
+/// §2: no more is out than cwnd and two segments, also where more than two
+/// duplicates are no loss: behind a timeout (RFC 6582 §4).
+#[test]
+fn no_more_than_two_segments_beyond_cwnd() {
+    let mut t = four_out(60_000);
+    t.run_until(1_100);
+    assert_eq!(t.conn.stats().rtos, 1);
+    t.sent();
+    send!(t, seq 1, ack 401, win 60_000);
+    assert_eq!(starts(&mut t), [401, 501]);
+    assert_eq!(t.conn.cwnd(), 200);
+    let mut new = Vec::new();
+    for _ in 0..5 {
+        send!(t, seq 1, ack 401, win 60_000);
+        new.extend(starts(&mut t));
+    }
+    assert_eq!(new, [601, 701]);
+    assert_eq!(t.conn.cwnd(), 200);
+}
+
+/// §2 and RFC 5681 §3.2, step 2: what limited transmit added does not count for
+/// ssthresh.
+#[test]
+fn it_is_left_out_of_the_flight() {
+    let mut t = four_out(60_000);
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1, win 60_000);
+        t.drain();
+    }
+    assert_eq!(t.conn.ssthresh(), 200, "half of four, not of six");
+}

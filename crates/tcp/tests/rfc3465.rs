@@ -1,0 +1,82 @@
+//! RFC 3465: cwnd grows by the bytes that are acknowledged.
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, ms, send};
+
+const MSS: u32 = 100;
+
+/// Segments of 100 bytes and more data than the test needs; a window of four is
+/// out, from 1 on.
+fn busy() -> Host {
+    let config = Config {
+        timestamps: false,
+        min_rto: ms(1_000),
+        ..Config::default()
+    };
+    let mut t = Host::established_with(&config, MSS as u16, 60_000, 60_000, 64);
+    t.write(&[b'x'; 60_000]);
+    t.drain();
+    assert_eq!(t.conn.cwnd(), 4 * MSS);
+    t
+}
+
+/// §2.2: by what an ACK acknowledges, be it little; §2.3: by two segments at
+/// most.
+#[test]
+fn slow_start_counts_bytes() {
+    let mut t = busy();
+    let mut cwnd = t.conn.cwnd();
+    let mut ack = 1;
+    for (bytes, growth) in [
+        (1, 1),
+        (49, 49),
+        (50, 50),
+        (200, 200),
+        (100, 100),
+        (300, 200),
+    ] {
+        ack += bytes;
+        send!(t, seq 1, ack ack, win 60_000);
+        t.drain();
+        cwnd += growth;
+        assert_eq!(t.conn.cwnd(), cwnd, "for {bytes}");
+    }
+}
+
+/// §2.3: behind a timeout by one segment an ACK, however much it covers.
+#[test]
+fn a_limit_of_one_behind_a_timeout() {
+    let mut t = busy();
+    t.run_until(1_000);
+    t.drain();
+    assert_eq!((t.conn.cwnd(), t.conn.stats().rtos), (MSS, 1));
+    send!(t, seq 1, ack 401, win 60_000);
+    assert_eq!(t.conn.cwnd(), 2 * MSS);
+}
+
+/// §2.1: above ssthresh by a segment for each window of bytes, however many
+/// ACKs there are: one for two segments, one for each, or one for a tenth.
+#[test]
+fn congestion_avoidance_counts_bytes() {
+    for step in [200, 100, 10] {
+        let mut t = busy();
+        t.run_until(1_000);
+        t.drain();
+        let mut una = 401;
+        send!(t, seq 1, ack una, win 60_000);
+        t.drain();
+        assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+        for segments in 2..6 {
+            let window = segments * MSS;
+            assert_eq!(t.conn.cwnd(), window, "{step} an ACK");
+            let end = una + window;
+            while una < end {
+                una = end.min(una + step);
+                send!(t, seq 1, ack una, win 60_000);
+                t.drain();
+                let is_growing = una == end;
+                assert_eq!(t.conn.cwnd() > window, is_growing, "{step} an ACK");
+            }
+        }
+    }
+}

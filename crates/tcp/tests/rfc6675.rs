@@ -1,0 +1,171 @@
+//! RFC 6675: what recovery with SACK sends, and when; beside RACK, which finds
+//! the losses (RFC 8985 §9.2).
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: ms(1_000),
+        ..Config::default()
+    }
+}
+
+/// SACK, segments of 100 bytes, a path of 100 ms; `bytes` to be sent from 1
+/// on. Time is 100.
+fn with_sack(bytes: usize) -> Host {
+    let answer = Record::new().mss(100).win(60_000).sack_ok(true);
+    let mut t = Host::established_by(&plain(), answer, 100);
+    t.write(&vec![b'x'; bytes]);
+    t
+}
+
+/// The same with a window of `cwnd` bytes, all out: from where to where.
+fn grown(cwnd: u32) -> (Host, u32, u32) {
+    let mut t = with_sack(4096);
+    let mut una = 1;
+    while t.conn.cwnd() < cwnd {
+        t.sent();
+        t.wait(100);
+        una += 100;
+        send!(t, seq 1, ack una, win 60_000);
+    }
+    let end = t.sent().last().unwrap().seq_number() + 100;
+    (t, una, end)
+}
+
+fn starts(t: &mut Host) -> Vec<u32> {
+    t.sent().iter().map(Record::seq_number).collect()
+}
+
+/// §5, steps 1 and 4: more than two segments beyond a gap are a loss at once;
+/// two may be reordering, and have patience.
+#[test]
+fn more_than_two_segments_beyond_a_gap_are_a_loss() {
+    for (end, resent) in [(301, 0), (302, 1), (401, 1)] {
+        let mut t = with_sack(400);
+        assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+        t.wait(100);
+        send!(t, seq 1, ack 1, win 60_000, sack [(101, end)]);
+        assert_eq!(starts(&mut t), vec![1; resent], "up to {end}");
+        assert_eq!(t.conn.ssthresh() < u32::MAX, resent == 1);
+    }
+}
+
+/// §4, NextSeg, rules 1 and 2, and §5, step C: the holes in their order, then
+/// new data, as the window allows.
+#[test]
+fn holes_come_before_new_data() {
+    let (mut t, una, end) = grown(800);
+    t.wait(100);
+    // Lost: the first and the fourth.
+    let blocks = [(una + 400, end), (una + 100, una + 300)];
+    send!(t, seq 1, ack una, win 60_000, sack blocks);
+    let sent = starts(&mut t);
+    assert_eq!(sent[..3], [una, una + 300, end], "{sent:?}");
+    assert!(sent[2..].is_sorted());
+    // Pipe: two retransmissions and the new data are out, no more than cwnd.
+    assert!(sent.len() as u32 * 100 <= t.conn.cwnd());
+    assert!((sent.len() as u32 + 1) * 100 > t.conn.cwnd(), "and no less");
+}
+
+/// §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data
+/// is another.
+#[test]
+fn one_reduction_up_to_the_recovery_point() {
+    let (mut t, una, end) = grown(800);
+    t.wait(100);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 500)]);
+    let ssthresh = t.conn.ssthresh();
+    assert!(starts(&mut t).contains(&una));
+    // Another hole in the same window.
+    t.wait(5);
+    let blocks = [(una + 600, end), (una + 100, una + 500)];
+    send!(t, seq 1, ack una, win 60_000, sack blocks);
+    assert!(starts(&mut t).contains(&(una + 500)));
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+    t.wait(100);
+    send!(t, seq 1, ack end, win 60_000);
+    assert_eq!(t.conn.cwnd(), ssthresh, "recovery is over");
+    t.drain();
+    t.wait(100);
+    let new = t.sent().last().unwrap().seq_number() + 100;
+    send!(t, seq 1, ack end, win 60_000, sack [(end + 100, new)]);
+    assert!(t.conn.ssthresh() < ssthresh, "another window");
+}
+
+/// §5, step 3, and RFC 5681 §3.2: a segment that has arrived lets a new one out; a duplicate
+/// that says nothing new lets none.
+#[test]
+fn limited_transmit_needs_news() {
+    let mut t = with_sack(2000);
+    assert_eq!(starts(&mut t), [1, 101, 201, 301]);
+    t.wait(100);
+    let cwnd = t.conn.cwnd();
+    send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
+    assert_eq!(starts(&mut t), [401]);
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
+        recv_nothing!(t);
+    }
+    assert_eq!(t.conn.cwnd(), cwnd);
+}
+
+/// §5.1: after a timeout what SACK tells fills the holes, and is no
+/// reason for another recovery.
+#[test]
+fn sacks_after_a_timeout_are_used() {
+    let (mut t, una, end) = grown(1_200);
+    let rtos = t.conn.stats().rtos;
+    while t.conn.stats().rtos == rtos {
+        let at = t.conn.poll_at().unwrap().at;
+        t.run_until(at.as_millis() - 1_000);
+    }
+    assert_eq!(starts(&mut t).last(), Some(&una));
+    let ssthresh = t.conn.ssthresh();
+    assert!(ssthresh > 500, "{ssthresh}");
+    t.wait(100);
+    // The second was lost with the first; the third has arrived, and others.
+    let blocks = [(una + 200, una + 300), (una + 400, end)];
+    send!(t, seq 1, ack una + 100, win 60_000, sack blocks);
+    t.wait(50);
+    let sent = starts(&mut t);
+    assert_eq!(sent.first(), Some(&(una + 100)));
+    assert!(!sent.contains(&(una + 200)), "{sent:?}");
+    assert!(sent.contains(&(una + 300)), "{sent:?}");
+    assert_eq!(t.conn.ssthresh(), ssthresh);
+}
+
+/// §5.1: a loss of what was out when the timer ran out begins no
+/// recovery of its own.
+#[test]
+fn a_loss_found_after_a_timeout_is_no_other() {
+    let mut t = with_sack(0);
+    let mut una = 1;
+    while t.conn.cwnd() < 1_200 {
+        t.write(&[b'x'; 100]);
+        t.sent();
+        t.wait(100);
+        una += 100;
+        send!(t, seq 1, ack una, win 60_000);
+    }
+    t.write(&[b'x'; 100]);
+    while t.conn.stats().tail_probes == 0 {
+        t.drain();
+        t.wait(10);
+    }
+    t.wait(980);
+    t.sent();
+    t.write(&[b'x'; 600]);
+    assert_eq!(t.sent().len(), 6);
+    t.wait(30);
+    assert_eq!((t.conn.stats().rtos, t.conn.ssthresh()), (1, 350));
+    assert_eq!(starts(&mut t), [una]);
+    t.wait(120);
+    let block = (una + 200, una + 700);
+    send!(t, seq 1, ack una + 100, win 60_000, sack [block]);
+    assert_eq!(starts(&mut t), [una + 100]);
+    assert_eq!(t.conn.ssthresh(), 350);
+}
