@@ -10,8 +10,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
-    Advertised, ConnectionSlot, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
-    NodeMemory, Route, UdpId, UdpSlot, Via,
+    Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
+    NodeEvent, NodeMemory, Route, UdpId, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::addr;
@@ -25,7 +25,9 @@ impl Memory for Heap {
 }
 
 const SLOTS: usize = 4;
-const PREFIX: Addr = Addr([0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0]);
+const PREFIX: Addr = Addr([
+    0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
+]);
 
 fn buffer(len: usize) -> Box<[u8]> {
     vec![0; len].into()
@@ -70,6 +72,7 @@ fn node() -> Node<Heap> {
             .map(|_| ConnectionSlot::new(buffer(700), buffer(700)))
             .collect(),
         listeners: vec![ListenerSlot::default()].into(),
+        half_open: [HalfOpen::default(); 2].into(),
         udp: vec![UdpSlot::new(buffer(300))].into(),
         routes: vec![None; 3].into(),
         neighbours: vec![None; 2].into(),
@@ -79,10 +82,7 @@ fn node() -> Node<Heap> {
         },
     };
     let mut node = Node::new(config, memory, Rng::new(1));
-    for (prefix, len, via) in [
-        (PREFIX, 64, Via::OnLink),
-        (Addr::UNSPECIFIED, 0, Via::Host),
-    ] {
+    for (prefix, len, via) in [(PREFIX, 64, Via::OnLink), (Addr::UNSPECIFIED, 0, Via::Host)] {
         node.add_route(Route { prefix, len, via })
             .expect("the table has room");
     }

@@ -8,7 +8,7 @@ use redpoll_stack::transport::{self, Endpoint, State};
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnId, ConnectionSlot, DropReason, Error, ListenerId, ListenerSlot, NdConfig, Node,
+    ConnId, ConnectionSlot, DropReason, Error, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node,
     NodeConfig, NodeMemory, Route, Via,
 };
 
@@ -52,6 +52,7 @@ fn border(mesh: u8) -> Node<Heap> {
             .map(|_| ConnectionSlot::new(buffer(600), buffer(600)))
             .collect(),
         listeners: vec![ListenerSlot::default()].into(),
+        half_open: [HalfOpen::default(); 2].into(),
         udp: Vec::new().into(),
         routes: vec![None; 2].into(),
         neighbours: Vec::new().into(),

@@ -7,7 +7,7 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -39,6 +39,7 @@ const BEGINNING: Instant = Instant::from_micros(1_000_000_000_000);
 const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
 const CONNECTIONS: usize = 32;
 const LISTENERS: usize = 8;
+const HALF_OPEN: usize = 8;
 /// As many as the node queues for its host side, and some in hand.
 const SLOTS: usize = 40;
 /// The most bytes of a packet of the node.
@@ -237,6 +238,7 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
             .map(|_| ConnectionSlot::new(buffer(settings.sndbuf), buffer(settings.rcvbuf)))
             .collect(),
         listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
+        half_open: [HalfOpen::default(); HALF_OPEN].into(),
         udp: Box::default(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),

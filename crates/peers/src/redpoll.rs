@@ -75,7 +75,7 @@ impl Peer for End {
         if let Some(conn) = &mut self.conn {
             conn.input(now, &meta, &segment);
         } else if let Action::Accept(request) =
-            Listener::new(endpoint(self.side)).input(now, &meta, &segment)
+            Listener::new(endpoint(self.side)).input(&meta, &segment)
         {
             let buffer = vec![0; self.buffer_bytes];
             let conn = Connection::accept(

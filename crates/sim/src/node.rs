@@ -5,8 +5,8 @@ use redpoll_base::Addr;
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{MacConfig, RadioCaps};
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, SleepyConfig,
-    UdpSlot, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route,
+    SleepyConfig, UdpSlot, Via,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
@@ -20,6 +20,8 @@ use crate::traffic::Sockets;
 /// A node of the simulation.
 pub type SimNode = Node<HeapMemory>;
 
+/// Half-open connections of a node that listens.
+const HALF_OPEN: usize = 4;
 /// Sockets of each kind beside those of the scenario's apps.
 const SPARE_SOCKETS: usize = 1;
 /// What a UDP socket can hold, in bytes.
@@ -145,6 +147,7 @@ fn memory(
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
     let listeners = sockets.listeners + SPARE_SOCKETS;
+    let half_open = vec![HalfOpen::default(); if sockets.listeners > 0 { HALF_OPEN } else { 0 }];
     let udp = sockets.udp + sockets.coap + SPARE_SOCKETS;
     let ring = match sockets.coap {
         0 => UDP_BYTES,
@@ -156,6 +159,7 @@ fn memory(
             .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
             .collect(),
         listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
+        half_open: half_open.into(),
         udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
         routes: vec![None; route_count].into(),
         neighbours: Vec::new().into(),
@@ -167,6 +171,7 @@ fn memory(
     let bytes = connections * (tx + rx)
         + bytes_of(&memory.connections)
         + bytes_of(&memory.listeners)
+        + bytes_of(&memory.half_open)
         + udp * ring
         + bytes_of(&memory.udp)
         + bytes_of(&memory.routes)

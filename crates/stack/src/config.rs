@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
-use redpoll_tcp as tcp;
+use redpoll_tcp::{self as tcp, HalfOpen};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -68,6 +68,9 @@ pub struct NodeMemory<M: Memory + 'static> {
     pub connections: M::Table<ConnectionSlot<M::Buffer>>,
     /// One slot a listening port; at most 255.
     pub listeners: M::Table<ListenerSlot>,
+    /// One entry a half-open connection, for all listeners; at most 255. When
+    /// it is full (or empty from the start), the peers keep the state.
+    pub half_open: M::Table<HalfOpen>,
     /// One slot a UDP socket; at most 255.
     pub udp: M::Table<UdpSlot<M::Buffer>>,
     /// The forwarding table.

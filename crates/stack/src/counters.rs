@@ -36,8 +36,11 @@ pub enum DropReason {
     NoUdpSocket,
     /// The UDP socket's buffer was full.
     UdpFull,
-    /// A connection request found no free connection slot.
+    /// A complete handshake found no free connection slot.
     NoConnectionSlot,
+    /// A complete handshake found as many connections waiting to be accepted
+    /// as the listener lets wait.
+    BacklogFull,
     /// A TCP segment that belongs to no connection; answered by a reset where
     /// the RFC asks for one (RFC 9293 §3.10.7.1).
     NoConnection,
@@ -47,7 +50,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
-    pub const ALL: [DropReason; 17] = [
+    pub const ALL: [DropReason; 18] = [
         DropReason::Malformed,
         DropReason::BadChecksum,
         DropReason::BadSource,
@@ -63,6 +66,7 @@ impl DropReason {
         DropReason::NoUdpSocket,
         DropReason::UdpFull,
         DropReason::NoConnectionSlot,
+        DropReason::BacklogFull,
         DropReason::NoConnection,
         DropReason::IcmpIgnored,
     ];
@@ -85,6 +89,7 @@ impl DropReason {
             DropReason::NoUdpSocket => "no_udp_socket",
             DropReason::UdpFull => "udp_full",
             DropReason::NoConnectionSlot => "no_connection_slot",
+            DropReason::BacklogFull => "backlog_full",
             DropReason::NoConnection => "no_connection",
             DropReason::IcmpIgnored => "icmp_ignored",
         }
@@ -107,6 +112,13 @@ pub struct NodeCounters {
     /// Released connections that did not come to their end in time: the peer
     /// was silent, or took nothing, or never ended.
     pub orphans_given_up: u32,
+    /// Connection requests that were given up, because nobody completed them.
+    pub half_open_expired: u32,
+    /// Connection requests answered with a SYN cookie, for want of a free
+    /// entry in the table of half-open connections.
+    pub syn_cookies_sent: u32,
+    /// Handshakes that were completed by a SYN cookie.
+    pub syn_cookies_used: u32,
     drops: [u32; DropReason::ALL.len()],
 }
 

@@ -13,9 +13,12 @@ pub struct ConnId {
     pub(crate) generation: u8,
 }
 
-/// A TCP listener of one node.
+/// A TCP listener of one node; invalid after it was closed, as a [`ConnId`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct ListenerId(pub(crate) u8);
+pub struct ListenerId {
+    pub(crate) index: u8,
+    pub(crate) generation: u8,
+}
 
 /// A UDP socket of one node; invalid after it was closed, as a [`ConnId`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

@@ -56,8 +56,10 @@ pub use nd::{Advertised, NdConfig, Neighbour};
 pub use node::Node;
 pub use poll::{PollConfig, PollPolicy};
 pub use routes::{Route, Via};
-pub use tcp::{ConnectionSlot, ListenerSlot};
+pub use tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use udp::UdpSlot;
+
+pub use redpoll_tcp::HalfOpen;
 
 pub use redpoll_base as base;
 pub use redpoll_lowpan as lowpan;

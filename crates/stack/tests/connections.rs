@@ -6,6 +6,7 @@ mod common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, FIN, RST, SYN, Tcp, icmp, read_tcp};
+use common::peer::{HOST, Peer};
 use common::{address, node_with};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::transport::{Event, State};
@@ -14,66 +15,8 @@ use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 /// Connection slots of a test node.
 const SLOTS_TCP: usize = 4;
-
-/// A peer at the host that does what the test says and no more.
-struct Peer {
-    port: u16,
-    seq: u32,
-    ack: u32,
-}
-
-impl Peer {
-    /// Opens a connection to port 80 of the border router.
-    fn open(lone: &mut Lone, port: u16) -> Peer {
-        let mut peer = Peer {
-            port,
-            seq: 1_000,
-            ack: 0,
-        };
-        peer.give(lone, SYN, b"");
-        let answer = lone.host_packets();
-        let (flags, seq, ..) = read_tcp(&answer[0]).unwrap();
-        assert_eq!(flags, SYN | ACK);
-        peer.ack = seq.wrapping_add(1);
-        peer.give(lone, ACK, b"");
-        peer
-    }
-
-    fn segment<'a>(&self, flags: u8, data: &'a [u8]) -> Tcp<'a> {
-        Tcp {
-            src_port: self.port,
-            dst_port: 80,
-            seq: self.seq,
-            ack: self.ack,
-            flags,
-            window: 4_000,
-            data,
-        }
-    }
-
-    fn give(&mut self, lone: &mut Lone, flags: u8, data: &[u8]) {
-        let packet = self.segment(flags, data).packet(HOST, address(1));
-        lone.host_sends(&packet).unwrap();
-        self.seq += data.len() as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
-    }
-
-    /// Acknowledges all that has come, and says which flags came.
-    fn acknowledge(&mut self, lone: &mut Lone) -> u8 {
-        let mut seen = 0;
-        for packet in lone.host_packets() {
-            let Some((flags, seq, _, _, data)) = read_tcp(&packet) else {
-                continue;
-            };
-            seen |= flags;
-            self.ack = seq.wrapping_add(data.len() as u32 + u32::from(flags & FIN != 0));
-        }
-        self.give(lone, ACK, b"");
-        seen
-    }
-}
 
 fn open(lone: &Lone) -> usize {
     lone.node.tcp_connections().count()
@@ -216,37 +159,6 @@ fn a_connection_without_a_route_backs_off_and_fails() {
             assert_eq!(open(&lone), 0);
         }
     }
-}
-
-#[test]
-fn half_open_connections_that_die_free_their_slots() {
-    let mut lone = Lone::border(|config| config.tcp.syn_retries = 2);
-    let listener = lone.node.tcp_listen(80).unwrap();
-    // All slots by requests that nobody completes, some of them reset.
-    for port in 0..SLOTS_TCP as u16 {
-        let mut peer = Peer {
-            port: 5_000 + port,
-            seq: 1,
-            ack: 0,
-        };
-        peer.give(&mut lone, SYN, b"");
-        if port % 2 == 0 {
-            peer.give(&mut lone, RST, b"");
-        }
-    }
-    while lone.node.poll_event().is_some() {}
-    lone.host_packets();
-    assert_eq!(open(&lone), SLOTS_TCP / 2);
-    lone.run_for(Duration::from_secs(60));
-    for _ in 0..3 {
-        assert_eq!(lone.node.poll_event(), None, "nobody knew of them");
-        lone.host_packets();
-        lone.run_for(Duration::from_secs(60));
-    }
-    assert_eq!(open(&lone), 0);
-    assert_eq!(lone.node.tcp_accept(listener), None);
-    Peer::open(&mut lone, 6_000);
-    assert_eq!(lone.node.poll_event(), Some(NodeEvent::Accepted(listener)));
 }
 
 /// A connection may be over before anybody accepts it.

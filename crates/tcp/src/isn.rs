@@ -1,25 +1,37 @@
 //! Initial sequence numbers (RFC 6528): `ISN = M + F(4-tuple, secret)`.
 //!
-//! M is the 4-microsecond clock of RFC 9293 §3.4.1; F is SipHash-2-4
-//! (Aumasson and Bernstein, 2012), a keyed function made for short input.
+//! M is the 4-microsecond clock of RFC 9293 §3.4.1; F is HalfSipHash-2-4.
 
 use redpoll_base::Instant;
 
+use crate::hash::HalfSipHash;
 use crate::{Endpoint, SeqNum};
 
-/// Makes initial sequence numbers. One per host.
+/// Makes initial sequence numbers, and other numbers that a stranger must not
+/// guess. One per host.
 #[derive(Clone)]
 pub struct IsnGenerator {
-    key: [u64; 2],
+    keys: [[u32; 2]; 2],
+}
+
+/// What a key is for: what one hash tells must not help against another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    SequenceNumber,
+    Cookie,
 }
 
 impl IsnGenerator {
     /// A generator for the given secret, which must be hard to guess and
     /// should change at each boot (RFC 6528 §3).
     pub const fn new(secret: [u8; 16]) -> Self {
-        let both = u128::from_le_bytes(secret);
+        let all = u128::from_le_bytes(secret);
+        let (low, high) = (all as u64, (all >> 64) as u64);
         IsnGenerator {
-            key: [both as u64, (both >> 64) as u64],
+            keys: [
+                [low as u32, (low >> 32) as u32],
+                [high as u32, (high >> 32) as u32],
+            ],
         }
     }
 
@@ -27,8 +39,9 @@ impl IsnGenerator {
     ///
     /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
     pub fn isn(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> SeqNum {
-        let m = (now.as_micros() / 4) as u32;
-        SeqNum(self.hash(local, remote) as u32) + m
+        let m = (now.as_micros() >> 2) as u32;
+        let f = self.ends(Purpose::SequenceNumber, local, remote);
+        SeqNum(f.finish()) + m
     }
 
     /// What to add to the timestamp clock of a connection between these ends
@@ -39,20 +52,26 @@ impl IsnGenerator {
     /// timestamps go on growing from one of their connections to the next,
     /// which RFC 9293 §3.6.1 (SHLD-4) relies on.
     pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
-        (self.hash(local, remote) >> 32) as u32
+        // One word more than for the sequence number: that is another hash.
+        self.ends(Purpose::SequenceNumber, local, remote)
+            .word(0)
+            .finish()
     }
 
-    fn hash(&self, local: &Endpoint, remote: &Endpoint) -> u64 {
-        let mut hash = SipHash::new(self.key);
-        for endpoint in [local, remote] {
-            let addr = u128::from_le_bytes(*endpoint.addr.octets());
-            hash.word(addr as u64);
-            hash.word((addr >> 64) as u64);
-        }
-        let ports = u64::from(local.port) | u64::from(remote.port) << 16;
-        // The last word carries the input's length, 36 bytes, in its top byte.
-        hash.word(ports | 36 << 56);
-        hash.finish()
+    /// A hash that has taken in both ends of a connection.
+    pub(crate) fn ends(&self, what: Purpose, local: &Endpoint, remote: &Endpoint) -> HalfSipHash {
+        self.hash(what)
+            .addr(&local.addr)
+            .addr(&remote.addr)
+            .word(u32::from(local.port) | u32::from(remote.port) << 16)
+    }
+
+    fn hash(&self, what: Purpose) -> HalfSipHash {
+        let [numbers, cookies] = self.keys;
+        HalfSipHash::new(match what {
+            Purpose::SequenceNumber => numbers,
+            Purpose::Cookie => cookies,
+        })
     }
 }
 
@@ -63,68 +82,10 @@ impl core::fmt::Debug for IsnGenerator {
     }
 }
 
-struct SipHash {
-    v: [u64; 4],
-}
-
-impl SipHash {
-    fn new([k0, k1]: [u64; 2]) -> Self {
-        SipHash {
-            v: [
-                k0 ^ 0x736f_6d65_7073_6575,
-                k1 ^ 0x646f_7261_6e64_6f6d,
-                k0 ^ 0x6c79_6765_6e65_7261,
-                k1 ^ 0x7465_6462_7974_6573,
-            ],
-        }
-    }
-
-    fn word(&mut self, m: u64) {
-        self.v[3] ^= m;
-        self.round();
-        self.round();
-        self.v[0] ^= m;
-    }
-
-    fn round(&mut self) {
-        let [mut a, mut b, mut c, mut d] = self.v;
-        a = a.wrapping_add(b);
-        b = b.rotate_left(13) ^ a;
-        a = a.rotate_left(32);
-        c = c.wrapping_add(d);
-        d = d.rotate_left(16) ^ c;
-        a = a.wrapping_add(d);
-        d = d.rotate_left(21) ^ a;
-        c = c.wrapping_add(b);
-        b = b.rotate_left(17) ^ c;
-        c = c.rotate_left(32);
-        self.v = [a, b, c, d];
-    }
-
-    fn finish(mut self) -> u64 {
-        self.v[2] ^= 0xff;
-        for _ in 0..4 {
-            self.round();
-        }
-        let [a, b, c, d] = self.v;
-        a ^ b ^ c ^ d
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use redpoll_base::{Addr, Duration};
-
-    /// The example of the SipHash paper, appendix A: key 00..0f, input 00..0e.
-    #[test]
-    fn siphash_example_of_the_paper() {
-        let key = u128::from_le_bytes(core::array::from_fn(|i| i as u8));
-        let mut hash = SipHash::new([key as u64, (key >> 64) as u64]);
-        hash.word(0x0706_0504_0302_0100);
-        hash.word(0x0f0e_0d0c_0b0a_0908);
-        assert_eq!(hash.finish(), 0xa129_ca61_49be_45e5);
-    }
 
     #[test]
     fn the_number_moves_with_the_clock_and_depends_on_everything() {

@@ -3,7 +3,8 @@
 //! A [`Connection`] is fed with segments and time and asked for segments and
 //! timers. It owns no clock, no socket, no heap and no thread; its buffers
 //! are the caller's. A [`Listener`] waits for connection requests and keeps
-//! nothing of them.
+//! nothing of them; a [`SynCache`] keeps them in a few bytes each until the
+//! handshake is complete.
 //!
 //! # The grammar
 //!
@@ -51,8 +52,8 @@
 //! let back = IpMeta { src: b.addr, dst: a.addr, ..meta };
 //!
 //! let syn = next(&mut client, now).unwrap();
-//! let mut listener = Listener::new(b);
-//! let Action::Accept(request) = listener.input(now, &meta, &Segment::parse(&meta, &syn).unwrap())
+//! let listener = Listener::new(b);
+//! let Action::Accept(request) = listener.input(&meta, &Segment::parse(&meta, &syn).unwrap())
 //! else { panic!("not a connection request") };
 //! let mut server = Connection::accept(now, &config, request, SeqNum(99), [0; 512], [0; 512]);
 //!
@@ -100,6 +101,7 @@ mod ecn;
 mod endpoint;
 mod error;
 mod event;
+mod hash;
 mod header;
 mod isn;
 mod keepalive;
@@ -117,6 +119,8 @@ mod send;
 mod seq;
 pub mod state;
 mod stats;
+mod syn_cache;
+mod syn_cookie;
 mod timers;
 mod timestamps;
 mod user_timeout;
@@ -128,7 +132,7 @@ pub use error::{Error, Gone, ParseError, RecvError, SendError};
 pub use event::{Event, Expect, Trouble};
 pub use header::{Fields, Flags, Header, PROTOCOL};
 pub use isn::IsnGenerator;
-pub use listener::{Action, HalfOpen, Listener};
+pub use listener::{Action, Listener, Request};
 pub use options::{Options, TimestampOption};
 pub use reconnect::{Reconnect, ReconnectPolicy};
 pub use reset::reset_reply;
@@ -138,4 +142,5 @@ pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};
+pub use syn_cache::{Answer, HalfOpen, Handshake, SynAck, SynCache, Terms};
 pub use user_timeout::{UserTimeout, UserTimeoutOption};

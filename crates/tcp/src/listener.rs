@@ -1,13 +1,13 @@
 //! LISTEN (RFC 9293 §3.10.7.2), apart from connections and as small as a port.
 
-use redpoll_base::{Addr, Instant};
+use redpoll_base::Addr;
 
 use crate::reset::reset_reply;
 use crate::{Endpoint, Flags, Header, IpMeta, Options, Segment, SeqNum, TimestampOption};
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
-/// It keeps nothing of them. The caller turns a [`HalfOpen`] into a
+/// It keeps nothing of them. The caller turns a [`Request`] into a
 /// connection if it has the memory, and otherwise drops it, as if the SYN had
 /// been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,80 +21,112 @@ pub enum Action {
     /// Send this segment, without payload, from `meta.dst` to `meta.src`.
     Reply(Header),
     /// A connection request.
-    Accept(HalfOpen),
+    Accept(Request),
     /// Nothing.
     Drop,
 }
 
 /// A connection request: what SYN-RECEIVED needs to know of the peer's SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HalfOpen {
+pub struct Request {
     /// Our end.
     pub local: Endpoint,
     /// The peer's end.
     pub remote: Endpoint,
-    /// IRS, the peer's initial sequence number.
-    pub irs: SeqNum,
-    /// The peer's window.
-    pub window: u16,
-    /// The peer's MSS in the low bits, 0 if it did not say; then what it
-    /// offered.
-    offer: u16,
-    /// The peer's TSval, if it offered timestamps.
-    ts_value: u32,
+    pub(crate) syn: PeerSyn,
 }
+
+/// What the peer's SYN said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct PeerSyn {
+    /// IRS, the peer's initial sequence number.
+    pub(crate) irs: SeqNum,
+    /// The peer's TSval, if it offered timestamps.
+    pub(crate) ts_value: u32,
+    /// The peer's window.
+    pub(crate) window: u16,
+    pub(crate) offer: Offer,
+}
+
+/// What the peer's SYN offered. The peer's MSS in the low bits, 0 if it did
+/// not say.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Offer(u16);
 
 /// A larger MSS is taken for this one: the sender may send less (RFC 9293
 /// §3.7.1), and no link of ours takes as much.
 const MSS_BITS: u16 = 0x1fff;
-const OFFERS_TIMESTAMPS: u16 = 0x8000;
-const OFFERS_SACK: u16 = 0x4000;
-const OFFERS_ECN: u16 = 0x2000;
 
 /// ECN-setup SYN (RFC 3168 §6.1.1).
 const ECN_SETUP: Flags = Flags::ECE.with(Flags::CWR);
 
-impl HalfOpen {
-    fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
-        let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
-        let options = &seg.options;
-        HalfOpen {
-            local: Endpoint::new(meta.dst, seg.dst_port),
-            remote: Endpoint::new(meta.src, seg.src_port),
-            irs: seg.seq,
-            window: seg.window,
-            offer: options.mss.map_or(0, |mss| mss.clamp(1, MSS_BITS))
-                | bit(options.timestamps.is_some(), OFFERS_TIMESTAMPS)
-                | bit(options.sack_permitted, OFFERS_SACK)
-                | bit(seg.flags.contains(ECN_SETUP), OFFERS_ECN),
-            ts_value: options.timestamps.map_or(0, |option| option.value),
-        }
+impl Offer {
+    pub(crate) const TIMESTAMPS: Offer = Offer(0x8000);
+    pub(crate) const SACK: Offer = Offer(0x4000);
+    pub(crate) const ECN: Offer = Offer(0x2000);
+
+    pub(crate) fn of_mss(mss: Option<u16>) -> Offer {
+        Offer(mss.map_or(0, |mss| mss.clamp(1, MSS_BITS)))
     }
 
-    fn offers(&self, bit: u16) -> bool {
-        self.offer & bit != 0
+    pub(crate) fn mss(self) -> Option<u16> {
+        Some(self.0 & MSS_BITS).filter(|mss| *mss != 0)
+    }
+
+    /// Likewise, with `what` if it is so.
+    pub(crate) fn with(self, what: Offer, is_so: bool) -> Offer {
+        Offer(if is_so { self.0 | what.0 } else { self.0 })
+    }
+
+    pub(crate) fn has(self, what: Offer) -> bool {
+        self.0 & what.0 != 0
+    }
+}
+
+impl Request {
+    pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>, syn: PeerSyn) -> Self {
+        Request {
+            local: Endpoint::new(meta.dst, seg.dst_port),
+            remote: Endpoint::new(meta.src, seg.src_port),
+            syn,
+        }
     }
 
     /// The options of the SYN.
     pub fn options(&self) -> Options {
-        let mss = self.offer & MSS_BITS;
+        let PeerSyn { offer, .. } = self.syn;
         Options {
-            mss: (mss != 0).then_some(mss),
-            timestamps: self.offers(OFFERS_TIMESTAMPS).then_some(TimestampOption {
-                value: self.ts_value,
+            mss: offer.mss(),
+            timestamps: offer.has(Offer::TIMESTAMPS).then_some(TimestampOption {
+                value: self.syn.ts_value,
                 echo: 0,
             }),
-            sack_permitted: self.offers(OFFERS_SACK),
+            sack_permitted: offer.has(Offer::SACK),
             ..Options::default()
         }
     }
 
     /// The control bits of the SYN, as far as they matter.
     pub(crate) fn flags(&self) -> Flags {
-        if self.offers(OFFERS_ECN) {
+        if self.syn.offer.has(Offer::ECN) {
             Flags::SYN.with(ECN_SETUP)
         } else {
             Flags::SYN
+        }
+    }
+}
+
+impl PeerSyn {
+    fn of(seg: &Segment<'_>) -> Self {
+        let options = &seg.options;
+        PeerSyn {
+            irs: seg.seq,
+            ts_value: options.timestamps.map_or(0, |option| option.value),
+            window: seg.window,
+            offer: Offer::of_mss(options.mss)
+                .with(Offer::TIMESTAMPS, options.timestamps.is_some())
+                .with(Offer::SACK, options.sack_permitted)
+                .with(Offer::ECN, seg.flags.contains(ECN_SETUP)),
         }
     }
 }
@@ -118,28 +150,30 @@ impl Listener {
 
     /// RFC 9293 §3.10.7.2: a segment arrives in LISTEN.
     ///
-    /// Neither the time nor the listener's state matter yet; they are where a
-    /// limit on half-open connections would need them.
-    pub fn input(&mut self, _now: Instant, meta: &IpMeta, seg: &Segment<'_>) -> Action {
-        // First, check for a RST: it is ignored.
-        if seg.flags.rst() {
-            return Action::Drop;
-        }
-        // Second, check for an ACK: any acknowledgment is bad here.
-        if seg.flags.ack() {
-            return reset_reply(meta, seg).map_or(Action::Drop, Action::Reply);
-        }
-        // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57:
-        // not from an invalid source, nor to a group.
-        let group = |addr: &Addr| addr.is_multicast() || addr.is_unspecified();
-        if !seg.flags.syn() || group(&meta.src) || group(&meta.dst) {
-            return Action::Drop;
-        }
-        // Text on the SYN is not kept; the peer will send it again.
-        Action::Accept(HalfOpen::new(meta, seg))
+    /// [`matches`](Self::matches) has said that it is for this listener.
+    pub fn input(&self, meta: &IpMeta, seg: &Segment<'_>) -> Action {
+        in_listen(meta, seg)
     }
 }
 
-/// The budgets, in bytes.
+pub(crate) fn in_listen(meta: &IpMeta, seg: &Segment<'_>) -> Action {
+    // First, check for a RST: it is ignored.
+    if seg.flags.rst() {
+        return Action::Drop;
+    }
+    // Second, check for an ACK: any acknowledgment is bad here.
+    if seg.flags.ack() {
+        return reset_reply(meta, seg).map_or(Action::Drop, Action::Reply);
+    }
+    // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57:
+    // not from an invalid source, nor to a group.
+    let group = |addr: &Addr| addr.is_multicast() || addr.is_unspecified();
+    if !seg.flags.syn() || group(&meta.src) || group(&meta.dst) {
+        return Action::Drop;
+    }
+    // Text on the SYN is not kept; the peer will send it again.
+    Action::Accept(Request::new(meta, seg, PeerSyn::of(seg)))
+}
+
+/// The budget, in bytes.
 const _: () = assert!(size_of::<Listener>() <= 28);
-const _: () = assert!(size_of::<HalfOpen>() <= 48);

@@ -238,9 +238,9 @@ fn close_in_syn_sent() {
 fn listen(record: Record) -> Action {
     let bytes = from_peer(&record);
     let seg = Segment::parse(&inward(), &bytes).unwrap();
-    let mut listener = Listener::new(LOCAL);
+    let listener = Listener::new(LOCAL);
     assert!(listener.matches(&inward(), &seg));
-    listener.input(redpoll_base::Instant::ZERO, &inward(), &seg)
+    listener.input(&inward(), &seg)
 }
 
 /// §3.10.7.2.
@@ -281,12 +281,12 @@ fn nothing_answers_groups() {
             let (from, to) = (Endpoint::new(src, 1), Endpoint::new(dst, LOCAL.port));
             let header = redpoll_tcp::Header::encode(&fields, &from, &to, [&[], &[]]);
             let seg = Segment::parse(&meta, header.as_bytes()).unwrap();
-            let mut any = Listener::new(Endpoint {
+            let any = Listener::new(Endpoint {
                 addr: Default::default(),
                 ..LOCAL
             });
             assert!(any.matches(&meta, &seg));
-            let action = any.input(redpoll_base::Instant::ZERO, &meta, &seg);
+            let action = any.input(&meta, &seg);
             assert!(matches!(action, Action::Drop));
             assert!(reset_reply(&meta, &seg).is_none());
         }

@@ -45,9 +45,9 @@ impl Host {
     /// A passive open: the SYN `request` has just arrived.
     pub fn accept(config: &Config, tx: usize, rx: usize, request: Record) -> Host {
         let now = Instant::from_millis(1_000);
-        let mut listener = Listener::new(LOCAL);
+        let listener = Listener::new(LOCAL);
         let bytes = from_peer(&request);
-        let action = listener.input(now, &inward(), &parse(&bytes));
+        let action = listener.input(&inward(), &parse(&bytes));
         let Action::Accept(half_open) = action else {
             panic!("refused: {action:?}")
         };

@@ -411,8 +411,8 @@ impl Pair {
         if let Some(conn) = &mut self.sides[side].conn {
             return conn.input(now, &meta, &seg);
         }
-        let mut listener = Listener::new(REMOTE);
-        if let Action::Accept(request) = listener.input(now, &meta, &seg) {
+        let listener = Listener::new(REMOTE);
+        if let Action::Accept(request) = listener.input(&meta, &seg) {
             let (tx, rx) = self.sides[side].plan.buffers;
             let iss = SeqNum(u32::MAX - 500);
             let conn =

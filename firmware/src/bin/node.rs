@@ -14,8 +14,8 @@ use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    Advertised, ConnectionSlot, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig, NodeMemory,
-    Route, UdpSlot, Via,
+    Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig,
+    NodeMemory, Route, UdpSlot, Via,
 };
 
 /// Some value.
@@ -96,6 +96,7 @@ fn image_main() -> ! {
     };
     let mut connections = [ConnectionSlot::new(a, b)];
     let mut listeners = [ListenerSlot::default()];
+    let mut half_open = [HalfOpen::default(); 4];
     let mut udp = [UdpSlot::new(c)];
     let mut routes: [Option<Route>; 4] = [None; 4];
     let mut neighbours: [Option<Neighbour>; 2] = [None; 2];
@@ -103,6 +104,7 @@ fn image_main() -> ! {
     let memory = NodeMemory::<StaticMemory> {
         connections: forever(&mut connections),
         listeners: forever(&mut listeners),
+        half_open: forever(&mut half_open),
         udp: forever(&mut udp),
         routes: forever(&mut routes),
         neighbours: forever(&mut neighbours),
@@ -174,6 +176,7 @@ fn sockets(node: &mut Node<StaticMemory>) {
     let mut bytes = any([0u8; 64]);
     if let Ok(listener) = node.tcp_listen(any(80)) {
         black_box(node.tcp_accept(listener));
+        node.tcp_unlisten(now(), listener);
     }
     if let Ok(id) = black_box(node.tcp_connect(now(), endpoint())) {
         black_box(node.tcp_send(now(), id, &bytes)).ok();

@@ -205,7 +205,7 @@ fn image_main() -> ! {
     let Ok(seg) = Segment::parse(&meta, syn.header.as_bytes()) else {
         fail("the SYN does not parse");
     };
-    let Action::Accept(request) = Listener::new(there).input(link.now, &meta, &seg) else {
+    let Action::Accept(request) = Listener::new(there).input(&meta, &seg) else {
         fail("the SYN is not accepted");
     };
     let mut server = Connection::accept(link.now, &config, request, SeqNum(99), c, d);

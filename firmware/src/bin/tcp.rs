@@ -11,8 +11,8 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_firmware as image;
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, IcmpKind, IpMeta, IsnGenerator, Keepalive, Listener,
-    Segment, Token, reset_reply,
+    Answer, Config, Connection, Endpoint, HalfOpen, IcmpKind, IpMeta, IsnGenerator, Keepalive,
+    Listener, Segment, SynCache, Terms, Token, reset_reply,
 };
 
 type Buffer = &'static mut [u8];
@@ -77,25 +77,39 @@ fn image_main() -> ! {
     let mut connection = Connection::connect(now(), &config(), endpoint(), endpoint(), iss, a, b);
     use_all(&mut connection, &meta);
 
-    let mut listener = Listener::new(endpoint());
+    let listener = Listener::new(endpoint());
     black_box(listener.local());
+    let mut cache = SynCache::new([HalfOpen::default(); 4]);
+    let terms = Terms {
+        config: &config(),
+        isn: &isn,
+        window: any(1848),
+    };
     let bytes = any([0u8; 64]);
     if let Ok(seg) = Segment::parse(&meta, &bytes) {
         black_box(listener.matches(&meta, &seg));
-        match listener.input(now(), &meta, &seg) {
-            Action::Reply(header) => {
+        match cache.input(now(), &terms, any(0), &meta, &seg) {
+            Answer::Reply(header) | Answer::Cookie(header) => {
                 black_box(header.as_bytes());
             }
-            Action::Accept(request) => {
-                let iss = isn.isn(now(), &request.local, &request.remote);
-                let mut accepted = Connection::accept(now(), &config(), request, iss, c, d);
+            Answer::Complete(handshake) => {
+                let mut accepted = Connection::complete(now(), terms.config, &handshake, c, d);
+                cache.remove(&handshake);
                 use_all(&mut accepted, &meta);
                 black_box(accepted.into_buffers());
             }
-            Action::Drop => {}
+            Answer::Drop => {}
         }
         black_box(reset_reply(&meta, &seg));
     }
+    black_box(cache.poll_at());
+    black_box(cache.on_timeout(now(), terms.config));
+    let answer = cache.poll_segment(now(), &terms, |addr, local| {
+        black_box((addr, local));
+        any(true).then(|| Addr(any([1; 16])))
+    });
+    black_box(answer.is_some());
+    cache.forget(any(80));
     black_box(connection.into_buffers());
     loop {
         black_box(0);

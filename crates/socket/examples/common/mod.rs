@@ -6,7 +6,7 @@ use redpoll_base::{Addr, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::sixlowpan::Contexts;
@@ -58,6 +58,7 @@ pub fn node(number: u8) -> Node {
             .map(|_| ConnectionSlot::new(buffer(2048), buffer(2048)))
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
+        half_open: [HalfOpen::default(); 2].into(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),

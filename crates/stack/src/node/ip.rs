@@ -103,11 +103,13 @@ impl<M: Memory + 'static> Node<M> {
         let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN);
         loop {
             let paths = &self.paths;
-            let (pulled, _) =
-                self.tcp
-                    .pull(now, Side::Host, max_len, &mut self.counters, |dst| {
-                        paths.reach(now, Side::Host, dst)
-                    })?;
+            let own = [self.link_local, self.config.address];
+            let counters = &mut self.counters;
+            let (pulled, _) = self
+                .tcp
+                .pull(now, Side::Host, max_len, own, counters, |dst| {
+                    paths.reach(now, Side::Host, dst)
+                })?;
             match write_pulled(&self.tcp, &pulled, self.config.hop_limit, out) {
                 Some(len) => {
                     self.counters.originated = self.counters.originated.wrapping_add(1);

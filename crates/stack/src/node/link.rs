@@ -131,17 +131,18 @@ impl<M: Memory + 'static> Node<M> {
         let (paths, lowpan, children) = (&self.paths, &self.lowpan, &self.children);
         let is_full = |link| children.contains(link) && !lowpan.has_indirect_room(link);
         let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN);
-        let pulled =
-            self.tcp.pull(
-                now,
-                Side::Link,
-                max_len,
-                &mut self.counters,
-                |remote| match paths.reach(now, Side::Link, remote) {
-                    Reach::Here(link) if is_full(link) => Reach::Elsewhere,
-                    reach => reach,
-                },
-            );
+        let (own, counters) = ([self.link_local, self.config.address], &mut self.counters);
+        let pulled = self.tcp.pull(
+            now,
+            Side::Link,
+            max_len,
+            own,
+            counters,
+            |remote| match paths.reach(now, Side::Link, remote) {
+                Reach::Here(link) if is_full(link) => Reach::Elsewhere,
+                reach => reach,
+            },
+        );
         let Some((pulled, next_hop)) = pulled else {
             return false;
         };

@@ -84,6 +84,7 @@ impl<M: Memory + 'static> Node<M> {
             tcp: TcpSockets::new(
                 memory.connections,
                 memory.listeners,
+                memory.half_open,
                 config.tcp.clone(),
                 config.isn_secret,
             ),

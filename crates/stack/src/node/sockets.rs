@@ -9,7 +9,7 @@ use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
 use super::link::{LINK_MTU, Origin};
-use crate::{ConnId, Error, ListenerId, UdpId};
+use crate::{ConnId, Error, Listen, ListenerId, UdpId};
 
 impl<M: Memory + 'static> Node<M> {
     /// Listens for TCP connections to `port`.
@@ -17,16 +17,25 @@ impl<M: Memory + 'static> Node<M> {
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NoSlot`].
     pub fn tcp_listen(&mut self, port: u16) -> Result<ListenerId, Error> {
-        self.tcp.listen(port)
+        self.tcp_listen_with(port, Listen::default())
     }
 
-    /// Ends a listener. Connections that it had and nobody accepted are reset;
-    /// the port is free.
+    /// Listens for TCP connections to `port`, in this way.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NoSlot`].
+    pub fn tcp_listen_with(&mut self, port: u16, how: Listen) -> Result<ListenerId, Error> {
+        self.tcp.listen(port, how)
+    }
+
+    /// Ends a listener. Connections that nobody has accepted are reset
+    /// (RFC 9293 §3.10.4).
     pub fn tcp_unlisten(&mut self, now: Instant, listener: ListenerId) {
         self.tcp.unlisten(now, listener);
     }
 
-    /// The next established connection of a listener.
+    /// The next established connection of a listener, in the order in which
+    /// they came about.
     ///
     /// It may already hold data or its end: read it before waiting for events.
     pub fn tcp_accept(&mut self, listener: ListenerId) -> Option<ConnId> {

@@ -48,7 +48,9 @@ impl<M: Memory + 'static> Node<M> {
                     hop_limit: header.hop_limit,
                 };
                 let seg = Segment::parse(&meta, upper).map_err(|_| DropReason::Malformed)?;
-                match self.tcp.input(now, &meta, &seg, &mut self.counters) {
+                // The order of `own` in `TcpSockets::pull`.
+                let local = u8::from(header.dst != self.link_local);
+                match self.tcp.input(now, local, &meta, &seg, &mut self.counters) {
                     Verdict::Taken => Ok(Outcome::Done),
                     Verdict::Drop(reason) => Err(reason.into()),
                     Verdict::Reply(reply) => self.write_tcp_reply(slot, header, &reply),

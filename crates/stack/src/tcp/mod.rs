@@ -1,34 +1,37 @@
 //! TCP sockets of a node: connections and listeners in the caller's tables.
 //!
 //! - this file maps handles to connections and demultiplexes segments;
+//! - `listeners.rs` is the table of listeners;
+//! - `passive.rs` makes connections of requests;
 //! - `slot.rs` is the memory of a connection, from its opening to its reuse;
 //! - `pull.rs` decides which connection makes the next segment.
 //!
 //! The protocol itself is in `redpoll-tcp`.
 
+mod listeners;
+mod passive;
 mod pull;
 mod slot;
 
-use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
+use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Error as TcpError, Event, Header, IpMeta, IsnGenerator,
-    Listener, Segment, State,
+    Config, Connection, Endpoint, Error as TcpError, Event, HalfOpen, Header, IpMeta, IsnGenerator,
+    Segment, State, SynCache,
 };
 
+pub use listeners::{Listen, ListenerSlot};
 pub(crate) use pull::{Handle, Pulled, Reach, Side};
 pub use slot::ConnectionSlot;
+
+use listeners::Listeners;
 use slot::Open;
 
 use crate::counters::{DropReason, NodeCounters};
-use crate::{ConnId, Error, ListenerId, NodeEvent};
+use crate::{ConnId, Error, NodeEvent};
 
 /// The first port of the range for ports that the node chooses (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
-
-/// Memory for one listener.
-#[derive(Default)]
-pub struct ListenerSlot(Option<Listener>);
 
 /// What to do with a segment that was handed in.
 pub(crate) enum Verdict {
@@ -44,7 +47,12 @@ pub(crate) enum Verdict {
 
 pub(crate) struct TcpSockets<M: Memory + 'static> {
     connections: M::Table<ConnectionSlot<M::Buffer>>,
-    listeners: M::Table<ListenerSlot>,
+    listeners: Listeners<M>,
+    half_open: SynCache<M::Table<HalfOpen>>,
+    /// The least receive buffer.
+    window: u16,
+    /// The next turn in a queue of connections to accept.
+    turn: u8,
     config: Config,
     isn: IsnGenerator,
     turns: pull::Turns,
@@ -56,12 +64,18 @@ impl<M: Memory + 'static> TcpSockets<M> {
     pub(crate) fn new(
         connections: M::Table<ConnectionSlot<M::Buffer>>,
         listeners: M::Table<ListenerSlot>,
+        half_open: M::Table<HalfOpen>,
         config: Config,
         secret: [u8; 16],
     ) -> Self {
+        let slots = connections.as_ref().iter();
+        let window = slots.map(ConnectionSlot::receive_capacity).min();
         TcpSockets {
+            window: window.map_or(0, |len| u16::try_from(len).unwrap_or(u16::MAX)),
+            turn: 0,
             connections,
-            listeners,
+            listeners: Listeners(listeners),
+            half_open: SynCache::new(half_open),
             config,
             isn: IsnGenerator::new(secret),
             turns: pull::Turns::default(),
@@ -71,10 +85,6 @@ impl<M: Memory + 'static> TcpSockets<M> {
 
     fn slots(&self) -> &[ConnectionSlot<M::Buffer>] {
         self.connections.as_ref()
-    }
-
-    fn listening(&self) -> impl Iterator<Item = &Listener> {
-        self.listeners.as_ref().iter().flat_map(|slot| &slot.0)
     }
 
     fn slot_mut(&mut self, id: ConnId) -> Option<&mut ConnectionSlot<M::Buffer>> {
@@ -132,56 +142,6 @@ impl<M: Memory + 'static> TcpSockets<M> {
         })
     }
 
-    pub(crate) fn listen(&mut self, port: u16) -> Result<ListenerId, Error> {
-        let mut free = None;
-        for (index, slot) in (0u8..).zip(self.listeners.as_ref()) {
-            match &slot.0 {
-                Some(listener) if listener.local().port == port => return Err(Error::PortInUse),
-                Some(_) => {}
-                None => free = free.or(Some(index)),
-            }
-        }
-        let id = ListenerId(free.ok_or(Error::NoSlot)?);
-        let slot = self.listeners.as_mut().get_mut(usize::from(id.0));
-        slot.ok_or(Error::NoSlot)?.0 = Some(Listener::new(Endpoint {
-            addr: Addr::UNSPECIFIED,
-            port,
-        }));
-        Ok(id)
-    }
-
-    /// Ends a listener; connections that nobody has accepted are reset.
-    pub(crate) fn unlisten(&mut self, now: Instant, listener: ListenerId) {
-        let index = usize::from(listener.0);
-        if let Some(slot) = self.listeners.as_mut().get_mut(index) {
-            slot.0 = None;
-        }
-        let limit = self.config.orphan;
-        for slot in self.connections.as_mut() {
-            if let Some(open) = slot.open_mut().filter(|o| o.backlog_of == Some(listener)) {
-                open.release(now, limit);
-            }
-        }
-        self.reap();
-    }
-
-    pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
-        for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
-            let generation = slot.generation;
-            let Some(open) = slot.open_mut() else {
-                continue;
-            };
-            if open.backlog_of == Some(listener)
-                && !matches!(open.connection.state(), State::SynReceived | State::Closed)
-            {
-                open.backlog_of = None;
-                self.dirty = true;
-                return Some(ConnId { index, generation });
-            }
-        }
-        None
-    }
-
     pub(crate) fn connect(
         &mut self,
         now: Instant,
@@ -224,8 +184,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     fn is_free_port(&self, port: u16, remote: Endpoint) -> bool {
-        let mut listening = self.listening();
-        listening.all(|l| l.local().port != port)
+        !self.listeners.is_open(port)
             && self
                 .iter()
                 .all(|(_, c)| c.local().port != port || c.remote() != remote)
@@ -271,22 +230,24 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
     }
 
+    /// A segment arrives at the `local`-th of the node's addresses.
     pub(crate) fn input(
         &mut self,
         now: Instant,
+        local: u8,
         meta: &IpMeta,
         seg: &Segment<'_>,
         counters: &mut NodeCounters,
     ) -> Verdict {
         self.dirty = true;
-        let listens = self.listening().any(|l| l.matches(meta, seg));
+        let listener = self.listeners.find(|l| l.matches(meta, seg));
         for slot in self.connections.as_mut() {
             let Some(open) = slot.open_mut() else {
                 continue;
             };
             if open.connection.matches(meta, seg) && !open.connection.is_closed() {
                 // RFC 9293 §3.6.1, MAY-2: only where somebody takes the request.
-                if listens && open.released && open.connection.yields_to(seg) {
+                if listener.is_some() && open.released && open.connection.yields_to(seg) {
                     slot.free();
                     break;
                 }
@@ -296,35 +257,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 return Verdict::Taken;
             }
         }
-        for (index, slot) in (0u8..).zip(self.listeners.as_mut()) {
-            let Some(listener) = &mut slot.0 else {
-                continue;
-            };
-            if !listener.matches(meta, seg) {
-                continue;
-            }
-            return match listener.input(now, meta, seg) {
-                Action::Accept(half_open) => {
-                    let Some(slot) = self.free_slot(counters) else {
-                        return Verdict::Drop(DropReason::NoConnectionSlot);
-                    };
-                    let (local, remote) = (half_open.local, half_open.remote);
-                    let iss = self.isn.isn(now, &local, &remote);
-                    let offset = self.isn.timestamp_offset(&local, &remote);
-                    let config = &self.config;
-                    if let Some(slot) = self.connections.as_mut().get_mut(usize::from(slot)) {
-                        slot.start(|tx, rx| {
-                            let mut connection =
-                                Connection::accept(now, config, half_open, iss, tx, rx);
-                            connection.set_timestamp_offset(offset);
-                            Open::new(connection, Some(ListenerId(index)))
-                        });
-                    }
-                    Verdict::Taken
-                }
-                Action::Reply(header) => Verdict::Reply(header),
-                Action::Drop => Verdict::Drop(DropReason::NoConnection),
-            };
+        if let Some(listener) = listener {
+            return self.request(now, listener, local, meta, seg, counters);
         }
         match redpoll_tcp::reset_reply(meta, seg) {
             Some(header) => Verdict::Reset(header),
@@ -351,10 +285,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
         self.slots()
             .iter()
             .filter_map(|slot| slot.open()?.connection.poll_at())
-            .fold(None, |a, b| earliest(a, Some(b)))
+            .fold(self.half_open.poll_at(), |a, b| earliest(a, Some(b)))
     }
 
     pub(crate) fn on_timeout(&mut self, now: Instant, counters: &mut NodeCounters) {
+        let given_up = self.half_open.on_timeout(now, &self.config);
+        let count = &mut counters.half_open_expired;
+        *count = count.wrapping_add(given_up.into());
         for slot in self.connections.as_mut() {
             if let Some(open) = slot.open_mut()
                 && open.connection.poll_at().is_some_and(|w| w.at <= now)
@@ -380,9 +317,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 continue;
             };
             while let Some(event) = open.connection.poll_event() {
-                if let Some(listener) = open.backlog_of {
+                if let Some(waits) = open.waits {
                     match event {
-                        Event::Connected => return Some(NodeEvent::Accepted(listener)),
+                        Event::Connected => return Some(NodeEvent::Accepted(waits.at)),
                         // Nobody knows of this connection: it goes unseen.
                         Event::Failed(_) | Event::Closed => {
                             open.released = true;

@@ -2,7 +2,7 @@
 //! of it.
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_tcp::{Gone, SegmentDesc, Token};
+use redpoll_tcp::{Gone, SegmentDesc, Terms, Token};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::TcpSockets;
@@ -38,6 +38,10 @@ impl Pulled {
 pub(crate) struct Handle(pub(crate) u32);
 
 impl Handle {
+    /// Of a segment without payload that no connection waits for: nothing has
+    /// this index.
+    const NOBODYS: Handle = Handle(0x00ff_ffff);
+
     fn new(id: ConnId, token: Token) -> Self {
         let [high, low] = token.to_bits().to_be_bytes();
         Handle(u32::from_be_bytes([id.generation, id.index, high, low]))
@@ -90,7 +94,8 @@ const UNROUTABLE_MAX: u8 = 8;
 
 impl<M: Memory + 'static> TcpSockets<M> {
     /// Lets the connections whose remote address is in `reach` make one
-    /// segment, in turns.
+    /// segment, in turns; before them the half-open ones, in whose name the
+    /// addresses in `own` answer.
     ///
     /// Segments to nowhere are lost here and now: so a connection without a
     /// route backs off, and in the end fails, as over a dead link.
@@ -99,9 +104,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
         now: Instant,
         side: Side,
         max_len: usize,
+        own: [Addr; 2],
         counters: &mut NodeCounters,
         mut reach: impl FnMut(&Addr) -> Reach<H>,
     ) -> Option<(Pulled, H)> {
+        if let Some(pulled) = self.pull_half_open(now, own, &mut reach) {
+            return Some(pulled);
+        }
         let turn = self.turns.of(side);
         let slots = self.connections.as_mut();
         let count = slots.len();
@@ -148,6 +157,34 @@ impl<M: Memory + 'static> TcpSockets<M> {
         None
     }
 
+    fn pull_half_open<H>(
+        &mut self,
+        now: Instant,
+        own: [Addr; 2],
+        reach: &mut impl FnMut(&Addr) -> Reach<H>,
+    ) -> Option<(Pulled, H)> {
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            window: self.window,
+        };
+        let mut hop = None;
+        let answer = self.half_open.poll_segment(now, &terms, |remote, local| {
+            let Reach::Here(here) = reach(remote) else {
+                return None;
+            };
+            hop = Some(here);
+            own.get(usize::from(local)).copied()
+        })?;
+        let pulled = Pulled {
+            handle: Handle::NOBODYS,
+            src: answer.src,
+            dst: answer.dst,
+            desc: SegmentDesc::from(answer.header),
+        };
+        Some((pulled, hop?))
+    }
+
     /// A pulled segment has left this node.
     pub(crate) fn on_sent(&mut self, handle: Handle, now: Instant) {
         let (id, token) = handle.parts();
@@ -175,6 +212,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
         offset: usize,
         out: &mut [u8],
     ) -> Result<usize, Gone> {
+        if out.is_empty() {
+            // Of nobody's segments there is nothing else.
+            return Ok(0);
+        }
         let (id, token) = handle.parts();
         self.connection(id).ok_or(Gone)?.read(token, offset, out)
     }

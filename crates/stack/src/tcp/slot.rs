@@ -23,19 +23,27 @@ enum Use<B: Bytes> {
 /// A connection and what the sockets know about it.
 pub(super) struct Open<B: Bytes> {
     pub(super) connection: Connection<B>,
-    /// The listener that a passive connection came from, until it is accepted.
-    pub(super) backlog_of: Option<ListenerId>,
+    /// The listener at which a passive connection waits to be accepted.
+    pub(super) waits: Option<Waits>,
     /// The application has let go: the slot is free again when TCP is done.
     pub(super) released: bool,
     /// The application has closed or aborted.
     pub(super) ended: bool,
 }
 
+/// A place in the queue of a listener.
+#[derive(Clone, Copy)]
+pub(super) struct Waits {
+    pub(super) at: ListenerId,
+    /// Counts up with each connection that comes to wait, wrapping.
+    pub(super) turn: u8,
+}
+
 impl<B: Bytes> Open<B> {
-    pub(super) fn new(connection: Connection<B>, backlog_of: Option<ListenerId>) -> Self {
+    pub(super) fn new(connection: Connection<B>, waits: Option<Waits>) -> Self {
         Open {
             connection,
-            backlog_of,
+            waits,
             released: false,
             ended: false,
         }
@@ -45,7 +53,7 @@ impl<B: Bytes> Open<B> {
     /// TCP has `limit` to come to an end.
     pub(super) fn release(&mut self, now: Instant, limit: Duration) {
         self.released = true;
-        self.backlog_of = None;
+        self.waits = None;
         if !self.ended {
             // Nobody can end it later.
             self.connection.abort(now);
@@ -71,6 +79,10 @@ impl<B: Bytes> Open<B> {
             }
             _ => {}
         }
+    }
+
+    pub(super) fn waits_at(&self, listener: ListenerId) -> bool {
+        self.waits.is_some_and(|waits| waits.at == listener)
     }
 
     /// Whether the memory may serve another connection.
@@ -100,6 +112,14 @@ impl<B: Bytes> ConnectionSlot<B> {
         match &mut self.use_ {
             Use::Open(open) => Some(open),
             _ => None,
+        }
+    }
+
+    /// The receive buffer's length, of a free slot.
+    pub(super) fn receive_capacity(&self) -> usize {
+        match &self.use_ {
+            Use::Free(_, rx) => rx.as_ref().len(),
+            _ => 0,
         }
     }
 

@@ -171,7 +171,7 @@ impl Lone {
 
     /// Takes the packets in the frames sent so far, put together.
     pub fn link_packets(&mut self) -> Vec<(Address, Vec<u8>)> {
-        self.run_for(Duration::from_secs(1));
+        self.run_for(Duration::from_millis(900));
         let mut packets = Vec::new();
         for (dst, payload) in std::mem::take(&mut self.frames) {
             let arrived = self

@@ -5,13 +5,15 @@
 pub mod lone;
 #[allow(dead_code)]
 pub mod packets;
+#[allow(dead_code)]
+pub mod peer;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
-    ConnectionSlot, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent, NodeMemory, Route,
-    UdpSlot, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent, NodeMemory,
+    Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -85,6 +87,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
             .map(|_| ConnectionSlot::new(buffer(buffers), buffer(buffers)))
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
+        half_open: [HalfOpen::default(); 3].into(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 8].into(),
         neighbours: vec![None; 4].into(),

@@ -36,7 +36,7 @@ use crate::event::EventSet;
 use crate::keepalive::Keepalive;
 use crate::options::TIMESTAMPS_SPACE;
 use crate::pmtu::SegmentSize;
-use crate::recovery::{Episode, LinkHealth, Prr, Rack, Rto, Tlp, Undo};
+use crate::recovery::{Episode, LinkHealth, Loss, Prr, Rack, Rto, Tlp, Undo};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
 use crate::reset::Reset;
 use crate::rtt::RttEstimator;
@@ -46,7 +46,7 @@ use crate::stats::Tally;
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
 use crate::user_timeout::Negotiation;
-use crate::{Endpoint, Error, Event, Expect, HalfOpen, IpMeta, Segment, SeqNum, State};
+use crate::{Endpoint, Error, Event, Expect, Handshake, IpMeta, Request, Segment, SeqNum, State};
 
 pub use icmp::IcmpKind;
 pub use output::SegmentDesc;
@@ -137,12 +137,20 @@ impl<B: Bytes> Connection<B> {
     pub fn accept(
         now: Instant,
         config: &Config,
-        request: HalfOpen,
+        request: Request,
         iss: SeqNum,
         tx: B,
         rx: B,
     ) -> Self {
         Self::accept_with(now, config, request, iss, SendRing::new(tx), rx)
+    }
+
+    /// Continues a handshake of which a [`SynCache`](crate::SynCache) has sent
+    /// our part. The segment that completes it is the first for
+    /// [`input`](Self::input); if the state is not
+    /// [synchronised](crate::state::Synchronized) after that, it did not.
+    pub fn complete(now: Instant, config: &Config, handshake: &Handshake, tx: B, rx: B) -> Self {
+        Self::complete_with(now, config, handshake, SendRing::new(tx), rx)
     }
 
     /// Gives the buffers back, send buffer first. The connection must be
@@ -172,7 +180,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn accept_with(
         now: Instant,
         config: &Config,
-        request: HalfOpen,
+        request: Request,
         iss: SeqNum,
         store: S,
         rx: B,
@@ -184,11 +192,38 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
-        connection.on_peer_syn(now, request.irs, &request.options());
+        connection.on_peer_syn(now, request.syn.irs, &request.options());
         connection.ecn.on_peer_syn(request.flags(), false);
         connection
             .snd
-            .set(request.irs, iss, u32::from(request.window));
+            .set(request.syn.irs, iss, u32::from(request.syn.window));
+        connection
+    }
+
+    /// [`complete`](Connection::complete) with any store for what is to be sent.
+    pub fn complete_with(
+        now: Instant,
+        config: &Config,
+        handshake: &Handshake,
+        store: S,
+        rx: B,
+    ) -> Self {
+        let (request, iss) = (handshake.request, handshake.iss);
+        let mut connection = Self::accept_with(now, config, request, iss, store, rx);
+        connection.set_timestamp_offset(handshake.timestamp_offset);
+        connection.snd.on_sent(iss + 1);
+        connection.ts.on_ack_sent(connection.rcv.nxt);
+        let sent = now.as_micros().saturating_sub(handshake.age.as_micros());
+        let sent = Instant::from_micros(sent);
+        if handshake.is_timed() {
+            connection.rtt.on_sent(iss + 1, sent);
+        } else {
+            connection.rtt.on_retransmission(iss + 1, sent);
+        }
+        if let Some(syn) = connection.phase.our_syn() {
+            syn.due = false;
+            syn.lost = handshake.again.then_some(Loss::Timeout);
+        }
         connection
     }
 

@@ -30,6 +30,19 @@ pub struct SegmentDesc {
     pub ecn: Ecn,
 }
 
+impl From<Header> for SegmentDesc {
+    /// A segment without payload that no connection made, and none wants to
+    /// hear of.
+    fn from(header: Header) -> Self {
+        SegmentDesc {
+            token: Token::UNPINNED,
+            header,
+            payload_len: 0,
+            ecn: Ecn::NotEct,
+        }
+    }
+}
+
 /// A segment that there is a reason to send.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -541,12 +554,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let header = Header::encode_over(&fields, &self.local, &self.remote, 0, Checksum::new());
         self.stats.count(|stats| &mut stats.segments_sent);
-        SegmentDesc {
-            token: Token::UNPINNED,
-            header,
-            payload_len: 0,
-            ecn: Ecn::NotEct,
-        }
+        header.into()
     }
 
     /// Whether something waits that only the peer's window holds back: then

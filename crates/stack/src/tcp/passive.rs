@@ -1,0 +1,119 @@
+//! From a connection request to a connection that the application has accepted.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_tcp::{Answer, Connection, Handshake, IpMeta, Segment, State, Terms};
+
+use super::slot::{Open, Waits};
+use super::{Listen, TcpSockets, Verdict};
+use crate::counters::{DropReason, NodeCounters};
+use crate::{ConnId, Error, ListenerId};
+
+impl<M: Memory + 'static> TcpSockets<M> {
+    pub(crate) fn listen(&mut self, port: u16, how: Listen) -> Result<ListenerId, Error> {
+        self.listeners.open(port, how)
+    }
+
+    /// RFC 9293 §3.10.4, CLOSE in LISTEN; connections that nobody has accepted
+    /// have nobody to close them, and are reset.
+    pub(crate) fn unlisten(&mut self, now: Instant, listener: ListenerId) {
+        let Some(port) = self.listeners.close(listener) else {
+            return;
+        };
+        self.half_open.forget(port);
+        let limit = self.config.orphan;
+        for slot in self.connections.as_mut() {
+            if let Some(open) = slot.open_mut().filter(|open| open.waits_at(listener)) {
+                open.release(now, limit);
+            }
+        }
+        self.dirty = true;
+    }
+
+    /// The connection that has waited longest at this listener.
+    pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
+        let next = self.turn;
+        let waiting = (0u8..).zip(self.connections.as_mut());
+        let (index, generation, open) = waiting
+            .filter_map(|(index, slot)| {
+                let generation = slot.generation;
+                let open = slot.open_mut().filter(|open| open.waits_at(listener))?;
+                (!open.connection.is_closed()).then_some((index, generation, open))
+            })
+            .max_by_key(|(.., open)| open.waits.map(|waits| next.wrapping_sub(waits.turn)))?;
+        open.waits = None;
+        self.dirty = true;
+        Some(ConnId { index, generation })
+    }
+
+    /// A segment that no connection claims arrives at a listener.
+    pub(super) fn request(
+        &mut self,
+        now: Instant,
+        (listener, how): (ListenerId, Listen),
+        local: u8,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+        counters: &mut NodeCounters,
+    ) -> Verdict {
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            window: self.window,
+        };
+        let handshake = match self.half_open.input(now, &terms, local, meta, seg) {
+            Answer::Reply(header) => return Verdict::Reply(header),
+            Answer::Cookie(header) => {
+                counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
+                return Verdict::Reply(header);
+            }
+            Answer::Drop => return Verdict::Drop(DropReason::NoConnection),
+            Answer::Complete(handshake) => handshake,
+        };
+        let slots = self.slots().iter().flat_map(|slot| slot.open());
+        let waiting = slots.filter(|open| open.waits_at(listener)).count();
+        if waiting >= how.backlog.into() {
+            return Verdict::Drop(DropReason::BacklogFull);
+        }
+        if !self.complete(now, listener, &handshake, meta, seg, counters) {
+            return Verdict::Drop(DropReason::NoConnectionSlot);
+        }
+        Verdict::Taken
+    }
+
+    /// Makes a connection of a handshake that `seg` completes. `false` if there
+    /// is no memory for it.
+    fn complete(
+        &mut self,
+        now: Instant,
+        at: ListenerId,
+        handshake: &Handshake,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+        counters: &mut NodeCounters,
+    ) -> bool {
+        let index = self.free_slot(counters);
+        let (config, turn) = (&self.config, self.turn);
+        let slots = self.connections.as_mut();
+        let Some(slot) = index.and_then(|index| slots.get_mut(usize::from(index))) else {
+            return false;
+        };
+        slot.start(|tx, rx| {
+            let connection = Connection::complete(now, config, handshake, tx, rx);
+            Open::new(connection, Some(Waits { at, turn }))
+        });
+        let Some(open) = slot.open_mut() else {
+            return false;
+        };
+        open.connection.input(now, meta, seg);
+        // It may have failed another check: an old timestamp, say.
+        if matches!(open.connection.state(), State::SynReceived | State::Closed) {
+            slot.free();
+            return true;
+        }
+        self.turn = turn.wrapping_add(1);
+        self.half_open.remove(handshake);
+        let count = &mut counters.syn_cookies_used;
+        *count = count.wrapping_add(handshake.is_by_cookie().into());
+        true
+    }
+}

@@ -1,0 +1,431 @@
+//! The SYN cache (RFC 4987 §3.5): half-open connections in a few bytes each,
+//! for all listeners of a node, until the handshake is complete.
+//!
+//! A full table is what a flood of requests makes. Then the answers are SYN
+//! cookies (RFC 4987 §3.6), which take no memory: nobody who is there is
+//! kept out by many who are not.
+
+use redpoll_base::{Addr, Duration, Instant, Wake};
+
+use crate::TimestampOption;
+use crate::config::LEAST_MSS;
+use crate::header::{Fields, Flags, Header};
+use crate::listener::{Action, Offer, PeerSyn, in_listen};
+use crate::syn_cookie::{self, SynCookies};
+use crate::timestamps::Timestamps;
+use crate::{Config, Endpoint, IpMeta, IsnGenerator, Options, Request, Segment, SeqNum};
+
+/// How often an answer goes out again before the request is forgotten: after
+/// 15 s with a first timeout of one. Few, because a request that nobody meant
+/// costs as many segments.
+const RETRIES: u8 = 3;
+const GIVE_UP: u8 = RETRIES + 1;
+
+/// How late an answer may go out again without harm.
+const SLACK: Duration = Duration::from_millis(20);
+
+/// Memory for a half-open connection.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct HalfOpen {
+    remote: Addr,
+    syn: PeerSyn,
+    iss: SeqNum,
+    /// When the answer goes out again, in milliseconds, wrapping.
+    deadline: u32,
+    remote_port: u16,
+    local_port: u16,
+    /// Which of our addresses the request was sent to.
+    local: u8,
+    /// How often the answer was due; 0 in a free entry.
+    tries: u8,
+    /// The answer is to go out again now.
+    due: bool,
+}
+
+/// The budget, in bytes.
+const _: () = assert!(size_of::<HalfOpen>() <= 48);
+
+/// Half-open connections, in a table of the caller's.
+#[derive(Debug)]
+pub struct SynCache<T> {
+    table: T,
+    cookies: SynCookies,
+    /// A moment near to which all deadlines are.
+    clock: Instant,
+}
+
+/// What a node answers requests with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The parameters of the connections.
+    pub config: &'a Config,
+    /// Where sequence numbers come from.
+    pub isn: &'a IsnGenerator,
+    /// The window to announce, in bytes: no more than the receive buffer of
+    /// any connection that may come of the request.
+    pub window: u16,
+}
+
+/// What to do with a segment that reached a listener.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Send this segment, without payload, from `meta.dst` to `meta.src`.
+    Reply(Header),
+    /// Likewise; it carries a SYN cookie, for want of a free entry.
+    Cookie(Header),
+    /// The handshake is complete: see
+    /// [`Connection::complete`](crate::Connection::complete). Without memory
+    /// for that, drop it: the peer will say so again.
+    Complete(Handshake),
+    /// Nothing.
+    Drop,
+}
+
+/// A handshake that is complete with the segment at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    /// The request.
+    pub request: Request,
+    pub(crate) iss: SeqNum,
+    pub(crate) timestamp_offset: u32,
+    /// How long ago our answer went out.
+    pub(crate) age: Duration,
+    /// It had gone out before.
+    pub(crate) again: bool,
+    by_cookie: bool,
+    entry: Option<u8>,
+}
+
+/// An answer that goes out again.
+#[derive(Clone, Debug)]
+pub struct SynAck {
+    /// The segment; it has no payload.
+    pub header: Header,
+    /// Its source address.
+    pub src: Addr,
+    /// Its destination address.
+    pub dst: Addr,
+}
+
+impl Terms<'_> {
+    fn timestamp_offset(&self, request: &Request) -> u32 {
+        self.isn.timestamp_offset(&request.local, &request.remote)
+    }
+
+    /// TSval.
+    pub(crate) fn clock(&self, now: Instant, request: &Request) -> u32 {
+        Timestamps::clock(now).wrapping_add(self.timestamp_offset(request))
+    }
+}
+
+impl Handshake {
+    /// Whether it was the peer who kept the state.
+    pub fn is_by_cookie(&self) -> bool {
+        self.by_cookie
+    }
+
+    /// Whether the age is that of the first and only answer.
+    pub(crate) fn is_timed(&self) -> bool {
+        !self.again && !self.by_cookie
+    }
+}
+
+impl HalfOpen {
+    fn is_free(&self) -> bool {
+        self.tries == 0
+    }
+
+    fn is_due_by(&self, now: u32) -> bool {
+        !self.is_free() && SeqNum(self.deadline) <= SeqNum(now)
+    }
+
+    /// The time from the last answer to the deadline, in milliseconds.
+    fn timeout(&self, config: &Config) -> u32 {
+        let first = config.initial_rto.millis_saturating();
+        // RFC 6298 §5.5.
+        first.saturating_mul(1 << self.tries.saturating_sub(1).min(RETRIES))
+    }
+
+    /// The answer is sent at `now`, or should be.
+    fn arm(&mut self, now: Instant, config: &Config) {
+        self.tries = self.tries.saturating_add(1).min(GIVE_UP);
+        self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
+    }
+
+    /// How long ago the last answer was sent.
+    fn age(&self, now: Instant, config: &Config) -> Duration {
+        let sent = self.deadline.wrapping_sub(self.timeout(config));
+        Duration::from_millis_u32(now.millis_wrapping().wrapping_sub(sent))
+    }
+
+    fn request(&self, local: Addr) -> Request {
+        Request {
+            local: Endpoint::new(local, self.local_port),
+            remote: Endpoint::new(self.remote, self.remote_port),
+            syn: self.syn,
+        }
+    }
+}
+
+impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
+    /// No half-open connections yet. The table has at most 255 entries.
+    pub fn new(table: T) -> Self {
+        SynCache {
+            table,
+            cookies: SynCookies::default(),
+            clock: Instant::ZERO,
+        }
+    }
+
+    /// A segment for a listener, which no connection claims, arrives at the
+    /// `local`-th of our addresses, in whatever order.
+    pub fn input(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_>,
+        local: u8,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+    ) -> Answer {
+        let entry = self.find(local, meta, seg);
+        if let Some(index) = entry
+            && let Some(half_open) = self.entry_mut(index)
+            && let Some(answer) = half_open.input(now, terms, index, meta, seg)
+        {
+            return answer;
+        }
+        match in_listen(meta, seg) {
+            Action::Accept(request) => self.admit(now, terms, local, entry, &request),
+            Action::Reply(reset) => match self.cookies.check(now, terms, meta, seg) {
+                Some(request) => Answer::Complete(Handshake {
+                    request,
+                    iss: seg.ack - 1,
+                    timestamp_offset: terms.timestamp_offset(&request),
+                    // Or less.
+                    age: syn_cookie::LONGEST_AGE,
+                    again: false,
+                    by_cookie: true,
+                    entry,
+                }),
+                None if self.may_be_late(now, entry, seg) => Answer::Drop,
+                None => Answer::Reply(reset),
+            },
+            Action::Drop => Answer::Drop,
+        }
+    }
+
+    /// Whether the segment may be of a peer whose first segments were lost: a
+    /// later one does not show the cookie, and must not be reset.
+    fn may_be_late(&self, now: Instant, entry: Option<u8>, seg: &Segment<'_>) -> bool {
+        let cookies = &self.cookies;
+        entry.is_none() && cookies.are_about(now) && !cookies.was_used(seg.ack - 1)
+    }
+
+    /// A new request, in place of the one in `entry` if there is one.
+    fn admit(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_>,
+        local: u8,
+        entry: Option<u8>,
+        request: &Request,
+    ) -> Answer {
+        let entry = entry.or_else(|| self.free_entry());
+        let Some(half_open) = entry.and_then(|index| self.entry_mut(index)) else {
+            let (iss, clock) = self.cookies.make(now, terms, request);
+            return Answer::Cookie(syn_ack(terms, request, iss, clock));
+        };
+        let iss = terms.isn.isn(now, &request.local, &request.remote);
+        *half_open = HalfOpen {
+            remote: request.remote.addr,
+            syn: request.syn,
+            iss,
+            remote_port: request.remote.port,
+            local_port: request.local.port,
+            local,
+            ..HalfOpen::default()
+        };
+        half_open.arm(now, terms.config);
+        self.clock = now;
+        Answer::Reply(syn_ack(terms, request, iss, terms.clock(now, request)))
+    }
+
+    /// A connection was made of this handshake: it is not to be made again.
+    pub fn remove(&mut self, handshake: &Handshake) {
+        if let Some(half_open) = handshake.entry.and_then(|index| self.entry_mut(index)) {
+            *half_open = HalfOpen::default();
+        }
+        if handshake.by_cookie {
+            self.cookies.on_used(handshake.iss);
+        }
+    }
+
+    /// Nobody listens on `port` any more.
+    pub fn forget(&mut self, port: u16) {
+        for half_open in self.table.as_mut() {
+            if half_open.local_port == port {
+                *half_open = HalfOpen::default();
+            }
+        }
+    }
+
+    /// When to call [`on_timeout`](Self::on_timeout) next.
+    pub fn poll_at(&self) -> Option<Wake> {
+        let clock = self.clock.millis_wrapping();
+        let entries = self.table.as_ref().iter();
+        let first = entries
+            .filter(|half_open| !half_open.is_free())
+            // 0 for one that is late.
+            .map(|half_open| SeqNum(half_open.deadline) - SeqNum(clock))
+            .min()?;
+        Some(Wake::within(
+            self.clock + Duration::from_millis_u32(first),
+            SLACK,
+        ))
+    }
+
+    /// Serves the deadlines that have passed by `now`. Says how many requests
+    /// were given up.
+    pub fn on_timeout(&mut self, now: Instant, config: &Config) -> u8 {
+        let mut given_up = 0u8;
+        for half_open in self.table.as_mut() {
+            if !half_open.is_due_by(now.millis_wrapping()) {
+                continue;
+            }
+            if half_open.tries >= GIVE_UP {
+                *half_open = HalfOpen::default();
+                given_up = given_up.saturating_add(1);
+            } else {
+                half_open.arm(now, config);
+                half_open.due = true;
+                self.clock = now;
+            }
+        }
+        given_up
+    }
+
+    /// An answer that is due again. `reach` says whether the peer can be
+    /// reached now, and which of our addresses the one with that number is.
+    pub fn poll_segment(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_>,
+        mut reach: impl FnMut(&Addr, u8) -> Option<Addr>,
+    ) -> Option<SynAck> {
+        for half_open in self.table.as_mut().iter_mut().filter(|entry| entry.due) {
+            let Some(src) = reach(&half_open.remote, half_open.local) else {
+                continue;
+            };
+            half_open.due = false;
+            let request = half_open.request(src);
+            return Some(SynAck {
+                header: syn_ack(terms, &request, half_open.iss, terms.clock(now, &request)),
+                src,
+                dst: half_open.remote,
+            });
+        }
+        None
+    }
+
+    /// How many half-open connections there are.
+    pub fn len(&self) -> usize {
+        let entries = self.table.as_ref().iter();
+        entries.filter(|half_open| !half_open.is_free()).count()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn entry_mut(&mut self, index: u8) -> Option<&mut HalfOpen> {
+        self.table.as_mut().get_mut(usize::from(index))
+    }
+
+    fn free_entry(&self) -> Option<u8> {
+        let mut entries = (0u8..).zip(self.table.as_ref());
+        Some(entries.find(|(_, half_open)| half_open.is_free())?.0)
+    }
+
+    fn find(&self, local: u8, meta: &IpMeta, seg: &Segment<'_>) -> Option<u8> {
+        let is_it = |half_open: &HalfOpen| {
+            half_open.remote_port == seg.src_port
+                && half_open.local_port == seg.dst_port
+                && half_open.local == local
+                && half_open.remote == meta.src
+                && !half_open.is_free()
+        };
+        let mut entries = (0u8..).zip(self.table.as_ref());
+        Some(entries.find(|(_, half_open)| is_it(half_open))?.0)
+    }
+}
+
+impl HalfOpen {
+    /// RFC 9293 §3.10.7.4, in SYN-RECEIVED after a passive OPEN. `None` if the
+    /// segment is none of this request's.
+    fn input(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_>,
+        index: u8,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+    ) -> Option<Answer> {
+        if seg.flags.rst() {
+            // RFC 5961 §3.2: exactly there, or a stranger could guess it.
+            if seg.seq == self.syn.irs + 1 {
+                *self = HalfOpen::default();
+            }
+            return Some(Answer::Drop);
+        }
+        if seg.flags.ack() {
+            let request = self.request(meta.dst);
+            let handshake = Handshake {
+                request,
+                iss: self.iss,
+                timestamp_offset: terms.timestamp_offset(&request),
+                age: self.age(now, terms.config),
+                again: self.tries > 1,
+                by_cookie: false,
+                entry: Some(index),
+            };
+            return (seg.ack == self.iss + 1).then_some(Answer::Complete(handshake));
+        }
+        // Our answer was lost, or is slow.
+        (seg.flags.syn() && seg.seq == self.syn.irs).then(|| {
+            self.arm(now, terms.config);
+            self.due = false;
+            let request = self.request(meta.dst);
+            let clock = terms.clock(now, &request);
+            Answer::Reply(syn_ack(terms, &request, self.iss, clock))
+        })
+    }
+}
+
+/// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
+fn syn_ack(terms: &Terms<'_>, request: &Request, iss: SeqNum, clock: u32) -> Header {
+    let Terms { config, window, .. } = *terms;
+    let syn = &request.syn;
+    let mut flags = Flags::SYN.with(Flags::ACK);
+    // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
+    if config.ecn && syn.offer.has(Offer::ECN) {
+        flags = flags.with(Flags::ECE);
+    }
+    let timestamps = config.timestamps && syn.offer.has(Offer::TIMESTAMPS);
+    let fields = Fields {
+        seq: iss,
+        ack: syn.irs + 1,
+        flags,
+        window,
+        options: Options {
+            mss: Some(config.mss.max(LEAST_MSS)),
+            timestamps: timestamps.then_some(TimestampOption {
+                value: clock,
+                echo: syn.ts_value,
+            }),
+            sack_permitted: config.sack && syn.offer.has(Offer::SACK),
+            ..Options::default()
+        },
+    };
+    Header::encode(&fields, &request.local, &request.remote, [&[], &[]])
+}

@@ -1,0 +1,273 @@
+//! RFC 4987: what half-open connections cost, and SYN cookies.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_tcp::{
+    Answer, Config, Connection, Endpoint, Fields, Flags, HalfOpen, Handshake, Header, IsnGenerator,
+    Options, Segment, SeqNum, State, SynCache, Terms,
+};
+use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
+
+const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
+const BUFFER: usize = 1_848;
+
+/// A node with some entries for half-open connections.
+struct Node {
+    cache: SynCache<Vec<HalfOpen>>,
+    config: Config,
+    isn: IsnGenerator,
+    now: Instant,
+}
+
+/// What a SYN with ACK says.
+struct SynAck {
+    /// The acknowledgment of it, as a record has it.
+    ack: u32,
+    flags: Flags,
+    options: Options,
+}
+
+impl Node {
+    fn new(entries: usize) -> Node {
+        Node {
+            cache: SynCache::new(vec![HalfOpen::default(); entries]),
+            config: Config::default(),
+            isn: IsnGenerator::new(*b"sixteen secrets!"),
+            now: Instant::from_millis(100_000_123),
+        }
+    }
+
+    fn input(&mut self, record: &Record) -> Answer {
+        self.take(&from_peer(record))
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Answer {
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            window: BUFFER as u16,
+        };
+        let seg = Segment::parse(&inward(), bytes).unwrap();
+        self.cache.input(self.now, &terms, 0, &inward(), &seg)
+    }
+
+    /// A segment of another peer.
+    fn another(&mut self, flags: Flags, seq: u32) -> Answer {
+        let fields = Fields {
+            seq: SeqNum(seq),
+            flags,
+            ..Fields::default()
+        };
+        let remote = Endpoint { port: 9, ..REMOTE };
+        let header = Header::encode(&fields, &remote, &LOCAL, [&[], &[]]);
+        self.take(header.as_bytes())
+    }
+
+    /// The answer to a request must be a cookie, or must not.
+    fn ask(&mut self, syn: &Record, by_cookie: bool) -> SynAck {
+        match self.input(syn) {
+            Answer::Cookie(header) if by_cookie => read(&header),
+            Answer::Reply(header) if !by_cookie => read(&header),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn complete(&mut self, ack: &Record) -> Option<Handshake> {
+        match self.input(ack) {
+            Answer::Complete(handshake) => Some(handshake),
+            _ => None,
+        }
+    }
+
+    fn connection(&self, handshake: &Handshake, ack: &Record) -> Connection<Vec<u8>> {
+        let buffer = || vec![0; BUFFER];
+        let (now, config) = (self.now, &self.config);
+        let mut connection = Connection::complete(now, config, handshake, buffer(), buffer());
+        let bytes = from_peer(ack);
+        connection.input(now, &inward(), &Segment::parse(&inward(), &bytes).unwrap());
+        connection
+    }
+}
+
+fn read(header: &Header) -> SynAck {
+    let seg = Segment::parse(&outward(), header.as_bytes()).unwrap();
+    assert_eq!(seg.window, BUFFER as u16);
+    SynAck {
+        ack: seg.seq.0.wrapping_sub(ISS.0).wrapping_add(1),
+        flags: seg.flags,
+        options: seg.options,
+    }
+}
+
+/// A request that offers everything.
+fn rich() -> Record {
+    Record::new()
+        .flags(ECN_SYN)
+        .mss(474)
+        .ts((7, 0))
+        .sack_ok(true)
+}
+
+/// §3.5 and §3.6: a connection is the same whoever kept its state.
+#[test]
+fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
+    for (entries, by_cookie) in [(1, false), (0, true)] {
+        let mut node = Node::new(entries);
+        let answer = node.ask(&rich(), by_cookie);
+        assert!(answer.flags.contains(Flags::ECE), "ECN");
+        assert!(answer.options.sack_permitted);
+        let clock = answer.options.timestamps.unwrap();
+        assert_eq!(clock.echo, 7);
+        let offset = node.isn.timestamp_offset(&LOCAL, &REMOTE);
+        let exact = node.now.millis_wrapping().wrapping_add(offset);
+        let late = exact.wrapping_sub(clock.value);
+        assert!(late < 4, "the clock may be low by three");
+        node.now += Duration::from_millis(300);
+        let ack = Record::new()
+            .seq(1)
+            .ack(answer.ack)
+            .ts((8, clock.value))
+            .len(10);
+        let handshake = node.complete(&ack).expect("complete");
+        assert_eq!(handshake.is_by_cookie(), by_cookie);
+        assert_eq!(
+            handshake.request.options().mss,
+            Some(if by_cookie { 462 } else { 474 })
+        );
+        let mut connection = node.connection(&handshake, &ack);
+        assert_eq!(connection.state(), State::Established);
+        assert_eq!(connection.recv_queue(), 10);
+        let rtt = connection.stats().last_rtt.as_millis();
+        assert!((300..304).contains(&rtt), "{rtt}");
+        connection.send(node.now, &[1; 2_000]).unwrap();
+        let segment = connection.poll_segment(node.now, 1_240).unwrap();
+        assert!(segment.ecn.is_capable());
+        // A segment beyond a gap is reported by SACK: 12 bytes more.
+        let header_len = segment.header.len();
+        let beyond = Record::new()
+            .seq(21)
+            .ack(answer.ack)
+            .ts((9, clock.value))
+            .len(5);
+        let bytes = from_peer(&beyond);
+        connection.input(
+            node.now,
+            &inward(),
+            &Segment::parse(&inward(), &bytes).unwrap(),
+        );
+        let segment = connection.poll_segment(node.now, 1_240).unwrap();
+        assert_eq!(segment.header.len(), header_len + 12);
+    }
+}
+
+/// What is not offered, or not wanted, is not taken part in.
+#[test]
+fn both_must_offer() {
+    let plain = Record::new().flags(SYN).mss(1_000);
+    for (syn, sack, all) in [
+        (rich(), true, true),
+        (rich(), false, false),
+        (plain, true, false),
+    ] {
+        for (entries, by_cookie) in [(1, false), (0, true)] {
+            let mut node = Node::new(entries);
+            node.config.sack = sack;
+            node.config.timestamps = sack;
+            node.config.ecn = sack;
+            let answer = node.ask(&syn, by_cookie);
+            assert_eq!(answer.options.sack_permitted, all);
+            assert_eq!(answer.options.timestamps.is_some(), all);
+            assert_eq!(answer.flags.contains(Flags::ECE), all);
+            assert_eq!(answer.options.mss, Some(1_220));
+            let ack = Record::new().seq(1).ack(answer.ack);
+            assert!(node.complete(&ack).is_some());
+        }
+    }
+}
+
+/// §3.6: a cookie is good for this peer and these numbers, and not for ever.
+#[test]
+fn a_cookie_cannot_be_made_up() {
+    let mut node = Node::new(0);
+    let answer = node.ask(&rich(), true);
+    let good = Record::new().seq(1).ack(answer.ack);
+    assert!(node.complete(&good).is_some());
+    assert!(node.complete(&good.clone().seq(2)).is_none(), "another ISN");
+    // Three bits say what only concerns the peer itself.
+    let others = (0..32).filter(|bit| {
+        let iss = answer.ack.wrapping_add(ISS.0).wrapping_sub(1) ^ 1 << bit;
+        let ack = iss.wrapping_sub(ISS.0).wrapping_add(1);
+        node.complete(&good.clone().ack(ack)).is_some()
+    });
+    assert_eq!(others.collect::<Vec<_>>(), [0, 1, 2]);
+    node.isn = IsnGenerator::new(*b"another secret!!");
+    assert!(node.complete(&good).is_none());
+    node.isn = IsnGenerator::new(*b"sixteen secrets!");
+    for (seconds, is_good) in [(66, true), (69, false)] {
+        node.now += Duration::from_secs(seconds);
+        assert_eq!(
+            node.complete(&good).is_some(),
+            is_good,
+            "after {seconds} s more"
+        );
+    }
+}
+
+/// RFC 9293 §3.10.7.2: an ACK in LISTEN is reset. But while cookies are about
+/// it may come from a peer whose first segment was lost.
+#[test]
+fn strays_are_reset_unless_cookies_are_about() {
+    let mut node = Node::new(0);
+    let stray = Record::new().seq(5).ack(9);
+    assert!(matches!(node.input(&stray), Answer::Reply(header) if is_reset(&header)));
+    node.ask(&rich(), true);
+    assert!(matches!(node.input(&stray), Answer::Drop));
+    assert!(matches!(
+        node.input(&stray.clone().flags(RST)),
+        Answer::Drop
+    ));
+    node.now += Duration::from_secs(140);
+    assert!(matches!(node.input(&stray), Answer::Reply(header) if is_reset(&header)));
+}
+
+fn is_reset(header: &Header) -> bool {
+    let seg = Segment::parse(&outward(), header.as_bytes()).unwrap();
+    seg.flags.rst()
+}
+
+/// The table is full when the peer asks, and no longer when it asks again;
+/// then the first answer arrives after all.
+#[test]
+fn a_cookie_is_good_beside_an_entry() {
+    let mut node = Node::new(1);
+    assert!(matches!(node.another(SYN, 0), Answer::Reply(_)));
+    let cookie = node.ask(&rich(), true);
+    node.another(RST, 1);
+    node.now += Duration::from_secs(1);
+    let entry = node.ask(&rich(), false);
+    assert_ne!(cookie.ack, entry.ack);
+    let handshake = node.complete(&Record::new().seq(1).ack(cookie.ack));
+    node.cache.remove(&handshake.expect("complete"));
+    assert!(node.cache.is_empty(), "the entry went with it");
+    assert_eq!(node.cache.poll_at(), None);
+}
+
+/// A segment of a connection that is over must not open it again.
+#[test]
+fn a_cookie_is_good_for_one_connection() {
+    let mut node = Node::new(0);
+    let answer = node.ask(&rich(), true);
+    let ack = Record::new().seq(1).ack(answer.ack).len(10);
+    for _ in 0..2 {
+        let handshake = node.complete(&ack).expect("complete");
+        node.connection(&handshake, &ack);
+    }
+    let handshake = node.complete(&ack).expect("not used until there is memory");
+    node.cache.remove(&handshake);
+    assert!(matches!(node.input(&ack), Answer::Reply(header) if is_reset(&header)));
+}
+
+/// §3.5: the budget. 44 bytes an entry.
+#[test]
+fn an_entry_is_small() {
+    assert!(size_of::<HalfOpen>() <= 44, "{}", size_of::<HalfOpen>());
+}
