@@ -133,6 +133,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
 /// virtual time.
 fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     let mut scenario = Scenario::load(&args.scenario.file, &args.overrides()).map_err(unusable)?;
+    // Here the host is this computer.
+    scenario.host = None;
     scenario.retain_apps(|app| matches!(app.when, When::Always | When::Up));
     if scenario.border_router().is_none() {
         let line = format!(

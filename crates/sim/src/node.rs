@@ -13,7 +13,7 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
-use crate::scenario::{Role, Scenario, TcpParams, global_address};
+use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, global_address};
 use crate::topology::NodeRoutes;
 use crate::traffic::Sockets;
 
@@ -37,7 +37,9 @@ pub(crate) struct Built {
     pub(crate) memory_bytes: usize,
 }
 
-/// Node `index` of a scenario, with its routes and room for `sockets`.
+/// Node `index` of a scenario, or its host, with its routes and room for
+/// `sockets`. A host is a node without a radio: all its packets go over its link
+/// to the border router.
 pub(crate) fn build(
     scenario: &Scenario,
     index: usize,
@@ -45,7 +47,7 @@ pub(crate) fn build(
     sockets: Sockets,
     seed: Seed,
 ) -> Built {
-    let spec = &scenario.nodes[index];
+    let spec = place(scenario, index);
     let sleepy = &scenario.sleepy;
     let prefix = scenario.border.prefix;
     let mut rng = seed.node_stream("node", index);
@@ -85,7 +87,7 @@ pub(crate) fn build(
         },
         contexts: Contexts::with_prefix(prefix),
         tcp: tcp_config(&scenario.tcp),
-        address: global_address(&prefix, spec.short),
+        address: scenario.address(index).unwrap_or_default(),
         hop_limit: 64,
         forwards: spec.role != Role::Leaf,
         sleepy: routes
@@ -143,7 +145,7 @@ fn memory(
 ) -> (NodeMemory<HeapMemory>, usize) {
     let tcp = &scenario.tcp;
     let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
-    let connections = usize::from(scenario.nodes[index].connections);
+    let connections = usize::from(place(scenario, index).connections);
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
     let listeners = sockets.listeners + SPARE_SOCKETS;
@@ -184,6 +186,13 @@ fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
     size_of_val(table.as_ref())
 }
 
+/// The node with this index, or the host.
+fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
+    scenario
+        .place(index)
+        .expect("only nodes and the host are built")
+}
+
 fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Route> {
     let prefix = scenario.border.prefix;
     let neighbour = |node: usize| Via::Neighbour(Address::Short(scenario.nodes[node].short));
@@ -196,7 +205,13 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
             via: neighbour(host.next_hop),
         })
         .collect();
-    if scenario.nodes[index].role == Role::Border {
+    if Some(index) == scenario.host_index() {
+        list.push(Route {
+            prefix: Addr::UNSPECIFIED,
+            len: 0,
+            via: Via::Host,
+        });
+    } else if scenario.nodes[index].role == Role::Border {
         // An address that no node has must not travel back to the host.
         list.push(Route {
             prefix,

@@ -12,7 +12,7 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::report::Report;
-use redpoll_sim::scenario::{AppSpec, Scenario, TargetHost, When};
+use redpoll_sim::scenario::{AppSpec, Scenario, When};
 use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::World;
 
@@ -47,7 +47,8 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let mut scenario = Scenario::load(&args.scenario.file, &overrides)
         .map_err(|error| (USAGE, error.to_string()))?;
-    let left_out = scenario.retain_apps(runs_without_host);
+    let whole = scenario.clone();
+    let left_out = scenario.retain_apps(|app| runs(&whole, app));
     let mut world = World::new(&scenario, scenario.seed)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     // Files are made before the run: nobody waits for an hour to hear that a
@@ -86,13 +87,10 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// In virtual time there is no host: whoever would talk to one stays out.
-fn runs_without_host(app: &AppSpec) -> bool {
-    let needs_host = app
-        .kind
-        .target()
-        .is_some_and(|to| to.host == TargetHost::Outside);
-    matches!(app.when, When::Always | When::Run) && !needs_host
+/// Whether an app runs in virtual time: who would talk to a host that the
+/// scenario does not simulate stays out.
+fn runs(scenario: &Scenario, app: &AppSpec) -> bool {
+    matches!(app.when, When::Always | When::Run) && scenario.is_served(app)
 }
 
 /// Says which apps send in vain.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::datagrams::Datagrams;
 use super::percentiles::Percentiles;
 use super::readings::{ReadingFigures, ReadingFormat, Readings};
+use super::requests::{RequestFigures, Requests};
 use super::tally::{News, Tally, under_way};
 use super::{FlowId, Oracle};
 
@@ -37,6 +38,7 @@ pub(super) struct Flow {
     is_given: bool,
     datagrams: Datagrams,
     readings: Option<Readings>,
+    requests: Requests,
     /// Messages of another transport, and how many of those were repetitions.
     messages: (u64, u64),
     delivered: u64,
@@ -73,6 +75,9 @@ pub struct FlowFigures {
     /// Of a flow of readings only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReadingFigures>,
+    /// Of a flow of requests only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestFigures>,
 }
 
 /// Retransmitted segments by cause.
@@ -113,6 +118,7 @@ impl Flow {
             is_given: false,
             datagrams: Datagrams::default(),
             readings: None,
+            requests: Requests::default(),
             messages: (0, 0),
             delivered: 0,
             first: None,
@@ -171,6 +177,10 @@ impl Flow {
 
     pub(super) fn readings_mut(&mut self) -> Option<&mut Readings> {
         self.readings.as_mut()
+    }
+
+    pub(super) fn requests_mut(&mut self) -> &mut Requests {
+        &mut self.requests
     }
 
     pub(super) fn readings_received(
@@ -305,6 +315,7 @@ impl Flow {
                 p95: self.rtt.at(0.95).map(|us| us as f64 / 1_000.0),
             },
             readings: self.readings.as_ref().map(|readings| readings.figures(now)),
+            requests: self.requests.figures(),
         }
     }
 }

@@ -19,6 +19,7 @@ mod datagrams;
 mod flow;
 mod percentiles;
 mod readings;
+mod requests;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ mod tests;
 pub use flow::{End, FlowFigures, Retransmissions, RttMs};
 pub use percentiles::Percentiles;
 pub use readings::{LatencyMs, ReadingFigures, ReadingFormat};
+pub use requests::RequestFigures;
 
 use std::ops::Range;
 
@@ -169,6 +171,23 @@ impl Oracle {
         if let Err(what) = self.flow_mut(id).readings_received(now, id, payload) {
             self.violation(id, now, what);
         }
+    }
+
+    /// A client began a request.
+    pub fn request_made(&mut self, id: FlowId) {
+        self.flow_mut(id).requests_mut().made();
+    }
+
+    /// The request that began at `asked` is answered, by `len` bytes.
+    pub fn request_answered(&mut self, id: FlowId, now: Instant, asked: Instant, len: usize) {
+        self.at(now);
+        self.flow_mut(id).requests_mut().answered(now, asked);
+        self.flow_mut(id).measure(now, len);
+    }
+
+    /// A request was refused, or is not answered.
+    pub fn request_failed(&mut self, id: FlowId) {
+        self.flow_mut(id).requests_mut().failed();
     }
 
     /// What a flow's sender has sent so far in messages of another transport

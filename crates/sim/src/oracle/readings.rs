@@ -59,6 +59,19 @@ pub struct LatencyMs {
     pub max: Option<f64>,
 }
 
+impl LatencyMs {
+    /// Of times in microseconds, the longest of which is `longest`.
+    pub(super) fn of(times: &Percentiles, longest: Duration) -> LatencyMs {
+        let ms = |us: u64| us as f64 / 1_000.0;
+        let p50 = times.at(0.50).map(ms);
+        LatencyMs {
+            p50,
+            p95: times.at(0.95).map(ms),
+            max: p50.map(|_| ms(longest.as_micros())),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Open,
@@ -209,7 +222,6 @@ impl Readings {
         let made = self.made.len() as u64;
         let lost = self.made.iter().filter(is_lost).count() as u64;
         let settled = self.arrived + lost;
-        let ms = |us: u64| us as f64 / 1_000.0;
         let whole = (now.as_micros() / INTERVAL.as_micros()) as usize;
         let of_interval = |bytes: u64| bytes as f64 * 8_000.0 / INTERVAL.as_micros() as f64;
         let mut intervals = self.intervals.clone();
@@ -224,11 +236,7 @@ impl Readings {
                 0 => 1.0,
                 _ => self.arrived as f64 / settled as f64,
             },
-            latency_ms: LatencyMs {
-                p50: self.latency.at(0.50).map(ms),
-                p95: self.latency.at(0.95).map(ms),
-                max: (self.arrived > 0).then(|| ms(self.longest.as_micros())),
-            },
+            latency_ms: LatencyMs::of(&self.latency, self.longest),
             goodput_per_40s_kbps: intervals.into_iter().map(of_interval).collect(),
         }
     }

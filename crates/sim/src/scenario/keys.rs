@@ -94,11 +94,26 @@ const TREE: Only = Some(("kind", &["tree"]));
 const FIXED_POLL: Only = Some(("policy", &["fixed"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
 const SINR: Only = Some(("model", &["sinr"]));
-const SENDERS: Only = Some(("type", &["bulk-sender", "sensor", "mqtt-sensor"]));
+const SENDERS: Only = Some((
+    "type",
+    &[
+        "bulk-sender",
+        "sensor",
+        "mqtt-sensor",
+        "http-client",
+        "coap-client",
+    ],
+));
+const CLIENTS: Only = Some(("type", &["http-client", "coap-client"]));
+const PERIODIC: Only = Some((
+    "type",
+    &["sensor", "mqtt-sensor", "http-client", "coap-client"],
+));
+const RETRIES: Only = Some(("type", &["bulk-sender", "http-client", "coap-client"]));
 const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink"]));
 const BULK: Only = Some(("type", &["bulk-sender"]));
 const FILES: Only = Some(("type", &["http-server", "coap-server"]));
-const COAP: Only = Some(("type", &["coap-server"]));
+const COAP: Only = Some(("type", &["coap-server", "coap-client"]));
 const SENSOR: Only = Some(("type", &["sensor"]));
 const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
 const MQTT: Only = Some(("type", &["mqtt-sensor"]));
@@ -280,6 +295,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("border.host", Address, Default("fd72:6564:706f::1"), None,
         "Address of the host behind the border router under `redpoll up`; `host` in an app's `to`. Not within `border.prefix`. With another prefix and no `host` it is made of the prefix, so that each mesh has its own: `fd00:1:2:8003::1` for `fd00:1:2:3::/64`."),
 
+    key("border.host_delay", time(0.0, 10.0 * US_PER_S), Default("6 ms"), None,
+        "How long a packet takes between the border router and a simulated host, each way."),
+
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
     key("nodes.*.sleepy", Bool, Default("false"), None,
@@ -289,22 +307,22 @@ pub(crate) const KEYS: &[Key] = &[
     key("nodes.*.short_address", Count { min: 1, max: 0xfffd }, Optional("the node's number in the order of the nodes"), None,
         "Its IEEE 802.15.4 short address, from which its IPv6 address is made."),
 
-    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor"]), Required, None,
+    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
         "What the app does."),
     key("apps.*.on", Nodes, Required, None,
-        "The node or nodes that it runs on."),
+        "The node or nodes that it runs on; `host` is the host behind the border router, which `redpoll run` then simulates."),
     key("apps.*.when", Choice(&["always", "run", "up", "never"]), Default("always"), None,
-        "Under which command it runs. An app that sends to the host or beyond has a peer only under `redpoll up` and is left out by `redpoll run`."),
+        "Under which command it runs. An app that sends to the host or beyond has a peer under `redpoll up`; `redpoll run` leaves it out unless an app on `host` takes what it sends. Apps on `host` run in virtual time only."),
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it starts, from the beginning of the run."),
     key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server; required for bulk-sink"), SERVERS,
         "Port that it listens on."),
     key("apps.*.to", Target, Required, SENDERS,
-        "Where it sends to: a node's name, `host`, or an IPv6 address in brackets, and a port."),
+        "Where it sends to: a node's name, `host`, or an IPv6 address in brackets, and a port. A client asks for `/file` there."),
     key("apps.*.total", QuantityOr { measure: Measure::Size, min: 1.0, max: 1e12, word: "until the end" }, Default("until the end"), BULK,
         "How much it sends before it closes the connection."),
-    key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), BULK,
-        "Pause before it connects again when the connection was refused or failed."),
+    key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
+        "Pause before another attempt when a connection was refused or failed, or a request was."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,
         "Size of the page `/file`, whose content is what `seq -f %07.0f 0 N` prints."),
     key("apps.*.block", Choice(BLOCKS), Default("512 B"), COAP,
@@ -321,8 +339,10 @@ pub(crate) const KEYS: &[Key] = &[
         "`unreliable`: time between two messages."),
     key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,
         "Size of a reading."),
-    key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), SENSORS,
-        "Time between readings; the first comes at a random moment of the first interval."),
+    key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), PERIODIC,
+        "Time between readings, or between the beginnings of requests; the first comes at a random moment of the first interval. A request that takes longer puts the next one off."),
+    key("apps.*.count", Count { min: 1, max: 1 << 30 }, Optional("until the end of the run"), CLIENTS,
+        "How many requests it makes."),
     key("apps.*.topic", Text, Default("redpoll/{node}"), MQTT,
         "MQTT topic; `{node}` stands for the node's name."),
     key("apps.*.qos", Count { min: 0, max: 1 }, Default("1"), MQTT,

@@ -27,9 +27,9 @@ use std::path::Path;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
-    AppKind, AppSpec, BorderParams, CocoaReading, Keepalive, LowpanParams, MacParams, Mss,
-    NodeSpec, Role, Scenario, SensorSpec, SensorTransport, SleepyParams, Target, TargetHost,
-    TcpParams, When, global_address,
+    AppKind, AppSpec, BorderParams, ClientProtocol, ClientSpec, CocoaReading, Keepalive,
+    LowpanParams, MacParams, Mss, NodeSpec, Role, Scenario, SensorSpec, SensorTransport,
+    SleepyParams, Target, TargetHost, TcpParams, When, global_address,
 };
 pub use reference::reference;
 
@@ -81,7 +81,7 @@ impl Scenario {
     /// others.
     pub fn retain_apps(&mut self, keep: impl Fn(&AppSpec) -> bool) -> Vec<String> {
         let mut left_out = Vec::new();
-        for node in &mut self.nodes {
+        for node in self.places_mut() {
             node.apps.retain(|app| {
                 let kept = keep(app);
                 if !kept {

@@ -35,6 +35,9 @@ pub struct Scenario {
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
     pub nodes: Vec<NodeSpec>,
+    /// The host behind the border router, where the run simulates it: it has
+    /// apps. Its index is that after the last node's.
+    pub host: Option<NodeSpec>,
     /// The links of a topology of kind `links`; `None` where positions and
     /// the medium decide who hears whom.
     pub links: Option<Vec<ListedLink>>,
@@ -200,6 +203,8 @@ pub struct BorderParams {
     /// The address of the host behind the border router: what `host` means in
     /// an app's `to`.
     pub host: Addr,
+    /// How long a packet takes between the border router and a simulated host.
+    pub host_delay: Duration,
 }
 
 /// What a node is to the mesh.
@@ -309,6 +314,8 @@ pub enum AppKind {
     },
     /// Sends a reading at every interval, one by one or in batches.
     Sensor(SensorSpec),
+    /// Asks a server for the same resource again and again.
+    Client(ClientSpec),
     /// Publishes readings to an MQTT 3.1.1 broker, in batches.
     MqttSensor {
         /// The broker.
@@ -330,6 +337,33 @@ pub enum AppKind {
         /// Pause before connecting again.
         reconnect: Duration,
     },
+}
+
+/// A client of an HTTP or CoAP server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClientSpec {
+    /// The server.
+    pub to: Target,
+    /// What it speaks.
+    pub protocol: ClientProtocol,
+    /// Time between the beginnings of two requests; a request that takes
+    /// longer puts the next one off.
+    pub interval: Duration,
+    /// Requests, then it stops; `None` goes on until the run ends.
+    pub count: Option<u32>,
+    /// CoAP: the largest block that it asks for.
+    pub block: u16,
+    /// Pause after a failure.
+    pub retry: Duration,
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClientProtocol {
+    /// HTTP/1.1, a connection a request.
+    Http,
+    /// CoAP's confirmable messages.
+    Coap,
 }
 
 /// A sensor.
@@ -428,10 +462,34 @@ impl AppKind {
         match self {
             AppKind::BulkSender { to, .. }
             | AppKind::Sensor(SensorSpec { to, .. })
+            | AppKind::Client(ClientSpec { to, .. })
             | AppKind::MqttSensor { to, .. } => Some(to),
             AppKind::HttpServer { .. } | AppKind::CoapServer { .. } | AppKind::BulkSink { .. } => {
                 None
             }
+        }
+    }
+
+    /// Whether it is the far end that `sender` needs.
+    fn serves(&self, sender: &AppKind) -> bool {
+        let Some(target) = sender.target() else {
+            return false;
+        };
+        match (self, sender) {
+            (AppKind::CoapServer { port, .. }, AppKind::Sensor(sensor)) => {
+                sensor.transport.is_coap() && *port == target.port
+            }
+            (AppKind::CoapServer { port, .. }, AppKind::Client(client)) => {
+                client.protocol == ClientProtocol::Coap && *port == target.port
+            }
+            (AppKind::HttpServer { port, .. }, AppKind::Client(client)) => {
+                client.protocol == ClientProtocol::Http && *port == target.port
+            }
+            (AppKind::BulkSink { port }, AppKind::Sensor(sensor)) => {
+                !sensor.transport.is_udp() && *port == target.port
+            }
+            (AppKind::BulkSink { port }, AppKind::BulkSender { .. }) => *port == target.port,
+            _ => false,
         }
     }
 
@@ -443,6 +501,10 @@ impl AppKind {
             AppKind::BulkSender { .. } => "bulk-sender",
             AppKind::BulkSink { .. } => "bulk-sink",
             AppKind::Sensor(_) => "sensor",
+            AppKind::Client(client) => match client.protocol {
+                ClientProtocol::Http => "http-client",
+                ClientProtocol::Coap => "coap-client",
+            },
             AppKind::MqttSensor { .. } => "mqtt-sensor",
         }
     }
@@ -451,10 +513,57 @@ impl AppKind {
 impl Scenario {
     /// The global address of node `index`: the prefix and the interface
     /// identifier made of its short address (RFC 4944 §6).
+    ///
+    /// Of the simulated host, its own.
     pub fn address(&self, index: usize) -> Option<Addr> {
+        if Some(index) == self.host_index() {
+            return Some(self.border.host);
+        }
         self.nodes
             .get(index)
             .map(|node| global_address(&self.border.prefix, node.short))
+    }
+
+    /// The index of the simulated host, if there is one.
+    pub fn host_index(&self) -> Option<usize> {
+        self.host.as_ref().map(|_| self.nodes.len())
+    }
+
+    /// All nodes and behind them the simulated host: whatever has apps.
+    pub fn places(&self) -> impl Iterator<Item = &NodeSpec> {
+        self.nodes.iter().chain(&self.host)
+    }
+
+    /// The same, to be changed.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
+        self.nodes.iter_mut().chain(&mut self.host)
+    }
+
+    /// The node, or the simulated host, with this index.
+    pub fn place(&self, index: usize) -> Option<&NodeSpec> {
+        self.places().nth(index)
+    }
+
+    /// The index of what stands at `target`'s end, if it is simulated.
+    pub fn index_of(&self, target: &Target) -> Option<usize> {
+        match target.host {
+            TargetHost::Node(index) => Some(index),
+            TargetHost::Outside if target.addr == self.border.host => self.host_index(),
+            TargetHost::Outside => None,
+        }
+    }
+
+    /// Whether an app that sends has somebody at the far end in virtual time.
+    pub fn is_served(&self, app: &AppSpec) -> bool {
+        let Some(target) = app.kind.target() else {
+            return true;
+        };
+        let far = self.index_of(target).and_then(|index| self.place(index));
+        far.is_some_and(|far| {
+            let counts_by_itself = matches!(app.kind, AppKind::Sensor(sensor)
+                if sensor.transport.is_udp() && !sensor.transport.is_coap());
+            counts_by_itself || far.apps.iter().any(|other| other.kind.serves(&app.kind))
+        })
     }
 
     /// The index of the node called `name`.

@@ -2,11 +2,12 @@
 //! takes all that comes.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent};
+use redpoll_stack::{ConnId, Error, NodeEvent};
 
 use super::content::{counting_lines, pattern};
 use super::outgoing::{Change, Outgoing};
 use super::peers::{Pair, Peers};
+use super::sessions::{Session, Sessions};
 use super::{App, Context, Route};
 use crate::oracle::End;
 
@@ -94,45 +95,41 @@ impl App for Sender {
 
 /// Accepts connections and reads as fast as it can.
 pub(super) struct Sink {
-    port: u16,
     peers: Peers,
-    listener: Option<ListenerId>,
-    sessions: Vec<Session>,
+    sessions: Sessions<Upload>,
 }
 
-struct Session {
+/// One connection.
+struct Upload {
     conn: ConnId,
     pair: Pair,
+}
+
+impl Session for Upload {
+    fn conn(&self) -> ConnId {
+        self.conn
+    }
 }
 
 impl Sink {
     pub(super) fn new(port: u16, peers: Peers) -> Sink {
         Sink {
-            port,
             peers,
-            listener: None,
-            sessions: Vec::new(),
-        }
-    }
-
-    fn accept(&mut self, cx: &mut Context<'_>, listener: ListenerId) {
-        while let Some(conn) = cx.node.tcp_accept(listener) {
-            let Some(connection) = cx.node.tcp_connection(conn) else {
-                continue;
-            };
-            let pair = Pair::new(connection.remote(), connection.local());
-            if let Some(flow) = self.peers.flow(&pair) {
-                cx.oracle.watch(flow, End::Receiver, conn);
-            }
-            let session = Session { conn, pair };
-            if session.pump(cx, &self.peers) {
-                self.sessions.push(session);
-            }
+            sessions: Sessions::new(port),
         }
     }
 }
 
-impl Session {
+impl Upload {
+    fn begin(cx: &mut Context<'_>, conn: ConnId, peers: &Peers) -> Option<Upload> {
+        let connection = cx.node.tcp_connection(conn)?;
+        let pair = Pair::new(connection.remote(), connection.local());
+        if let Some(flow) = peers.flow(&pair) {
+            cx.oracle.watch(flow, End::Receiver, conn);
+        }
+        Some(Upload { conn, pair })
+    }
+
     /// Reads what is there; false once the session is over.
     fn pump(&self, cx: &mut Context<'_>, peers: &Peers) -> bool {
         let mut chunk = [0; CHUNK];
@@ -166,26 +163,17 @@ impl Session {
 
 impl App for Sink {
     fn start(&mut self, cx: &mut Context<'_>) {
-        self.listener = cx.node.tcp_listen(self.port).ok();
+        self.sessions.start(cx);
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
-        match event {
-            NodeEvent::Accepted(listener) if Some(*listener) == self.listener => {
-                self.accept(cx, *listener);
-            }
-            NodeEvent::Tcp(conn, _) => {
-                if let Some(at) = self
-                    .sessions
-                    .iter()
-                    .position(|session| session.conn == *conn)
-                    && !self.sessions[at].pump(cx, &self.peers)
-                {
-                    self.sessions.swap_remove(at);
-                }
-            }
-            _ => {}
-        }
+        let peers = &self.peers;
+        self.sessions.on_event(
+            cx,
+            event,
+            |cx, conn| Upload::begin(cx, conn, peers),
+            |cx, upload| upload.pump(cx, peers),
+        );
     }
 
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}

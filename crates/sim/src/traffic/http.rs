@@ -8,10 +8,11 @@
 mod request;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent};
+use redpoll_stack::{ConnId, Error, NodeEvent};
 
 use self::request::{MAX_REQUEST, Parsed, Status, parse};
 use super::content::counting_lines;
+use super::sessions::{Session, Sessions};
 use super::{App, Context};
 
 /// Bytes moved between the app and its connection at once.
@@ -23,52 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// See the [module](self).
 pub(super) struct Server {
     name: String,
-    port: u16,
     file_bytes: u64,
-    listener: Option<ListenerId>,
-    sessions: Vec<Session>,
+    sessions: Sessions<Request>,
 }
 
 impl Server {
     pub(super) fn new(name: &str, port: u16, file_bytes: u64) -> Server {
         Server {
             name: name.to_owned(),
-            port,
             file_bytes,
-            listener: None,
-            sessions: Vec::new(),
-        }
-    }
-
-    fn accept(&mut self, cx: &mut Context<'_>, listener: ListenerId) {
-        while let Some(conn) = cx.node.tcp_accept(listener) {
-            self.sessions.push(Session {
-                conn,
-                deadline: cx.now + PATIENCE,
-                phase: Phase::Reading(Vec::new()),
-            });
-            self.pump(cx, self.sessions.len() - 1);
-        }
-    }
-
-    /// Serves the session at `index`, and forgets it when it is over.
-    fn pump(&mut self, cx: &mut Context<'_>, index: usize) {
-        let site = Site {
-            name: &self.name,
-            file_bytes: self.file_bytes,
-        };
-        let session = &mut self.sessions[index];
-        loop {
-            match session.step(cx, &site) {
-                Step::Again if session.is_reading() => {}
-                Step::Again => session.deadline = cx.now + PATIENCE,
-                Step::Wait => return,
-                Step::Over => {
-                    cx.node.tcp_release(cx.now, session.conn);
-                    self.sessions.swap_remove(index);
-                    return;
-                }
-            }
+            sessions: Sessions::new(port),
         }
     }
 }
@@ -164,7 +129,8 @@ impl Body {
     }
 }
 
-struct Session {
+/// One connection.
+struct Request {
     conn: ConnId,
     /// Without progress until then the client is given up.
     deadline: Instant,
@@ -186,7 +152,36 @@ enum Step {
     Over,
 }
 
-impl Session {
+impl Session for Request {
+    fn conn(&self) -> ConnId {
+        self.conn
+    }
+}
+
+impl Request {
+    fn new(cx: &Context<'_>, conn: ConnId) -> Request {
+        Request {
+            conn,
+            deadline: cx.now + PATIENCE,
+            phase: Phase::Reading(Vec::new()),
+        }
+    }
+
+    /// Serves the connection as far as it goes; false once it is over.
+    fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> bool {
+        loop {
+            match self.step(cx, site) {
+                Step::Again if self.is_reading() => {}
+                Step::Again => self.deadline = cx.now + PATIENCE,
+                Step::Wait => return true,
+                Step::Over => {
+                    cx.node.tcp_release(cx.now, self.conn);
+                    return false;
+                }
+            }
+        }
+    }
+
     fn is_reading(&self) -> bool {
         matches!(self.phase, Phase::Reading(_))
     }
@@ -254,29 +249,24 @@ impl Session {
 
 impl App for Server {
     fn start(&mut self, cx: &mut Context<'_>) {
-        self.listener = cx.node.tcp_listen(self.port).ok();
+        self.sessions.start(cx);
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
-        match event {
-            NodeEvent::Accepted(listener) if Some(*listener) == self.listener => {
-                self.accept(cx, *listener);
-            }
-            NodeEvent::Tcp(conn, _) => {
-                if let Some(at) = self
-                    .sessions
-                    .iter()
-                    .position(|session| session.conn == *conn)
-                {
-                    self.pump(cx, at);
-                }
-            }
-            _ => {}
-        }
+        let site = Site {
+            name: &self.name,
+            file_bytes: self.file_bytes,
+        };
+        self.sessions.on_event(
+            cx,
+            event,
+            |cx, conn| Some(Request::new(cx, conn)),
+            |cx, request| request.pump(cx, &site),
+        );
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
-        self.sessions.retain(|session| {
+        self.sessions.open().retain(|session| {
             let late = session.deadline <= cx.now;
             if late {
                 cx.node.tcp_abort(cx.now, session.conn);

@@ -5,6 +5,7 @@
 //! takes.
 
 mod bulk;
+mod client;
 mod coap;
 mod content;
 mod http;
@@ -13,6 +14,7 @@ mod mqtt;
 mod outgoing;
 mod peers;
 mod sensor;
+mod sessions;
 
 use redpoll_base::{Instant, Rng};
 use redpoll_stack::NodeEvent;
@@ -21,7 +23,8 @@ use redpoll_tcp::Endpoint;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::{
-    AppKind, AppSpec, Scenario, SensorSpec, SensorTransport, Target, TargetHost, When,
+    AppKind, AppSpec, ClientProtocol, Scenario, SensorSpec, SensorTransport, Target, TargetHost,
+    When,
 };
 
 pub use content::counting_lines;
@@ -77,10 +80,11 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
         udp: datagram_ports(scenario, index).len(),
         coap: 0,
     };
-    for app in &scenario.nodes[index].apps {
+    for app in scenario.place(index).map_or(&[][..], |place| &place.apps) {
         match app.kind {
             AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => sockets.listeners += 1,
             AppKind::CoapServer { .. } => sockets.coap += 1,
+            AppKind::Client(spec) if spec.protocol == ClientProtocol::Coap => sockets.coap += 1,
             AppKind::Sensor(spec) if spec.transport.is_coap() => sockets.coap += 1,
             AppKind::Sensor(spec) if spec.transport.is_udp() => sockets.udp += 1,
             _ => {}
@@ -103,14 +107,14 @@ pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
     let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
     // What receives comes first, so that nobody sends to a port that opens in
     // the same moment.
-    for index in 0..scenario.nodes.len() {
+    for index in 0..scenario.places().count() {
         for port in datagram_ports(scenario, index) {
             let sink = sensor::DatagramSink::new(port, maker.peers.clone());
             apps.push((index, Box::new(sink)));
         }
     }
     for receives in [true, false] {
-        for (index, node) in scenario.nodes.iter().enumerate() {
+        for (index, node) in scenario.places().enumerate() {
             for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
                 if spec.kind.target().is_none() == receives {
                     let app = maker.app(scenario, index, spec);
@@ -122,16 +126,16 @@ pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
     apps
 }
 
-/// The ports of node `index` that sensors send datagrams to. It counts them
+/// The ports of node `index`, or of the host, that sensors send datagrams to. It counts them
 /// without an app of the scenario.
 fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
-    let all = scenario.nodes.iter().flat_map(|node| &node.apps);
+    let all = scenario.places().flat_map(|place| &place.apps);
     let to_here = all.filter_map(|app| match &app.kind {
         AppKind::Sensor(SensorSpec {
             to,
             transport: SensorTransport::Udp | SensorTransport::Ideal,
             ..
-        }) if to.host == TargetHost::Node(index) => Some(to.port),
+        }) if scenario.index_of(to) == Some(index) => Some(to.port),
         _ => None,
     });
     let mut ports: Vec<u16> = to_here.collect();
@@ -150,25 +154,24 @@ struct Maker {
 impl Maker {
     /// Random numbers for one CoAP endpoint.
     fn coap_rng(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
-        let node = &scenario.nodes[index].name;
+        let node = name_of(scenario, index);
         Rng::named(self.seed, &format!("coap/{}/{node}", spec.name))
     }
 
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
         let peers = self.peers.clone();
+        let name = name_of(scenario, index);
         let route = |to: &Target| Route::new(scenario, index, spec, to, peers.clone());
         match &spec.kind {
-            AppKind::HttpServer { port, file_bytes } => Box::new(http::Server::new(
-                &scenario.nodes[index].name,
-                *port,
-                *file_bytes,
-            )),
+            AppKind::HttpServer { port, file_bytes } => {
+                Box::new(http::Server::new(&name, *port, *file_bytes))
+            }
             AppKind::CoapServer {
                 port,
                 file_bytes,
                 block,
             } => Box::new(coap::Server::new(
-                &scenario.nodes[index].name,
+                &name,
                 *port,
                 *file_bytes,
                 *block,
@@ -184,12 +187,29 @@ impl Maker {
                 let rng = self.coap_rng(scenario, index, spec);
                 Box::new(sensor::Sensor::new(route(&sensor.to), sensor, clock, rng))
             }
+            AppKind::Client(client) => {
+                let clock = sensor::Clock::new(client.interval, &mut self.rng);
+                let asks = match client.protocol {
+                    ClientProtocol::Http => client::Asks::http(route(&client.to), client),
+                    ClientProtocol::Coap => {
+                        let rng = self.coap_rng(scenario, index, spec);
+                        client::Asks::coap(route(&client.to), client, rng)
+                    }
+                };
+                Box::new(client::Client::new(route(&client.to), client, clock, asks))
+            }
             AppKind::MqttSensor { to, interval, .. } => {
                 let clock = sensor::Clock::new(*interval, &mut self.rng);
                 Box::new(mqtt::Sensor::new(route(to), &spec.kind, clock))
             }
         }
     }
+}
+
+/// The name of a node or of the host.
+fn name_of(scenario: &Scenario, index: usize) -> String {
+    let place = scenario.place(index);
+    place.map_or(String::new(), |place| place.name.clone())
 }
 
 /// A flow from an app: its name, its ends, its far end's address.
@@ -199,7 +219,7 @@ struct Route {
     from: String,
     to: String,
     remote: Endpoint,
-    /// The far end is a simulated node, which shows the oracle what it gets.
+    /// The far end is simulated, and shows the oracle what it gets.
     is_inside: bool,
     peers: Peers,
 }
@@ -207,19 +227,19 @@ struct Route {
 impl Route {
     fn new(scenario: &Scenario, index: usize, spec: &AppSpec, to: &Target, peers: Peers) -> Route {
         let far_end = match to.host {
-            TargetHost::Node(node) => scenario.nodes[node].name.clone(),
+            TargetHost::Node(node) => name_of(scenario, node),
             TargetHost::Outside if to.addr == scenario.border.host => "host".to_owned(),
             TargetHost::Outside => to.addr.to_string(),
         };
         Route {
             flow: spec.name.clone(),
-            from: scenario.nodes[index].name.clone(),
+            from: name_of(scenario, index),
             to: far_end,
             remote: Endpoint {
                 addr: to.addr,
                 port: to.port,
             },
-            is_inside: matches!(to.host, TargetHost::Node(_)),
+            is_inside: scenario.index_of(to).is_some(),
             peers,
         }
     }

@@ -14,7 +14,7 @@ use crate::node;
 use crate::oracle::Oracle;
 use crate::radio::Identity;
 use crate::scenario::Scenario;
-use crate::topology;
+use crate::topology::{self, NodeRoutes};
 use crate::traffic;
 
 /// Why a world could not be made.
@@ -65,10 +65,16 @@ impl World {
         let air = Air::new(&layout, seed, &mut queue);
         let neighbours: Vec<Vec<usize>> = (0..count).map(|node| air.neighbours(node)).collect();
         let routes = topology::plan(scenario, &neighbours);
-        let inhabitants = (0..count)
+        let no_routes = NodeRoutes::default();
+        let inhabitants = (0..scenario.places().count())
             .map(|index| {
                 let sockets = traffic::sockets(scenario, index);
-                let built = node::build(scenario, index, &routes.nodes[index], sockets, seed);
+                let routes = routes.nodes.get(index).unwrap_or(&no_routes);
+                let built = node::build(scenario, index, routes, sockets, seed);
+                let radio_bytes = match Some(index) == scenario.host_index() {
+                    true => 0,
+                    false => air.memory_bytes(index),
+                };
                 Inhabitant {
                     node: built.node,
                     apps: Vec::new(),
@@ -77,7 +83,7 @@ impl World {
                     apps_wake_at: Instant::FAR_FUTURE,
                     calls: 0,
                     called_at: Instant::ZERO,
-                    memory_bytes: built.memory_bytes + air.memory_bytes(index),
+                    memory_bytes: built.memory_bytes + radio_bytes,
                 }
             })
             .collect();
@@ -89,6 +95,8 @@ impl World {
             oracle: Oracle::default(),
             gate: Gate::new(scenario.border.prefix, 64),
             border: scenario.border_router(),
+            host: scenario.host_index(),
+            wire: VecDeque::new(),
             to_host: VecDeque::new(),
             host_overflow: 0,
             digest: Digest::default(),
@@ -100,7 +108,7 @@ impl World {
             unconnected: topology::unconnected(scenario, &routes),
             seed,
         };
-        for index in 0..count {
+        for index in 0..scenario.places().count() {
             world.serve(index);
         }
         world.drain();

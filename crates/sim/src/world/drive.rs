@@ -20,6 +20,7 @@ impl World {
             Event::Air(event) => self.air.on_event(self.now, event, &mut self.queue),
             Event::Wake { node } => self.on_wake(node as usize),
             Event::App { node } => self.on_app_timer(node as usize),
+            Event::Wire => self.on_wire(),
         }
         self.drain();
     }
@@ -92,6 +93,9 @@ impl World {
                     }
                 });
             }
+            if self.host == Some(index) {
+                break;
+            }
             let inhabitant = &mut self.inhabitants[index];
             let Some(work) = inhabitant.node.poll_radio(self.now, &mut self.frame) else {
                 break;
@@ -101,6 +105,8 @@ impl World {
         }
         if self.border == Some(index) {
             self.collect_packets(index);
+        } else if self.host == Some(index) {
+            self.collect_from_host(index);
         }
         let inhabitant = &mut self.inhabitants[index];
         for watch in &inhabitant.watches {
@@ -176,7 +182,8 @@ impl World {
             return self.now;
         }
         inhabitant.calls = 0;
-        let name = &self.scenario.nodes[index].name;
+        let place = self.scenario.place(index);
+        let name = place.map_or("nobody", |place| &place.name);
         let now = self.now;
         self.oracle.violated(format!(
             "{now:?}: {name} wants to be called again and again at the same time"

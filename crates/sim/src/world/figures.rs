@@ -12,9 +12,10 @@ impl World {
         let nodes = self
             .inhabitants
             .iter()
+            .zip(&self.scenario.nodes)
             .enumerate()
-            .map(|(index, inhabitant)| {
-                let name = &self.scenario.nodes[index].name;
+            .map(|(index, (inhabitant, spec))| {
+                let name = &spec.name;
                 let gate = (Some(index) == self.border).then_some(&self.gate);
                 let overflow = gate.map_or(0, |_| self.host_overflow);
                 let losses: Vec<_> = inhabitant

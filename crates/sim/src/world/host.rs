@@ -1,8 +1,8 @@
-//! The border router's host side.
+//! The border router's host side, and the host that a run simulates there.
 
 use redpoll_border::Gate;
 
-use super::World;
+use super::{Event, World};
 use crate::fault::Verdict;
 
 /// Packets that may wait for the host.
@@ -40,20 +40,59 @@ impl World {
 
     /// Moves a border router's packets for the host to the queue.
     pub(super) fn collect_packets(&mut self, index: usize) {
-        let node = &mut self.inhabitants[index].node;
-        while let Some(len) = self.gate.poll_packet(self.now, node, &mut self.packet) {
+        loop {
+            let node = &mut self.inhabitants[index].node;
+            let Some(len) = self.gate.poll_packet(self.now, node, &mut self.packet) else {
+                return;
+            };
             let copies = match self.air.faults_mut().on_packet(self.now) {
                 Verdict::Drop => 0,
                 Verdict::Pass => 1,
                 Verdict::Duplicate => 2,
             };
             for _ in 0..copies {
-                if self.to_host.len() >= HOST_QUEUE {
+                if self.host.is_some() {
+                    let packet = self.packet[..len].to_vec();
+                    self.send_over_wire(false, packet);
+                } else if self.to_host.len() >= HOST_QUEUE {
                     self.host_overflow += 1;
                 } else {
                     self.to_host.push_back(self.packet[..len].to_vec());
                 }
             }
+        }
+    }
+
+    /// Sends the host's packets to the border router.
+    pub(super) fn collect_from_host(&mut self, index: usize) {
+        loop {
+            let node = &mut self.inhabitants[index].node;
+            let Some(len) = node.poll_packet(self.now, &mut self.packet) else {
+                return;
+            };
+            let packet = self.packet[..len].to_vec();
+            self.send_over_wire(true, packet);
+        }
+    }
+
+    /// All packets are equally long on the way, so that they arrive in order.
+    fn send_over_wire(&mut self, to_mesh: bool, packet: Vec<u8>) {
+        let at = self.now + self.scenario.border.host_delay;
+        self.wire.push_back((to_mesh, packet));
+        self.queue.schedule(at, Event::Wire);
+    }
+
+    /// A packet has gone the way between border router and host.
+    pub(super) fn on_wire(&mut self) {
+        match (self.wire.pop_front(), self.host) {
+            (Some((true, packet)), _) => self.host_input(&packet),
+            (Some((false, packet)), Some(host)) => {
+                let node = &mut self.inhabitants[host].node;
+                // The host's node counts what it does not take.
+                let _ = node.input_packet(self.now, &packet);
+                self.serve(host);
+            }
+            _ => {}
         }
     }
 }

@@ -45,6 +45,9 @@ enum Event {
     App {
         node: u32,
     },
+    /// The packet that has been longest on the way between border router and
+    /// simulated host arrives.
+    Wire,
 }
 
 impl From<air::Event> for Event {
@@ -78,6 +81,11 @@ pub struct World {
     oracle: Oracle,
     gate: Gate,
     border: Option<usize>,
+    /// Index of the simulated host, behind the nodes.
+    host: Option<usize>,
+    /// Packets between border router and simulated host, in the order of their
+    /// arrival, and whether they are for the mesh.
+    wire: VecDeque<(bool, Vec<u8>)>,
     to_host: VecDeque<Vec<u8>>,
     /// Packets that the host did not take in time.
     host_overflow: u64,

@@ -2,6 +2,7 @@
 //! servers that do not behave.
 
 mod bulk;
+mod host;
 mod http;
 mod mqtt;
 mod sensors;

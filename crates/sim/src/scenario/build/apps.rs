@@ -5,8 +5,8 @@ use std::net::Ipv6Addr;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, CocoaReading, Role, Scenario, SensorSpec, SensorTransport, Target,
-    TargetHost, When,
+    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, NodeSpec, Role, Scenario,
+    SensorSpec, SensorTransport, Target, TargetHost, When,
 };
 
 /// Puts the apps that `values` describe on the nodes of `scenario`.
@@ -26,7 +26,12 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
         let nodes = app.nodes(spec.kind.target())?;
         let several = nodes.len() > 1;
         for index in nodes {
-            let node = &mut scenario.nodes[index];
+            if index >= scenario.nodes.len() {
+                scenario.host.get_or_insert_with(host);
+            }
+            let Some(node) = scenario.places_mut().nth(index) else {
+                continue;
+            };
             let mut spec = spec.clone();
             if several {
                 spec.name = format!("{name}/{}", node.name);
@@ -40,6 +45,24 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
     check_ports(values, scenario)?;
     check_ends(values, scenario)
 }
+
+/// The host behind the border router. It has no radio; where it stands and its
+/// link addresses mean nothing.
+fn host() -> NodeSpec {
+    NodeSpec {
+        name: HOST.to_owned(),
+        short: 0xfffd,
+        eui64: [0; 8],
+        position_m: (0.0, 0.0),
+        role: Role::Leaf,
+        sleepy: false,
+        connections: 0,
+        apps: Vec::new(),
+    }
+}
+
+/// What the host is called in `on` and `to`.
+const HOST: &str = "host";
 
 /// One `[apps.NAME]` table.
 struct App<'a, 'f> {
@@ -88,6 +111,8 @@ impl App<'_, '_> {
                 retry: values.duration(&self.key("retry")),
             },
             "sensor" => AppKind::Sensor(self.sensor()?),
+            "http-client" => AppKind::Client(self.client(ClientProtocol::Http)?),
+            "coap-client" => AppKind::Client(self.client(ClientProtocol::Coap)?),
             _ => self.mqtt_sensor()?,
         })
     }
@@ -102,6 +127,18 @@ impl App<'_, '_> {
         let text = self.values.text(&self.key("block"));
         let number = text.split(' ').next().unwrap_or_default();
         number.parse().unwrap_or_default()
+    }
+
+    fn client(&self, protocol: ClientProtocol) -> Result<ClientSpec, ScenarioError> {
+        let values = self.values;
+        Ok(ClientSpec {
+            to: self.target()?,
+            protocol,
+            interval: values.duration(&self.key("interval")),
+            count: values.count(&self.key("count")).map(|count| count as u32),
+            block: self.block(),
+            retry: values.duration(&self.key("retry")),
+        })
     }
 
     fn sensor(&self) -> Result<SensorSpec, ScenarioError> {
@@ -203,7 +240,7 @@ impl App<'_, '_> {
             .ok()
             .filter(|port| *port != 0)
             .ok_or_else(wrong)?;
-        if host == "host" {
+        if host == HOST {
             let addr = self.scenario.border.host;
             return Ok(Target {
                 host: TargetHost::Outside,
@@ -233,7 +270,7 @@ impl App<'_, '_> {
                 })
             }
             None => {
-                let names = std::iter::once("host");
+                let names = std::iter::once(HOST);
                 let names = names.chain(self.scenario.nodes.iter().map(|node| node.name.as_str()));
                 let names: Vec<&str> = names.collect();
                 Err(self.values.error(&key, unknown("node", host, &names)))
@@ -257,6 +294,12 @@ impl App<'_, '_> {
                     let far_end = target.map(|target| target.host);
                     nodes.extend(all().filter(|index| far_end != Some(TargetHost::Node(*index))));
                 }
+                HOST if self.scenario.border_router().is_none() => {
+                    let problem = "got host, to which no border router leads; allowed: nodes, \
+                                   or a node with role = \"border\"";
+                    return Err(self.values.error(&key, problem));
+                }
+                HOST => nodes.push(self.scenario.nodes.len()),
                 name => match self.scenario.node(name) {
                     Some(index) => nodes.push(index),
                     None => {
@@ -280,15 +323,17 @@ impl App<'_, '_> {
             );
             return Err(self.values.error(&key, problem));
         }
-        if let Some(Target {
-            host: TargetHost::Node(far_end),
-            ..
-        }) = target
-            && nodes.contains(far_end)
-        {
+        let far_end = target.and_then(|target| match target.host {
+            TargetHost::Node(index) => Some(index),
+            TargetHost::Outside => {
+                (target.addr == self.scenario.border.host).then_some(self.scenario.nodes.len())
+            }
+        });
+        if let Some(far_end) = far_end.filter(|far_end| nodes.contains(far_end)) {
+            let name = self.scenario.nodes.get(far_end);
             let problem = format!(
                 "got {}, which the app sends to; allowed: other nodes, such as \"every other node\"",
-                self.scenario.nodes[*far_end].name
+                name.map_or(HOST, |node| &node.name)
             );
             return Err(self.values.error(&key, problem));
         }
@@ -321,7 +366,7 @@ fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
 
 /// Refuses two apps that listen on the same port of a node.
 fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    for node in &scenario.nodes {
+    for node in scenario.places() {
         let mut taken: Vec<((Protocol, u16), &AppSpec)> = Vec::new();
         for app in &node.apps {
             let Some(port) = listens_on(&app.kind) else {
@@ -346,43 +391,32 @@ fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
 /// TCP needs a listener there. For datagrams the far node counts what
 /// arrives without an app of its own.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    for app in scenario.nodes.iter().flat_map(|node| &node.apps) {
-        let Some(Target {
-            host: TargetHost::Node(far),
-            port,
-            ..
-        }) = app.kind.target()
-        else {
+    for app in scenario.places().flat_map(|place| &place.apps) {
+        // Who sends to a host that is not simulated needs a real one.
+        let Some((to, TargetHost::Node(far))) = app.kind.target().map(|to| (to, to.host)) else {
             continue;
         };
-        let far = &scenario.nodes[*far];
-        let is_sink =
-            |other: &AppSpec| matches!(other.kind, AppKind::BulkSink { port: p } if p == *port);
-        let is_server = |other: &AppSpec| matches!(other.kind, AppKind::CoapServer { port: p, .. } if p == *port);
-        let problem = match app.kind {
-            AppKind::MqttSensor { .. } => format!(
-                "got {}, a node, and nodes are no MQTT brokers; allowed: host:port or \
-                 [address]:port",
-                far.name
-            ),
-            AppKind::Sensor(sensor) if sensor.transport.is_coap() => {
-                if far.apps.iter().any(is_server) {
-                    continue;
-                }
-                format!(
-                    "got port {port} of {}, where there is no coap-server; allowed: the port of \
-                     a coap-server, or host:port",
-                    far.name
-                )
+        if scenario.is_served(app) {
+            continue;
+        }
+        let (far, port) = (&scenario.nodes[far].name, to.port);
+        let server = match app.kind {
+            AppKind::MqttSensor { .. } => {
+                let problem = format!(
+                    "got {far}, a node, and nodes are no MQTT brokers; allowed: host:port or \
+                     [address]:port"
+                );
+                return Err(values.error(&format!("{}.to", table_of(app)), problem));
             }
-            AppKind::Sensor(sensor) if sensor.transport.is_udp() => continue,
-            _ if far.apps.iter().any(is_sink) => continue,
-            _ => format!(
-                "got port {port} of {}, where no bulk-sink listens; allowed: the port of a \
-                 bulk-sink, or host:port",
-                far.name
-            ),
+            AppKind::Sensor(sensor) if sensor.transport.is_coap() => "coap-server",
+            AppKind::Client(client) if client.protocol == ClientProtocol::Coap => "coap-server",
+            AppKind::Client(_) => "http-server",
+            _ => "bulk-sink",
         };
+        let problem = format!(
+            "got port {port} of {far}, where no {server} listens; allowed: the port of a \
+             {server}, or host:port"
+        );
         return Err(values.error(&format!("{}.to", table_of(app)), problem));
     }
     Ok(())

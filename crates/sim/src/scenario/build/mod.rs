@@ -13,8 +13,8 @@ use crate::{energy, radio};
 use super::check::Values;
 use super::error::ScenarioError;
 use super::model::{
-    AppKind, BorderParams, Keepalive, LowpanParams, MacParams, Mss, Scenario, SleepyParams,
-    TargetHost, TcpParams,
+    AppKind, BorderParams, ClientProtocol, Keepalive, LowpanParams, MacParams, Mss, Scenario,
+    SleepyParams, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -39,6 +39,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         tcp: tcp(values)?,
         border,
         nodes,
+        host: None,
         links,
         faults: Vec::new(),
     };
@@ -62,7 +63,11 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         );
         return Err(values.error("border.host", problem));
     }
-    Ok(BorderParams { prefix, host })
+    Ok(BorderParams {
+        prefix,
+        host,
+        host_delay: values.duration("border.host_delay"),
+    })
 }
 
 /// The host's address that goes with a mesh's `prefix`, different for each:
@@ -258,22 +263,25 @@ fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const TO_SPARE: u16 = 2;
     const MOST: u16 = 256;
     if let Some(number) = values.count("tcp.connections") {
-        for node in &mut scenario.nodes {
-            node.connections = number as u16;
+        for place in scenario.places_mut() {
+            place.connections = number as u16;
         }
         return;
     }
-    let mut senders = vec![0u16; scenario.nodes.len()];
-    for app in scenario.nodes.iter().flat_map(|node| &node.apps) {
-        let over_udp = matches!(app.kind, AppKind::Sensor(sensor) if sensor.transport.is_udp());
-        if let Some(target) = app.kind.target()
-            && let TargetHost::Node(node) = target.host
+    let mut senders = vec![0u16; scenario.places().count()];
+    for app in scenario.places().flat_map(|place| &place.apps) {
+        let over_udp = match app.kind {
+            AppKind::Sensor(sensor) => sensor.transport.is_udp(),
+            AppKind::Client(client) => client.protocol == ClientProtocol::Coap,
+            _ => false,
+        };
+        if let Some(index) = app.kind.target().and_then(|to| scenario.index_of(to))
             && !over_udp
         {
-            senders[node] = senders[node].saturating_add(1);
+            senders[index] = senders[index].saturating_add(1);
         }
     }
-    for (node, senders) in scenario.nodes.iter_mut().zip(senders) {
-        node.connections = senders.saturating_add(TO_SPARE).clamp(A_FEW, MOST);
+    for (place, senders) in scenario.places_mut().zip(senders) {
+        place.connections = senders.saturating_add(TO_SPARE).clamp(A_FEW, MOST);
     }
 }

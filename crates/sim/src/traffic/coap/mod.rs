@@ -3,11 +3,12 @@
 mod server;
 
 use redpoll_base::Instant;
-use redpoll_coap::{Config, Endpoint, Event, Peer};
+use redpoll_coap::{Config, Endpoint, Event, Expect, Peer};
 use redpoll_stack::{Error, NodeEvent, UdpId};
 use redpoll_tcp::Endpoint as Socket;
 
 use super::Context;
+use crate::oracle::FlowId;
 
 pub(super) use server::Server;
 
@@ -18,6 +19,8 @@ pub(super) const READINGS: &str = "readings";
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
+    /// The node has been told that a packet is waited for.
+    expected: bool,
     /// Messages for which the node had no room; CoAP repeats what matters.
     no_room: u64,
 }
@@ -27,6 +30,7 @@ impl Port {
         Port {
             endpoint: Endpoint::new(config, rng),
             socket: None,
+            expected: false,
             no_room: 0,
         }
     }
@@ -78,7 +82,25 @@ impl Port {
                 self.no_room += 1;
             }
         }
-        self.endpoint.poll_event()
+        let event = self.endpoint.poll_event();
+        // A sleepy node asks its parent more often while an answer may come.
+        let expects = self.endpoint.expects() != Expect::Nothing;
+        if expects != self.expected {
+            self.expected = expects;
+            cx.node.expect_packets(expects);
+        }
+        event
+    }
+
+    /// Tells the oracle what it cannot see by itself; `samples` are the
+    /// round-trip times that it knows.
+    pub(super) fn tell(&self, cx: &mut Context<'_>, flow: FlowId, samples: &mut u64) {
+        let counters = self.endpoint.counters();
+        let is_new = counters.rtt_samples > *samples;
+        *samples = counters.rtt_samples;
+        let rtt = is_new.then_some(counters.last_rtt_us);
+        cx.oracle
+            .messages_sent(flow, counters.sent, counters.retransmissions, rtt);
     }
 
     pub(super) fn losses(&self) -> Vec<(&'static str, u64)> {

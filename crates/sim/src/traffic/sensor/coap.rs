@@ -120,24 +120,15 @@ impl Coap {
                 }
             }
         }
-        self.tell(cx);
+        if let Some(flow) = self.flow {
+            self.port.tell(cx, flow, &mut self.samples);
+        }
     }
 
     /// The request under way is over; how many readings it carried.
     fn finish(&mut self, id: RequestId) -> Option<usize> {
         let (_, count) = self.under_way.take_if(|(ours, _)| *ours == id)?;
         Some(count)
-    }
-
-    /// What the oracle cannot see by itself.
-    fn tell(&mut self, cx: &mut Context<'_>) {
-        let Some(flow) = self.flow else { return };
-        let counters = self.port.endpoint.counters();
-        let is_new = counters.rtt_samples > self.samples;
-        self.samples = counters.rtt_samples;
-        let rtt = is_new.then_some(counters.last_rtt_us);
-        cx.oracle
-            .messages_sent(flow, counters.sent, counters.retransmissions, rtt);
     }
 }
 

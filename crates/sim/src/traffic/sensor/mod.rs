@@ -167,7 +167,7 @@ const NO_ROOM: Duration = Duration::from_millis(20);
 const FIRST_PORT: u16 = 40_000;
 
 /// Opens the first free port of those by `bind`, for `flow`.
-fn open_port<S>(
+pub(super) fn open_port<S>(
     cx: &mut Context<'_>,
     route: &Route,
     flow: FlowId,

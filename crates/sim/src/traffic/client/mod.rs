@@ -1,0 +1,151 @@
+//! A client that asks a server for its file again and again, over HTTP or
+//! CoAP, and measures how long each answer takes.
+
+mod coap;
+mod http;
+
+use redpoll_base::{Duration, Instant, Rng};
+use redpoll_stack::NodeEvent;
+
+use super::content::counting_lines;
+use super::sensor::Clock;
+use super::{App, Context, Route};
+use crate::oracle::FlowId;
+use crate::scenario::ClientSpec;
+
+/// How a request is made.
+trait Protocol {
+    /// Opens its socket.
+    fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
+
+    /// Begins a request.
+    fn ask(&mut self, cx: &mut Context<'_>);
+
+    /// Something happened on the node; what became of the request.
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Outcome>;
+
+    /// The moment that it had named may have come.
+    fn on_timer(&mut self, cx: &mut Context<'_>) -> Option<Outcome>;
+
+    fn next_timer(&self) -> Option<Instant>;
+}
+
+/// What became of a request.
+enum Outcome {
+    /// It was answered, with this body.
+    Answered(Vec<u8>),
+    /// It was refused or not answered.
+    Failed,
+}
+
+/// The protocol of a client.
+pub(super) struct Asks(Box<dyn Protocol>);
+
+impl Asks {
+    pub(super) fn http(route: Route, spec: &ClientSpec) -> Asks {
+        Asks(Box::new(http::Http::new(route, spec.retry)))
+    }
+
+    pub(super) fn coap(route: Route, spec: &ClientSpec, rng: Rng) -> Asks {
+        Asks(Box::new(coap::Coap::new(route, spec.block, rng)))
+    }
+}
+
+/// See the [module](self).
+pub(super) struct Client {
+    route: Route,
+    clock: Clock,
+    left: Option<u32>,
+    retry: Duration,
+    flow: Option<FlowId>,
+    protocol: Box<dyn Protocol>,
+    /// When the request under way began.
+    asked: Option<Instant>,
+    /// Not before this another is made.
+    not_before: Instant,
+    is_due: bool,
+}
+
+impl Client {
+    pub(super) fn new(route: Route, spec: &ClientSpec, clock: Clock, asks: Asks) -> Client {
+        Client {
+            route,
+            clock,
+            left: spec.count,
+            retry: spec.retry,
+            flow: None,
+            protocol: asks.0,
+            asked: None,
+            not_before: Instant::ZERO,
+            is_due: false,
+        }
+    }
+
+    /// Notes what became of a request, and makes the next one if it is due.
+    fn go_on(&mut self, cx: &mut Context<'_>, outcome: Option<Outcome>) {
+        let Some(flow) = self.flow else { return };
+        if let Some(outcome) = outcome
+            && let Some(asked) = self.asked.take()
+        {
+            match outcome {
+                Outcome::Answered(body) => {
+                    let mut expected = vec![0; body.len()];
+                    counting_lines(0, &mut expected);
+                    if body != expected {
+                        let name = &self.route.flow;
+                        cx.oracle
+                            .violated(format!("{:?}: flow {name}: a wrong file", cx.now));
+                    }
+                    cx.oracle.request_answered(flow, cx.now, asked, body.len());
+                }
+                Outcome::Failed => {
+                    cx.oracle.request_failed(flow);
+                    self.not_before = cx.now + self.retry;
+                }
+            }
+        }
+        if self.is_due && self.asked.is_none() && self.not_before <= cx.now {
+            self.is_due = false;
+            if let Some(left) = &mut self.left {
+                *left -= 1;
+            }
+            self.asked = Some(cx.now);
+            cx.oracle.request_made(flow);
+            self.protocol.ask(cx);
+        }
+    }
+}
+
+impl App for Client {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let Route { flow, from, to, .. } = &self.route;
+        let flow = cx.oracle.flow(flow, from, to);
+        self.flow = Some(flow);
+        self.clock.start(cx.now);
+        self.protocol.start(cx, flow);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        let outcome = self.protocol.on_event(cx, event);
+        self.go_on(cx, outcome);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        while self.clock.tick(cx.now) {
+            self.is_due = self.left != Some(0);
+        }
+        let outcome = self.protocol.on_timer(cx);
+        self.go_on(cx, outcome);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let waits = self.is_due && self.asked.is_none();
+        let again = waits.then_some(self.not_before);
+        let clock = self.clock.next().filter(|_| self.left != Some(0));
+        clock
+            .into_iter()
+            .chain(again)
+            .chain(self.protocol.next_timer())
+            .min()
+    }
+}

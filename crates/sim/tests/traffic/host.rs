@@ -1,0 +1,155 @@
+//! The host behind the border router, simulated: servers and clients on it,
+//! and what its link loses.
+
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+use super::run;
+
+/// A border router, a node behind it, and what `apps` adds.
+fn scenario(apps: &str) -> Scenario {
+    let text = format!(
+        "[topology]\nkind = \"positions\"\n[radio]\nmodel = \"ideal\"\n\
+         [nodes]\nedge = {{ role = \"border\", position = [\"0 m\", \"0 m\"] }}\n\
+         far = {{ position = [\"10 m\", \"0 m\"] }}\n{apps}"
+    );
+    Scenario::parse("host", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn client(protocol: &str, more: &str) -> String {
+    format!(
+        "[apps.web]\ntype = \"{protocol}-server\"\non = \"far\"\nport = 80\nfile = \"1000 B\"\n\
+         [apps.c]\ntype = \"{protocol}-client\"\non = \"host\"\nto = \"far:80\"\n\
+         interval = \"2 s\"\n{more}"
+    )
+}
+
+#[test]
+fn clients_on_the_host_fetch_a_file_again_and_again() {
+    for protocol in ["http", "coap"] {
+        let mut world = World::new(&scenario(&client(protocol, "count = 10\n")), 1).unwrap();
+        run(&mut world, 40);
+        let flow = world.report().flows[0].clone();
+        assert_eq!((flow.from.as_str(), flow.to.as_str()), ("host", "far"));
+        let requests = flow.requests.expect("a flow of requests");
+        assert_eq!(
+            (requests.made, requests.answered, requests.failed),
+            (10, 10, 0)
+        );
+        assert_eq!(flow.delivered_bytes, 10_000, "{protocol}");
+        // Twice 6 ms on the wire for each round trip: one over CoAP a block,
+        // two at least over HTTP.
+        let p50 = requests.latency_ms.p50.unwrap();
+        assert!((24.0..400.0).contains(&p50), "{protocol}: {p50}");
+    }
+}
+
+#[test]
+fn what_the_far_end_refuses_fails() {
+    for (protocol, other) in [("http", "bulk-sink"), ("coap", "http-server")] {
+        let apps = format!(
+            "[apps.web]\ntype = \"{protocol}-server\"\non = \"far\"\nport = 81\n\
+             [apps.x]\ntype = \"{other}\"\non = \"far\"\nport = 80\n"
+        );
+        let text = client(protocol, "")
+            .split("[apps.c]")
+            .nth(1)
+            .unwrap()
+            .to_owned();
+        let error = Scenario::parse(
+            "host",
+            &format!(
+                "[topology]\nkind = \"line\"\nnodes = 1\nspacing = \"1 m\"\n\
+                 [nodes.node-1]\nrole = \"border\"\n{}[apps.c]{}",
+                apps.replace("\"far\"", "\"node-1\""),
+                text.replace("far:80", "node-1:80")
+            ),
+            &[],
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains(&format!("{protocol}-server")), "{error}");
+    }
+}
+
+/// Figure 10 of Kumar et al. 2020: losses at the border router, after the link
+/// and the adaptation layer have done their best.
+#[test]
+fn losses_between_border_router_and_host_are_the_transports_to_mend() {
+    for transport in ["tcp", "coap", "cocoa", "unreliable", "ideal", "udp"] {
+        let server = match transport {
+            "tcp" => "type = \"bulk-sink\"",
+            _ => "type = \"coap-server\"",
+        };
+        let apps = format!(
+            "[apps.cloud]\n{server}\non = \"host\"\nport = {}\n\
+             [apps.s]\ntype = \"sensor\"\non = \"far\"\nto = \"host:7\"\n\
+             transport = \"{transport}\"\n\
+             [faults.f]\ntype = \"drop-packets\"\nshare = \"10 %\"\n",
+            if ["udp", "ideal"].contains(&transport) {
+                8
+            } else {
+                7
+            },
+        );
+        let mut world = World::new(&scenario(&apps), 1).unwrap();
+        run(&mut world, 600);
+        let flow = world.report().flows[0].clone();
+        let readings = flow.readings.unwrap();
+        assert_eq!(readings.made, 600);
+        let is_reliable = !["udp", "unreliable"].contains(&transport);
+        if is_reliable {
+            assert_eq!(readings.lost, 0, "{transport}: {readings:?}");
+            assert!(readings.delivered > 590, "{transport}: {readings:?}");
+        } else {
+            assert!(
+                (30..=100).contains(&readings.lost),
+                "{transport}: {readings:?}"
+            );
+        }
+        if ["coap", "cocoa"].contains(&transport) {
+            // A tenth of the requests and a tenth of the answers.
+            let repeated = flow.retransmissions.rto;
+            assert!((80..200).contains(&repeated), "{transport}: {repeated}");
+        }
+    }
+}
+
+/// A leaf that sleeps hears the answers it waits for, and sleeps otherwise.
+#[test]
+fn sleepy_sensors_wake_for_their_answers() {
+    for transport in ["tcp", "coap", "cocoa", "unreliable", "ideal"] {
+        let port = if transport == "ideal" { 8 } else { 7 };
+        let server = if transport == "tcp" {
+            "bulk-sink"
+        } else {
+            "coap-server"
+        };
+        let text = format!(
+            "[topology]\nkind = \"positions\"\n[nodes]\n\
+             edge = {{ role = \"border\", position = [\"0 m\", \"0 m\"] }}\n\
+             leaf = {{ role = \"leaf\", sleepy = true, position = [\"10 m\", \"0 m\"] }}\n\
+             [apps.cloud]\ntype = \"{server}\"\non = \"host\"\nport = {port}\n\
+             [apps.s]\ntype = \"sensor\"\non = \"leaf\"\nto = \"host:7\"\nbatch = 64\n\
+             transport = \"{transport}\"\n"
+        );
+        let scenario = Scenario::parse("host", &text, &[]).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        run(&mut world, 1_300);
+        let report = world.report();
+        let readings = report.flows[0].readings.clone().unwrap();
+        assert_eq!(readings.lost, 0, "{transport}: {readings:?}");
+        assert_eq!(readings.delivered, 20 * 64, "{transport}");
+        let duty_cycle = report.nodes[1].radio_duty_cycle;
+        println!("{transport}: {:.2} %", duty_cycle * 100.0);
+        assert!(duty_cycle < 0.05, "{transport}: {duty_cycle}");
+    }
+}
+
+#[test]
+fn the_host_needs_a_border_router() {
+    let text = "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"1 m\"\n\
+                [apps.a]\ntype = \"bulk-sink\"\non = \"host\"\nport = 7\n";
+    let error = Scenario::parse("host", text, &[]).unwrap_err().to_string();
+    assert!(error.contains("border"), "{error}");
+}
