@@ -1,5 +1,5 @@
-//! Event-driven, as in TinyOS: one stack, an event loop, and handlers that run
-//! to their end.
+//! Event-driven, as in TinyOS (Kumar et al. 2020, appendix A): one stack, an
+//! event loop, and handlers that run to their end.
 //!
 //! Two nodes and the link between them live in virtual time. The loop does what
 //! a mote's scheduler does with interrupts and timers: it takes the earliest of

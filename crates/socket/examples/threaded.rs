@@ -1,4 +1,5 @@
-//! Threaded, as in RIOT: applications call, and a call waits until it is done.
+//! Threaded, as in RIOT (Kumar et al. 2020, appendix A): applications call, and
+//! a call waits until it is done.
 //!
 //! Each node has two threads, as a thread-based system has them: one for the
 //! network, which takes packets from the link and runs the timers, and one for
@@ -160,7 +161,11 @@ fn serve(mut kernel: &Kernel) -> Answer<usize> {
 /// The application of the client: sends a piece, and waits until it is back.
 fn talk(mut kernel: &Kernel) -> Answer<usize> {
     let fd = kernel.call(|sockets| sockets.socket(Protocol::Tcp))?;
-    blocking::connect(&mut kernel, fd, endpoint(2, PORT))?;
+    let connected = blocking::connect(&mut kernel, fd, endpoint(2, PORT));
+    if connected.is_err() {
+        kernel.call(|sockets| sockets.close(fd))?;
+        connected?;
+    }
     let (mut total, mut back) = (0, [0; 1000]);
     for number in 0..BYTES / back.len() {
         let piece = [number as u8; 1000];

@@ -305,7 +305,9 @@ fn datagrams_find_their_socket() {
     let nobody = world.on(0, |s| s.send(client, b"?", 0));
     assert_eq!(nobody, Err(Errno::EDESTADDRREQ));
     world.on(0, |s| s.connect(client, endpoint(2, 53))).unwrap();
+    assert_eq!(world.on(1, |s| s.poll_one(server.into(), POLLIN)), 0);
     assert_eq!(world.on(0, |s| s.send(client, b"ask", 0)), Ok(3));
+    assert_eq!(world.on(1, |s| s.poll_one(server.into(), POLLIN)), POLLIN);
     let mut out = [0; 8];
     let (count, from) = blocking::recv_from(&mut world.side(1), server, &mut out, 0).unwrap();
     assert_eq!(&out[..count], b"ask");
