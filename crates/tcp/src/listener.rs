@@ -78,6 +78,14 @@ impl Offer {
         Offer(if is_so { self.0 | what.0 } else { self.0 })
     }
 
+    /// The peer's SYN came again with `flags`. RFC 3168 §6.1.1: one without
+    /// ECN-setup is enough to refuse.
+    pub(crate) fn on_syn_again(&mut self, flags: Flags) {
+        if !flags.contains(ECN_SETUP) {
+            self.0 &= !Offer::ECN.0;
+        }
+    }
+
     pub(crate) fn has(self, what: Offer) -> bool {
         self.0 & what.0 != 0
     }

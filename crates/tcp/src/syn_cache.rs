@@ -395,6 +395,7 @@ impl HalfOpen {
         (seg.flags.syn() && seg.seq == self.syn.irs).then(|| {
             self.arm(now, terms.config);
             self.due = false;
+            self.syn.offer.on_syn_again(seg.flags);
             let request = self.request(meta.dst);
             let clock = terms.clock(now, &request);
             Answer::Reply(syn_ack(terms, &request, self.iss, clock))

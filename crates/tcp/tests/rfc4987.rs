@@ -271,3 +271,16 @@ fn a_cookie_is_good_for_one_connection() {
 fn an_entry_is_small() {
     assert!(size_of::<HalfOpen>() <= 44, "{}", size_of::<HalfOpen>());
 }
+
+/// RFC 3168 §6.1.1: a SYN that comes again without the flags refuses ECN, and
+/// one that has them later does not bring it back.
+#[test]
+fn a_syn_that_comes_again_without_the_flags_refuses_ecn() {
+    let mut node = Node::new(1);
+    let plain = Record::new().flags(SYN).mss(100);
+    let setup = plain.clone().flags(ECN_SYN);
+    assert!(node.ask(&setup, false).flags.contains(Flags::ECE));
+    for syn in [plain, setup] {
+        assert!(!node.ask(&syn, false).flags.contains(Flags::ECE));
+    }
+}
