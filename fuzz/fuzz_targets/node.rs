@@ -135,7 +135,10 @@ impl Scene {
                 RadioWork::Transmit { .. } => RadioResult::Acked {
                     frame_pending: false,
                 },
-                RadioWork::Listen | RadioWork::Sleep => continue,
+                RadioWork::Listen
+                | RadioWork::Doze
+                | RadioWork::Sleep
+                | RadioWork::SourceMatch { .. } => continue,
             };
             self.node.on_radio_done(self.now, result);
         }
