@@ -6,6 +6,8 @@
 //! - [`Pair`]: two connections and a link between them that delays, loses,
 //!   reorders and duplicates, in virtual time and reproducible by its seed.
 //! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
+//! - [`Between`]: two connections and an adversary between them who forges
+//!   what the bytes of an input say; for the fuzz target as well.
 //!
 //! ```
 //! use redpoll_tcp::{Config, State};
@@ -22,11 +24,13 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod between;
 mod host;
 mod pair;
 mod record;
 mod wire;
 
+pub use between::Between;
 pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
 pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};

@@ -41,7 +41,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // updated." An older one has nothing to say.
         if self.snd.una <= seg.ack {
             let news = self.take_news(now, seg);
-            self.snd.update(seg);
+            self.snd.update(seg, self.rcv.nxt);
             self.respond(now, &news);
         }
         if self.closing && self.snd.una > self.outbox.end() {

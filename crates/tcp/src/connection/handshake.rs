@@ -99,7 +99,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn on_handshake_ack(&mut self, now: Instant, seg: &Segment<'_>) {
         self.measure_rtt(now, seg);
         self.snd.on_ack(seg.ack);
-        self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
+        let seq = seg.seq.min(self.rcv.nxt);
+        self.snd.set(seq, seg.ack, u32::from(seg.window));
         self.pins.on_ack(self.snd.una);
         self.timers.cancel(Timer::Retransmission);
     }

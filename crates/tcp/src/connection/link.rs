@@ -118,11 +118,24 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             if self.snd.wnd > 0 {
                 self.persist.stop();
             }
+            self.settle_retransmission(now);
         } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {
             self.timers.cancel(Timer::Retransmission);
             let max = self.params.persist_max.duration();
             let interval = self.persist.interval(self.rto(), max);
             self.timers.start(Timer::Persist, now, interval);
+        }
+    }
+
+    /// What was to be probed with is believed to be on its way again, because a
+    /// timeout was taken back: then its timer is needed again.
+    fn settle_retransmission(&mut self, now: Instant) {
+        let on_its_way = self.synchronized().is_some()
+            && self.snd.flight() > 0
+            && self.pins.is_empty()
+            && !self.board.has_lost();
+        if on_its_way && !self.timers.is_running(Timer::Retransmission) {
+            self.timers.start(Timer::Retransmission, now, self.rto());
         }
     }
 

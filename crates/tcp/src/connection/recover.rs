@@ -69,10 +69,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return in_flight;
         }
         // RFC 3042: before recovery two segments may follow duplicate ACKs.
+        // RFC 5681 §3.2: in it "the number of outstanding segments", whatever
+        // a peer repeats.
         let mss = self.eff_snd_mss();
         let limit = match self.episode.mode() {
-            Mode::Open => mss.saturating_mul(2),
-            Mode::Fast | Mode::Timeout => u32::MAX,
+            Mode::Open | Mode::Timeout => mss.saturating_mul(2),
+            Mode::Fast => self.prr.recover_fs(),
         };
         in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
     }

@@ -29,6 +29,11 @@ impl Prr {
         }
     }
 
+    /// RecoverFS.
+    pub(crate) fn recover_fs(&self) -> u32 {
+        self.recover_fs
+    }
+
     /// §6.2, in recovery without SACK: what duplicate ACKs say was delivered
     /// is no more than what was out.
     pub(crate) fn plausible(&self, delivered: u32) -> u32 {

@@ -94,10 +94,13 @@ impl SendWindow {
     /// Takes the window of an acceptable segment if it is the newest.
     ///
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 =
-    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`.
-    pub(crate) fn update(&mut self, seg: &Segment<'_>) {
-        if self.wl1 < seg.seq || (self.wl1 == seg.seq && self.wl2 <= seg.ack) {
-            self.set(seg.seq, seg.ack, u32::from(seg.window));
+    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`. A segment beyond a gap counts as one at
+    /// RCV.NXT: if it was forged, its number would else make all of a peer's
+    /// windows look old that has nothing more to send.
+    pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
+        let seq = seg.seq.min(rcv_nxt);
+        if self.wl1 < seq || (self.wl1 == seq && self.wl2 <= seg.ack) {
+            self.set(seq, seg.ack, u32::from(seg.window));
         }
     }
 
@@ -132,11 +135,11 @@ mod tests {
     fn old_segments_do_not_move_the_window() {
         let mut snd = SendWindow::new(SeqNum(1000));
         snd.set(SeqNum(50), SeqNum(1001), 500);
-        snd.update(&seg(49, 1001, 7));
+        snd.update(&seg(49, 1001, 7), SeqNum(50));
         assert_eq!(snd.wnd, 500);
-        snd.update(&seg(50, 1000, 7));
+        snd.update(&seg(50, 1000, 7), SeqNum(50));
         assert_eq!(snd.wnd, 500);
-        snd.update(&seg(50, 1001, 7));
+        snd.update(&seg(50, 1001, 7), SeqNum(50));
         assert_eq!(snd.wnd, 7);
         assert_eq!(snd.max_wnd, 500);
     }
@@ -146,7 +149,7 @@ mod tests {
         let mut snd = SendWindow::new(SeqNum(0));
         snd.set(SeqNum(0), SeqNum(0), 100);
         snd.on_sent(SeqNum(100));
-        snd.update(&seg(0, 0, 30));
+        snd.update(&seg(0, 0, 30), SeqNum(0));
         assert_eq!(snd.room_from(snd.nxt), 0);
         assert_eq!(snd.room_from(snd.una), 30);
         snd.on_ack(SeqNum(60));

@@ -1,0 +1,29 @@
+//! Somebody between two ends who knows their names: whatever is repeated,
+//! held back or forged, no byte is wrong and nothing stalls. The fuzz target
+//! `tcp` plays the same game with inputs that it learns.
+
+use redpoll_base::Rng;
+use redpoll_testkit::Between;
+
+fn play(seed: u64, len: usize) -> bool {
+    let mut rng = Rng::named(seed, "between");
+    let input: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
+    Between::play(&input).is_damaged()
+}
+
+#[test]
+fn bytes_are_right_and_nothing_stalls() {
+    let mut damaged = 0;
+    for seed in 0..1_500 {
+        let result = std::panic::catch_unwind(|| play(seed, 40 + (seed as usize % 16) * 100));
+        match result {
+            Ok(is_damaged) => damaged += u32::from(is_damaged),
+            Err(panic) => {
+                eprintln!("seed {seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    // Both kinds of game are played.
+    assert!((10..1_500).contains(&damaged), "{damaged}");
+}

@@ -1,0 +1,458 @@
+//! Segments of a peer, or of somebody in its name, that lies: never a panic, a
+//! stall, a negative window or a wrong byte. A section for each kind of lie.
+
+use redpoll_base::Duration;
+use redpoll_tcp::{Config, Event, Flags, State};
+use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+
+const MSS: u16 = 100;
+
+fn plain() -> Config {
+    Config {
+        timestamps: false,
+        sack: false,
+        mss: 462,
+        ..Config::default()
+    }
+}
+
+fn established() -> Host {
+    Host::established(&plain(), MSS, 4096)
+}
+
+fn with_sack() -> Host {
+    let config = Config {
+        sack: true,
+        ..plain()
+    };
+    Host::established_by(&config, Record::new().mss(MSS).sack_ok(true), 50)
+}
+
+fn with_timestamps() -> Host {
+    let config = Config {
+        timestamps: true,
+        ..plain()
+    };
+    Host::established_by(&config, Record::new().mss(112).ts((500, 1_000)), 0)
+}
+
+/// The peer takes everything honestly from here on: all that was written
+/// arrives. `acked` is what it has so far.
+fn all_arrives(t: &mut Host, mut acked: u32, end: u32) {
+    for _ in 0..2_000 {
+        for record in t.sent() {
+            let first = record.seq_number();
+            if first <= acked {
+                acked = acked.max(first + record.payload().len() as u32);
+            }
+        }
+        send!(t, seq 1, ack acked, win 4096);
+        if acked >= end {
+            t.wait(1);
+            assert_eq!(t.conn.unacked(), 0);
+            return;
+        }
+        t.wait(100);
+    }
+    panic!("a stall at {acked}: {:?}", t.conn);
+}
+
+// ---- replayed and overlapping ----
+
+#[test]
+fn what_is_replayed_is_delivered_once() {
+    let mut t = established();
+    let words: Vec<Record> = (0..20u8)
+        .map(|n| Record::new().seq(1 + u32::from(n) * 3).ack(1).data(&[n; 3]))
+        .collect();
+    for (i, word) in words.iter().enumerate() {
+        for old in words.iter().take(i) {
+            t.send(old.clone());
+        }
+        t.send(word.clone());
+        t.send(word.clone());
+    }
+    let expected: Vec<u8> = (0..20u8).flat_map(|n| [n; 3]).collect();
+    assert_eq!(t.read(4096), expected);
+}
+
+/// What is in order stays, whatever comes in its place; beyond a gap it is one
+/// of those that came.
+#[test]
+fn other_bytes_do_not_replace_what_is_in_order() {
+    let mut t = established();
+    send!(t, seq 1, ack 1, data b"AB");
+    send!(t, seq 1, ack 1, data b"!!CD");
+    send!(t, seq 7, ack 1, data b"GH");
+    send!(t, seq 1, ack 1, data b"!!!!EF??IJ");
+    send!(t, seq 1, ack 1, data b"!!!!!!!!!!");
+    let got = t.read(64);
+    assert_eq!(
+        (got.len(), &got[..6], &got[8..]),
+        (10, &b"ABCDEF"[..], &b"IJ"[..])
+    );
+    assert!(&got[6..8] == b"GH" || &got[6..8] == b"??");
+    // What was read stays, too.
+    send!(t, seq 1, ack 1, data b"!!!!!!!!!!new");
+    assert_eq!(t.read(64), b"new");
+}
+
+// ---- lies in SACK ----
+
+/// Blocks never sent, inverted, huge, below SND.UNA, beyond SND.NXT.
+#[test]
+fn impossible_blocks_are_ignored() {
+    for block in [
+        (10_001, 10_101),
+        (401, 101),
+        (u32::MAX - 1_000, u32::MAX - 900),
+        (0, 1 << 31),
+        (201, 1 << 30),
+        (1, 1),
+        (301, 501),
+    ] {
+        let mut t = with_sack();
+        t.write(&[1; 300]);
+        assert_eq!(t.sent().len(), 3);
+        let cwnd = t.conn.cwnd();
+        for _ in 0..5 {
+            send!(t, seq 1, ack 1, sack [block]);
+        }
+        assert!(t.conn.cwnd() <= cwnd, "{block:?}");
+        assert_eq!(t.conn.unacked(), 300, "{block:?}");
+        all_arrives(&mut t, 1, 301);
+    }
+}
+
+/// RFC 2018 §8: a peer may take back what it reported.
+#[test]
+fn a_peer_that_reneges_gets_it_again() {
+    let mut t = with_sack();
+    t.write(&[1; 400]);
+    t.sent();
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    t.sent();
+    // It has the first now, and nothing else any more.
+    send!(t, seq 1, ack 101);
+    all_arrives(&mut t, 101, 401);
+}
+
+/// Blocks for data that the peer never got; it may lie about the first, too.
+#[test]
+fn data_reported_and_not_there_is_sent_in_the_end() {
+    for block in [(1, 101), (101, 201), (1, 401), (301, 401)] {
+        let mut t = with_sack();
+        t.write(&[1; 400]);
+        t.sent();
+        for _ in 0..4 {
+            send!(t, seq 1, ack 1, sack [block]);
+        }
+        t.sent();
+        all_arrives(&mut t, 1, 401);
+    }
+}
+
+/// Duplicates reported that never were: the window grows back to where it was
+/// at most, and nothing is lost for it.
+#[test]
+fn lies_about_duplicates_open_no_window() {
+    let mut t = with_sack();
+    t.write(&[1; 400]);
+    t.sent();
+    let before = t.conn.cwnd();
+    for n in 0..50u32 {
+        send!(t, seq 1, ack 1, sack [(1, 1), (101, 401)]);
+        t.wait(400);
+        t.sent();
+        send!(t, seq 1, ack 1, sack [(n.wrapping_sub(500), 1), (101, 401)]);
+        t.sent();
+    }
+    assert!(
+        t.conn.cwnd() <= before + u32::from(MSS),
+        "{}",
+        t.conn.cwnd()
+    );
+    all_arrives(&mut t, 1, 401);
+}
+
+/// A timeout behind a window that shrank to nothing, taken back by a lie: the
+/// retransmission timer runs again.
+#[test]
+fn a_timeout_taken_back_behind_a_closed_window_leaves_a_timer() {
+    let mut t = with_sack();
+    t.write(&[1; 200]);
+    t.sent();
+    t.wait(350);
+    t.sent();
+    send!(t, seq 1, ack 1, win 0);
+    t.wait(1_000);
+    t.sent();
+    for _ in 0..3 {
+        send!(t, seq 1, ack 1, win 0, sack [(0u32.wrapping_sub(2_000), 1)]);
+        t.sent();
+        send!(t, seq 1, ack 1, win 4096, sack [(0u32.wrapping_sub(2_000), 1)]);
+    }
+    assert!(t.conn.poll_at().is_some(), "nothing would ever happen");
+    all_arrives(&mut t, 1, 201);
+}
+
+// ---- tricks with windows ----
+
+#[test]
+fn a_window_that_shrinks_to_nothing_and_comes_back_stalls_nothing() {
+    for shrunk in [0, 1, 7, 99, 100] {
+        let mut t = established();
+        t.write(&[1; 1_000]);
+        t.sent();
+        send!(t, seq 1, ack 101, win shrunk);
+        t.wait(5_000);
+        for record in t.sent() {
+            assert!(record.payload().len() <= usize::from(MSS));
+        }
+        all_arrives(&mut t, 101, 1_001);
+    }
+}
+
+/// An empty segment of the future with a closed window: its number must not
+/// make every later window of a peer that says nothing look old.
+#[test]
+fn a_forged_window_of_the_future_does_not_last() {
+    let mut t = established();
+    t.write(&[1; 300]);
+    t.sent();
+    send!(t, seq 3_000, ack 1, win 0);
+    send!(t, seq 1, ack 301, win 4096);
+    t.write(&[2; 300]);
+    recv!(t, seq 301, ack 1, len 100);
+    all_arrives(&mut t, 401, 601);
+}
+
+/// The same before the connection is established, with the final ACK.
+#[test]
+fn nor_does_one_that_completes_the_handshake() {
+    let syn = Record::new().flags(SYN).mss(MSS);
+    let mut t = Host::accept(&plain(), 1_000, 1_000, syn);
+    t.sent();
+    send!(t, seq 900, ack 1, win 0);
+    t.write(&[1; 100]);
+    send!(t, seq 1, ack 1, win 4096);
+    all_arrives(&mut t, 1, 101);
+}
+
+/// A window of one byte at a time makes no more than a segment each.
+#[test]
+fn silly_windows_make_no_flood() {
+    let mut t = established();
+    t.write(&[1; 2_000]);
+    let mut acked = 1;
+    for _ in 0..100 {
+        t.sent();
+        send!(t, seq 1, ack acked, win 1);
+        t.wait(100);
+        for record in t.sent() {
+            acked = acked.max(record.seq_number() + record.payload().len() as u32);
+        }
+    }
+    assert!(t.conn.stats().data_segments_sent < 100);
+    all_arrives(&mut t, acked, 2_001);
+}
+
+// ---- tricks with timestamps ----
+
+/// Echoes of the future, of zero, of long ago: the timeout stays within its
+/// limits.
+#[test]
+fn lies_in_the_echo_do_not_break_the_timeout() {
+    for echo in [0, 1, u32::MAX, 1 << 31, 999, 100_000] {
+        let mut t = with_timestamps();
+        for n in 0..20u32 {
+            t.write(&[1; 10]);
+            t.sent();
+            send!(t, seq 1, ack 11 + n * 10, ts (600 + n, echo));
+        }
+        assert!(t.conn.rto() >= Duration::from_millis(300), "{echo}");
+        assert!(t.conn.rto() <= Duration::from_secs(60), "{echo}");
+        assert_eq!(t.conn.unacked(), 0);
+    }
+}
+
+/// What does not pass the checks leaves TS.Recent alone, whatever it says.
+#[test]
+fn a_forged_clock_needs_more_than_a_number() {
+    let mut t = with_timestamps();
+    let far = 500 + (1 << 30);
+    send!(t, seq 9_000, ack 1, ts (far, 0));
+    send!(t, seq 1, ack 9_000, ts (far, 0));
+    send!(t, flags RST, seq 700, ts (far, 0));
+    send!(t, flags SYN, seq 1, ts (far, 0));
+    send!(t, flags Flags::PSH, seq 1, ts (far, 0), data b"x");
+    t.sent();
+    send!(t, seq 1, ack 1, ts (501, 0), data b"genuine");
+    assert_eq!(t.read(64), b"genuine");
+}
+
+// ---- acknowledgments ----
+
+/// RFC 5961 §5.2: of data never sent.
+#[test]
+fn acknowledgments_of_data_never_sent_do_nothing() {
+    let mut t = established();
+    t.write(&[1; 100]);
+    t.sent();
+    let cwnd = t.conn.cwnd();
+    for ack in [102, 5_000, 1 << 30, 1 << 31, u32::MAX - 5_000] {
+        send!(t, seq 1, ack ack);
+        assert_eq!((t.conn.unacked(), t.conn.cwnd()), (100, cwnd), "{ack}");
+    }
+    all_arrives(&mut t, 1, 101);
+}
+
+/// RFC 3465 §2: a segment acknowledged in a hundred pieces opens the window by
+/// a segment, not by a hundred.
+#[test]
+fn split_acknowledgments_open_the_window_no_faster() {
+    let grown = |pieces: u32| {
+        let mut t = established();
+        t.write(&[1; 100]);
+        t.sent();
+        let before = t.conn.cwnd();
+        for n in 1..=pieces {
+            send!(t, seq 1, ack 1 + n * 100 / pieces);
+        }
+        t.conn.cwnd() - before
+    };
+    assert_eq!(grown(1), 100);
+    for pieces in [2, 10, 100] {
+        assert!(grown(pieces) <= 100, "{pieces}");
+    }
+}
+
+/// A hundred duplicate ACKs do not send more than the flight they stand for.
+#[test]
+fn duplicates_beyond_the_flight_send_nothing() {
+    for mut t in [established(), with_sack()] {
+        t.write(&[1; 3_000]);
+        let flight = t.sent().len() as u32;
+        let before = t.conn.stats().data_segments_sent;
+        for _ in 0..100 {
+            send!(t, seq 1, ack 1);
+        }
+        t.sent();
+        let more = t.conn.stats().data_segments_sent - before;
+        assert!(more <= flight, "{more} of {flight}");
+    }
+}
+
+/// An optimistic peer acknowledges all that leaves at once. It gets no more in
+/// flight than its window, and loses what it does not have by its own hand.
+#[test]
+fn an_optimistic_peer_gets_no_more_than_its_window() {
+    let mut t = Host::established_with(&plain(), MSS, 500, 4096, 4096);
+    let mut acked = 1;
+    for _ in 0..200 {
+        let room = t.conn.send_room().min(1_000);
+        t.write(&vec![1; room]);
+        let sent = t.sent();
+        let bytes: usize = sent.iter().map(|record| record.payload().len()).sum();
+        assert!(bytes <= 500);
+        acked += bytes as u32;
+        send!(t, seq 1, ack acked, win 500);
+        t.wait(1);
+    }
+    assert_eq!(t.conn.state(), State::Established);
+}
+
+// ---- blind injection ----
+
+/// Who does not know the numbers gets in with a chance of a window in 2^32,
+/// and for data of two windows in 2^32 at once.
+#[test]
+fn blind_segments_over_the_whole_space_do_nothing() {
+    let mut t = established();
+    t.write(&[1; 10]);
+    t.sent();
+    let step = 1 << 21;
+    for n in 1..(u32::MAX / step) {
+        let at = 1 + n * step;
+        send!(t, flags RST, seq at);
+        send!(t, flags SYN, seq at);
+        send!(t, flags SYN_ACK, seq at, ack at);
+        send!(t, flags FIN_ACK, seq at, ack at);
+        send!(t, seq at, ack at, data b"evil");
+        send!(t, seq 1, ack 1 + n.max(3) * step, data b"evil");
+    }
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!((t.conn.recv_queue(), t.conn.unacked()), (0, 10));
+    assert!(
+        t.sent().len() <= 2_100,
+        "no more than one answer for text each"
+    );
+}
+
+// ---- games with FIN ----
+
+/// A second FIN elsewhere, text behind it, a FIN below what has come.
+#[test]
+fn one_fin_counts_and_it_stays_where_it_is() {
+    let mut t = established();
+    send!(t, flags FIN_ACK, seq 11, ack 1);
+    send!(t, flags FIN_ACK, seq 6, ack 1);
+    send!(t, flags FIN_ACK, seq 500, ack 1);
+    t.events();
+    send!(t, seq 1, ack 1, data b"0123456789abcdef");
+    assert_eq!(t.read(64).len() % 5, 0, "up to the FIN and no further");
+    assert_eq!(t.conn.state(), State::CloseWait);
+    assert_eq!(
+        t.events()
+            .iter()
+            .filter(|e| **e == Event::PeerClosed)
+            .count(),
+        1
+    );
+    t.sent();
+    send!(t, seq 12, ack 1, data b"more");
+    send!(t, flags FIN_ACK, seq 16, ack 1);
+    assert_eq!((t.conn.recv_queue(), t.conn.state()), (0, State::CloseWait));
+}
+
+/// An acknowledgment of a FIN that has not left closes nothing.
+#[test]
+fn a_fin_must_leave_before_it_is_acknowledged() {
+    let mut t = Host::established(&plain(), MSS, 0);
+    t.write(b"held back");
+    t.close();
+    recv_nothing!(t);
+    for ack in [1, 2, 10, 11, 12] {
+        send!(t, seq 1, ack ack, win 0);
+        assert_eq!(t.conn.state(), State::FinWait1, "{ack}");
+    }
+}
+
+// ---- urgent data ----
+
+#[test]
+fn urgent_segments_are_segments() {
+    let mut t = established();
+    let urgent = Flags::URG.with(Flags::ACK);
+    send!(t, flags urgent, seq 1, ack 1, data b"now");
+    send!(t, flags urgent, seq 4, ack 1);
+    assert_eq!(t.read(64), b"now");
+    t.write(b"fine");
+    recv!(t, seq 1, ack 4, data b"fine");
+}
+
+// ---- MSS ----
+
+#[test]
+fn an_absurd_mss_does_not_make_absurd_segments() {
+    for mss in [0, 1, 2, 63] {
+        let mut t = Host::established(&plain(), mss, 4096);
+        t.write(&[1; 256]);
+        for record in t.sent() {
+            assert_eq!(record.payload().len(), 64, "{mss}");
+        }
+        send!(t, seq 1, ack 1, mss 1);
+        assert_eq!(t.conn.eff_snd_mss(), 64, "and none behind the handshake");
+        all_arrives(&mut t, 257, 257);
+    }
+}

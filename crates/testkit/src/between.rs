@@ -1,0 +1,548 @@
+//! Two connections and somebody between them who knows their names and does
+//! what the bytes of an input say: holds back, repeats, forges.
+//!
+//! Whatever is forged, the application reads what the other one wrote, in
+//! order, from its beginning. And as long as nothing was forged that may end a
+//! connection or poison it ([`Between::is_damaged`]), all of it arrives once
+//! the adversary falls silent.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Ecn, Instant};
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta, Listener,
+    Segment, SeqNum, SeqRange, State, Token,
+};
+
+use crate::host::{Buffer, LOCAL, REMOTE};
+use crate::pattern;
+
+/// The bytes that decide what happens, read from the front; zeros behind.
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        *first
+    }
+
+    fn word(&mut self) -> u16 {
+        u16::from_be_bytes([self.byte(), self.byte()])
+    }
+
+    /// A number near `origin`, or anywhere.
+    fn near(&mut self, origin: SeqNum) -> SeqNum {
+        match self.byte() % 8 {
+            0 => SeqNum(u32::from(self.word()) << 16 | u32::from(self.word())),
+            1 => origin,
+            _ => SeqNum(origin.0.wrapping_add_signed((self.word() as i16).into())),
+        }
+    }
+}
+
+/// One end.
+struct End {
+    conn: Connection<Buffer>,
+    /// Bytes that it writes before it closes.
+    total: usize,
+    written: usize,
+    read: usize,
+    closed: bool,
+    /// Segments with the link, their bytes read already.
+    held: VecDeque<(Token, Vec<u8>)>,
+    /// The furthest edge of a window announced.
+    edge: Option<SeqNum>,
+}
+
+/// The most bytes that an end writes before it closes.
+const MOST: usize = 6_000;
+const BUFFER: usize = 1_848;
+const ISS: [SeqNum; 2] = [SeqNum(u32::MAX - 700), SeqNum(0x7fff_f000)];
+const ENDPOINTS: [Endpoint; 2] = [LOCAL, REMOTE];
+
+/// Two connections under an adversary.
+pub struct Between {
+    now: Instant,
+    ends: [End; 2],
+    /// Packets on their way, by sender.
+    flying: [VecDeque<Vec<u8>>; 2],
+    /// Packets of the past, by sender.
+    past: [Vec<Vec<u8>>; 2],
+    /// The adversary knows no mercy: it may forge what is rightly believed.
+    merciless: bool,
+    damaged: bool,
+}
+
+impl Between {
+    /// Plays `input` from the handshake on, then lets both ends finish alone.
+    ///
+    /// # Panics
+    ///
+    /// If a promise is broken: see the module.
+    pub fn play(input: &[u8]) -> Between {
+        let mut input = Input(input);
+        let bits = input.byte();
+        let config = Config {
+            mss: 474,
+            nagle: bits & 1 == 0,
+            timestamps: bits & 2 == 0,
+            sack: bits & 4 == 0,
+            ecn: bits & 8 == 0,
+            // An adversary that drops everything for hours is no failure.
+            user_timeout: Some(Duration::from_secs(7 * 24 * 3_600)),
+            syn_retries: u8::MAX,
+            fin_wait_2: None,
+            ..Config::default()
+        };
+        let mut between = Between::open(&config, &mut input);
+        between.merciless = bits & 16 != 0;
+        while !input.0.is_empty() {
+            between.step(&mut input);
+        }
+        between.finish();
+        between
+    }
+
+    /// Whether something was forged that may rightly end or stop a connection.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// The handshake; the adversary may change the MSS of both SYNs.
+    fn open(config: &Config, input: &mut Input<'_>) -> Between {
+        let now = Instant::from_millis(1);
+        let buffer = || vec![0; BUFFER];
+        let mut client =
+            Connection::connect(now, config, LOCAL, REMOTE, ISS[0], buffer(), buffer());
+        let desc = client.poll_segment(now, 1240).expect("a SYN");
+        client.on_segment_sent(desc.token, now);
+        let mss = [0, 1, 64, 474, 1220, u16::MAX];
+        let choice = [input.byte(), input.byte()].map(|n| mss.get(usize::from(n)).copied());
+        let syn = with_mss(0, desc.header.as_bytes(), choice[0]);
+        let segment = Segment::parse(&meta(0), &syn).expect("a segment");
+        let action = Listener::new(REMOTE).input(now, &meta(0), &segment);
+        let Action::Accept(request) = action else {
+            panic!("refused: {action:?}")
+        };
+        let mut server = Connection::accept(now, config, request, ISS[1], buffer(), buffer());
+        let desc = server.poll_segment(now, 1240).expect("its answer");
+        server.on_segment_sent(desc.token, now);
+        let answer = with_mss(1, desc.header.as_bytes(), choice[1]);
+        client.input(
+            now,
+            &meta(1),
+            &Segment::parse(&meta(1), &answer).expect("a segment"),
+        );
+        // The server may have nothing to say.
+        let total = [MOST, MOST * usize::from(input.byte() & 1)];
+        let end = |conn, side: usize| End {
+            conn,
+            total: total[side],
+            written: 0,
+            read: 0,
+            closed: false,
+            held: VecDeque::new(),
+            edge: None,
+        };
+        Between {
+            now,
+            ends: [end(client, 0), end(server, 1)],
+            flying: Default::default(),
+            past: Default::default(),
+            merciless: false,
+            damaged: false,
+        }
+    }
+
+    fn step(&mut self, input: &mut Input<'_>) {
+        let op = input.byte();
+        let side = usize::from(op >> 7);
+        match op % 24 {
+            0..=3 => self.deliver(side, 0),
+            4 => self.deliver(side, input.byte().into()),
+            5 => drop(self.flying[side].pop_front()),
+            6 => {
+                if let Some(packet) = self.flying[side].front().cloned() {
+                    self.arrive(side, &packet);
+                }
+            }
+            7 => {
+                let which = usize::from(input.byte());
+                if let Some(packet) = self.past[side].get(which).cloned() {
+                    self.arrive(side, &packet);
+                }
+            }
+            8..=10 => self.forge(side, input),
+            11 => self.inject(side, input),
+            12 => self.wait(Duration::from_millis(input.byte().into())),
+            13 => self.wait(Duration::from_millis(input.word().into())),
+            14 | 15 => self.write(side, usize::from(input.word()) % 1_000),
+            16 => self.read(side, usize::from(input.byte()) * 8),
+            17..=20 => self.poll(side),
+            21 => self.report(side, input.byte()),
+            22 => self.icmp(side, input),
+            _ => self.timer(),
+        }
+        self.check();
+    }
+
+    /// The link takes a segment from `side`; it reads it at once.
+    fn poll(&mut self, side: usize) {
+        let end = &mut self.ends[side];
+        let Some(desc) = end.conn.poll_segment(self.now, 1240) else {
+            return;
+        };
+        let mut payload = vec![0; usize::from(desc.payload_len)];
+        let read = end.conn.read(desc.token, 0, &mut payload);
+        assert_eq!(read, Ok(payload.len()), "what was just made can be read");
+        let bytes = [desc.header.as_bytes(), &payload].concat();
+        end.held.push_back((desc.token, bytes));
+        if end.held.len() > 3 {
+            self.report(side, 0);
+        }
+    }
+
+    /// The link is done with the oldest segment.
+    fn report(&mut self, side: usize, how: u8) {
+        let end = &mut self.ends[side];
+        let Some((token, bytes)) = end.held.pop_front() else {
+            return;
+        };
+        if how % 8 == 7 {
+            end.conn.on_segment_lost(token, self.now);
+            return;
+        }
+        end.conn.on_segment_sent(token, self.now);
+        self.look_at(side, &bytes);
+        if self.past[side].len() < 256 {
+            self.past[side].push(bytes.clone());
+        }
+        self.flying[side].push_back(bytes);
+    }
+
+    /// What a segment that leaves must be like.
+    fn look_at(&mut self, side: usize, bytes: &[u8]) {
+        let segment = Segment::parse(&meta(side), bytes).expect("a segment of ours");
+        let end = &mut self.ends[side];
+        if segment.flags.rst() {
+            return;
+        }
+        let first = ISS[side] + 1;
+        let last = first + end.written as u32 + u32::from(end.closed);
+        assert!(segment.end() <= last, "more than was written");
+        for (i, byte) in segment.payload.iter().enumerate() {
+            let offset = (segment.seq - first) as usize + i;
+            assert_eq!(*byte, pattern(side, offset), "a wrong byte leaves");
+        }
+        let edge = segment.ack + u32::from(segment.window);
+        if let Some(before) = end.edge.filter(|before| edge < *before) {
+            // An older segment may leave later, but not with an older edge.
+            panic!("the window shrank from {before:?} to {edge:?}");
+        }
+        end.edge = Some(edge);
+    }
+
+    fn deliver(&mut self, side: usize, which: usize) {
+        let which = which % self.flying[side].len().max(1);
+        if let Some(packet) = self.flying[side].remove(which) {
+            self.arrive(side, &packet);
+        }
+    }
+
+    /// A packet in the name of `side` arrives at the other.
+    fn arrive(&mut self, side: usize, bytes: &[u8]) {
+        // Options that are too long for a header do not parse.
+        if let Ok(segment) = Segment::parse(&meta(side), bytes) {
+            self.ends[1 - side]
+                .conn
+                .input(self.now, &meta(side), &segment);
+        }
+    }
+
+    /// A packet of `side` with something changed.
+    fn forge(&mut self, side: usize, input: &mut Input<'_>) {
+        let count = self.past[side].len();
+        let which = usize::from(input.byte());
+        let packet = match self.flying[side].front() {
+            Some(packet) if which & 1 == 0 => packet.clone(),
+            _ if count > 0 => self.past[side][which % count].clone(),
+            _ => return,
+        };
+        let segment = Segment::parse(&meta(side), &packet).expect("a segment of ours");
+        // A reset acknowledges nothing: its number would be a lie below.
+        if segment.flags.rst() {
+            return;
+        }
+        let mut fields = fields_of(&segment);
+        let mut payload = segment.payload.to_vec();
+        match input.byte() % if self.merciless { 12 } else { 9 } {
+            0 => fields.window = input.word(),
+            1 => fields.window = 0,
+            2 => {
+                let una = fields.ack;
+                for _ in 0..1 + input.byte() % 3 {
+                    let start = input.near(una);
+                    let end = input.near(una);
+                    fields.options.sack.push(SeqRange::new(start, end));
+                }
+            }
+            3 => {
+                if let Some(ts) = &mut fields.options.timestamps {
+                    ts.echo = ts.echo.wrapping_add_signed((input.word() as i16).into());
+                }
+            }
+            4 => {
+                let bits = Flags::ECE
+                    .with(Flags::CWR)
+                    .with(Flags::URG)
+                    .with(Flags::PSH);
+                fields.flags = fields.flags.with(Flags(input.byte() & bits.0));
+            }
+            5 => {
+                // The same bytes, cut elsewhere.
+                let cut = usize::from(input.word()) % (payload.len() + 1);
+                payload.drain(..cut);
+                fields.seq = fields.seq + cut as u32;
+                payload.truncate(usize::from(input.word()));
+                fields.flags = Flags(fields.flags.0 & !Flags::FIN.0);
+            }
+            6 => fields.options.mss = Some(input.word()),
+            7 => {
+                // Nothing but an acknowledgment, old or repeated.
+                payload.clear();
+                fields.flags = Flags::ACK;
+                fields.ack = fields.ack - u32::from(input.byte());
+            }
+            8 => {
+                // An empty segment anywhere in the window or beyond.
+                payload.clear();
+                fields.flags = Flags::ACK;
+                fields.seq = input.near(fields.seq);
+                fields.window = input.word();
+            }
+            9 => {
+                self.damaged = true;
+                fields.ack = input.near(fields.ack);
+            }
+            10 => {
+                self.damaged = true;
+                if let Some(ts) = &mut fields.options.timestamps {
+                    ts.value = ts.value.wrapping_add_signed((input.word() as i16).into());
+                }
+            }
+            _ => {
+                self.damaged = true;
+                payload.clear();
+                fields.seq = input.near(fields.seq);
+                fields.flags = Flags(input.byte());
+            }
+        }
+        self.arrive(side, &encode(side, &fields, &payload));
+    }
+
+    /// Other bytes in the name of `side`, which a check must keep out.
+    fn inject(&mut self, side: usize, input: &mut Input<'_>) {
+        let receiver = &self.ends[1 - side].conn;
+        let end = &self.ends[1 - side];
+        let nxt = ISS[side] + 1 + end.read as u32 + receiver.recv_queue() as u32;
+        let payload = vec![0xee; usize::from(input.byte()) + 1];
+        let mut fields = Fields {
+            seq: nxt + u32::from(input.byte()),
+            ack: ISS[1 - side] + 1,
+            flags: Flags::ACK,
+            window: input.word(),
+            ..Fields::default()
+        };
+        if let Some(last) = self.past[side].last() {
+            let last = Segment::parse(&meta(side), last).expect("a segment of ours");
+            fields.options.timestamps = last.options.timestamps;
+            fields.ack = last.ack;
+        }
+        match input.byte() % 4 {
+            // Text that is there already.
+            0 => fields.seq = nxt - payload.len() as u32,
+            // RFC 5961 §5.2: too old an acknowledgment, or one of the future.
+            1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),
+            2 => fields.ack = fields.ack + (1 << 17) + u32::from(input.word()),
+            // RFC 9293 §3.10.7.4: no acknowledgment at all.
+            _ => fields.flags = Flags::PSH,
+        }
+        self.arrive(side, &encode(side, &fields, &payload));
+    }
+
+    /// An ICMP error about a segment of `side`.
+    fn icmp(&mut self, side: usize, input: &mut Input<'_>) {
+        let quoted = input.near(ISS[side] + 1 + self.ends[side].read as u32);
+        let (conn, now) = (&mut self.ends[side].conn, self.now);
+        let kind = match input.byte() % 4 {
+            0 => IcmpKind::PortUnreachable,
+            1 => IcmpKind::Prohibited,
+            2 => IcmpKind::TimeExceeded,
+            _ => return conn.on_packet_too_big(now, input.word(), quoted),
+        };
+        // While it is being opened, a hard error ends it.
+        if matches!(conn.state(), State::SynSent | State::SynReceived) {
+            if !self.merciless {
+                return;
+            }
+            self.damaged = true;
+        }
+        conn.on_icmp(now, kind, quoted);
+    }
+
+    fn write(&mut self, side: usize, len: usize) {
+        let end = &mut self.ends[side];
+        let upto = (end.written + len).min(end.total);
+        let bytes: Vec<u8> = (end.written..upto).map(|at| pattern(side, at)).collect();
+        end.written += end.conn.send(self.now, &bytes).unwrap_or(0);
+    }
+
+    fn read(&mut self, side: usize, len: usize) {
+        let mut out = vec![0; len];
+        let end = &mut self.ends[side];
+        let count = end.conn.recv(self.now, &mut out).unwrap_or(0);
+        for byte in &out[..count] {
+            assert_eq!(*byte, pattern(1 - side, end.read), "byte {}", end.read);
+            end.read += 1;
+        }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+        for end in &mut self.ends {
+            end.conn.on_timeout(self.now);
+        }
+    }
+
+    fn timer(&mut self) {
+        let timers = self.ends.iter().filter_map(|end| end.conn.poll_at());
+        if let Some(wake) = timers.min_by_key(|wake| wake.at) {
+            let time = wake.at - self.now;
+            self.wait(time.min(Duration::from_secs(60)));
+        }
+    }
+
+    fn check(&mut self) {
+        for side in 0..2 {
+            let [end, peer] = [&self.ends[side], &self.ends[1 - side]];
+            let arrived = end.read + end.conn.recv_queue();
+            assert!(arrived <= peer.written, "bytes that nobody wrote");
+            assert!(end.conn.unacked() <= end.written);
+            if let Some(error) = end.conn.error() {
+                assert!(self.damaged, "{error:?} of side {side}, {}", self.tell());
+            }
+        }
+    }
+
+    /// Both ends write the rest, close and read all, over a good link.
+    fn finish(&mut self) {
+        let limit = self.now + Duration::from_secs(4 * 3_600);
+        let mut turns = 0;
+        while !self.is_done() {
+            turns += 1;
+            assert!(
+                turns < 20_000,
+                "they do not come to an end: {}",
+                self.tell()
+            );
+            let mut idle = true;
+            self.wait(Duration::from_millis(5));
+            for side in 0..2 {
+                self.write(side, MOST);
+                self.read(side, BUFFER);
+                let end = &mut self.ends[side];
+                if end.written == end.total && !end.closed {
+                    end.conn.close(self.now);
+                    end.closed = true;
+                }
+                self.poll(side);
+                while !self.ends[side].held.is_empty() {
+                    self.report(side, 0);
+                }
+                while !self.flying[side].is_empty() {
+                    self.deliver(side, 0);
+                    idle = false;
+                }
+            }
+            if !self.damaged {
+                self.check();
+            }
+            if idle {
+                let next = self.ends.iter().filter_map(|end| end.conn.poll_at());
+                let Some(wake) = next.min_by_key(|wake| wake.at).filter(|w| w.at < limit) else {
+                    assert!(self.damaged, "a stall: {}", self.tell());
+                    return;
+                };
+                self.wait(wake.at - self.now);
+            }
+        }
+        if !self.damaged {
+            let read = self.ends.each_ref().map(|end| end.read);
+            assert_eq!(read, [self.ends[1].total, self.ends[0].total]);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.ends.iter().all(|end| {
+            let over = matches!(end.conn.state(), State::TimeWait | State::Closed);
+            over && (end.conn.recv_queue() == 0 || end.conn.error().is_some())
+        })
+    }
+
+    fn tell(&self) -> String {
+        let one = |end: &End| {
+            let conn = &end.conn;
+            format!(
+                "{} wrote {} read {} unacked {} cwnd {} next {:?}",
+                conn.state(),
+                end.written,
+                end.read,
+                conn.unacked(),
+                conn.cwnd(),
+                conn.poll_at()
+            )
+        };
+        format!(
+            "{:?}: {}; {}",
+            self.now,
+            one(&self.ends[0]),
+            one(&self.ends[1])
+        )
+    }
+}
+
+fn meta(side: usize) -> IpMeta {
+    IpMeta {
+        src: ENDPOINTS[side].addr,
+        dst: ENDPOINTS[1 - side].addr,
+        ecn: Ecn::NotEct,
+        hop_limit: 64,
+    }
+}
+
+fn fields_of(segment: &Segment<'_>) -> Fields {
+    Fields {
+        seq: segment.seq,
+        ack: segment.ack,
+        flags: segment.flags,
+        window: segment.window,
+        options: segment.options,
+    }
+}
+
+fn encode(side: usize, fields: &Fields, payload: &[u8]) -> Vec<u8> {
+    let (src, dst) = (&ENDPOINTS[side], &ENDPOINTS[1 - side]);
+    let header = Header::encode(fields, src, dst, [payload, &[]]);
+    [header.as_bytes(), payload].concat()
+}
+
+/// A SYN with another MSS, if one is given.
+fn with_mss(side: usize, bytes: &[u8], mss: Option<u16>) -> Vec<u8> {
+    let segment = Segment::parse(&meta(side), bytes).expect("a SYN of ours");
+    let mut fields = fields_of(&segment);
+    fields.options.mss = mss.or(fields.options.mss);
+    encode(side, &fields, &[])
+}
