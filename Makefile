@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
-# How long each codec is fuzzed.
+# How long each codec is fuzzed; TCP ten times as long.
 FUZZ_SECONDS ?= 60
 # Tests that this machine's rights do not allow leave a line here.
 SKIPPED := $(CURDIR)/target/skipped
@@ -47,7 +47,7 @@ fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=600 cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
-fuzz: ## Feed random bytes to every codec, a minute each (needs rustup)
+fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 

@@ -1,6 +1,7 @@
 //! A TCP connection under segments that hardly any peer would send: no panic,
 //! no timer that is due for ever, no byte given twice to the reader, and after
-//! an abort the connection comes to its end.
+//! an abort the connection comes to its end. Or, if the first byte says so, two
+//! connections and an adversary between them: see `redpoll_testkit::Between`.
 //!
 //! The input is a list of steps. Numbers in segments are relative to what the
 //! connection expects, so that many are in its window.
@@ -12,6 +13,7 @@ use redpoll_tcp::{
     Config, Connection, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta, Segment, SeqNum,
     SeqRange, TimestampOption, Token,
 };
+use redpoll_testkit::Between;
 
 const LOCAL: Endpoint = Endpoint {
     addr: Addr([1; 16]),
@@ -170,7 +172,7 @@ impl World {
                 assert!(self.taken <= self.given, "more bytes than came");
             }
             13 => self.read(input.byte() % 4, input.word().into()),
-            14 => match input.byte() % 4 {
+            14 => match input.byte() % 8 {
                 0 => self.connection.close(self.now),
                 1 => self.connection.on_path_mtu(self.now, input.word()),
                 2 => self.connection.on_icmp(
@@ -178,6 +180,19 @@ impl World {
                     IcmpKind::PortUnreachable,
                     input.near(self.ours),
                 ),
+                3 => {
+                    let quoted = input.near(self.ours);
+                    let mtu = input.word();
+                    self.connection.on_packet_too_big(self.now, mtu, quoted);
+                }
+                4 => {
+                    let limit = Duration::from_secs(input.byte().into());
+                    self.connection.orphan(self.now, limit);
+                }
+                5 => {
+                    let timeout = Duration::from_secs(input.word().into());
+                    self.connection.set_user_timeout(self.now, Some(timeout));
+                }
                 _ => while self.connection.poll_event().is_some() {},
             },
             _ => match self.connection.poll_at() {
@@ -189,6 +204,15 @@ impl World {
 }
 
 fuzz_target!(|data: &[u8]| {
+    if let Some((0x80.., rest)) = data.split_first() {
+        Between::play(rest);
+    } else {
+        alone(data);
+    }
+});
+
+/// One connection and a peer that sends what the input says.
+fn alone(data: &[u8]) {
     let mut input = Input(data);
     let config = Config {
         mss: 474,
@@ -237,4 +261,4 @@ fuzz_target!(|data: &[u8]| {
         world.connection.is_finished(),
         "an aborted connection stays"
     );
-});
+}

@@ -8,6 +8,9 @@ use crate::workspace::{self, Workspace};
 /// Seconds a target if nothing else is asked for.
 const SECONDS: u32 = 60;
 
+/// As many times that for targets with more to find than a codec has.
+const LONGER: [(&str, u32); 1] = [("tcp", 10)];
+
 pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
     let seconds = seconds.unwrap_or(SECONDS);
     let folder = workspace.root.join("fuzz");
@@ -24,6 +27,8 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
     })?;
     let mut failed = Vec::new();
     for target in targets.lines() {
+        let longer = LONGER.iter().find(|(name, _)| *name == target);
+        let seconds = seconds.saturating_mul(longer.map_or(1, |(_, times)| *times));
         println!("== {target}: {seconds} s");
         let mut run = fuzz();
         run.args(["run", target, "--", &format!("-max_total_time={seconds}")]);

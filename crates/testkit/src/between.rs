@@ -286,7 +286,8 @@ impl Between {
                 for _ in 0..1 + input.byte() % 3 {
                     let start = input.near(una);
                     let end = input.near(una);
-                    fields.options.sack.push(SeqRange::new(start, end));
+                    let block = SeqRange::new(start, end);
+                    fields.options.sack.get_or_insert_default().push(block);
                 }
             }
             3 => {
@@ -305,7 +306,7 @@ impl Between {
                 // The same bytes, cut elsewhere.
                 let cut = usize::from(input.word()) % (payload.len() + 1);
                 payload.drain(..cut);
-                fields.seq = fields.seq + cut as u32;
+                fields.seq += cut as u32;
                 payload.truncate(usize::from(input.word()));
                 fields.flags = Flags(fields.flags.0 & !Flags::FIN.0);
             }
