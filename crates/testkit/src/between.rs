@@ -123,7 +123,7 @@ impl Between {
         let choice = [input.byte(), input.byte()].map(|n| mss.get(usize::from(n)).copied());
         let syn = with_mss(0, desc.header.as_bytes(), choice[0]);
         let segment = Segment::parse(&meta(0), &syn).expect("a segment");
-        let action = Listener::new(REMOTE).input(now, &meta(0), &segment);
+        let action = Listener::new(REMOTE).input(&meta(0), &segment);
         let Action::Accept(request) = action else {
             panic!("refused: {action:?}")
         };
