@@ -2,7 +2,7 @@
 
 use redpoll_base::{Duration, Memory};
 
-use crate::Slot;
+use crate::{RedConfig, Slot};
 
 /// Parameters of one [`Lowpan`](crate::Lowpan).
 #[derive(Clone, Debug)]
@@ -44,6 +44,12 @@ pub struct LowpanConfig {
     /// Whether the rest of a datagram is dropped when one of its frames is
     /// lost. Default true.
     pub drop_rest: bool,
+    /// Whether the fragments of a datagram follow one another as a burst: all
+    /// but the last have the frame-pending bit. Default true.
+    pub fragment_burst: bool,
+    /// Random early detection on the queue towards the radio; `None` for a
+    /// plain queue. Default none.
+    pub red: Option<RedConfig>,
     /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
     /// a restarted node from repeating the tags it has just used. Default 0.
     pub first_tag: u16,
@@ -62,6 +68,8 @@ impl Default for LowpanConfig {
             indirect_polls: 4,
             indirect_burst: true,
             drop_rest: true,
+            fragment_burst: true,
+            red: None,
             receive_reserve: 1,
             first_tag: 0,
         }

@@ -50,6 +50,11 @@ pub struct LowpanCounters {
     pub expired: u32,
     /// Datagrams for a sleepy node for which too many waited already.
     pub indirect_full: u32,
+    /// Datagrams that random early detection dropped because they take no
+    /// marks.
+    pub red: u32,
+    /// Datagrams that it marked "congestion experienced"; they were sent.
+    pub marked: u32,
 
     /// The most slots that were ever taken at once, for whatever purpose.
     pub peak_slots: u8,
@@ -57,7 +62,7 @@ pub struct LowpanCounters {
 
 impl LowpanCounters {
     /// Every reason for which frames or datagrams are dropped, by name.
-    pub fn drops(&self) -> [(&'static str, u32); 15] {
+    pub fn drops(&self) -> [(&'static str, u32); 16] {
         [
             ("malformed", self.malformed),
             ("unsupported", self.unsupported),
@@ -74,6 +79,7 @@ impl LowpanCounters {
             ("unsendable", self.unsendable),
             ("expired", self.expired),
             ("indirect_full", self.indirect_full),
+            ("red", self.red),
         ]
     }
 
@@ -97,6 +103,7 @@ impl LowpanCounters {
             LossReason::Unsendable => &mut self.unsendable,
             LossReason::Expired => &mut self.expired,
             LossReason::IndirectFull => &mut self.indirect_full,
+            LossReason::Red => &mut self.red,
         });
     }
 }

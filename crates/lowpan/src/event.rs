@@ -98,6 +98,8 @@ pub enum LossReason {
     Expired,
     /// As many datagrams as may wait for a sleepy node wait already.
     IndirectFull,
+    /// Random early detection would have marked it, and it takes no marks.
+    Red,
 }
 
 /// Something the layer above should know.

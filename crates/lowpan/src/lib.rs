@@ -52,6 +52,7 @@ mod pool;
 mod queue;
 mod reassembly;
 mod receive;
+mod red;
 mod sizing;
 mod transmit;
 
@@ -62,4 +63,5 @@ pub use event::{
 };
 pub use lowpan::Lowpan;
 pub use pool::{Slot, SlotId};
+pub use red::RedConfig;
 pub use sizing::{COMPRESSED_HEADER_MAX, MTU, TCP_HEADER_LEN, frames_needed, mss_for_frames};

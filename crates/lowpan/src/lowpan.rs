@@ -1,6 +1,7 @@
 //! The adaptation layer as one object. It sequences; the mechanisms are in the
 //! modules beside it.
 
+mod order;
 mod sleepy;
 
 use redpoll_base::{Instant, Memory, Wake, earliest};
@@ -14,6 +15,7 @@ use crate::pool::{Pool, State};
 use crate::queue::Queue;
 use crate::reassembly::Reassembly;
 use crate::receive::{self, Arrival, HeaderScratch, Piece};
+use crate::red::Red;
 use crate::transmit::{InService, Origin, Sending};
 use crate::{
     Drop, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, PayloadSource, PulledDatagram,
@@ -79,6 +81,8 @@ pub struct Lowpan<M: Memory> {
     suspended: Option<InService>,
     indirect: IndirectQueue,
     drop_rest: bool,
+    fragment_burst: bool,
+    red: Option<Red>,
     /// A frame is with the MAC.
     frame_out: bool,
     turn: Turn,
@@ -111,6 +115,10 @@ impl<M: Memory> Lowpan<M> {
             suspended: None,
             indirect: IndirectQueue::new(&config),
             drop_rest: config.drop_rest,
+            fragment_burst: config.fragment_burst,
+            red: config
+                .red
+                .map(|red| Red::new(red, u64::from(config.first_tag))),
             frame_out: false,
             turn: Turn::Own,
             next_tag: config.first_tag,
@@ -261,6 +269,7 @@ impl<M: Memory> Lowpan<M> {
         if let Some(entry) = self.pool.slot_mut(slot) {
             entry.state = State::Queued { next_hop };
             self.queue.push(&mut self.pool, slot);
+            self.note_red();
         }
         self.note_occupancy(now);
     }
@@ -361,29 +370,6 @@ impl<M: Memory> Lowpan<M> {
                 Err(reason) => self.end_service(now, Err(reason)),
             }
         }
-    }
-
-    fn start_next(&mut self) -> Option<InService> {
-        let own_first = self.turn == Turn::Own || self.queue.is_empty();
-        if let Some(pulled) = self.pulled.as_ref().filter(|_| own_first) {
-            self.turn = Turn::Queued;
-            return Some(InService::new(
-                Origin::Pulled,
-                pulled.next_hop,
-                pulled.len(),
-            ));
-        }
-        let id = self.queue.pop(&mut self.pool)?;
-        self.turn = Turn::Own;
-        let slot = self.pool.slot(id)?;
-        let State::Queued { next_hop } = slot.state else {
-            return None;
-        };
-        Some(InService::new(
-            Origin::Slot(id),
-            next_hop,
-            usize::from(slot.len),
-        ))
     }
 
     /// Says how the frame built last has ended. When it was not delivered, the

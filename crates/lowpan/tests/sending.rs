@@ -4,8 +4,9 @@
 mod common;
 
 use common::*;
-use redpoll_base::Instant;
-use redpoll_lowpan::{LossReason, LowpanEvent};
+use redpoll_base::{Ecn, Instant};
+use redpoll_lowpan::{LossReason, LowpanConfig, LowpanEvent, RedConfig};
+use redpoll_wire::ipv6::Ipv6Header;
 
 const T0: Instant = Instant::ZERO;
 
@@ -276,4 +277,80 @@ fn stray_calls_are_harmless() {
     assert!(!node.has_frame());
     assert_eq!(node.free_slots(), 2);
     assert_eq!(node.poll_event(), None);
+}
+
+/// The average is at its upper threshold when the queue has been long.
+fn crowded(ecn: Ecn) -> Node {
+    let config = LowpanConfig {
+        red: Some(RedConfig {
+            weight_shift: 0,
+            ..RedConfig::default()
+        }),
+        ..LowpanConfig::default()
+    };
+    let mut node = node_with(config, 8, 1280);
+    for seed in 0..5 {
+        let header = Ipv6Header { ecn, ..ip(6) };
+        let slot = hold(&mut node, &packet(header, seed, 300));
+        node.queue(T0, slot, C);
+    }
+    node
+}
+
+/// RFC 3168 §5, and before the first fragment: a receiver that has the first
+/// one has the mark.
+#[test]
+fn red_marks_a_datagram_before_its_first_fragment_leaves() {
+    let mut node = crowded(Ecn::Ect0);
+    let mut receiver = common::node(2);
+    let mut marks = Vec::new();
+    while let Some((_, frame)) = next_frame(&mut node, T0, &mut Source::default()) {
+        if let Some(slot) = receiver.input(T0, A, C, &frame).unwrap() {
+            let ecn = redpoll_wire::ipv6::ecn(receiver.packet(slot));
+            marks.push(ecn == Some(Ecn::Ce));
+            receiver.release(slot);
+        }
+        node.on_frame_done(T0, true);
+    }
+    // Behind the last two the queue is below the upper threshold.
+    assert_eq!(marks[..2], [true, true]);
+    assert_eq!(marks.len(), 5);
+    assert!(!marks[4], "the queue is empty");
+    let marked = marks.iter().filter(|marked| **marked).count();
+    assert_eq!(node.counters().marked as usize, marked);
+}
+
+#[test]
+fn red_drops_whole_datagrams_that_take_no_marks() {
+    let mut node = crowded(Ecn::NotEct);
+    let (dst, _) = next_frame(&mut node, T0, &mut Source::default()).expect("a later one");
+    assert_eq!(dst, C);
+    let dropped = node.counters().red;
+    assert!((2..5).contains(&dropped), "{dropped}");
+    assert_eq!(node.free_slots(), 3 + dropped as usize);
+}
+
+#[test]
+fn all_fragments_but_the_last_promise_another() {
+    for burst in [true, false] {
+        let config = LowpanConfig {
+            fragment_burst: burst,
+            ..LowpanConfig::default()
+        };
+        let mut node = node_with(config, 2, 1280);
+        for next_hop in [C, redpoll_wire::ieee802154::Address::BROADCAST] {
+            let slot = hold(&mut node, &packet(ip(6), 1, 300));
+            node.queue(T0, slot, next_hop);
+            let mut more = Vec::new();
+            let mut out = [0; CAPACITY];
+            while let Some(frame) =
+                node.next_frame(T0, A, CAPACITY, &mut out, &mut Source::default())
+            {
+                more.push(frame.more);
+                node.on_frame_done(T0, true);
+            }
+            let promises = burst && next_hop == C;
+            assert_eq!(more, [promises, promises, false]);
+        }
+    }
 }

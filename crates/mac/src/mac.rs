@@ -4,8 +4,10 @@
 //! frame: load, then for each attempt backoff, assessment and transmission,
 //! acknowledgement, and if that failed a random delay.
 
+mod burst;
 mod sleepy;
 
+use burst::Burst;
 pub use sleepy::Rest;
 
 use redpoll_base::{Instant, Rng, Wake};
@@ -95,6 +97,7 @@ pub struct Mac {
     imm_ack: Option<ImmAck>,
     event: Option<MacEvent>,
     request: Option<MacEvent>,
+    burst: Burst,
     pending: Pending,
     rest: Rest,
     /// What the radio does between works, as far as it has been told.
@@ -126,6 +129,7 @@ impl Mac {
             imm_ack: None,
             event: None,
             request: None,
+            burst: Burst::default(),
             pending: Pending::new(),
             rest: Rest::Listen,
             told: RadioWork::Listen,
@@ -212,6 +216,7 @@ impl Mac {
         }
         self.loaded = None;
         self.start_retry(&how);
+        self.burst.on_submit(self.dst, how.frame_pending);
         self.phase = Phase::Load;
         count(&mut self.counters.submitted);
     }
@@ -315,6 +320,9 @@ impl Mac {
             self.work = Some(Work::Transmit(content));
             return Some(RadioWork::Transmit { cca: false });
         }
+        if self.phase == Phase::Ready {
+            self.yield_channel(now);
+        }
         match self.phase {
             Phase::Load => Some(self.load(Content::Frame, buffer)),
             // An Imm-ACK of the MAC's own has displaced it.
@@ -400,7 +408,7 @@ impl Mac {
     }
 
     fn back_off(&mut self, now: Instant) {
-        if self.config.caps.csma {
+        if self.config.caps.csma || self.continues_burst() {
             self.phase = Phase::Ready;
             return;
         }
@@ -449,6 +457,7 @@ impl Mac {
 
     fn on_channel_busy(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
+        self.burst.on_failure();
         if self.config.caps.csma {
             return self.on_access_failure(now);
         }
@@ -474,6 +483,7 @@ impl Mac {
     }
 
     fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
+        self.burst.on_failure();
         match self.retry.on_failure(&self.config, &mut self.rng) {
             Next::GiveUp => self.finish(status),
             Next::After(delay) => {
@@ -499,6 +509,7 @@ impl Mac {
             TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
         });
         self.phase = Phase::Idle;
+        self.burst.on_end(self.dst, status == TxStatus::Delivered);
         self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
             Kind::Data => MacEvent::Done {
                 dst: self.dst,
@@ -533,6 +544,7 @@ impl Mac {
             }
         }
         count(&mut self.counters.rx_frames);
+        self.burst.on_frame(now, header.frame_pending);
         Some(Indication {
             src: header.src,
             dst: header.dst,

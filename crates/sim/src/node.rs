@@ -3,10 +3,10 @@
 
 use redpoll_base::Addr;
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_mac::{MacConfig, RadioCaps};
+use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route,
-    SleepyConfig, UdpSlot, Via,
+    Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
+    PARENTS_MAX, Route, SleepyConfig, UdpSlot, Via,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
@@ -43,12 +43,13 @@ pub(crate) struct Built {
 pub(crate) fn build(
     scenario: &Scenario,
     index: usize,
-    routes: &NodeRoutes,
+    (root, routes): (usize, &NodeRoutes),
     sockets: Sockets,
     seed: Seed,
 ) -> Built {
     let spec = place(scenario, index);
     let sleepy = &scenario.sleepy;
+    let sleepers = sleepers(scenario);
     let prefix = scenario.border.prefix;
     let mut rng = seed.node_stream("node", index);
     let mut secret = [0; 16];
@@ -80,6 +81,8 @@ pub(crate) fn build(
             indirect_window: sleepy.poll.window,
             indirect_polls: sleepy.polls,
             indirect_burst: sleepy.burst,
+            fragment_burst: scenario.lowpan.fragment_burst,
+            red: scenario.lowpan.red,
             drop_rest: scenario.lowpan.drop_rest,
             reassembly_timeout: scenario.lowpan.reassembly_timeout,
             first_tag: rng.next_u32() as u16,
@@ -94,12 +97,21 @@ pub(crate) fn build(
             .default
             .filter(|_| spec.sleepy)
             .map(|parent| SleepyConfig {
-                parent: scenario.nodes[parent].short,
+                parents: parents(scenario, parent, &routes.parents),
+                parent_failures: sleepy.parent_failures,
                 poll: sleepy.poll,
                 burst: sleepy.burst,
             }),
         preempts: sleepy.preempt,
-        nd: NdConfig::default(),
+        nd: NdConfig {
+            solicit: false,
+            advertise: (sleepers > 0 && spec.role != Role::Leaf).then_some(Advertised {
+                prefix,
+                router_lifetime_s: 1_800,
+                context_lifetime_min: 60,
+                border_router: global_address(&prefix, scenario.nodes[root].short),
+            }),
+        },
         isn_secret: secret,
     };
     let (memory, boxed) = memory(scenario, index, routes, sockets);
@@ -112,6 +124,17 @@ pub(crate) fn build(
         node,
         memory_bytes: boxed + size_of::<SimNode>(),
     }
+}
+
+/// A sleepy node's parent and, after it, the others that it could have.
+fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>; PARENTS_MAX] {
+    let short = |node: usize| scenario.nodes.get(node).map(|node| node.short);
+    let mut all = [None; PARENTS_MAX];
+    let chosen = std::iter::once(parent).chain(others.iter().copied());
+    for (place, node) in all.iter_mut().zip(chosen) {
+        *place = short(node);
+    }
+    all
 }
 
 fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
@@ -136,6 +159,11 @@ fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
     }
 }
 
+/// How many nodes of a scenario sleep.
+fn sleepers(scenario: &Scenario) -> usize {
+    scenario.nodes.iter().filter(|node| node.sleepy).count()
+}
+
 /// The node's tables and buffers, and their size in bytes.
 fn memory(
     scenario: &Scenario,
@@ -155,7 +183,9 @@ fn memory(
         0 => UDP_BYTES,
         _ => COAP_BYTES,
     };
-    let route_count = routes.hosts.len() + SPARE_ROUTES;
+    let sleepers = sleepers(scenario);
+    let route_count = routes.hosts.len() + SPARE_ROUTES + sleepers;
+    let children = sleepers.min(PENDING_MAX);
     let memory = NodeMemory {
         connections: (0..connections)
             .map(|_| ConnectionSlot::new(buffer(tx), buffer(rx)))
@@ -164,7 +194,7 @@ fn memory(
         half_open: half_open.into(),
         udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
         routes: vec![None; route_count].into(),
-        neighbours: Vec::new().into(),
+        neighbours: vec![None; children].into(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; slots].into(),
             bytes: buffer(slot_bytes),
@@ -177,6 +207,7 @@ fn memory(
         + udp * ring
         + bytes_of(&memory.udp)
         + bytes_of(&memory.routes)
+        + bytes_of(&memory.neighbours)
         + bytes_of(&memory.lowpan.slots)
         + slot_bytes;
     (memory, bytes)

@@ -79,6 +79,10 @@ pub struct NodeFigures {
     pub energy: energy::Figures,
     /// Data requests that it sent.
     pub data_requests: u64,
+    /// How often it has turned to another parent.
+    pub parent_changes: u64,
+    /// Datagrams that it marked "congestion experienced".
+    pub ecn_marks: u64,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
 }

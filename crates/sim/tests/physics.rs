@@ -64,8 +64,11 @@ impl FrameTrace for Recorder {
 
 /// The frames of a run of `line-N`, each with its acknowledgement. Checks that
 /// an acknowledgement comes from the addressee, a turnaround after the frame.
-fn record(scenario: &str, radio: &str, seconds: u64) -> Vec<Frame> {
-    let overrides = [("radio.model".to_owned(), radio.to_owned())];
+fn record(scenario: &str, radio: &str, burst: bool, seconds: u64) -> Vec<Frame> {
+    let overrides = [
+        ("radio.model".to_owned(), radio.to_owned()),
+        ("lowpan.fragment_burst".to_owned(), burst.to_string()),
+    ];
     let scenario = Scenario::load(scenario, &overrides).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();
     let recorder = Recorder::default();
@@ -184,8 +187,8 @@ fn backoffs(frames: &[Frame], spi_ns: u64) -> Vec<u32> {
 #[test]
 fn the_air_of_every_line_keeps_the_rules() {
     for radio in ["at86rf233", "cc2420", "ideal"] {
-        for hops in 1..=4 {
-            let frames = record(&format!("line-{hops}"), radio, 30);
+        for (hops, burst) in (1..=4).flat_map(|hops| [(hops, false), (hops, true)]) {
+            let frames = record(&format!("line-{hops}"), radio, burst, 30);
             assert!(frames.len() > 3_000, "{radio}, {hops} hops");
             check_assessments(&frames);
             let collisions = check_collisions(&frames, radio == "at86rf233");
@@ -194,12 +197,12 @@ fn the_air_of_every_line_keeps_the_rules() {
     }
 }
 
-/// 0 to 7 periods, each as often. Long ones are seen less often than drawn:
+/// Outside of bursts 0 to 7 periods, each as often. Long ones are seen less often than drawn:
 /// the receiver's own frame may come first.
 #[test]
 fn backoffs_are_uniform() {
     for (radio, spi_ns) in [("at86rf233", 7_560), ("ideal", 0)] {
-        let frames = record("line-1", radio, 30);
+        let frames = record("line-1", radio, false, 30);
         let seen = backoffs(&frames, spi_ns);
         let all: u32 = seen.iter().sum();
         assert!(all > 3_000, "{radio}: {seen:?}");
@@ -214,7 +217,7 @@ fn backoffs_are_uniform() {
 /// acknowledgement had, loading if need be, a delay from 0 to 40 ms, and CSMA.
 #[test]
 fn retries_wait_for_a_uniform_delay() {
-    let frames = record("line-2", "at86rf233", 120);
+    let frames = record("line-2", "at86rf233", false, 120);
     let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
     let mut waits = Vec::new();
     for frame in frames.iter().filter(|frame| frame.to.is_some()) {

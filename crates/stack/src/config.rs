@@ -48,13 +48,19 @@ impl NodeConfig {
     }
 }
 
+/// Parents that a sleepy node can choose from.
+pub const PARENTS_MAX: usize = 4;
+
 /// A node that sleeps between its frames and asks its parent for what waits
 /// there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SleepyConfig {
-    /// The short address of the parent, an always-on neighbour that all its
-    /// packets go through.
-    pub parent: u16,
+    /// Short addresses of always-on neighbours that may be its parent, through
+    /// which all its packets go; the first choice first.
+    pub parents: [Option<u16>; PARENTS_MAX],
+    /// Frames and data requests in a row that the parent does not acknowledge,
+    /// each after all its retries, after which the next one takes its place.
+    pub parent_failures: u8,
     /// When it asks.
     pub poll: PollConfig,
     /// Whether its parent sends all frames that wait after one request

@@ -48,7 +48,7 @@ mod routes;
 mod tcp;
 mod udp;
 
-pub use config::{NodeConfig, NodeMemory, SleepyConfig};
+pub use config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use counters::{DropReason, NodeCounters};
 pub use error::Error;
 pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};

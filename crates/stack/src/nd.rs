@@ -168,7 +168,23 @@ impl Solicitor {
         mine == router
     }
 
-    fn begin_registration(&mut self, router: Address, now: Instant) {
+    /// A host that was told its router registers with it at `at`.
+    pub(crate) fn registering(router: Address, at: Instant) -> Self {
+        Solicitor {
+            state: HostState::Registering {
+                router,
+                at,
+                tries: 0,
+            },
+        }
+    }
+
+    /// Whether the router's answer to a registration is due.
+    pub(crate) fn is_registering(&self) -> bool {
+        matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
+    }
+
+    pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
         self.state = HostState::Registering {
             router,
             at: now,
@@ -267,6 +283,15 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
                 status::SUCCESS
             }
             None => status::CACHE_FULL,
+        }
+    }
+
+    /// `addr` is no longer registered here.
+    pub(crate) fn forget(&mut self, addr: &Addr) {
+        for cell in self.table.as_mut() {
+            if cell.is_some_and(|neighbour| neighbour.addr == *addr) {
+                *cell = None;
+            }
         }
     }
 

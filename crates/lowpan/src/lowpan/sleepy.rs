@@ -100,12 +100,14 @@ impl<M: Memory> Lowpan<M> {
 
     /// Whether more frames follow at once for the node that gets this one.
     pub(super) fn has_more(&self, datagram: &InService) -> bool {
-        let Origin::Slot(id) = datagram.origin else {
-            return false;
-        };
-        let next_hop = datagram.next_hop;
-        datagram.indirect
-            && (!datagram.is_covered() || self.indirect.follows(&self.pool, id, next_hop))
+        let fragment_follows = !datagram.is_covered();
+        match datagram.origin {
+            Origin::Slot(id) if datagram.indirect => {
+                let next_hop = datagram.next_hop;
+                fragment_follows || self.indirect.follows(&self.pool, id, next_hop)
+            }
+            _ => fragment_follows && self.fragment_burst && datagram.next_hop != Address::BROADCAST,
+        }
     }
 
     /// A frame for a sleepy node has arrived there.
@@ -136,7 +138,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    fn drop_datagram(&mut self, next_hop: Address, reason: LossReason) {
+    pub(super) fn drop_datagram(&mut self, next_hop: Address, reason: LossReason) {
         self.counters.lost(reason);
         self.datagram_event = Some(LowpanEvent::DatagramDropped { next_hop, reason });
     }

@@ -28,6 +28,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "line-4",
     "office",
     "sleepy-3",
+    "sleepy-parents",
     "grid-30",
     "grid-1000",
 ];

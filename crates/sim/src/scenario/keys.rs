@@ -216,6 +216,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("poll.after_failure", time(10_000.0, DAY_US), Default("1 s"), None,
         "Pause after a data request that the parent did not acknowledge."),
 
+    key("poll.parent_failures", Count { min: 1, max: 255 }, Default("4"), None,
+        "Frames and data requests in a row that the parent does not acknowledge, each after all its retries, after which a sleepy node turns to another neighbour that forwards."),
+
     key("indirect.persistence", time(100_000.0, DAY_US), Default("7680 ms"), None,
         "How long a datagram waits for a sleepy node to ask for it (macTransactionPersistenceTime)."),
     key("indirect.limit", Count { min: 1, max: 64 }, Default("4"), None,
@@ -233,6 +236,18 @@ pub(crate) const KEYS: &[Key] = &[
 
     key("lowpan.drop_rest", Bool, Default("true"), None,
         "The rest of a datagram is dropped once one of its frames is lost."),
+    key("lowpan.fragment_burst", Bool, Default("true"), None,
+        "The fragments of a datagram follow one another without backoffs, and their receiver holds its own frames back meanwhile: all but the last have the frame-pending bit."),
+    key("lowpan.red", Bool, Default("false"), None,
+        "Random early detection on a node's queue towards the radio, counted in datagrams: those that take ECN are marked before their first fragment leaves, others dropped."),
+    key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("2"), None,
+        "The average queue moves by 1 / 2^`red_weight` of the difference."),
+    key("lowpan.red_min", Number { min: 0.0, max: 15.0 }, Default("1"), None,
+        "Average queue in datagrams from which some are marked."),
+    key("lowpan.red_max", Number { min: 0.0, max: 15.0 }, Default("3"), None,
+        "Average queue in datagrams from which all are marked."),
+    key("lowpan.red_probability", SHARE, Default("10 %"), None,
+        "Share of datagrams marked just below `red_max`."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "How long a datagram may wait for its next fragment."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,

@@ -3,6 +3,7 @@
 //! the modules beside this one and documented in `docs/scenario.md`.
 
 use redpoll_base::{Addr, Duration};
+use redpoll_lowpan::RedConfig;
 use redpoll_stack::PollConfig;
 
 use crate::medium::ListedLink;
@@ -84,6 +85,8 @@ pub struct SleepyParams {
     pub burst: bool,
     /// Frames make way for those to a node that listens.
     pub preempt: bool,
+    /// Failures in a row that end a parent's service.
+    pub parent_failures: u8,
 }
 
 /// 6LoWPAN parameters, the same in every node.
@@ -97,6 +100,10 @@ pub struct LowpanParams {
     pub slot_bytes: u16,
     /// The rest of a datagram is dropped once one frame is lost.
     pub drop_rest: bool,
+    /// Fragments follow one another as a burst.
+    pub fragment_burst: bool,
+    /// Random early detection.
+    pub red: Option<RedConfig>,
 }
 
 /// How large a full segment is.

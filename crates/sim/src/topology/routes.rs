@@ -32,6 +32,9 @@ pub struct NodeRoutes {
     pub default: Option<usize>,
     /// Host routes in the order of their destinations.
     pub hosts: Vec<HostRoute>,
+    /// Of a sleepy node: the neighbours besides its parent that could be it,
+    /// nearest to the root first.
+    pub parents: Vec<usize>,
     /// Hops to the root; `None` without a path.
     pub hops_to_root: Option<usize>,
 }
@@ -97,7 +100,22 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
         neighbours.retain(|other| kept(node, *other) && kept(*other, node));
         neighbours
     });
-    plan_over(scenario, &links.collect::<Vec<_>>())
+    let mut planned = plan_over(scenario, &links.collect::<Vec<_>>());
+    for (node, neighbours) in neighbours
+        .iter()
+        .enumerate()
+        .filter(|(node, _)| sleepy(*node))
+    {
+        let forwards = |other: &usize| scenario.nodes[*other].role != Role::Leaf;
+        let hops = |other: &usize| planned.nodes[*other].hops_to_root;
+        let others = neighbours.iter().copied().filter(forwards);
+        let mut others: Vec<usize> = others
+            .filter(|other| parent(node) != Some(*other) && hops(other).is_some())
+            .collect();
+        others.sort_by_key(|other| (hops(other), *other));
+        planned.nodes[node].parents = others;
+    }
+    planned
 }
 
 fn plan_over(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {

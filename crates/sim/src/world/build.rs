@@ -69,8 +69,8 @@ impl World {
         let inhabitants = (0..scenario.places().count())
             .map(|index| {
                 let sockets = traffic::sockets(scenario, index);
-                let routes = routes.nodes.get(index).unwrap_or(&no_routes);
-                let built = node::build(scenario, index, routes, sockets, seed);
+                let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
+                let built = node::build(scenario, index, own, sockets, seed);
                 let radio_bytes = match Some(index) == scenario.host_index() {
                     true => 0,
                     false => air.memory_bytes(index),

@@ -53,6 +53,8 @@ impl World {
                         self.now,
                     ),
                     data_requests: mac.data_requests.into(),
+                    parent_changes: ip.parent_changes.into(),
+                    ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
                     memory_bytes: inhabitant.memory_bytes as u64,
                 }
             })

@@ -15,20 +15,20 @@ use super::Node;
 use super::paths::is_unicast;
 use crate::Error;
 use crate::counters::DropReason;
-use crate::nd::{Due, REGISTRATION_LIFETIME_MIN};
+use crate::nd::{Due, REGISTRATION_LIFETIME_MIN, status as nd_status};
 use crate::routes::{Route, Via};
 
 /// Room for the options of one message: a router advertisement has the most.
 const OPTIONS_MAX: usize = 112;
 
 /// Options of one message, collected in the order they are sent.
-struct OptionsBuffer {
+pub(super) struct OptionsBuffer {
     bytes: [u8; OPTIONS_MAX],
     len: usize,
 }
 
 impl OptionsBuffer {
-    fn of(options: &[NdOption<'_>]) -> Result<Self, NoRoom> {
+    pub(super) fn of(options: &[NdOption<'_>]) -> Result<Self, NoRoom> {
         let mut bytes = [0; OPTIONS_MAX];
         let mut cursor = Cursor::new(&mut bytes);
         for option in options {
@@ -38,7 +38,7 @@ impl OptionsBuffer {
         Ok(OptionsBuffer { bytes, len })
     }
 
-    fn parsed(&self) -> Options<'_> {
+    pub(super) fn parsed(&self) -> Options<'_> {
         let bytes = self.bytes.get(..self.len).unwrap_or_default();
         Options::parse(bytes).unwrap_or_default()
     }
@@ -47,6 +47,8 @@ impl OptionsBuffer {
 impl<M: Memory + 'static> Node<M> {
     pub(super) fn nd_timeout(&mut self, now: Instant) {
         match self.solicitor.on_timeout(now) {
+            // It was told its routers: the one it has does not answer.
+            Some(Due::Solicit) if self.sleepy.is_some() => self.change_parent(now),
             Some(Due::Solicit) => {
                 let sllao = NdOption::SourceLinkLayer(self.config.link_address());
                 if let Ok(options) = OptionsBuffer::of(&[sllao]) {
@@ -80,7 +82,7 @@ impl<M: Memory + 'static> Node<M> {
         }
     }
 
-    fn send_nd(&mut self, now: Instant, src: Addr, dst: Addr, message: &Message<'_>) {
+    pub(super) fn send_nd(&mut self, now: Instant, src: Addr, dst: Addr, message: &Message<'_>) {
         // One that is lost is lost like any other: ND repeats it.
         match self.send_icmp(now, nd::HOP_LIMIT, (src, dst), message) {
             Ok(()) => {}
@@ -204,6 +206,10 @@ impl<M: Memory + 'static> Node<M> {
                     .paths
                     .neighbours
                     .register(now, src, link, eui64, lifetime_min);
+                if status == nd_status::SUCCESS && self.report_registration(now, src, asked) {
+                    // The next router's answer comes first.
+                    return Ok(());
+                }
                 let answer = AddressRegistration { status, ..asked };
                 OptionsBuffer::of(&[tllao, NdOption::AddressRegistration(answer)])
             }

@@ -4,11 +4,13 @@
 //! - `link.rs`: the radio side;
 //! - `ip.rs`: packets on their way: forwarding, the host side;
 //! - `paths.rs`: where a packet goes next;
+//! - `attach.rs`: a sleepy node's parent, and routes to it;
 //! - `discovery.rs`: neighbour discovery;
 //! - `upper.rs`: packets for this node, and its answers;
 //! - `sleepy.rs`: data requests, and what waits for them;
 //! - `sockets.rs`: what applications call.
 
+mod attach;
 mod discovery;
 mod ip;
 mod link;
@@ -20,6 +22,7 @@ mod upper;
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::{Lowpan, LowpanCounters};
 use redpoll_mac::{Mac, MacCounters};
+use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use crate::children::Children;
@@ -89,7 +92,13 @@ impl<M: Memory + 'static> Node<M> {
                 config.isn_secret,
             ),
             udp: UdpSockets::new(memory.udp),
-            solicitor: Solicitor::new(start),
+            solicitor: match config
+                .sleepy
+                .and_then(|sleepy| sleepy.parents.first().copied()?)
+            {
+                Some(parent) => Solicitor::registering(Address::Short(parent), Instant::ZERO),
+                None => Solicitor::new(start),
+            },
             long_addresses: false,
             sleepy: config
                 .sleepy

@@ -14,6 +14,10 @@ use crate::poll::DataPoll;
 /// What a sleepy node keeps in mind.
 pub(super) struct Sleepy {
     config: SleepyConfig,
+    /// Which of the candidates is the parent.
+    parent: usize,
+    /// Failures in a row.
+    failures: u8,
     poll: DataPoll,
     /// Its parent has promised something until then.
     listens_until: Option<Instant>,
@@ -25,6 +29,8 @@ impl Sleepy {
     pub(super) fn new(config: SleepyConfig, poll: DataPoll) -> Self {
         Sleepy {
             config,
+            parent: 0,
+            failures: 0,
             poll,
             listens_until: None,
             app_expects: false,
@@ -32,7 +38,28 @@ impl Sleepy {
     }
 
     fn parent(&self) -> Address {
-        Address::Short(self.config.parent)
+        let chosen = self.config.parents.get(self.parent).copied().flatten();
+        chosen.map_or(Address::Absent, Address::Short)
+    }
+
+    /// A frame or request has ended; whether the parent is to be given up.
+    pub(super) fn on_link(&mut self, delivered: bool) -> bool {
+        self.failures = match delivered {
+            true => 0,
+            false => self.failures.saturating_add(1),
+        };
+        self.failures >= self.config.parent_failures.max(1)
+    }
+
+    /// The next candidate is the parent; behind the last comes the first.
+    pub(super) fn next_parent(&mut self, now: Instant) -> Address {
+        let next = self.parent.saturating_add(1);
+        let is_one = self.config.parents.get(next).is_some_and(Option::is_some);
+        self.parent = if is_one { next } else { 0 };
+        self.failures = 0;
+        self.listens_until = None;
+        self.poll.on_new_parent(now);
+        self.parent()
     }
 }
 
@@ -59,6 +86,7 @@ impl<M: Memory + 'static> Node<M> {
         };
         let mut connections = self.tcp.iter();
         let expects = sleepy.app_expects
+            || self.solicitor.is_registering()
             || connections.any(|(_, connection)| connection.expects() != Expect::Nothing);
         sleepy.poll.expect(now, expects);
         if sleepy.listens_until.is_some() {
@@ -75,10 +103,11 @@ impl<M: Memory + 'static> Node<M> {
 
     /// A frame of this node has left for `dst`, or has not.
     pub(super) fn on_sleepy_sent(&mut self, now: Instant, delivered: bool) {
-        if let Some(sleepy) = &mut self.sleepy
-            && delivered
-        {
-            sleepy.poll.on_sent(now);
+        if let Some(sleepy) = &mut self.sleepy {
+            if delivered {
+                sleepy.poll.on_sent(now);
+            }
+            self.note_parent(now, delivered);
         }
     }
 
@@ -87,12 +116,14 @@ impl<M: Memory + 'static> Node<M> {
         let Some(sleepy) = &mut self.sleepy else {
             return;
         };
-        if status != TxStatus::Delivered {
+        let delivered = status == TxStatus::Delivered;
+        if delivered {
+            sleepy.poll.on_answer(now, frame_pending);
+            sleepy.listens_until = frame_pending.then(|| now + sleepy.poll.window());
+        } else {
             sleepy.poll.on_failure(now);
-            return;
         }
-        sleepy.poll.on_answer(now, frame_pending);
-        sleepy.listens_until = frame_pending.then(|| now + sleepy.poll.window());
+        self.note_parent(now, delivered);
     }
 
     /// A frame from the parent has come, and says whether more will.

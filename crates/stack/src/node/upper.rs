@@ -144,18 +144,11 @@ impl<M: Memory + 'static> Node<M> {
                 Ok(Outcome::Done)
             }
             Message::DestinationUnreachable { code, quoted } => {
-                let kind = match code {
-                    unreachable::PROHIBITED => IcmpKind::Prohibited,
-                    unreachable::ADDRESS => IcmpKind::AddressUnreachable,
-                    unreachable::PORT => IcmpKind::PortUnreachable,
-                    _ => IcmpKind::NoRoute,
-                };
-                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
+                tell_tcp(&mut self.tcp, now, unreachable_kind(code), quoted);
                 Ok(Outcome::Done)
             }
             Message::TimeExceeded { quoted, .. } => {
-                let kind = IcmpKind::TimeExceeded;
-                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
+                tell_tcp(&mut self.tcp, now, IcmpKind::TimeExceeded, quoted);
                 Ok(Outcome::Done)
             }
             Message::RouterSolicitation { .. } => {
@@ -164,15 +157,14 @@ impl<M: Memory + 'static> Node<M> {
             }
             Message::RouterAdvertisement(message) => {
                 let learned = Learned::from_options(&message.options);
-                let lifetime_s = message.router_lifetime_s;
-                self.on_router_advertisement(now, header.src, lifetime_s, &learned)?;
+                let lifetime = message.router_lifetime_s;
+                self.on_router_advertisement(now, header.src, lifetime, &learned)?;
                 Ok(Outcome::Done)
             }
             Message::NeighborSolicitation(message) => {
                 let link = message.options.source_link_layer();
                 let asked = registration(&message.options);
-                let target = message.target;
-                self.on_neighbor_solicitation(now, header.src, target, link, asked)?;
+                self.on_neighbor_solicitation(now, header.src, message.target, link, asked)?;
                 Ok(Outcome::Done)
             }
             Message::NeighborAdvertisement(message) => {
@@ -184,15 +176,21 @@ impl<M: Memory + 'static> Node<M> {
             // packet of ours is larger than that.
             Message::PacketTooBig { .. } => Err(DropReason::IcmpIgnored.into()),
             Message::ParameterProblem { quoted, .. } => {
-                let kind = IcmpKind::ParameterProblem;
-                report_to_tcp(&mut self.tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
+                tell_tcp(&mut self.tcp, now, IcmpKind::ParameterProblem, quoted);
+                Ok(Outcome::Done)
+            }
+            Message::DuplicateAddressRequest(report) => {
+                self.on_registration_report(now, header.src, report)?;
+                Ok(Outcome::Done)
+            }
+            Message::DuplicateAddressConfirmation(answer) => {
+                self.on_registration_answer(now, answer)?;
                 Ok(Outcome::Done)
             }
             // An echo request behind extension headers is not answered in place.
-            Message::DuplicateAddressRequest(_)
-            | Message::DuplicateAddressConfirmation(_)
-            | Message::EchoRequest { .. }
-            | Message::Unknown { .. } => Err(DropReason::IcmpIgnored.into()),
+            Message::EchoRequest { .. } | Message::Unknown { .. } => {
+                Err(DropReason::IcmpIgnored.into())
+            }
         }
     }
 
@@ -260,4 +258,24 @@ fn report_to_tcp<M: Memory + 'static>(
     if let Some(connection) = tcp.find_mut(&local, &remote) {
         report(connection, seq);
     }
+}
+
+/// What TCP is told of a destination that cannot be reached.
+fn unreachable_kind(code: u8) -> IcmpKind {
+    match code {
+        unreachable::PROHIBITED => IcmpKind::Prohibited,
+        unreachable::ADDRESS => IcmpKind::AddressUnreachable,
+        unreachable::PORT => IcmpKind::PortUnreachable,
+        _ => IcmpKind::NoRoute,
+    }
+}
+
+/// Tells the connection that the error's quotation is about.
+fn tell_tcp<M: Memory + 'static>(
+    tcp: &mut TcpSockets<M>,
+    now: Instant,
+    kind: IcmpKind,
+    quoted: &[u8],
+) {
+    report_to_tcp(tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
 }

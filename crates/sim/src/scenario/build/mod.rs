@@ -5,6 +5,7 @@ mod faults;
 mod nodes;
 
 use redpoll_base::Addr;
+use redpoll_lowpan::RedConfig;
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::medium::{self, Sinr, UnitDisk};
@@ -175,6 +176,20 @@ fn sleepy(values: &Values<'_>) -> SleepyParams {
         polls: values.small("indirect.polls"),
         burst: values.flag("indirect.burst"),
         preempt: values.flag("indirect.preempt"),
+        parent_failures: values.small("poll.parent_failures"),
+    }
+}
+
+/// In the units of [`RedConfig`].
+fn red(values: &Values<'_>) -> RedConfig {
+    let sixteenths = |key| (values.real(key) * 16.0).round() as u8;
+    RedConfig {
+        weight_shift: values.small("lowpan.red_weight"),
+        min_threshold: sixteenths("lowpan.red_min"),
+        max_threshold: sixteenths("lowpan.red_max"),
+        max_probability: (values.real("lowpan.red_probability") * 256.0)
+            .round()
+            .min(255.0) as u8,
     }
 }
 
@@ -196,6 +211,8 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slots: values.small("lowpan.slots"),
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
+        fragment_burst: values.flag("lowpan.fragment_burst"),
+        red: values.flag("lowpan.red").then(|| red(values)),
     }
 }
 

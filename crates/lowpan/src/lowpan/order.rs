@@ -1,0 +1,77 @@
+//! Which datagram leaves next: own and queued ones take turns, and random early
+//! detection has its say before the first fragment.
+
+use redpoll_base::{Ecn, Memory};
+use redpoll_wire::ipv6;
+
+use super::{Lowpan, Turn};
+use crate::SlotId;
+use crate::counters::count;
+use crate::event::LossReason;
+use crate::pool::State;
+use crate::red::Verdict;
+use crate::transmit::{InService, Origin};
+
+impl<M: Memory> Lowpan<M> {
+    pub(super) fn start_next(&mut self) -> Option<InService> {
+        let own_first = self.turn == Turn::Own || self.queue.is_empty();
+        if self.pulled.is_some() && own_first {
+            self.turn = Turn::Queued;
+            return self.start_own();
+        }
+        loop {
+            let id = self.queue.pop(&mut self.pool)?;
+            self.note_red();
+            self.turn = Turn::Own;
+            let slot = self.pool.slot(id)?;
+            let State::Queued { next_hop } = slot.state else {
+                return None;
+            };
+            let len = usize::from(slot.len);
+            if self.passes_red(id) {
+                return Some(InService::new(Origin::Slot(id), next_hop, len));
+            }
+            self.pool.free_slot(id);
+            self.drop_datagram(next_hop, LossReason::Red);
+        }
+    }
+
+    /// The node's own datagram is marked like those of others, so that it gets
+    /// no larger share; one that takes no marks is sent all the same, for TCP
+    /// would only send it again.
+    fn start_own(&mut self) -> Option<InService> {
+        let pulled = self.pulled.as_mut()?;
+        if let Some(red) = &mut self.red
+            && red.judge(pulled.ip.ecn) == Verdict::Mark
+        {
+            pulled.ip.ecn = Ecn::Ce;
+            count(&mut self.counters.marked);
+        }
+        let (next_hop, len) = (pulled.next_hop, pulled.len());
+        Some(InService::new(Origin::Pulled, next_hop, len))
+    }
+
+    /// Whether the queued datagram may leave; it may be marked.
+    fn passes_red(&mut self, id: SlotId) -> bool {
+        let Some(red) = &mut self.red else {
+            return true;
+        };
+        let packet = self.pool.packet_mut(id);
+        match red.judge(ipv6::ecn(packet).unwrap_or_default()) {
+            Verdict::Send => true,
+            Verdict::Drop => false,
+            Verdict::Mark => {
+                ipv6::mark_ce(packet);
+                count(&mut self.counters.marked);
+                true
+            }
+        }
+    }
+
+    /// The queue has become longer or shorter.
+    pub(super) fn note_red(&mut self) {
+        if let Some(red) = &mut self.red {
+            red.on_change(self.queue.len());
+        }
+    }
+}
