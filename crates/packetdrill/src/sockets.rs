@@ -53,21 +53,17 @@ impl Sockets {
 
     /// As [`Host::step`].
     pub fn step(&mut self, limit: Instant) -> bool {
-        let fired = self.host.step(limit);
-        self.collect();
-        fired
+        self.host.step(limit)
     }
 
     /// As [`Host::advance`].
     pub fn advance(&mut self, target: Instant) {
         self.host.advance(target);
-        self.collect();
     }
 
     /// As [`Host::input`].
     pub fn input(&mut self, packet: &[u8]) {
         self.host.input(packet);
-        self.collect();
     }
 
     /// As [`Host::next_packet`].
@@ -78,11 +74,6 @@ impl Sockets {
     /// As [`Host::has_packet`].
     pub fn has_packet(&self) -> bool {
         self.host.has_packet()
-    }
-
-    /// Takes established connections to where they wait to be accepted.
-    fn collect(&mut self) {
-        self.call(|sockets| sockets.collect());
     }
 
     /// A call of the sockets below, and what the node sends because of it.

@@ -157,7 +157,6 @@ pub fn poll(
     let mut ready = 0;
     let list: &[Poll] = all;
     let answer = waiter.wait(Wait::Poll(list), timeout, |sockets| {
-        sockets.collect();
         ready = list
             .iter()
             .filter(|one| sockets.poll_one(one.fd, one.events) != 0)

@@ -80,13 +80,6 @@ enum Kind {
     Listening {
         id: ListenerId,
         port: u16,
-        backlog: u8,
-    },
-    /// Established and not yet accepted from the listening socket `of`.
-    Waiting {
-        id: ConnId,
-        of: Fd,
-        turn: u16,
     },
     Connected(ConnId),
     Udp {
@@ -264,7 +257,7 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         let port = match self.entry(fd)?.kind {
             Kind::Connected(id) => return Ok(self.connection(id)?.local()),
             Kind::Idle { port } | Kind::Listening { port, .. } | Kind::Udp { port, .. } => port,
-            Kind::Free | Kind::Waiting { .. } => 0,
+            Kind::Free => 0,
         };
         Ok(Endpoint::new(Addr::UNSPECIFIED, port))
     }
@@ -297,7 +290,7 @@ impl<M: Memory + 'static> Sockets<'_, M> {
     fn entry(&self, fd: Fd) -> Answer<&Socket> {
         let socket = self.table.get(usize::from(fd)).ok_or(Errno::EBADF)?;
         match socket.kind {
-            Kind::Free | Kind::Waiting { .. } => Err(Errno::EBADF),
+            Kind::Free => Err(Errno::EBADF),
             _ => Ok(socket),
         }
     }

@@ -58,7 +58,6 @@ impl<M: Memory + 'static> Sockets<'_, M> {
     /// # Errors
     /// None at the moment.
     pub fn poll(&mut self, all: &mut [Poll]) -> Answer<usize> {
-        self.collect();
         for one in all.iter_mut() {
             one.revents = self.poll_one(one.fd, one.events);
         }
@@ -92,7 +91,9 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             return POLLNVAL;
         };
         let id = match socket.kind {
-            Kind::Listening { .. } => return when(self.may_accept(fd), IN),
+            Kind::Listening { id, .. } => {
+                return when(self.node.tcp_may_accept(id), IN);
+            }
             Kind::Connected(id) => id,
             Kind::Udp { id, .. } => {
                 let readable = id.is_some_and(|id| self.node.udp_is_readable(id));

@@ -1,7 +1,7 @@
 //! Streams: `listen`, `accept`, `connect`, `send`, `recv`.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_stack::{ConnId, Node};
+use redpoll_stack::{ConnId, Listen, Node};
 use redpoll_tcp::{Endpoint, State};
 
 use super::{Answer, Fd, Kind, MSG_DONTWAIT, MSG_PEEK, Socket, Sockets, Tuning, is_opening};
@@ -16,115 +16,53 @@ impl Tuning {
 
 impl<M: Memory + 'static> Sockets<'_, M> {
     /// Waits for connections to the bound port. Up to `backlog` established
-    /// ones, at least one, wait for [`accept`](Self::accept), each in a place of
-    /// the table; more wait inside the node.
+    /// ones, at least one, wait for [`accept`](Self::accept).
     ///
     /// # Errors
     /// `EOPNOTSUPP` without a port or on another kind of socket, `EADDRINUSE`,
     /// `EMFILE`, `EINVAL` if it is connected, `EBADF`.
     pub fn listen(&mut self, fd: Fd, backlog: i32) -> Answer<()> {
-        let most = u8::try_from(backlog.max(1)).unwrap_or(u8::MAX);
-        match &mut self.entry_mut(fd)?.kind {
-            Kind::Idle { port } if *port != 0 => {
-                let port = *port;
-                let id = self.node.tcp_listen(port)?;
-                self.entry_mut(fd)?.kind = Kind::Listening {
-                    id,
-                    port,
-                    backlog: most,
-                };
+        match self.entry(fd)?.kind {
+            Kind::Idle { port } if port != 0 => {
+                let backlog = u8::try_from(backlog.max(1)).unwrap_or(u8::MAX);
+                let id = self.node.tcp_listen_with(port, Listen { backlog })?;
+                self.entry_mut(fd)?.kind = Kind::Listening { id, port };
+                Ok(())
             }
             // A port of the node's choice: nobody could be told of it.
-            Kind::Idle { .. } | Kind::Udp { .. } => return Err(Errno::EOPNOTSUPP),
-            Kind::Listening { backlog, .. } => *backlog = most,
-            _ => return Err(Errno::EINVAL),
-        }
-        Ok(())
-    }
-
-    /// Takes established connections from the node to where they wait, in the
-    /// order of their establishment. Call it when the node has had input, as
-    /// [`accept`](Self::accept) and `poll` do; the order is then better known.
-    pub fn collect(&mut self) {
-        for fd in 0..=Fd::MAX {
-            let Some(socket) = self.table.get(usize::from(fd)) else {
-                return;
-            };
-            let tuning = socket.tuning;
-            let Kind::Listening { id, backlog, .. } = socket.kind else {
-                continue;
-            };
-            loop {
-                let waiting = self.waiting(fd);
-                let (count, last) = waiting.fold((0u8, 0), |(count, last), (turn, _)| {
-                    (count.saturating_add(1), turn.max(last))
-                });
-                let free = self.table.iter().any(|s| matches!(s.kind, Kind::Free));
-                if count >= backlog || !free {
-                    break;
-                }
-                let Some(id) = self.node.tcp_accept(id) else {
-                    break;
-                };
-                tuning.apply(self.node, self.now, id);
-                let turn = last.saturating_add(1);
-                let kind = Kind::Waiting { id, of: fd, turn };
-                // There is a free place.
-                let _ = self.place(Socket::new(kind, tuning));
-            }
+            Kind::Idle { .. } | Kind::Udp { .. } => Err(Errno::EOPNOTSUPP),
+            Kind::Listening { .. } => Ok(()),
+            _ => Err(Errno::EINVAL),
         }
     }
 
-    /// What waits to be accepted from a listening socket: turn and place.
-    fn waiting(&self, listener: Fd) -> impl Iterator<Item = (u16, Fd)> {
-        let places = (0..=Fd::MAX).zip(self.table.iter());
-        places.filter_map(move |(fd, socket)| match socket.kind {
-            Kind::Waiting { of, turn, .. } if of == listener => Some((turn, fd)),
-            _ => None,
-        })
-    }
-
-    pub(super) fn may_accept(&self, listener: Fd) -> bool {
-        self.waiting(listener).next().is_some()
-    }
-
-    /// The next connection. It may have failed meanwhile: its first call says so.
+    /// The next connection, the one that has waited longest.
     ///
     /// # Errors
-    /// `EAGAIN` if there is none, `EINVAL` if the socket does not listen,
-    /// `EBADF`.
+    /// `EAGAIN` if there is none, `EMFILE` if there is no place for it: it goes
+    /// on waiting; `EINVAL` if the socket does not listen, `EBADF`.
     pub fn accept(&mut self, fd: Fd) -> Answer<(Fd, Endpoint)> {
-        let Kind::Listening { .. } = self.entry(fd)?.kind else {
+        let socket = self.entry(fd)?;
+        let tuning = socket.tuning;
+        let Kind::Listening { id: listener, .. } = socket.kind else {
             return Err(Errno::EINVAL);
         };
-        self.collect();
-        let (_, accepted) = self.waiting(fd).min().ok_or(Errno::EAGAIN)?;
-        let socket = self.table.get_mut(usize::from(accepted));
-        let socket = socket.ok_or(Errno::EAGAIN)?;
-        let Kind::Waiting { id, .. } = socket.kind else {
+        if !self.node.tcp_may_accept(listener) {
             return Err(Errno::EAGAIN);
-        };
-        socket.kind = Kind::Connected(id);
-        let peer = self.connection(id).map_err(|_| Errno::ECONNABORTED)?;
-        Ok((accepted, peer.remote()))
+        }
+        let accepted = self.place(Socket::new(Kind::Idle { port: 0 }, tuning))?;
+        let id = self.node.tcp_accept(listener).ok_or(Errno::EAGAIN)?;
+        tuning.apply(self.node, self.now, id);
+        self.entry_mut(accepted)?.kind = Kind::Connected(id);
+        Ok((accepted, self.connection(id)?.remote()))
     }
 
     /// Ends a listener; what waits for it is reset.
     pub(super) fn stop_listening(&mut self, fd: Fd) -> Answer<()> {
-        let Kind::Listening { id, .. } = self.entry(fd)?.kind else {
-            return Ok(());
-        };
-        for place in self.table.iter_mut() {
-            if let Kind::Waiting { id, of, .. } = place.kind
-                && of == fd
-            {
-                self.node.tcp_abort(self.now, id);
-                self.node.tcp_release(self.now, id);
-                *place = Socket::FREE;
-            }
+        if let Kind::Listening { id, .. } = self.entry(fd)?.kind {
+            self.node.tcp_unlisten(self.now, id);
+            self.entry_mut(fd)?.kind = Kind::Idle { port: 0 };
         }
-        self.node.tcp_unlisten(self.now, id);
-        self.entry_mut(fd)?.kind = Kind::Idle { port: 0 };
         Ok(())
     }
 

@@ -34,6 +34,11 @@ impl<M: Memory + 'static> Node<M> {
         self.tcp.unlisten(now, listener);
     }
 
+    /// Whether [`tcp_accept`](Self::tcp_accept) would give a connection.
+    pub fn tcp_may_accept(&self, listener: ListenerId) -> bool {
+        self.tcp.may_accept(listener)
+    }
+
     /// The next established connection of a listener, in the order in which
     /// they came about.
     ///

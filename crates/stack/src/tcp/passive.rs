@@ -29,6 +29,12 @@ impl<M: Memory + 'static> TcpSockets<M> {
         self.dirty = true;
     }
 
+    /// Whether a connection waits at this listener.
+    pub(crate) fn may_accept(&self, listener: ListenerId) -> bool {
+        let mut open = self.slots().iter().flat_map(|slot| slot.open());
+        open.any(|open| open.waits_at(listener) && !open.connection.is_closed())
+    }
+
     /// The connection that has waited longest at this listener.
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         let next = self.turn;
