@@ -366,3 +366,16 @@ fn a_server_without_room_says_so() {
     }
     assert_eq!(refused, 12);
 }
+
+/// What a sleepy node is told: what is waited for, and since when.
+#[test]
+fn expectations_have_a_beginning() {
+    let mut pair = pair();
+    assert_eq!(pair.client.expects_since(), None);
+    pair.wait(secs(5));
+    pair.get("a");
+    pair.wait(secs(1));
+    assert_eq!(pair.client.expects_since(), Some(at(5_000)));
+    pair.settle(ok);
+    assert_eq!(pair.client.expects_since(), None);
+}

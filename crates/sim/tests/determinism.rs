@@ -9,7 +9,8 @@ fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
     let ms = if scenario.nodes.len() > 100 {
         2_000
     } else {
-        20_000
+        // Batches of a reading a second need a minute.
+        80_000
     };
     world.run_until(Instant::from_millis(ms));
     let report = world.report();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use redpoll_sim::medium::{Config, Sinr, UnitDisk};
-use redpoll_sim::oracle::FlowFigures;
+use redpoll_sim::oracle::{FlowFigures, LatencyMs};
 use redpoll_sim::report::{Medium, NodeFigures, Report};
 use redpoll_sim::scenario::Scenario;
 
@@ -43,6 +43,8 @@ pub fn render(
     text.push('\n');
     flows(&mut text, &report.flows);
     text.push('\n');
+    readings(&mut text, &report.flows);
+    requests(&mut text, &report.flows);
     nodes(&mut text, &report.nodes);
     text.push('\n');
     if report.oracle.ok {
@@ -165,6 +167,79 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
             percent(loss),
         );
     }
+}
+
+/// What became of readings, if there are any.
+fn readings(text: &mut String, flows: &[FlowFigures]) {
+    let mut table = Table::new(&[
+        "readings",
+        "made",
+        "delivered",
+        "lost",
+        "under way",
+        "reliability",
+        "latency p50",
+        "p95",
+        "max",
+    ]);
+    let mut rows = flows
+        .iter()
+        .filter_map(|flow| Some((flow, flow.readings.as_ref()?)))
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    for (flow, readings) in rows.take(ROWS) {
+        let mut row = vec![
+            flow.name.clone(),
+            readings.made.to_string(),
+            readings.delivered.to_string(),
+            readings.lost.to_string(),
+            readings.under_way.to_string(),
+            percent(readings.reliability),
+        ];
+        row.extend(latency(&readings.latency_ms));
+        table.row(row);
+    }
+    table.render(text);
+    text.push('\n');
+}
+
+/// What became of requests, if there are any.
+fn requests(text: &mut String, flows: &[FlowFigures]) {
+    let mut table = Table::new(&[
+        "requests",
+        "made",
+        "answered",
+        "failed",
+        "latency p50",
+        "p95",
+        "max",
+    ]);
+    let mut rows = flows
+        .iter()
+        .filter_map(|flow| Some((flow, flow.requests.as_ref()?)))
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    for (flow, requests) in rows.take(ROWS) {
+        let mut row = vec![
+            flow.name.clone(),
+            requests.made.to_string(),
+            requests.answered.to_string(),
+            requests.failed.to_string(),
+        ];
+        row.extend(latency(&requests.latency_ms));
+        table.row(row);
+    }
+    table.render(text);
+    text.push('\n');
+}
+
+fn latency(latency: &LatencyMs) -> [String; 3] {
+    let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
+    [ms(latency.p50), ms(latency.p95), ms(latency.max)]
 }
 
 fn nodes(text: &mut String, nodes: &[NodeFigures]) {

@@ -29,6 +29,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "office",
     "sleepy-3",
     "sleepy-parents",
+    "readings",
     "grid-30",
     "grid-1000",
 ];

@@ -351,7 +351,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.blockwise", Bool, Default("false"), SENSOR,
         "CoAP: sends all readings that are due as one body, in blocks (RFC 7959) of at most `message`."),
     key("apps.*.spacing", time(0.0, 60.0 * US_PER_S), Default("500 ms"), SENSOR,
-        "`unreliable`: time between two messages."),
+        "`unreliable` and `ideal`: time between two messages."),
     key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,
         "Size of a reading."),
     key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), PERIODIC,

@@ -147,6 +147,21 @@ fn sleepy_sensors_wake_for_their_answers() {
 }
 
 #[test]
+fn plain_datagrams_to_a_coap_server_are_refused() {
+    let apps = "[apps.s]\ntype = \"sensor\"\non = \"far\"\nto = \"host:5683\"\n\
+                [apps.coap]\ntype = \"coap-server\"\non = \"host\"\n";
+    let text = format!(
+        "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"1 m\"\n\
+         [nodes.node-1]\nrole = \"border\"\n{}",
+        apps.replace("\"far\"", "\"node-2\"")
+    );
+    let parse = |text: &str| Scenario::parse("host", text, &[]);
+    let error = parse(&text).unwrap_err().to_string();
+    assert!(error.contains("5683, on which coap listens"), "{error}");
+    assert!(parse(&format!("{text}when = \"never\"\n")).is_ok());
+}
+
+#[test]
 fn the_host_needs_a_border_router() {
     let text = "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"1 m\"\n\
                 [apps.a]\ntype = \"bulk-sink\"\non = \"host\"\nport = 7\n";

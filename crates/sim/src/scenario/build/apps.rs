@@ -43,6 +43,7 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
         }
     }
     check_ports(values, scenario)?;
+    check_datagram_ports(values, scenario)?;
     check_ends(values, scenario)
 }
 
@@ -381,6 +382,32 @@ fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
                 return Err(values.error(&format!("{}.port", table_of(app)), problem));
             }
             taken.push((port, app));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses plain datagrams to a port where a CoAP server would get them.
+fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for app in scenario.places().flat_map(|place| &place.apps) {
+        let AppKind::Sensor(sensor) = &app.kind else {
+            continue;
+        };
+        if !sensor.transport.is_udp() || sensor.transport.is_coap() {
+            continue;
+        }
+        let far = scenario.index_of(&sensor.to);
+        let far = far.and_then(|index| scenario.place(index));
+        let port = sensor.to.port;
+        let is_taken = |other: &&AppSpec| {
+            other.when != When::Never && listens_on(&other.kind) == Some((Protocol::Udp, port))
+        };
+        if let Some(server) = far.and_then(|far| far.apps.iter().find(is_taken)) {
+            let problem = format!(
+                "got port {port}, on which {} listens; allowed: another port",
+                server.name
+            );
+            return Err(values.error(&format!("{}.to", table_of(app)), problem));
         }
     }
     Ok(())

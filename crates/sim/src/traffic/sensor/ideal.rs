@@ -15,19 +15,21 @@ use crate::scenario::SensorSpec;
 /// TCP's header with timestamps is 32 bytes, UDP's 8.
 pub(super) const HEADER: usize = 24;
 /// How long after a message it knows whether that has arrived: longer than a
-/// message takes.
-const NEWS: Duration = Duration::from_secs(1);
+/// message takes, with its repetitions on each link.
+const NEWS: Duration = Duration::from_secs(10);
 
 pub(super) struct Ideal {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
     message_bytes: usize,
+    /// Between two messages, so that they do not stand in their own way.
+    spacing: Duration,
     /// Messages: when it will be known what became of them, and their readings
     /// by number and content.
     sent: VecDeque<(Instant, Vec<Reading>)>,
     /// Readings that are known to be lost.
     again: VecDeque<Reading>,
-    /// Not before this there is room.
+    /// Not before this another message is sent.
     blocked: Option<Instant>,
     counts: (u64, u64),
 }
@@ -40,6 +42,7 @@ impl Ideal {
             route,
             socket: None,
             message_bytes: spec.message.into(),
+            spacing: spec.spacing,
             sent: VecDeque::new(),
             again: VecDeque::new(),
             blocked: None,
@@ -76,39 +79,36 @@ impl Carrier for Ideal {
         }
         self.blocked = None;
         let most = (self.message_bytes / queue.reading_bytes()).max(1);
-        loop {
-            let is_again = !self.again.is_empty();
-            let readings: Vec<Reading> = if is_again {
-                let count = most.min(self.again.len());
-                self.again.iter().take(count).cloned().collect()
-            } else {
-                let numbers =
-                    (0..most.min(queue.due())).filter_map(|i| Some((i, queue.number(i)?)));
-                numbers
-                    .map(|(i, number)| (number, queue.reading(i)))
-                    .collect()
-            };
-            if readings.is_empty() {
-                break;
-            }
-            let mut message = vec![0; HEADER];
-            message.extend(readings.iter().flat_map(|(_, bytes)| bytes));
-            let to = self.route.remote;
-            if cx.node.udp_send(cx.now, socket, to, &message).is_err() {
-                self.blocked = Some(cx.now + NO_ROOM);
-                break;
-            }
-            let (sent, repeated) = &mut self.counts;
-            *sent += 1;
-            if is_again {
-                *repeated += 1;
-                self.again.drain(..readings.len());
-            } else {
-                queue.let_go(readings.len());
-            }
-            cx.oracle.messages_sent(flow, *sent, *repeated, None);
-            self.sent.push_back((cx.now + NEWS, readings));
+        let is_again = !self.again.is_empty();
+        let readings: Vec<Reading> = if is_again {
+            self.again.iter().take(most).cloned().collect()
+        } else {
+            let numbers = (0..most.min(queue.due())).filter_map(|i| Some((i, queue.number(i)?)));
+            numbers
+                .map(|(i, number)| (number, queue.reading(i)))
+                .collect()
+        };
+        if readings.is_empty() {
+            return;
         }
+        let mut message = vec![0; HEADER];
+        message.extend(readings.iter().flat_map(|(_, bytes)| bytes));
+        let to = self.route.remote;
+        if cx.node.udp_send(cx.now, socket, to, &message).is_err() {
+            self.blocked = Some(cx.now + NO_ROOM);
+            return;
+        }
+        self.blocked = Some(cx.now + self.spacing);
+        let (sent, repeated) = &mut self.counts;
+        *sent += 1;
+        if is_again {
+            *repeated += 1;
+            self.again.drain(..readings.len());
+        } else {
+            queue.let_go(readings.len());
+        }
+        cx.oracle.messages_sent(flow, *sent, *repeated, None);
+        self.sent.push_back((cx.now + NEWS, readings));
     }
 
     fn next_timer(&self) -> Option<Instant> {
