@@ -216,11 +216,13 @@ fn the_json_object_has_the_documented_keys() {
         [
             "data_requests",
             "drops",
+            "ecn_marks",
             "energy",
             "frame_retries",
             "frames_sent",
             "memory_bytes",
             "name",
+            "parent_changes",
             "radio_duty_cycle"
         ]
     );
