@@ -70,6 +70,7 @@ impl Duration {
 
     /// A span of `ms` milliseconds, of which there can't be too many. Two short
     /// products: a long one is a call where multiplication ends at 32 bits.
+    #[inline(never)]
     pub const fn from_millis_u32(ms: u32) -> Self {
         let low = (ms & 0xffff).wrapping_mul(1_000);
         let high = (ms >> 16).wrapping_mul(1_000);
@@ -116,6 +117,7 @@ impl Duration {
     }
 
     /// The span in whole milliseconds, rounded down, 2^32 - 1 if it is longer.
+    #[inline(never)]
     pub const fn millis_saturating(self) -> u32 {
         const TOO_LONG: u64 = (1 << 32) * 1_000;
         if self.0 < TOO_LONG {

@@ -114,7 +114,11 @@ pub struct Fields {
 }
 
 /// An encoded header, checksum included.
+///
+/// At a place for words, so that a processor that stores only aligned words
+/// does not make it byte by byte.
 #[derive(Clone, Copy)]
+#[repr(align(4))]
 pub struct Header {
     bytes: [u8; MAX_LEN],
     len: u8,

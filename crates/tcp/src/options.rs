@@ -71,6 +71,12 @@ impl Options {
     /// Reads the option bytes of a header. Never fails; see the module.
     pub fn parse(bytes: &[u8]) -> Options {
         let mut options = Options::default();
+        // RFC 7323 appendix A: what nearly every segment carries, and nothing
+        // else.
+        if let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = bytes {
+            options.take(TIMESTAMPS, &[a, b, c, d, e, f, g, h]);
+            return options;
+        }
         let mut rest = bytes;
         while let [kind, tail @ ..] = rest {
             match *kind {

@@ -12,7 +12,6 @@ use crate::config::LEAST_MSS;
 use crate::header::{Fields, Flags, Header};
 use crate::listener::{Action, Offer, PeerSyn, in_listen};
 use crate::syn_cookie::{self, SynCookies};
-use crate::timestamps::Timestamps;
 use crate::{Config, Endpoint, IpMeta, IsnGenerator, Options, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
@@ -114,7 +113,8 @@ impl Terms<'_> {
 
     /// TSval.
     pub(crate) fn clock(&self, now: Instant, request: &Request) -> u32 {
-        Timestamps::clock(now).wrapping_add(self.timestamp_offset(request))
+        now.millis_wrapping()
+            .wrapping_add(self.timestamp_offset(request))
     }
 }
 

@@ -43,15 +43,9 @@ impl Timestamps {
         self.offset = offset;
     }
 
-    /// The timestamp clock: milliseconds (RFC 7323 §5.4), wrapping, without
-    /// the connection's offset.
-    pub(crate) fn clock(now: Instant) -> u32 {
-        now.millis_wrapping()
-    }
-
-    /// TSval.
-    fn value(&self, now: Instant) -> u32 {
-        Self::clock(now).wrapping_add(self.offset)
+    /// TSval at this moment in milliseconds, wrapping (RFC 7323 §5.4).
+    fn value(&self, ms: u32) -> u32 {
+        ms.wrapping_add(self.offset)
     }
 
     fn steps(now: Instant) -> u32 {
@@ -70,18 +64,18 @@ impl Timestamps {
     }
 
     /// The option for a segment that is not a first SYN.
-    pub(crate) fn option(&self, now: Instant) -> Option<TimestampOption> {
+    pub(crate) fn option(&self, ms: u32) -> Option<TimestampOption> {
         // RFC 7323 §3.2: in every segment once negotiated.
         self.enabled.then(|| TimestampOption {
-            value: self.value(now),
+            value: self.value(ms),
             echo: self.recent,
         })
     }
 
     /// The option for a SYN without ACK, whose TSecr is zero (RFC 7323 §3.2).
-    pub(crate) fn offer(&self, now: Instant) -> TimestampOption {
+    pub(crate) fn offer(&self, ms: u32) -> TimestampOption {
         TimestampOption {
-            value: self.value(now),
+            value: self.value(ms),
             echo: 0,
         }
     }
@@ -120,7 +114,7 @@ impl Timestamps {
         if !self.enabled || theirs.echo == 0 {
             return None;
         }
-        let ms = self.value(now).wrapping_sub(theirs.echo);
+        let ms = self.value(now.millis_wrapping()).wrapping_sub(theirs.echo);
         // An echo from the future or from weeks ago is not ours.
         (ms < 1 << 22).then(|| Duration::from_millis_u32(ms))
     }
@@ -150,7 +144,7 @@ mod tests {
         state.on_acceptable(ts(1), SeqNum(100), t);
         state.on_acceptable(ts(2), SeqNum(200), t);
         state.on_acceptable(ts(3), SeqNum(300), t);
-        assert_eq!(state.option(t).unwrap().echo, 1);
+        assert_eq!(state.option(t.millis_wrapping()).unwrap().echo, 1);
     }
 
     /// The example of RFC 7323 §4.3: a hole, then the segment that fills it.
@@ -170,7 +164,7 @@ mod tests {
                 state.on_ack_sent(SeqNum(100));
             }
             state.on_acceptable(ts(value), SeqNum(seq), t);
-            assert_eq!(state.option(t).unwrap().echo, echo);
+            assert_eq!(state.option(t.millis_wrapping()).unwrap().echo, echo);
             state.on_ack_sent(SeqNum(ack));
         }
     }

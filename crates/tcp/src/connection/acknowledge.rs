@@ -98,7 +98,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
         self.snd.on_ack(seg.ack);
         let (rack, tick) = (&mut self.rack, Tick::at(now));
-        let echo = news.echo.map(Tick::of_timestamp);
+        let echo = news.echo.map(Tick::of_ms);
         self.board.on_ack(seg.ack, |range, stretch| {
             rack.on_delivered(range, stretch, tick, echo);
         });

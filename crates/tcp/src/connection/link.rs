@@ -1,12 +1,11 @@
 //! What the link reads and reports of the segments it was given.
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
 use crate::Gone;
 use crate::recovery::Loss;
-use crate::send::{Pin, PinKind, SendStore, Token};
-use crate::state::Phase;
+use crate::send::{Pin, PinKind, SendStore, Tick, Token};
 use crate::timers::Timer;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
@@ -37,10 +36,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// segment was not on its way.
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         if let Some(pin) = self.release(token) {
+            self.last_sent = now.millis_wrapping();
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
-                self.board.on_sent(pin.range(), now);
+                self.board.on_sent(pin.range(), Tick::of_ms(self.last_sent));
                 self.start_retransmission_timer(now, &pin);
             }
             if pin.kind() == PinKind::First {
@@ -49,7 +49,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
                 self.arm_probe(now);
             }
-            self.last_sent = now.millis_wrapping();
         }
         self.settle(now);
     }
@@ -100,13 +99,19 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Brings the timers that depend on several things in line with them.
     /// Called at the end of every event.
     pub(super) fn settle(&mut self, now: Instant) {
-        if let Phase::Closed(_) = self.phase {
-            return;
+        // Nearly always: nothing to do about either, and no call for it.
+        if self.snd.wnd >= self.eff_snd_mss() && !self.timers.is_running(Timer::Persist) {
+            self.persist.stop();
+        } else if !self.is_closed() {
+            self.settle_persist(now);
         }
-        self.settle_persist(now);
-        self.settle_user_timeout(now);
+        if let Some(timeout) = self.params.user_timeout {
+            self.settle_user_timeout(now, timeout.duration());
+        }
     }
 
+    /// Probes the window if it alone holds something back.
+    #[inline(never)]
     fn settle_persist(&mut self, now: Instant) {
         if !self.is_held_by_window() {
             if self.timers.is_running(Timer::Persist) {
@@ -139,14 +144,15 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn settle_user_timeout(&mut self, now: Instant) {
-        let Some(timeout) = self.params.user_timeout else {
+    #[inline(never)]
+    fn settle_user_timeout(&mut self, now: Instant, timeout: Duration) {
+        if self.is_closed() {
             return;
-        };
+        }
         if self.snd.una == self.snd.nxt && self.outbox.end() <= self.snd.nxt {
             self.timers.cancel(Timer::User);
         } else if !self.timers.is_running(Timer::User) {
-            self.timers.start(Timer::User, now, timeout.duration());
+            self.timers.start(Timer::User, now, timeout);
         }
     }
 }

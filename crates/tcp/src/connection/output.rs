@@ -1,6 +1,5 @@
 //! What to send: one ordered list of reasons, and the making of a segment.
 
-use redpoll_base::checksum::Checksum;
 use redpoll_base::{Bytes, Duration, Ecn, Instant};
 
 use super::Connection;
@@ -8,10 +7,9 @@ use crate::header::{self, Fields, Flags, Header};
 use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::reset::Reset;
-use crate::send::{PinKind, SendStore, Token};
+use crate::send::{PinKind, SendStore, Tick, Token};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
-use crate::timestamps::Timestamps;
 use crate::{Options, SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
@@ -53,6 +51,15 @@ struct Plan {
     kind: PinKind,
 }
 
+/// A segment that was decided on, but for its bytes.
+#[derive(Debug)]
+struct Draft {
+    token: Token,
+    fields: Fields,
+    payload: SeqRange,
+    ecn: Ecn,
+}
+
 impl Plan {
     /// A segment that occupies no sequence number.
     fn empty(seq: SeqNum) -> Plan {
@@ -84,14 +91,30 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
     /// four segments with data at once; acknowledgments come beyond that.
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
-        if let Some(reset) = self.reset.take() {
-            return Some(self.make_reset(now, reset));
-        }
-        self.restart_after_idle(now);
-        let plan = self.reason_to_send(max_len)?;
-        let desc = self.make(now, &plan);
-        self.settle(now);
-        Some(desc)
+        let draft = match self.reset.take() {
+            Some(reset) => self.draft_reset(now, reset),
+            None => {
+                self.restart_after_idle(now);
+                let plan = self.reason_to_send(max_len)?;
+                let draft = self.draft(now, &plan);
+                self.settle(now);
+                draft
+            }
+        };
+        // Last, so that the header is made where the caller wants it: it is
+        // large to move.
+        Some(SegmentDesc {
+            token: draft.token,
+            header: Header::encode_over(
+                &draft.fields,
+                &self.local,
+                &self.remote,
+                draft.payload.len(),
+                self.outbox.sum(draft.payload),
+            ),
+            payload_len: draft.payload.len() as u16,
+            ecn: draft.ecn,
+        })
     }
 
     /// Every reason to send a segment, the most pressing first.
@@ -365,13 +388,16 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return;
         }
         let idle_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
-        if Duration::from_millis_u32(idle_ms) > self.rto() {
+        // The least timeout first: to know the present one takes longer.
+        let may = idle_ms >= self.params.min_rto.get();
+        if may && Duration::from_millis_u32(idle_ms) > self.rto() {
             self.cc.on_idle(self.eff_snd_mss());
         }
     }
 
-    /// Makes the planned segment and takes note of it everywhere.
-    fn make(&mut self, now: Instant, plan: &Plan) -> SegmentDesc {
+    /// What the planned segment says; takes note of it everywhere.
+    fn draft(&mut self, now: Instant, plan: &Plan) -> Draft {
+        let ms = now.millis_wrapping();
         // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes.
         let is_new = plan.len > 0 && plan.kind == PinKind::First && plan.seq == self.snd.nxt;
         let ecn = self.ecn.field(is_new);
@@ -380,11 +406,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             ack: self.rcv.nxt,
             flags: plan.flags.with(self.ecn_flags(plan, is_new)),
             window: self.window_to_announce(),
-            options: self.options(now, plan),
+            options: self.options(ms, plan),
         };
-        let payload = SeqRange::new(plan.seq, plan.seq + plan.len);
-        let sum = self.outbox.sum(payload);
-        let header = Header::encode_over(&fields, &self.local, &self.remote, plan.len, sum);
         if fields.options.user_timeout.is_some() && !plan.flags.syn() {
             self.uto.on_sent();
         }
@@ -392,7 +415,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.note_empty(plan);
             Token::UNPINNED
         } else {
-            self.note_sequence(now, plan)
+            self.note_sequence(now, ms, plan)
         };
         if is_new {
             self.ecn.on_new_data_sent();
@@ -409,10 +432,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.inbox.on_reported();
         }
         self.stats.count(|stats| &mut stats.segments_sent);
-        SegmentDesc {
+        Draft {
             token,
-            header,
-            payload_len: plan.len as u16,
+            fields,
+            payload: SeqRange::new(plan.seq, plan.seq + plan.len),
             ecn,
         }
     }
@@ -436,10 +459,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .announce(self.inbox.room(), self.inbox.capacity(), self.eff_snd_mss())
     }
 
-    fn options(&self, now: Instant, plan: &Plan) -> Options {
+    fn options(&self, ms: u32, plan: &Plan) -> Options {
         let mut options = Options {
             mss: None,
-            timestamps: self.ts.option(now),
+            timestamps: self.ts.option(ms),
             ..Options::default()
         };
         if plan.flags.syn() {
@@ -450,7 +473,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             if !plan.flags.ack() {
                 options.sack_permitted = self.params.sack;
                 if self.params.timestamps {
-                    options.timestamps = Some(self.ts.offer(now));
+                    options.timestamps = Some(self.ts.offer(ms));
                 }
             }
         } else {
@@ -467,8 +490,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn note_sequence(&mut self, now: Instant, plan: &Plan) -> Token {
+    fn note_sequence(&mut self, now: Instant, ms: u32, plan: &Plan) -> Token {
         let range = plan.range();
+        self.last_sent = ms;
         self.note_retransmission(now, plan);
         if let Some(syn) = self.phase.our_syn() {
             syn.due = false;
@@ -480,7 +504,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         match plan.kind {
             PinKind::Probe => self.snd.on_probe_sent(range.end),
             PinKind::First | PinKind::Again => {
-                self.note_on_board(now, range);
+                self.note_on_board(range);
                 self.snd.on_sent(range.end);
                 // The first half of a split segment has company.
                 if plan.flags.contains(Flags::PSH) && plan.len < self.eff_snd_mss() {
@@ -492,12 +516,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.stats.count(|stats| &mut stats.data_segments_sent);
             self.stats.add(|stats| &mut stats.bytes_sent, plan.len);
         }
-        self.last_sent = now.millis_wrapping();
         self.pins.insert(range, plan.kind)
     }
 
     /// Data leaves: the mechanisms of loss recovery take note.
-    fn note_on_board(&mut self, now: Instant, range: SeqRange) {
+    fn note_on_board(&mut self, range: SeqRange) {
         if self.synchronized().is_none() {
             return;
         }
@@ -505,7 +528,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.rack.on_break(self.snd.una);
         }
         self.prr.on_sent(range.len());
-        self.board.on_made(range, now);
+        self.board.on_made(range, Tick::of_ms(self.last_sent));
         if self.tlp.is_due() {
             self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;
@@ -520,7 +543,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.rtt.on_retransmission(plan.range().end, now);
         if !self.episode.is_open() {
             self.undo
-                .on_retransmission(plan.range().len(), Timestamps::clock(now));
+                .on_retransmission(plan.range().len(), self.last_sent);
         }
         let is_tail = self.tlp.is_due();
         if !is_tail {
@@ -545,20 +568,24 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// A reset: it belongs to no sequence and pins nothing.
-    fn make_reset(&mut self, now: Instant, reset: Reset) -> SegmentDesc {
+    fn draft_reset(&mut self, now: Instant, reset: Reset) -> Draft {
         let mut fields = reset.fields();
         // RFC 7323 §5.2: an abort's reset carries timestamps as well; §3.2:
         // without ACK it echoes nothing.
         if fields.options.timestamps.is_none() && self.ts.is_enabled() {
-            fields.options.timestamps = Some(self.ts.offer(now));
+            fields.options.timestamps = Some(self.ts.offer(now.millis_wrapping()));
         }
-        let header = Header::encode_over(&fields, &self.local, &self.remote, 0, Checksum::new());
         self.stats.count(|stats| &mut stats.segments_sent);
-        header.into()
+        Draft {
+            token: Token::UNPINNED,
+            fields,
+            payload: SeqRange::default(),
+            ecn: Ecn::NotEct,
+        }
     }
 
     /// Whether something waits that only the peer's window holds back: then
-    /// the persist timer runs.
+    /// the persist timer runs. One that takes a full segment holds nothing back.
     pub(super) fn is_held_by_window(&self) -> bool {
         let flight = self.snd.flight();
         let waits = if flight == 0 {
@@ -569,9 +596,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.board.front_is_lost()
                 && (flight == self.board.lost() || !self.timers.is_running(Timer::Retransmission))
         };
-        // A window that takes a full segment holds nothing back.
         waits
-            && self.snd.wnd < self.eff_snd_mss()
             && self.pins.is_empty()
             && self.may_send_sequence()
             && self.retransmission(usize::MAX).is_none()

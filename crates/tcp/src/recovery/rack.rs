@@ -258,8 +258,8 @@ mod tests {
             rack.on_rtt(RTT as u16);
             let mut board = Scoreboard::new(SeqNum(0));
             for n in 0..segments {
-                board.on_made(range(n), at(u64::from(n) * 10));
-                board.on_sent(range(n), at(u64::from(n) * 10));
+                board.on_made(range(n), Tick::at(at(u64::from(n) * 10)));
+                board.on_sent(range(n), Tick::at(at(u64::from(n) * 10)));
             }
             Rig { rack, board }
         }
@@ -308,8 +308,8 @@ mod tests {
         let mut rig = Rig::new(2);
         rig.sack(1, 110);
         assert_eq!(rig.detect(110, true).bytes, 100);
-        rig.board.on_made(range(0), at(110));
-        rig.board.on_made(range(2), at(115));
+        rig.board.on_made(range(0), Tick::at(at(110)));
+        rig.board.on_made(range(2), Tick::at(at(115)));
         rig.sack(2, 215);
         let found = rig.detect(215, true);
         assert!(found.again);
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn an_answer_sooner_than_any_round_trip_is_not_the_retransmissions() {
         let mut rig = Rig::new(1);
-        rig.board.on_made(range(0), at(150));
+        rig.board.on_made(range(0), Tick::at(at(150)));
         rig.sack(0, 200);
         assert!(rig.rack.xmit_ts.is_none());
     }

@@ -87,7 +87,7 @@ impl Pins {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        self.slots.iter().all(Option::is_none)
     }
 
     pub(crate) fn is_full(&self) -> bool {

@@ -41,8 +41,8 @@ impl Tick {
         self.since(other) > 0
     }
 
-    /// The part of a timestamp that can be compared with a moment.
-    pub(crate) fn of_timestamp(ms: u32) -> Tick {
+    /// Of a moment in milliseconds, or of a timestamp.
+    pub(crate) fn of_ms(ms: u32) -> Tick {
         Tick(ms as u16)
     }
 
@@ -175,31 +175,33 @@ impl Scoreboard {
     }
 
     fn end(&self) -> SeqNum {
-        self.start + self.sum(|_| true)
+        let all = self.stretches().iter();
+        all.fold(self.start, |end, stretch| end + u32::from(stretch.len))
     }
 
-    fn sum(&self, which: impl Fn(&Stretch) -> bool) -> u32 {
-        self.stretches()
-            .iter()
-            .filter(|stretch| which(stretch))
-            .fold(0u32, |sum, stretch| {
-                sum.saturating_add(u32::from(stretch.len))
-            })
+    fn bytes(&self, fate: Fate) -> u32 {
+        let mut sum = 0u32;
+        for stretch in self.stretches() {
+            if stretch.fate == fate {
+                sum = sum.wrapping_add(u32::from(stretch.len));
+            }
+        }
+        sum
     }
 
     /// Bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
     pub(crate) fn in_flight(&self) -> u32 {
-        self.sum(|stretch| stretch.fate == Fate::InFlight)
+        self.bytes(Fate::InFlight)
     }
 
     /// Bytes selectively acknowledged.
     pub(crate) fn arrived(&self) -> u32 {
-        self.sum(|stretch| stretch.fate == Fate::Arrived)
+        self.bytes(Fate::Arrived)
     }
 
     /// Bytes believed lost and not sent again.
     pub(crate) fn lost(&self) -> u32 {
-        self.sum(|stretch| stretch.fate == Fate::Lost)
+        self.bytes(Fate::Lost)
     }
 
     /// Whether an even number of segments is out, as far as they are told
@@ -216,16 +218,17 @@ impl Scoreboard {
     /// Whether the byte at SND.UNA is said to have arrived, which SND.UNA
     /// denies.
     pub(crate) fn front_has_arrived(&self) -> bool {
-        self.stretches()
-            .first()
-            .is_some_and(|stretch| stretch.fate == Fate::Arrived)
+        self.front_is(Fate::Arrived)
     }
 
     /// Whether the byte at SND.UNA is lost.
     pub(crate) fn front_is_lost(&self) -> bool {
-        self.stretches()
-            .first()
-            .is_some_and(|stretch| stretch.fate == Fate::Lost)
+        self.front_is(Fate::Lost)
+    }
+
+    fn front_is(&self, fate: Fate) -> bool {
+        let front = self.stretches().first();
+        front.is_some_and(|stretch| stretch.fate == fate)
     }
 
     /// Whether something is to be sent again.
@@ -254,10 +257,10 @@ impl Scoreboard {
     }
 
     /// `range` was handed to the link: new data, or old data again, or both.
-    pub(crate) fn on_made(&mut self, range: SeqRange, now: Instant) {
+    pub(crate) fn on_made(&mut self, range: SeqRange, now: Tick) {
         let old = SeqRange::new(range.start, range.end.min(self.end()));
         let again = Stretch {
-            at: Tick::at(now),
+            at: now,
             again: Some(NonZero::<u8>::MIN),
             ..Stretch::NOTHING
         };
@@ -282,8 +285,8 @@ impl Scoreboard {
 
     /// The link has sent `range`: its clock starts now. If it was believed
     /// lost meanwhile, it is not.
-    pub(crate) fn on_sent(&mut self, range: SeqRange, now: Instant) {
-        let at = self.stamp(range, Tick::at(now));
+    pub(crate) fn on_sent(&mut self, range: SeqRange, now: Tick) {
+        let at = self.stamp(range, now);
         self.update(range, |stretch| {
             if stretch.fate != Fate::Arrived {
                 stretch.fate = Fate::InFlight;
@@ -328,7 +331,11 @@ impl Scoreboard {
                 stretch.len = (range.end - una) as u16;
             }
         });
-        self.remove(0, gone);
+        if gone == usize::from(self.count) {
+            self.count = 0;
+        } else {
+            self.remove(0, gone);
+        }
         self.start = self.start.max(una);
     }
 
