@@ -63,7 +63,8 @@ pub struct Config {
     /// two times the 30 s that is common instead of RFC 9293's 2 minutes.
     pub time_wait: Duration,
     /// How long FIN-WAIT-2 may pass without a segment from the peer; `None`
-    /// is for ever, as RFC 9293 has it. Default 60 s.
+    /// is for ever, as RFC 9293 has it. Default 3 minutes: a peer that repairs
+    /// a loss may be silent for two of its longest retransmission timeouts.
     pub fin_wait_2: Option<Duration>,
     /// How long TCP may take to come to an end for an application that has let
     /// go ([`Connection::release`](crate::Connection::orphan)). Default 3
@@ -110,7 +111,7 @@ impl Default for Config {
             persist_max: Duration::from_secs(60),
             keepalive: None,
             time_wait: Duration::from_secs(60),
-            fin_wait_2: Some(Duration::from_secs(60)),
+            fin_wait_2: Some(Duration::from_secs(180)),
             orphan: Duration::from_secs(180),
             user_timeout: None,
             user_timeout_option: None,

@@ -101,8 +101,12 @@ fn a_trickle_does_not_prolong_it() {
 /// FIN-WAIT-2, a peer that goes on talking without an end.
 #[test]
 fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
+    let short = Config {
+        fin_wait_2: Some(Duration::from_secs(60)),
+        ..plain()
+    };
     let start = || {
-        let mut t = Host::established(&plain(), 462, 4096);
+        let mut t = Host::established(&short, 462, 4096);
         t.close();
         t.sent();
         send!(t, seq 1, ack 2);
