@@ -490,7 +490,8 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
 #[test]
 fn a_peer_that_answers_without_end_gives_the_slot_back() {
     // In FIN-WAIT-2, and with our data never taken.
-    for (taken, limit_s) in [(8, 60), (0, 180)] {
+    for taken in [8, 0] {
+        let limit_s = 180;
         let mut lone = Lone::border(|_| {});
         let (mut peer, conn) = accepted(&mut lone);
         let now = lone.now;
