@@ -263,9 +263,9 @@ fn fin_wait_2_does_not_last_for_ever() {
     let mut t = host_in(State::FinWait2);
     t.run_until(50_000);
     send!(t, seq 1, ack 2, data b"still there");
-    t.run_until(109_999);
+    t.run_until(229_999);
     assert_eq!(t.conn.state(), State::FinWait2);
-    t.run_until(110_000);
+    t.run_until(230_000);
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 
     let config = Config {
