@@ -43,7 +43,15 @@ const CONTEXT: [&str; 2] = ["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"];
 /// Nothing malformed and every check sequence right.
 #[test]
 fn tshark_finds_nothing_malformed() {
-    for scenario in ["line-1", "line-2", "line-3", "line-4", "office", "grid-30"] {
+    for scenario in [
+        "line-1",
+        "line-2",
+        "line-3",
+        "line-4",
+        "office",
+        "grid-30",
+        "sleepy-parents",
+    ] {
         let path = capture(scenario, 20_000);
         let bad = "_ws.malformed || wpan.fcs_ok == 0 || _ws.expert.severity == error";
         let Some(found) = tshark(&path, &["-Y", bad]) else {
@@ -57,7 +65,7 @@ fn tshark_finds_nothing_malformed() {
         let count = |wanted| statuses.lines().filter(|status| *status == wanted).count();
         let (bad, good) = (count("0"), count("1"));
         assert!(
-            bad == 0 && good > 100,
+            bad == 0 && good > 50,
             "{scenario}: checksums, {bad} of {good}"
         );
     }

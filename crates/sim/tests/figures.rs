@@ -1,7 +1,7 @@
 //! The figures that Redpoll promises, on the built-in scenarios.
 //!
-//! The bounds for the AT86RF233 are what Kumar et al. 2020 (§6.3, §7.2)
-//! measured; those for the ideal radio are ours. No radio model is tuned to
+//! Kumar et al. 2020 (§6.3, §7.2) measured 75.0, 28.3, 19.5 and 17.5 kb/s over
+//! one to four hops with an AT86RF233; the bounds here are ours, and higher. No radio model is tuned to
 //! get there: their timings have tests of their own.
 
 use redpoll_base::Instant;
@@ -37,13 +37,14 @@ fn lines_reach(bounds: &[f64], overrides: &[(&str, &str)]) {
 }
 
 #[test]
-fn lines_of_at86rf233_reach_what_the_paper_measured() {
-    lines_reach(&[75.0, 28.3, 19.5, 17.5], &[]);
+fn lines_of_at86rf233_reach_more_than_the_paper_measured() {
+    lines_reach(&[82.0, 40.0, 25.0, 21.0], &[]);
+    lines_reach(&[88.0], &[("mac.link_retry_delay", "0 ms")]);
 }
 
 #[test]
 fn lines_of_ideal_radios_reach_their_bounds() {
-    lines_reach(&[95.0, 40.0, 28.0, 23.0], &[("radio.model", "ideal")]);
+    lines_reach(&[95.0, 40.0, 31.0, 27.0], &[("radio.model", "ideal")]);
     let at_once = [("radio.model", "ideal"), ("mac.link_retry_delay", "0 ms")];
     lines_reach(&[100.0], &at_once);
 }

@@ -79,16 +79,12 @@ pub(crate) struct DataPoll {
 }
 
 impl DataPoll {
-    /// The first request comes at a random moment of the first second, so that
+    /// The first request comes at a random moment of the first 200 ms, so that
     /// nodes that start together do not ask together.
     pub(crate) fn new(config: PollConfig, rng: &mut Rng) -> Self {
-        let first = config
-            .base_interval
-            .as_micros()
-            .min(Duration::from_secs(1).as_micros());
         DataPoll {
             config,
-            next: Instant::from_micros(rng.below_u64(first.max(1))),
+            next: Instant::from_micros(rng.below_u64(200_000)),
             last: Instant::ZERO,
             sent: None,
             waiting: None,
@@ -175,9 +171,9 @@ impl DataPoll {
         }
     }
 
-    /// Another parent has to be asked, soon.
-    pub(crate) fn on_new_parent(&mut self, now: Instant) {
-        self.next = self.next.min(now + SHORTEST);
+    /// A parent that does not know this node has to be asked, at `at`.
+    pub(crate) fn on_new_parent(&mut self, at: Instant) {
+        self.next = at;
     }
 
     /// The parent did not acknowledge the request.

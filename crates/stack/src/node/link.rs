@@ -51,7 +51,7 @@ impl<M: Memory + 'static> Node<M> {
         self.drain_link_events(now);
         self.preempt(now);
         self.sleepy_turn(now);
-        while self.mac.is_idle() && !self.is_listening_only() {
+        while self.mac.is_idle() && !self.holds_back() {
             let pulled = self.lowpan.wants_segment() && self.pull_segment(now);
             // A datagram that ends without a frame makes room for another.
             let submitted = self.feed_mac(now);

@@ -1,7 +1,7 @@
 //! Sleepy nodes and their parents: when a node's radio listens, when it asks
 //! its parent, and what the parent holds back until then.
 
-use redpoll_base::{Instant, Memory, Wake};
+use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_lowpan::Note;
 use redpoll_mac::{Rest, Ticket, TxStatus};
 use redpoll_tcp::Expect;
@@ -11,11 +11,16 @@ use super::Node;
 use crate::config::SleepyConfig;
 use crate::poll::DataPoll;
 
+/// Between two attempts to introduce oneself to a parent, with frames held back.
+const INTRODUCTION: Duration = Duration::from_millis(100);
+
 /// What a sleepy node keeps in mind.
 pub(super) struct Sleepy {
     config: SleepyConfig,
     /// Which of the candidates is the parent.
     parent: usize,
+    /// The parent has had a data request, and so knows that this node sleeps.
+    introduced: bool,
     /// Failures in a row.
     failures: u8,
     poll: DataPoll,
@@ -30,6 +35,7 @@ impl Sleepy {
         Sleepy {
             config,
             parent: 0,
+            introduced: false,
             failures: 0,
             poll,
             listens_until: None,
@@ -56,6 +62,7 @@ impl Sleepy {
         let next = self.parent.saturating_add(1);
         let is_one = self.config.parents.get(next).is_some_and(Option::is_some);
         self.parent = if is_one { next } else { 0 };
+        self.introduced = false;
         self.failures = 0;
         self.listens_until = None;
         self.poll.on_new_parent(now);
@@ -73,10 +80,12 @@ impl<M: Memory + 'static> Node<M> {
         }
     }
 
-    /// Whether the node holds its own frames back: it listens for its parent's.
-    pub(super) fn is_listening_only(&self) -> bool {
+    /// Whether the node holds its own frames back: it listens for its parent's,
+    /// or its parent does not know yet that it sleeps, and would answer while it
+    /// does.
+    pub(super) fn holds_back(&self) -> bool {
         let sleepy = self.sleepy.as_ref();
-        sleepy.is_some_and(|sleepy| sleepy.listens_until.is_some())
+        sleepy.is_some_and(|sleepy| sleepy.listens_until.is_some() || !sleepy.introduced)
     }
 
     /// Asks the parent if it is time, and says what the radio does meanwhile.
@@ -88,7 +97,9 @@ impl<M: Memory + 'static> Node<M> {
         let expects = sleepy.app_expects
             || self.solicitor.is_registering()
             || connections.any(|(_, connection)| connection.expects() != Expect::Nothing);
-        sleepy.poll.expect(now, expects);
+        if sleepy.introduced {
+            sleepy.poll.expect(now, expects);
+        }
         if sleepy.listens_until.is_some() {
             self.mac.set_rest(Rest::Listen);
             return;
@@ -96,7 +107,8 @@ impl<M: Memory + 'static> Node<M> {
         self.mac.set_rest(Rest::Sleep);
         // Not between the fragments of a datagram: its end may be what the
         // answer waits for.
-        if self.mac.is_idle() && !self.lowpan.is_mid_datagram() && sleepy.poll.is_due(now) {
+        let is_between = !self.lowpan.is_mid_datagram() || !sleepy.introduced;
+        if self.mac.is_idle() && is_between && sleepy.poll.is_due(now) {
             self.mac.request_data(now, sleepy.parent());
         }
     }
@@ -118,10 +130,14 @@ impl<M: Memory + 'static> Node<M> {
         };
         let delivered = status == TxStatus::Delivered;
         if delivered {
+            sleepy.introduced = true;
             sleepy.poll.on_answer(now, frame_pending);
             sleepy.listens_until = frame_pending.then(|| now + sleepy.poll.window());
         } else {
             sleepy.poll.on_failure(now);
+            if !sleepy.introduced {
+                sleepy.poll.on_new_parent(now + INTRODUCTION);
+            }
         }
         self.note_parent(now, delivered);
     }
@@ -148,7 +164,8 @@ impl<M: Memory + 'static> Node<M> {
             return Some(Wake::exactly(until));
         }
         // While the MAC is busy its end is what to wait for.
-        let can_ask = self.mac.is_idle() && !self.lowpan.is_mid_datagram();
+        let is_between = !self.lowpan.is_mid_datagram() || !sleepy.introduced;
+        let can_ask = self.mac.is_idle() && is_between;
         can_ask.then(|| sleepy.poll.next())
     }
 
