@@ -294,7 +294,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Clock of the processor."),
     key("energy.cycles_per_instruction", Number { min: 0.1, max: 100.0 }, Default("1.5"), None,
         "Cycles that an instruction takes on average; an assumption for a Cortex-M0."),
-    key("energy.instructions_per_packet", Number { min: 0.0, max: 1e9 }, Default("8900"), None,
+    key("energy.instructions_per_packet", Number { min: 0.0, max: 1e9 }, Default("6000"), None,
         "Instructions for a packet that a node makes or that is delivered to it; `make size` measures them for a TCP segment."),
     key("energy.instructions_per_frame", Number { min: 0.0, max: 1e9 }, Default("2500"), None,
         "Instructions for a frame sent or received, its move between processor and radio not counted; an assumption."),
