@@ -134,57 +134,44 @@ impl Default for Keepalive {
     }
 }
 
-/// A span in whole milliseconds, in four bytes: how a connection stores its
+/// A span in milliseconds, in two bytes: how a connection stores its
 /// parameters, because there may be many connections and little memory.
+///
+/// Four decimal digits and how many zeros follow, so that what people choose is
+/// kept exactly, up to 49 days; anything finer is rounded up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Millis(u32);
+pub(crate) struct Millis(NonZero<u16>);
+
+/// The upper bits say how many zeros follow.
+const DIGITS: u16 = (1 << 13) - 1;
 
 impl Millis {
-    pub(crate) const fn get(self) -> u32 {
-        self.0
+    /// In milliseconds, one at least.
+    pub(crate) fn get(self) -> u32 {
+        let bits = self.0.get();
+        let mut ms = u32::from(bits & DIGITS);
+        for _ in 0..bits / (DIGITS + 1) {
+            ms = ms.saturating_mul(10);
+        }
+        ms
     }
 
-    pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis_u32(self.0)
+    pub(crate) fn duration(self) -> Duration {
+        Duration::from_millis_u32(self.get())
     }
 }
 
 impl From<Duration> for Millis {
+    /// Zero counts as one millisecond.
     fn from(duration: Duration) -> Self {
-        Millis(duration.millis_saturating())
-    }
-}
-
-/// The same for a span of a minute at most, in two bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ShortMillis(u16);
-
-impl ShortMillis {
-    pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis_u32(self.0 as u32)
-    }
-}
-
-impl From<Duration> for ShortMillis {
-    fn from(duration: Duration) -> Self {
-        ShortMillis(u16::try_from(duration.millis_saturating()).unwrap_or(u16::MAX))
-    }
-}
-
-/// The same for a span that may be missing, still in four bytes. Zero counts
-/// as one millisecond.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NonZeroMillis(NonZero<u32>);
-
-impl NonZeroMillis {
-    pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis_u32(self.0.get())
-    }
-}
-
-impl From<Duration> for NonZeroMillis {
-    fn from(duration: Duration) -> Self {
-        NonZeroMillis(NonZero::new(Millis::from(duration).0).unwrap_or(NonZero::<u32>::MIN))
+        let mut digits = duration.millis_saturating().max(1);
+        let mut zeros = 0u16;
+        while digits > u32::from(DIGITS) {
+            digits = digits.div_ceil(10);
+            zeros = zeros.wrapping_add(1);
+        }
+        let bits = digits as u16 | zeros << DIGITS.count_ones();
+        Millis(NonZero::new(bits).unwrap_or(NonZero::<u16>::MIN))
     }
 }
 
@@ -197,11 +184,11 @@ pub(crate) struct Params {
     pub(crate) max_rto: Millis,
     pub(crate) persist_max: Millis,
     pub(crate) time_wait: Millis,
-    pub(crate) fin_wait_2: Option<NonZeroMillis>,
-    pub(crate) user_timeout: Option<NonZeroMillis>,
+    pub(crate) fin_wait_2: Option<Millis>,
+    pub(crate) user_timeout: Option<Millis>,
     pub(crate) keepalive_idle: Millis,
     pub(crate) keepalive_interval: Millis,
-    pub(crate) delayed_ack: ShortMillis,
+    pub(crate) delayed_ack: Millis,
     pub(crate) mss: u16,
     /// Zero: no keep-alive.
     pub(crate) keepalive_count: u8,
@@ -233,8 +220,8 @@ impl From<&Config> for Params {
             max_rto: config.max_rto.max(config.min_rto).into(),
             persist_max: config.persist_max.into(),
             time_wait: config.time_wait.into(),
-            fin_wait_2: config.fin_wait_2.map(NonZeroMillis::from),
-            user_timeout: config.user_timeout.map(NonZeroMillis::from),
+            fin_wait_2: config.fin_wait_2.map(Millis::from),
+            user_timeout: config.user_timeout.map(Millis::from),
             keepalive_idle: keepalive.idle.into(),
             keepalive_interval: keepalive.interval.into(),
             delayed_ack: config.delayed_ack.min(LONGEST_ACK_DELAY).into(),

@@ -6,10 +6,10 @@ use crate::{Segment, SeqNum, TimestampOption};
 
 /// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
 /// In steps of [`STEP_BITS`].
-const OUTDATED_AFTER: u32 = ((24 * 24 * 60 * 60 * 1_000_000u64) >> STEP_BITS) as u32;
+const OUTDATED_AFTER: u16 = ((24 * 24 * 60 * 60 * 1_000_000u64) >> STEP_BITS) as u16;
 
-/// The age of TS.Recent is counted in steps of 2^20 us: about a second.
-const STEP_BITS: u32 = 20;
+/// The age of TS.Recent is counted in steps of 2^26 us: about a minute.
+const STEP_BITS: u32 = 26;
 
 /// The timestamp state of a connection.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Timestamps {
     /// TS.Recent: what to echo.
     recent: u32,
     /// When TS.Recent was set, in steps of [`STEP_BITS`].
-    recent_at: u32,
+    recent_at: u16,
     /// Last.ACK.sent.
     last_ack_sent: SeqNum,
 }
@@ -48,8 +48,8 @@ impl Timestamps {
         ms.wrapping_add(self.offset)
     }
 
-    fn steps(now: Instant) -> u32 {
-        (now.as_micros() >> STEP_BITS) as u32
+    fn steps(now: Instant) -> u16 {
+        (now.as_micros() >> STEP_BITS) as u16
     }
 
     /// Both ends sent the option on their SYN; the peer's said `value`.

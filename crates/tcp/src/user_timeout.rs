@@ -5,7 +5,7 @@ use core::num::NonZero;
 
 use redpoll_base::Duration;
 
-use crate::config::{Config, NonZeroMillis};
+use crate::config::{Config, Millis};
 
 /// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
 /// retransmission timer.
@@ -114,7 +114,7 @@ impl Negotiation {
 
     /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
     /// L_LIMIT))`, or `None` if it stays as it is.
-    pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<NonZeroMillis> {
+    pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<Millis> {
         let ours = self.advertise.filter(|_| self.changeable)?.duration();
         let theirs = theirs.map_or(ours, UserTimeout::duration);
         let most = self.most.duration().max(LEAST);

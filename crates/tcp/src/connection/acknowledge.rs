@@ -88,7 +88,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.snd.flight() > 0
             && seg.is_empty()
             && seg.ack == self.snd.una
-            && u32::from(seg.window) == self.snd.wnd
+            && u32::from(seg.window) == self.snd.wnd()
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.

@@ -42,7 +42,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.on_peer_syn(now, seg.seq, &seg.options);
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
-            self.snd.set(seg.seq, seg.ack, u32::from(seg.window));
+            self.snd.set(seg.seq, seg.ack, seg.window);
             // Simultaneous open. Text on the SYN will come again.
             self.phase = Phase::SynReceived(SynReceived {
                 syn: OurSyn {
@@ -100,7 +100,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.measure_rtt(now, seg);
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
-        self.snd.set(seq, seg.ack, u32::from(seg.window));
+        self.snd.set(seq, seg.ack, seg.window);
         self.pins.on_ack(self.snd.una);
         self.timers.cancel(Timer::Retransmission);
     }

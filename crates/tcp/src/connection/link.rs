@@ -100,7 +100,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Called at the end of every event.
     pub(super) fn settle(&mut self, now: Instant) {
         // Nearly always: nothing to do about either, and no call for it.
-        if self.snd.wnd >= self.eff_snd_mss() && !self.timers.is_running(Timer::Persist) {
+        if self.snd.wnd() >= self.eff_snd_mss() && !self.timers.is_running(Timer::Persist) {
             self.persist.stop();
         } else if !self.is_closed() {
             self.settle_persist(now);
@@ -120,7 +120,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.restart_retransmission_timer(now);
             }
             // While the window is closed the count of probes goes on.
-            if self.snd.wnd > 0 {
+            if self.snd.wnd() > 0 {
                 self.persist.stop();
             }
             self.settle_retransmission(now);

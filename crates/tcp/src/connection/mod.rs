@@ -79,6 +79,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     keepalive: Keepalive,
     events: EventSet,
     size: SegmentSize,
+    uto: Negotiation,
 
     // Sending.
     snd: SendWindow,
@@ -93,7 +94,6 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     rcv: RecvWindow,
     ts: Timestamps,
     ecn: EcnState,
-    uto: Negotiation,
     inbox: Inbox<B>,
 
     // Finding and repairing losses.
@@ -194,9 +194,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
         connection.on_peer_syn(now, request.syn.irs, &request.options());
         connection.ecn.on_peer_syn(request.flags(), false);
-        connection
-            .snd
-            .set(request.syn.irs, iss, u32::from(request.syn.window));
+        connection.snd.set(request.syn.irs, iss, request.syn.window);
         connection
     }
 

@@ -165,13 +165,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
         // A closed window is for probes; a window that shrank is not, old
         // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
-        if lost.is_empty() || self.snd.wnd == 0 || !self.may_send_sequence() {
+        if lost.is_empty() || self.snd.wnd() == 0 || !self.may_send_sequence() {
             return None;
         }
         // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
         // nothing follows that was sent, new data fills the segment up.
         let data_end = self.outbox.end();
-        let sendable = data_end.min(self.snd.una + self.snd.wnd);
+        let sendable = data_end.min(self.snd.una + self.snd.wnd());
         let limit = if lost.end == self.snd.nxt {
             lost.end.max(sendable)
         } else {
@@ -264,7 +264,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let nagle_holds = self.params.nagle && !plan.flags.fin() && self.nagle.holds(self.snd.una);
         // (2) all that is there, or (3) half the largest window seen.
         let all = plan.len == unsent;
-        let half = plan.len >= self.snd.max_wnd / 2;
+        let half = plan.len >= self.snd.max_wnd() / 2;
         !nagle_holds && (all || half)
     }
 

@@ -3,7 +3,7 @@
 use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
-use crate::config::{Millis, NonZeroMillis};
+use crate::config::Millis;
 use crate::send::SendStore;
 use crate::state::Synchronized;
 use crate::timers::Timer;
@@ -28,14 +28,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// changes it, and hears of it if the option is in use (RFC 5482 §3).
     pub fn set_user_timeout(&mut self, now: Instant, timeout: Option<Duration>) {
         self.uto.on_set(timeout);
-        self.params.user_timeout = timeout.map(NonZeroMillis::from);
+        self.params.user_timeout = timeout.map(Millis::from);
         self.timers.cancel(Timer::User);
         self.settle(now);
     }
 
     /// The user timeout in force, if there is one.
     pub fn user_timeout(&self) -> Option<Duration> {
-        self.params.user_timeout.map(NonZeroMillis::duration)
+        self.params.user_timeout.map(Millis::duration)
     }
 
     /// RFC 5482 §3.1: on a connection that is established `theirs` counts, if
@@ -48,7 +48,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.params.user_timeout = adopted;
         self.timers.cancel(Timer::User);
         // RFC 5482 §4.2: keep-alives begin later than that.
-        let later = adopted.map_or(Duration::ZERO, NonZeroMillis::duration) + KEEPALIVE_LATER;
+        let later = adopted.map_or(Duration::ZERO, Millis::duration) + KEEPALIVE_LATER;
         let idle = self.params.keepalive_idle.duration().max(later);
         self.params.keepalive_idle = Millis::from(idle);
     }

@@ -8,9 +8,11 @@ pub(crate) struct Undo {
     /// RFC 4015's pipe_prev in bytes; 0 if there is nothing to undo.
     pipe_prev: u32,
     /// RFC 3522's RetransmitTS: the timestamp of the first retransmission.
-    retransmit_ts: Option<u32>,
+    retransmit_ts: u32,
     /// Bytes sent again of which no duplicate was reported.
-    sent_again: u32,
+    sent_again: u16,
+    /// `retransmit_ts` is waited for.
+    is_timed: bool,
 }
 
 impl Undo {
@@ -25,18 +27,20 @@ impl Undo {
     /// `len` bytes are sent again, with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
         if self.sent_again == 0 {
-            self.retransmit_ts = Some(timestamp);
+            self.retransmit_ts = timestamp;
+            self.is_timed = true;
         }
-        self.sent_again = self.sent_again.saturating_add(len);
+        self.sent_again = self.sent_again.saturating_add(len as u16);
     }
 
     /// RFC 3522 §3.2, steps 4 and 5: the first acknowledgment of new data
     /// after a retransmission echoes `echo`. Returns whether it answers a
     /// segment sent before.
     pub(crate) fn on_first_ack(&mut self, echo: Option<u32>) -> bool {
-        let Some(sent) = self.retransmit_ts.take() else {
+        if !core::mem::take(&mut self.is_timed) {
             return false;
-        };
+        }
+        let sent = self.retransmit_ts;
         echo.is_some_and(|echo| (echo.wrapping_sub(sent) as i32) < 0)
     }
 
@@ -45,6 +49,7 @@ impl Undo {
         if self.sent_again == 0 {
             return false;
         }
+        let len = u16::try_from(len).unwrap_or(u16::MAX);
         self.sent_again = self.sent_again.saturating_sub(len);
         self.sent_again == 0
     }

@@ -24,10 +24,12 @@ pub(crate) enum Arrival {
 pub(crate) struct Inbox<B> {
     ring: RecvRing<B>,
     beyond: Ranges,
-    /// Sequence number of the peer's FIN once it is known, be it beyond a gap.
-    fin: Option<SeqNum>,
+    /// Sequence number of the peer's FIN once it `has_fin`, be it beyond a gap.
+    fin: SeqNum,
     /// What arrived twice and is not reported yet; empty for nothing.
-    duplicate: SeqRange,
+    duplicate: SeqNum,
+    duplicate_len: u16,
+    has_fin: bool,
 }
 
 impl<B: Bytes> Inbox<B> {
@@ -35,8 +37,10 @@ impl<B: Bytes> Inbox<B> {
         Inbox {
             ring: RecvRing::new(buf),
             beyond: Ranges::default(),
-            fin: None,
-            duplicate: SeqRange::default(),
+            fin: SeqNum(0),
+            duplicate: SeqNum(0),
+            duplicate_len: 0,
+            has_fin: false,
         }
     }
 
@@ -72,7 +76,11 @@ impl<B: Bytes> Inbox<B> {
         // RFC 9293 §3.10.7.4: "If a segment's contents straddle the boundary
         // between old and new, only the new parts are processed." And nothing
         // comes behind a FIN.
-        let edge = self.fin.map_or(edge, |fin| fin.min(edge));
+        let edge = if self.has_fin {
+            self.fin.min(edge)
+        } else {
+            edge
+        };
         let start = seq.max(nxt);
         let end = (seq + text.len() as u32).min(edge);
         let new = SeqRange::new(start, end);
@@ -112,7 +120,8 @@ impl<B: Bytes> Inbox<B> {
         let below = SeqRange::new(text.start, text.end.min(nxt));
         let known = Some(below).filter(|below| !below.is_empty());
         if let Some(part) = known.or_else(|| self.beyond.known_part(text)) {
-            self.duplicate = part;
+            self.duplicate = part.start;
+            self.duplicate_len = u16::try_from(part.len()).unwrap_or(u16::MAX);
         }
     }
 
@@ -120,8 +129,9 @@ impl<B: Bytes> Inbox<B> {
     /// beyond the gap, the most recent first (RFC 2018 §4).
     pub(crate) fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        if !self.duplicate.is_empty() {
-            blocks.push(self.duplicate);
+        if self.duplicate_len > 0 {
+            let end = self.duplicate + u32::from(self.duplicate_len);
+            blocks.push(SeqRange::new(self.duplicate, end));
         }
         for range in self.beyond.iter() {
             blocks.push(range);
@@ -133,7 +143,7 @@ impl<B: Bytes> Inbox<B> {
     pub(crate) fn sack_block_count(&self) -> usize {
         self.beyond
             .len()
-            .saturating_add(usize::from(!self.duplicate.is_empty()))
+            .saturating_add(usize::from(self.duplicate_len > 0))
             .min(SackBlocks::MOST)
     }
 
@@ -141,7 +151,7 @@ impl<B: Bytes> Inbox<B> {
     /// "each duplicate contiguous sequence of data received is reported in at
     /// most one D-SACK block."
     pub(crate) fn on_reported(&mut self) {
-        self.duplicate = SeqRange::default();
+        self.duplicate_len = 0;
     }
 
     /// A FIN was seen at `seq`, inside the window.
@@ -150,7 +160,11 @@ impl<B: Bytes> Inbox<B> {
     /// §3.10.7.4 ignores text behind a FIN, so it counts as never received, as
     /// does what lies before the FIN but not in order: the peer has it still.
     pub(crate) fn on_fin(&mut self, seq: SeqNum) {
-        let fin = *self.fin.get_or_insert(seq);
+        if !self.has_fin {
+            self.fin = seq;
+            self.has_fin = true;
+        }
+        let fin = self.fin;
         if self.beyond.iter().any(|range| range.end > fin) {
             self.beyond.clear();
         }
@@ -158,7 +172,7 @@ impl<B: Bytes> Inbox<B> {
 
     /// Whether the FIN is what comes next.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
-        self.fin == Some(nxt)
+        self.has_fin && self.fin == nxt
     }
 
     /// The ready bytes, in up to two pieces.

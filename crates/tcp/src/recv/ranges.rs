@@ -5,7 +5,7 @@ use crate::{SeqNum, SeqRange};
 /// How many separate stretches beyond a gap are remembered. With a window of
 /// four segments there cannot be more than two; a larger window may have to
 /// see the data of one more hole twice.
-const RANGES: usize = 4;
+const RANGES: usize = 3;
 
 /// Disjoint ranges with gaps between them, the one that grew last in front:
 /// the order of a SACK option (RFC 2018 §4).

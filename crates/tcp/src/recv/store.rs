@@ -4,13 +4,15 @@ use redpoll_base::Bytes;
 
 /// The receive store: bytes in order, ready to be read, and behind them free
 /// space into which bytes beyond a gap are written where they will belong.
+///
+/// Of a longer buffer the first 65,535 bytes serve: no window is larger.
 #[derive(Debug)]
 pub(crate) struct RecvRing<B> {
     buf: B,
     /// Where in `buf` the next byte to read lies.
-    head: usize,
+    head: u16,
     /// Bytes ready to be read.
-    ready: usize,
+    ready: u16,
 }
 
 impl<B: Bytes> RecvRing<B> {
@@ -23,31 +25,32 @@ impl<B: Bytes> RecvRing<B> {
     }
 
     pub(crate) fn capacity(&self) -> usize {
-        self.buf.as_ref().len()
+        self.buf.as_ref().len().min(usize::from(u16::MAX))
     }
 
     /// Bytes ready to be read.
     pub(crate) fn ready(&self) -> usize {
-        self.ready
+        usize::from(self.ready)
     }
 
     /// Bytes that can still arrive.
     pub(crate) fn room(&self) -> usize {
-        self.capacity().saturating_sub(self.ready)
+        self.capacity().saturating_sub(self.ready())
     }
 
     /// Writes `bytes` so that the first one lies `offset` bytes behind the
     /// last one that is ready. What does not fit is cut off.
     pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
         let count = bytes.len().min(self.room().saturating_sub(offset));
-        let at = self.position(self.ready.saturating_add(offset));
+        let at = self.position(self.ready().saturating_add(offset));
+        let tail = self.capacity().saturating_sub(at);
         let (Some(bytes), Some((before, after))) = (
             bytes.get(..count),
             self.buf.as_mut().split_at_mut_checked(at),
         ) else {
             return;
         };
-        let (first, second) = bytes.split_at(count.min(after.len()));
+        let (first, second) = bytes.split_at(count.min(tail));
         if let Some(to) = after.get_mut(..first.len()) {
             to.copy_from_slice(first);
         }
@@ -58,23 +61,24 @@ impl<B: Bytes> RecvRing<B> {
 
     /// The next `count` bytes have arrived in order.
     pub(crate) fn commit(&mut self, count: usize) {
-        self.ready = self.ready.saturating_add(count).min(self.capacity());
+        self.ready = self.ready().saturating_add(count).min(self.capacity()) as u16;
     }
 
     /// The ready bytes, in up to two pieces.
     pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
         let buf = self.buf.as_ref();
-        let first = buf.get(self.head..).unwrap_or(&[]);
-        let first = first.get(..self.ready).unwrap_or(first);
-        let second = buf.get(..self.ready.saturating_sub(first.len()));
+        let tail = buf.get(usize::from(self.head)..self.capacity());
+        let first = tail.unwrap_or(&[]);
+        let first = first.get(..self.ready()).unwrap_or(first);
+        let second = buf.get(..self.ready().saturating_sub(first.len()));
         (first, second.unwrap_or(&[]))
     }
 
     /// Frees up to `count` ready bytes; says how many.
     pub(crate) fn consume(&mut self, count: usize) -> usize {
-        let count = count.min(self.ready);
-        self.head = self.position(count);
-        self.ready = self.ready.saturating_sub(count);
+        let count = count.min(self.ready());
+        self.head = self.position(count) as u16;
+        self.ready = self.ready.saturating_sub(count as u16);
         count
     }
 
@@ -88,7 +92,7 @@ impl<B: Bytes> RecvRing<B> {
 
     /// Where in `buf` the byte `offset` behind the next one to read lies.
     fn position(&self, offset: usize) -> usize {
-        let position = self.head.saturating_add(offset);
+        let position = usize::from(self.head).saturating_add(offset);
         position.checked_sub(self.capacity()).unwrap_or(position)
     }
 }

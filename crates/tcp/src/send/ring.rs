@@ -9,13 +9,14 @@ use crate::{SeqNum, SeqRange};
 /// The send store of a [`Connection`](crate::Connection) unless another one is
 /// asked for: what the application gives is copied into one buffer.
 ///
-/// Byte number `start` of the sequence space is the oldest one kept.
+/// Byte number `start` of the sequence space is the oldest one kept. Of a longer
+/// buffer the first 65,535 bytes serve: no window is larger.
 #[derive(Debug)]
 pub struct SendRing<B> {
     buf: B,
     /// Where in `buf` the oldest byte lies.
-    head: usize,
-    len: usize,
+    head: u16,
+    len: u16,
     /// Sequence number of the oldest byte.
     start: SeqNum,
 }
@@ -32,28 +33,29 @@ impl<B: Bytes> SendRing<B> {
     }
 
     fn capacity(&self) -> usize {
-        self.buf.as_ref().len()
+        self.buf.as_ref().len().min(usize::from(u16::MAX))
     }
 
     /// Bytes that could be appended now.
     pub(crate) fn room(&self) -> usize {
-        self.capacity().saturating_sub(self.len)
+        self.capacity().saturating_sub(usize::from(self.len))
     }
 
     /// Appends what fits of `bytes`, and says how much that was.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room());
-        let at = self.position(self.len);
+        let at = self.position(usize::from(self.len));
+        let tail = self.capacity().saturating_sub(at);
         let (Some(bytes), Some((before, after))) = (
             bytes.get(..count),
             self.buf.as_mut().split_at_mut_checked(at),
         ) else {
             return 0;
         };
-        let (first, second) = bytes.split_at(count.min(after.len()));
+        let (first, second) = bytes.split_at(count.min(tail));
         copy(first, after);
         copy(second, before);
-        self.len = self.len.saturating_add(count);
+        self.len = self.len.saturating_add(count as u16);
         count
     }
 
@@ -64,7 +66,7 @@ impl<B: Bytes> SendRing<B> {
         let len = to.saturating_sub(from);
         let buf = self.buf.as_ref();
         let at = self.position(from);
-        let first = buf.get(at..).unwrap_or(&[]);
+        let first = buf.get(at..self.capacity()).unwrap_or(&[]);
         let first = first.get(..len.min(first.len())).unwrap_or(&[]);
         let second = buf.get(..len.saturating_sub(first.len())).unwrap_or(&[]);
         [first, second]
@@ -76,7 +78,7 @@ impl<B: Bytes> SendRing<B> {
 
     /// Where in `buf` the byte `offset` behind the oldest one lies.
     fn position(&self, offset: usize) -> usize {
-        let position = self.head.saturating_add(offset);
+        let position = usize::from(self.head).saturating_add(offset);
         position.checked_sub(self.capacity()).unwrap_or(position)
     }
 }
@@ -91,7 +93,7 @@ impl<B: Bytes> SendStore for SendRing<B> {
     }
 
     fn end(&self) -> SeqNum {
-        self.start + self.len as u32
+        self.start + u32::from(self.len)
     }
 
     fn show(&self, range: SeqRange, mut see: impl FnMut(&[u8])) {
@@ -102,8 +104,8 @@ impl<B: Bytes> SendStore for SendRing<B> {
 
     fn free_before(&mut self, seq: SeqNum) -> bool {
         let count = ((seq.min(self.end())) - self.start) as usize;
-        self.head = self.position(count);
-        self.len = self.len.saturating_sub(count);
+        self.head = self.position(count) as u16;
+        self.len = self.len.saturating_sub(count as u16);
         self.start += count as u32;
         count > 0
     }

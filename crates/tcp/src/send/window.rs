@@ -17,10 +17,8 @@ pub(crate) struct SendWindow {
     wl1: SeqNum,
     /// SND.WL2: its acknowledgment number.
     wl2: SeqNum,
-    /// SND.WND: how far beyond SND.UNA the peer lets us send.
-    pub(crate) wnd: u32,
-    /// MAX.SND.WND: the largest window the peer ever offered (RFC 5961 §5.2).
-    pub(crate) max_wnd: u32,
+    wnd: u16,
+    max_wnd: u16,
 }
 
 /// What a frame of IEEE 802.15.4 has room for (aMaxPhyPacketSize).
@@ -31,7 +29,7 @@ impl SendWindow {
     /// window: one alone would wait for a delayed ACK. A window of one frame is
     /// not divided.
     pub(crate) fn most_at_once(&self) -> u32 {
-        match self.max_wnd {
+        match self.max_wnd() {
             small @ ..=FRAME => small,
             large => large.div_ceil(2),
         }
@@ -50,6 +48,16 @@ impl SendWindow {
         }
     }
 
+    /// SND.WND: how far beyond SND.UNA the peer lets us send.
+    pub(crate) fn wnd(&self) -> u32 {
+        u32::from(self.wnd)
+    }
+
+    /// MAX.SND.WND: the largest window the peer ever offered (RFC 5961 §5.2).
+    pub(crate) fn max_wnd(&self) -> u32 {
+        u32::from(self.max_wnd)
+    }
+
     /// FlightSize (RFC 5681 §2): sent and not acknowledged.
     pub(crate) fn flight(&self) -> u32 {
         self.nxt - self.una
@@ -59,7 +67,7 @@ impl SendWindow {
     ///
     /// A window that shrank leaves nothing (RFC 9293 §3.8.6, MUST-34).
     pub(crate) fn room_from(&self, seq: SeqNum) -> u32 {
-        (self.una + self.wnd) - seq
+        (self.una + self.wnd()) - seq
     }
 
     /// Everything before `end` was handed to the link.
@@ -75,7 +83,7 @@ impl SendWindow {
 
     /// RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
     pub(crate) fn is_plausible_ack(&self, ack: SeqNum) -> bool {
-        self.una - self.max_wnd <= ack && ack <= self.max
+        self.una - self.max_wnd() <= ack && ack <= self.max
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
@@ -86,7 +94,7 @@ impl SendWindow {
     /// A new acknowledgment: everything before `ack` has arrived.
     pub(crate) fn on_ack(&mut self, ack: SeqNum) {
         // The window's right edge stays; the segment's own window comes next.
-        self.wnd = self.room_from(ack);
+        self.wnd = self.room_from(ack) as u16;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
     }
@@ -100,12 +108,12 @@ impl SendWindow {
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
         if self.wl1 < seq || (self.wl1 == seq && self.wl2 <= seg.ack) {
-            self.set(seq, seg.ack, u32::from(seg.window));
+            self.set(seq, seg.ack, seg.window);
         }
     }
 
     /// The window at the start of the connection.
-    pub(crate) fn set(&mut self, wl1: SeqNum, wl2: SeqNum, wnd: u32) {
+    pub(crate) fn set(&mut self, wl1: SeqNum, wl2: SeqNum, wnd: u16) {
         self.wl1 = wl1;
         self.wl2 = wl2;
         self.wnd = wnd;
@@ -136,12 +144,12 @@ mod tests {
         let mut snd = SendWindow::new(SeqNum(1000));
         snd.set(SeqNum(50), SeqNum(1001), 500);
         snd.update(&seg(49, 1001, 7), SeqNum(50));
-        assert_eq!(snd.wnd, 500);
+        assert_eq!(snd.wnd(), 500);
         snd.update(&seg(50, 1000, 7), SeqNum(50));
-        assert_eq!(snd.wnd, 500);
+        assert_eq!(snd.wnd(), 500);
         snd.update(&seg(50, 1001, 7), SeqNum(50));
-        assert_eq!(snd.wnd, 7);
-        assert_eq!(snd.max_wnd, 500);
+        assert_eq!(snd.wnd(), 7);
+        assert_eq!(snd.max_wnd(), 500);
     }
 
     #[test]
@@ -153,7 +161,7 @@ mod tests {
         assert_eq!(snd.room_from(snd.nxt), 0);
         assert_eq!(snd.room_from(snd.una), 30);
         snd.on_ack(SeqNum(60));
-        assert_eq!(snd.wnd, 0);
+        assert_eq!(snd.wnd(), 0);
     }
 
     #[test]
