@@ -26,7 +26,7 @@ pub enum PollPolicy {
     Learned,
 }
 
-/// Parameters of [`DataPoll`].
+/// When a sleepy node asks its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollConfig {
     /// While an answer is expected. Default: learned.
