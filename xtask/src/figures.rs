@@ -66,6 +66,18 @@ const fn goodput(
     }
 }
 
+const fn loss(what: &'static str, options: &'static [&'static str], most: f64) -> Figure {
+    Figure {
+        what,
+        scenario: "testbed-3",
+        options,
+        seeds: 5,
+        measure: first_loss,
+        unit: "%",
+        bound: Bound::AtMost(most),
+    }
+}
+
 const fn speed(what: &'static str, scenario: &'static str, least: f64) -> Figure {
     Figure {
         what,
@@ -114,6 +126,12 @@ const FIGURES: &[Figure] = &[
         27.0,
     ),
     goodput("goodput, 1 hop, AT86RF233, d = 0", "line-1", D0, 88.0),
+    loss("segments lost in %, 3 hops with capture, d = 0", D0, 12.0),
+    loss(
+        "segments lost in %, 3 hops with capture, d = 40 ms",
+        &[],
+        1.0,
+    ),
     speed("speed, line of 1 hop", "line-1", 1_000.0),
     speed("speed, office with one bulk flow", "office", 300.0),
     speed("speed, 1,000 nodes", "grid-1000", 20.0),
@@ -244,6 +262,10 @@ fn first_goodput(result: &Value) -> f64 {
     number(&result["flows"][0]["goodput_kbps"])
 }
 
+fn first_loss(result: &Value) -> f64 {
+    100.0 * number(&result["flows"][0]["segment_loss"])
+}
+
 fn simulated_per_wall(result: &Value) -> f64 {
     number(&result["simulated_s"]) / number(&result["wall_s"])
 }
@@ -282,12 +304,13 @@ mod tests {
             "simulated_s": 60.0, "wall_s": 0.5, "peak_memory_bytes": 4096,
             "oracle": {"ok": false, "violations": ["a byte twice"]},
             "flows": [
-                {"goodput_kbps": 3.5, "delivered_bytes": 50, "segments_sent": 2},
+                {"goodput_kbps": 3.5, "segment_loss": 0.25, "delivered_bytes": 50, "segments_sent": 2},
                 {"goodput_kbps": 0.0, "delivered_bytes": 100, "segments_sent": 2},
             ],
             "nodes": [{"memory_bytes": 1024}, {"memory_bytes": 3072}],
         });
         assert_eq!(first_goodput(&result), 3.5);
+        assert_eq!(first_loss(&result), 25.0);
         assert_eq!(simulated_per_wall(&result), 120.0);
         assert_eq!(delivered_share(&result), 0.75);
         assert_eq!(largest_node_kib(&result), 3.0);

@@ -49,6 +49,7 @@ fn tshark_finds_nothing_malformed() {
         "line-3",
         "line-4",
         "office",
+        "testbed-3",
         "grid-30",
         "sleepy-parents",
     ] {

@@ -82,6 +82,9 @@ pub struct Sinr {
     /// synchronisation header lasts; a receiver that has found a start of
     /// frame stays with it.
     pub capture_db: f64,
+    /// By how much more than its power interference counts beside noise, in dB.
+    /// Other frames are no noise: they are made of the same chip sequences.
+    pub co_channel_db: f64,
     /// At this power in the channel a clear channel assessment finds it busy,
     /// in dBm (energy above threshold, CCA mode 1).
     pub cca_threshold_dbm: f64,
@@ -97,6 +100,7 @@ impl Default for Sinr {
             noise_floor_dbm: -100.0,
             sensitivity_dbm: -95.0,
             capture_db: 3.0,
+            co_channel_db: 0.0,
             cca_threshold_dbm: -77.0,
         }
     }

@@ -68,6 +68,7 @@ pub struct Ear {
 pub struct SinrRules {
     noise_mw: f64,
     capture_ratio: f64,
+    co_channel: f64,
     cca_mw: f64,
     bits: BitSuccess,
 }
@@ -78,9 +79,15 @@ impl SinrRules {
         SinrRules {
             noise_mw: from_db(config.noise_floor_dbm),
             capture_ratio: from_db(config.capture_db),
+            co_channel: from_db(config.co_channel_db),
             cca_mw: from_db(config.cca_threshold_dbm),
             bits: BitSuccess::default(),
         }
+    }
+
+    /// The ratio at which bits are received beside interference.
+    fn sinr(&self, signal_mw: f64, others_mw: f64) -> f64 {
+        signal_mw / (self.noise_mw + self.co_channel * others_mw)
     }
 }
 
@@ -221,7 +228,8 @@ impl Ear {
             return Start::Lost(Reception::Collision);
         }
         // A preamble is found if it is more likely right than not.
-        let ln_found = rules.bits.ln_of(ratio) * SYNCHRONISATION_BITS;
+        let found = rules.sinr(link.power_mw, others_mw);
+        let ln_found = rules.bits.ln_of(found) * SYNCHRONISATION_BITS;
         if ln_found < -std::f64::consts::LN_2 {
             return Start::Lost(if others_mw > 0.0 {
                 Reception::Collision
@@ -274,7 +282,7 @@ impl Ear {
         }
         followed.settled = now;
         let others_mw = (self.power_mw - followed.power_mw).max(0.0);
-        let ratio = followed.power_mw / (rules.noise_mw + others_mw);
+        let ratio = rules.sinr(followed.power_mw, others_mw);
         followed.ln_success += rules.bits.ln_of(ratio) * (elapsed_us as f64 / US_PER_BIT);
     }
 }

@@ -180,6 +180,31 @@ fn interference_is_cumulative() {
     }
 }
 
+/// Two frames of the same power: as noise the later one would mostly do no harm;
+/// as a frame of the same kind it does.
+#[test]
+fn another_frame_disturbs_more_than_noise_of_its_power() {
+    let intact = |co_channel_db: f64| {
+        let config = Config::Sinr(Sinr {
+            co_channel_db,
+            ..sinr_config()
+        });
+        let mut medium = line(&config, &[0.0, 10.0, 20.0]);
+        let (a, c) = (link(&medium, 0, 1), link(&medium, 2, 1));
+        let survivors = (0..1_000).filter(|i| {
+            let start = i * 10_000;
+            medium.start(at(start), 1, &a, true);
+            medium.start(at(start + 200), 2, &c, true);
+            let first = medium.end(at(start + 4_256), 1, &a);
+            medium.end(at(start + 4_456), 2, &c);
+            first == Some(Reception::Intact)
+        });
+        survivors.count()
+    };
+    assert!((800..900).contains(&intact(0.0)), "{}", intact(0.0));
+    assert!(intact(2.5) < 50, "{}", intact(2.5));
+}
+
 /// Frames get lost by noise alone where the formula says so.
 #[test]
 fn packet_reception_follows_the_bit_error_rate() {

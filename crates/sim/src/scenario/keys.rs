@@ -181,6 +181,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Below this power a frame is not noticed."),
     key("medium.capture", db(0.0, 60.0), Default("3 dB"), SINR,
         "By how much a later frame must exceed all else for a receiver to turn to it."),
+    key("medium.co_channel", db(0.0, 20.0), Default("0 dB"), SINR,
+        "By how much more than noise of the same power other frames disturb, for they are made of the same chips."),
     key("medium.cca_threshold", dbm(-140.0, 0.0), Default("-77 dBm"), SINR,
         "From this power on the channel counts as busy."),
 

@@ -97,6 +97,7 @@ fn medium(values: &Values<'_>) -> Result<medium::Config, ScenarioError> {
             noise_floor_dbm: real("medium.noise_floor"),
             sensitivity_dbm: real("medium.sensitivity"),
             capture_db: real("medium.capture"),
+            co_channel_db: real("medium.co_channel"),
             cca_threshold_dbm: real("medium.cca_threshold"),
         }));
     }

@@ -330,21 +330,14 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
     );
 }
 
-/// Whom each node reaches in the unit disk.
+/// Whom each node reaches.
 fn neighbours(scenario: &Scenario) -> Vec<Vec<usize>> {
-    let medium::Config::UnitDisk(disk) = scenario.medium else {
-        panic!("a unit disk")
-    };
-    let near = |a: &NodeSpec, b: &NodeSpec| {
-        let (x, y) = (
-            a.position_m.0 - b.position_m.0,
-            a.position_m.1 - b.position_m.1,
-        );
-        x.hypot(y) <= disk.transmission_range_m
-    };
-    let nodes = &scenario.nodes;
-    let of = |a: usize| (0..nodes.len()).filter(move |b| a != *b && near(&nodes[a], &nodes[*b]));
-    (0..nodes.len()).map(|a| of(a).collect()).collect()
+    let positions: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
+    let links = medium::Links::new(&scenario.medium, &positions, None, 1);
+    let of = |a: usize| links.of(a).iter().filter(|link| link.receives);
+    (0..positions.len())
+        .map(|a| of(a).map(|link| link.to as usize).collect())
+        .collect()
 }
 
 #[test]
