@@ -39,7 +39,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn acknowledge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
         // updated." An older one has nothing to say.
-        if self.snd.una <= seg.ack {
+        if seg.ack == self.snd.max && seg.ack == self.snd.una && seg.options.sack.is_none() {
+            // With nothing out there is only the window to learn of.
+            self.snd.update(seg, self.rcv.nxt);
+        } else if self.snd.una <= seg.ack {
             let news = self.take_news(now, seg);
             self.snd.update(seg, self.rcv.nxt);
             self.respond(now, &news);

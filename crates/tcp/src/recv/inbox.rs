@@ -170,6 +170,11 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
+    /// Whether a FIN was seen.
+    pub(crate) fn has_fin(&self) -> bool {
+        self.has_fin
+    }
+
     /// Whether the FIN is what comes next.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
         self.has_fin && self.fin == nxt
