@@ -115,19 +115,24 @@ fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame
 /// A frame is acknowledged if and only if nothing disturbed it where it went:
 /// no other neighbour of its addressee, and not its addressee's own sending or
 /// turning around for it. A chip that sends by procedure is deaf while it waits
-/// for an acknowledgement, too. (Nobody here sends fast enough to come while
-/// another frame is being read.)
+/// for an acknowledgement, too, and has no room for a frame that comes while
+/// another is being read.
 ///
 /// How many frames collided.
 fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
     let mut collisions = 0;
+    let last = frames.last().map_or(0, |frame| frame.end);
     for frame in frames {
         let Some(to) = frame.to else { continue };
+        // What it collides with may still have been on the air at the end.
+        if frame.end + 10_000 > last {
+            continue;
+        }
         let is_same = |other: &Frame| other.from == frame.from && other.start == frame.start;
         let others = || {
             around(
                 frames,
-                frame.start.saturating_sub(ACK_WAIT),
+                frame.start.saturating_sub(2 * ACK_WAIT),
                 frame.end + TURNAROUND,
             )
         };
@@ -140,7 +145,15 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
             let until = other.end + if waits { ACK_WAIT } else { 0 };
             from <= frame.start && frame.start < until
         });
-        let is_spoilt = collides || is_deaf;
+        // A chip with one buffer has no room before the last frame is read.
+        let is_overrun = sends_by_procedure
+            && others()
+                .filter(|other| other.to == Some(to) && other.acked_by.is_some())
+                .any(|other| {
+                    let read = (other.octets - 6) * 7_560 / 1_000 + 1;
+                    other.end <= frame.start && frame.start < other.end + read
+                });
+        let is_spoilt = collides || is_deaf || is_overrun;
         assert_eq!(frame.acked_by.is_none(), is_spoilt, "{frame:?}");
         collisions += usize::from(collides);
     }

@@ -56,6 +56,8 @@ impl Default for PollConfig {
 
 /// No two requests follow each other faster unless something was promised.
 const SHORTEST: Duration = Duration::from_millis(16);
+/// What takes longer was lost, or its question was.
+const LONGEST_ANSWER: Duration = Duration::from_secs(2);
 /// Requests at once when something was promised and did not come: OpenThread's
 /// figure.
 const QUICK_POLLS: u8 = 5;
@@ -108,8 +110,16 @@ impl DataPoll {
         self.next <= now
     }
 
-    /// A frame of this node has left.
+    /// A frame of this node has left. When the answer is overdue it is a new
+    /// question, and its answer is waited for afresh.
     pub(crate) fn on_sent(&mut self, now: Instant) {
+        if self
+            .waiting
+            .is_some_and(|since| now.since(since) > self.answers.latest())
+        {
+            self.waiting = None;
+            self.sent = None;
+        }
         self.sent.get_or_insert(now);
     }
 
@@ -210,7 +220,7 @@ struct Estimator {
 
 impl Estimator {
     fn sample(&mut self, time: Duration) {
-        let r = u32::try_from(time.as_micros()).unwrap_or(u32::MAX / 8);
+        let r = time.min(LONGEST_ANSWER).as_micros() as u32;
         if self.mean == 0 {
             self.mean = r.max(1);
             self.variation = r >> 1;
