@@ -97,8 +97,7 @@ impl World {
         for _ in 0..options >> 6 {
             let start = input.near(self.ours);
             let end = input.near(self.ours);
-            let sack = fields.options.sack.get_or_insert_default();
-            sack.push(SeqRange::new(start, end));
+            fields.options.add_sack_block(SeqRange::new(start, end));
         }
         let payload = vec![bits; usize::from(input.byte()) * 4];
         let header = Header::encode(&fields, &REMOTE, &LOCAL, [&payload, &[]]);

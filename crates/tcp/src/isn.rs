@@ -66,7 +66,7 @@ impl IsnGenerator {
             .word(u32::from(local.port) | u32::from(remote.port) << 16)
     }
 
-    fn hash(&self, what: Purpose) -> HalfSipHash {
+    pub(crate) fn hash(&self, what: Purpose) -> HalfSipHash {
         let [numbers, cookies] = self.keys;
         HalfSipHash::new(match what {
             Purpose::SequenceNumber => numbers,

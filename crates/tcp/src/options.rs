@@ -5,7 +5,7 @@
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
 
-use crate::{SackBlocks, SeqNum, SeqRange, UserTimeout};
+use crate::{FastOpenCookie, SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// The options that this TCP understands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -16,11 +16,24 @@ pub struct Options {
     pub timestamps: Option<TimestampOption>,
     /// SACK-permitted; on SYN segments only (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// SACK (RFC 2018 §3); not on SYN segments. No block is the same as no
-    /// option.
-    pub sack: Option<SackBlocks>,
     /// User timeout (RFC 5482 §3.3).
     pub user_timeout: Option<UserTimeout>,
+    /// What is on SYN segments only, or only on others.
+    pub extra: Extra,
+}
+
+/// Options of which no segment has both, in one place: a segment is moved more
+/// often than it carries one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Extra {
+    /// None of them.
+    #[default]
+    None,
+    /// SACK (RFC 2018 §3); not on SYN segments. No block is the same as no
+    /// option.
+    Sack(SackBlocks),
+    /// Fast Open; on SYN segments only (RFC 7413 §4.1.1).
+    FastOpen(FastOpenCookie),
 }
 
 /// The two fields of the timestamps option (RFC 7323 §3.2).
@@ -42,6 +55,7 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_LEN: usize = 10;
 const USER_TIMEOUT: u8 = 28;
+const FAST_OPEN: u8 = 34;
 pub(crate) const USER_TIMEOUT_LEN: usize = 4;
 
 /// The bytes that timestamps take in every segment: the option and two NOPs
@@ -67,7 +81,30 @@ pub(crate) fn sack_space(blocks: usize) -> usize {
     }
 }
 
+/// The bytes that a Fast Open option takes, filled up with NOPs.
+fn fast_open_space(cookie: &FastOpenCookie) -> usize {
+    usize::from(cookie.len())
+        .saturating_add(2)
+        .next_multiple_of(WORD)
+}
+
 impl Options {
+    /// The blocks of the SACK option.
+    pub fn sack(&self) -> Option<&SackBlocks> {
+        match &self.extra {
+            Extra::Sack(blocks) => Some(blocks),
+            _ => None,
+        }
+    }
+
+    /// The Fast Open option.
+    pub fn fast_open(&self) -> Option<&FastOpenCookie> {
+        match &self.extra {
+            Extra::FastOpen(cookie) => Some(cookie),
+            _ => None,
+        }
+    }
+
     /// Reads the option bytes of a header. Never fails; see the module.
     pub fn parse(bytes: &[u8]) -> Options {
         let mut options = Options::default();
@@ -111,6 +148,13 @@ impl Options {
             (USER_TIMEOUT, &[a, b]) => {
                 self.user_timeout = UserTimeout::from_bits(u16::from_be_bytes([a, b]));
             }
+            (FAST_OPEN, cookie) => {
+                if let Some(cookie) = FastOpenCookie::new(cookie)
+                    && self.extra == Extra::None
+                {
+                    self.extra = Extra::FastOpen(cookie);
+                }
+            }
             _ => {}
         }
     }
@@ -120,13 +164,22 @@ impl Options {
         if blocks.len() == 0 || !blocks.remainder().is_empty() {
             return;
         }
-        let sack = self.sack.get_or_insert_default();
         for block in blocks {
             if let &[a, b, c, d, e, f, g, h] = block {
                 let start = SeqNum(u32::from_be_bytes([a, b, c, d]));
                 let end = SeqNum(u32::from_be_bytes([e, f, g, h]));
-                sack.push(SeqRange::new(start, end));
+                self.add_sack_block(SeqRange::new(start, end));
             }
+        }
+    }
+
+    /// Adds a block to those of the SACK option.
+    pub fn add_sack_block(&mut self, block: SeqRange) {
+        if self.sack().is_none() {
+            self.extra = Extra::Sack(SackBlocks::NONE);
+        }
+        if let Extra::Sack(sack) = &mut self.extra {
+            sack.push(block);
         }
     }
 
@@ -150,7 +203,11 @@ impl Options {
         mss.saturating_add(timestamps)
             .saturating_add(permitted)
             .saturating_add(user_timeout)
-            .saturating_add(sack_space(self.sack.map_or(0, |sack| sack.len())))
+            .saturating_add(match &self.extra {
+                Extra::None => 0,
+                Extra::Sack(sack) => sack_space(sack.len()),
+                Extra::FastOpen(cookie) => fast_open_space(cookie),
+            })
     }
 
     /// Whether there is no option.
@@ -183,7 +240,14 @@ impl Options {
             put(&[USER_TIMEOUT, USER_TIMEOUT_LEN as u8]);
             put(&timeout.bits().to_be_bytes());
         }
-        if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
+        if let Some(cookie) = self.fast_open() {
+            put(&[FAST_OPEN, cookie.len().saturating_add(2)]);
+            put(cookie.as_bytes());
+            if !cookie.len().saturating_add(2).is_multiple_of(WORD as u8) {
+                put(&[NOP, NOP]);
+            }
+        }
+        if let Some(sack) = self.sack().filter(|sack| !sack.is_empty()) {
             let len = sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
             put(&[NOP, NOP, SACK, len.saturating_add(2) as u8]);
             for block in sack.iter() {
@@ -243,17 +307,28 @@ mod tests {
             },
             Options {
                 timestamps,
-                sack: Some(blocks(3)),
+                extra: Extra::Sack(blocks(3)),
                 ..Options::default()
             },
             Options {
-                sack: Some(blocks(4)),
+                extra: Extra::Sack(blocks(4)),
                 ..Options::default()
             },
             Options {
                 mss: Some(462),
                 user_timeout: UserTimeout::from_bits(300),
                 ..Options::default()
+            },
+            Options {
+                extra: Extra::FastOpen(FastOpenCookie::REQUEST),
+                ..Options::default()
+            },
+            Options {
+                mss: Some(462),
+                timestamps,
+                sack_permitted: true,
+                user_timeout: UserTimeout::from_bits(300),
+                extra: Extra::FastOpen(FastOpenCookie::new(&[5; 16]).unwrap()),
             },
         ] {
             let bytes = emitted(&options);
@@ -267,7 +342,7 @@ mod tests {
     #[test]
     fn a_sack_option_of_odd_length_is_ignored() {
         let mut bytes = emitted(&Options {
-            sack: Some(blocks(1)),
+            extra: Extra::Sack(blocks(1)),
             ..Options::default()
         });
         bytes[3] = 9;

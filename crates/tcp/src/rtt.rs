@@ -86,6 +86,14 @@ impl RttEstimator {
         });
     }
 
+    /// A part of the segment being timed is acknowledged, up to `ack`, and the
+    /// rest never will be: it measures the segment.
+    pub(crate) fn on_part_acked(&mut self, ack: SeqNum) {
+        if let Some(timed) = &mut self.timed {
+            timed.end = timed.end.min(ack);
+        }
+    }
+
     /// `ack` advanced SND.UNA. `echoed` is the time since the echoed timestamp
     /// where timestamps are in use; `hasty` if a timeout was found spurious and
     /// this is the first measurement since. Returns it if there is one.

@@ -152,6 +152,9 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynSent {
     pub(crate) syn: OurSyn,
+    /// The length of the cookie that goes with it, 0 to ask for one, if this is
+    /// a Fast Open.
+    pub(crate) fast_open: Option<u8>,
 }
 
 /// SYN-RECEIVED.
@@ -162,6 +165,8 @@ pub(crate) struct SynReceived {
     pub(crate) passive: bool,
     /// Whether CLOSE was called and waits for ESTABLISHED.
     pub(crate) close_queued: bool,
+    /// How many bytes of data on the peer's SYN were taken (RFC 7413).
+    pub(crate) text: u16,
 }
 
 /// Our SYN, or SYN with ACK, on its way.

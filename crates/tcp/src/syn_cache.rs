@@ -12,7 +12,10 @@ use crate::config::LEAST_MSS;
 use crate::header::{Fields, Flags, Header};
 use crate::listener::{Action, Offer, PeerSyn, in_listen};
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, IpMeta, IsnGenerator, Options, Request, Segment, SeqNum};
+use crate::{
+    Config, Endpoint, Extra, FastOpenCookie, IpMeta, IsnGenerator, Options, Request, Segment,
+    SeqNum,
+};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -63,6 +66,9 @@ pub struct Terms<'a> {
     /// The window to announce, in bytes: no more than the receive buffer of
     /// any connection that may come of the request.
     pub window: u16,
+    /// Whether the listener takes data on a SYN, and gives out the cookies for
+    /// that (RFC 7413).
+    pub fast_open: bool,
 }
 
 /// What to do with a segment that reached a listener.
@@ -72,6 +78,10 @@ pub enum Answer {
     Reply(Header),
     /// Likewise; it carries a SYN cookie, for want of a free entry.
     Cookie(Header),
+    /// A request with data and a valid Fast Open cookie: see
+    /// [`Connection::take_syn_data`](crate::Connection::take_syn_data). Without
+    /// memory for that, ask again without [`Terms::fast_open`].
+    Open(Request),
     /// The handshake is complete: see
     /// [`Connection::complete`](crate::Connection::complete). Without memory
     /// for that, drop it: the peer will say so again.
@@ -195,7 +205,27 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
             return answer;
         }
         match in_listen(meta, seg) {
-            Action::Accept(request) => self.admit(now, terms, local, entry, &request),
+            Action::Accept(request) => {
+                let cookie = seg.options.fast_open().filter(|_| terms.fast_open);
+                let client = &request.remote.addr;
+                match cookie {
+                    Some(cookie)
+                        if !seg.payload.is_empty()
+                            && terms.isn.is_fast_open_cookie(now, client, cookie) =>
+                    {
+                        // Not a second time by an older request.
+                        if let Some(half_open) = entry.and_then(|index| self.entry_mut(index)) {
+                            *half_open = HalfOpen::default();
+                        }
+                        Answer::Open(request)
+                    }
+                    cookie => {
+                        // RFC 7413 §4.2.1: a new cookie for whoever has none.
+                        let cookie = cookie.map(|_| terms.isn.fast_open_cookie(now, client));
+                        self.admit(now, terms, local, entry, &request, cookie)
+                    }
+                }
+            }
             Action::Reply(reset) => match self.cookies.check(now, terms, meta, seg) {
                 Some(request) => Answer::Complete(Handshake {
                     request,
@@ -229,11 +259,12 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         local: u8,
         entry: Option<u8>,
         request: &Request,
+        cookie: Option<FastOpenCookie>,
     ) -> Answer {
         let entry = entry.or_else(|| self.free_entry());
         let Some(half_open) = entry.and_then(|index| self.entry_mut(index)) else {
             let (iss, clock) = self.cookies.make(now, terms, request);
-            return Answer::Cookie(syn_ack(terms, request, iss, clock));
+            return Answer::Cookie(syn_ack(terms, request, iss, clock, cookie));
         };
         let iss = terms.isn.isn(now, &request.local, &request.remote);
         *half_open = HalfOpen {
@@ -247,7 +278,13 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         };
         half_open.arm(now, terms.config);
         self.clock = now;
-        Answer::Reply(syn_ack(terms, request, iss, terms.clock(now, request)))
+        Answer::Reply(syn_ack(
+            terms,
+            request,
+            iss,
+            terms.clock(now, request),
+            cookie,
+        ))
     }
 
     /// A connection was made of this handshake: it is not to be made again.
@@ -319,7 +356,14 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
             half_open.due = false;
             let request = half_open.request(src);
             return Some(SynAck {
-                header: syn_ack(terms, &request, half_open.iss, terms.clock(now, &request)),
+                // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
+                header: syn_ack(
+                    terms,
+                    &request,
+                    half_open.iss,
+                    terms.clock(now, &request),
+                    None,
+                ),
                 src,
                 dst: half_open.remote,
             });
@@ -398,13 +442,19 @@ impl HalfOpen {
             self.syn.offer.on_syn_again(seg.flags);
             let request = self.request(meta.dst);
             let clock = terms.clock(now, &request);
-            Answer::Reply(syn_ack(terms, &request, self.iss, clock))
+            Answer::Reply(syn_ack(terms, &request, self.iss, clock, None))
         })
     }
 }
 
 /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
-fn syn_ack(terms: &Terms<'_>, request: &Request, iss: SeqNum, clock: u32) -> Header {
+fn syn_ack(
+    terms: &Terms<'_>,
+    request: &Request,
+    iss: SeqNum,
+    clock: u32,
+    fast_open: Option<FastOpenCookie>,
+) -> Header {
     let Terms { config, window, .. } = *terms;
     let syn = &request.syn;
     let mut flags = Flags::SYN.with(Flags::ACK);
@@ -425,6 +475,7 @@ fn syn_ack(terms: &Terms<'_>, request: &Request, iss: SeqNum, clock: u32) -> Hea
                 echo: syn.ts_value,
             }),
             sack_permitted: config.sack && syn.offer.has(Offer::SACK),
+            extra: fast_open.map_or(Extra::None, Extra::FastOpen),
             ..Options::default()
         },
     };

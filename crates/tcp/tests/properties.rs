@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Keepalive, Options, Segment, SeqNum};
-use redpoll_tcp::{IcmpKind, SackBlocks, SeqRange, TimestampOption};
+use redpoll_tcp::{Extra, IcmpKind, SackBlocks, SeqRange, TimestampOption};
 use redpoll_testkit::{
     Host, IRS, ISS, LOCAL, Link, Outcome, Pair, Plan, REMOTE, Record, SYN, inward, ms,
 };
@@ -214,7 +214,7 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
         } else {
             4
         };
-        fields.options.sack = Some(wild_blocks(rng).first(room));
+        fields.options.extra = Extra::Sack(wild_blocks(rng).first(room));
     }
     (fields, vec![7; rng.below(600) as usize])
 }

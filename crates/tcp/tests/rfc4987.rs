@@ -45,6 +45,7 @@ impl Node {
             config: &self.config,
             isn: &self.isn,
             window: BUFFER as u16,
+            fast_open: false,
         };
         let seg = Segment::parse(&inward(), bytes).unwrap();
         self.cache.input(self.now, &terms, 0, &inward(), &seg)

@@ -287,7 +287,7 @@ impl Between {
                     let start = input.near(una);
                     let end = input.near(una);
                     let block = SeqRange::new(start, end);
-                    fields.options.sack.get_or_insert_default().push(block);
+                    fields.options.add_sack_block(block);
                 }
             }
             3 => {

@@ -4,8 +4,10 @@ use std::fmt;
 
 use redpoll_base::{Duration, Ecn};
 
-use redpoll_tcp::{Endpoint, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum};
-use redpoll_tcp::{SeqRange, TimestampOption, UserTimeout};
+use redpoll_tcp::{
+    Endpoint, FastOpenCookie, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum,
+};
+use redpoll_tcp::{Extra, SeqRange, TimestampOption, UserTimeout};
 
 /// SYN.
 pub const SYN: Flags = Flags::SYN;
@@ -35,6 +37,7 @@ pub struct Record {
     sack_ok: bool,
     sack: Option<Vec<(u32, u32)>>,
     uto: Option<UserTimeout>,
+    fo: Option<FastOpenCookie>,
     ecn: Ecn,
     data: Vec<u8>,
 }
@@ -52,6 +55,7 @@ impl Default for Record {
             sack_ok: false,
             sack: None,
             uto: None,
+            fo: None,
             ecn: Ecn::NotEct,
             data: Vec::new(),
         }
@@ -133,6 +137,19 @@ impl Record {
         self.uto.map(UserTimeout::duration)
     }
 
+    /// The Fast Open option with a cookie of these bytes; none of them ask for
+    /// one. Not compared when received, unless said; but see
+    /// [`fast_open`](Self::fast_open).
+    pub fn fo(mut self, cookie: &[u8]) -> Self {
+        self.fo = FastOpenCookie::new(cookie);
+        self
+    }
+
+    /// The Fast Open option, if it is there.
+    pub fn fast_open(&self) -> Option<FastOpenCookie> {
+        self.fo
+    }
+
     /// The ECN field of the packet. Not compared when received; see
     /// [`codepoint`](Self::codepoint).
     pub fn ecn(mut self, ecn: Ecn) -> Self {
@@ -188,6 +205,11 @@ impl Record {
         self.win
     }
 
+    /// The bytes of this segment, all numbers as they stand.
+    pub fn encode_between(&self, src: &Endpoint, dst: &Endpoint) -> Vec<u8> {
+        self.encode(src, dst, SeqNum(0), SeqNum(0))
+    }
+
     pub(crate) fn encode(
         &self,
         src: &Endpoint,
@@ -204,8 +226,11 @@ impl Record {
                 mss: self.mss,
                 timestamps: self.ts.map(|(value, echo)| TimestampOption { value, echo }),
                 sack_permitted: self.sack_ok,
-                sack: Some(self.blocks(irs)),
                 user_timeout: self.uto,
+                extra: match self.fo {
+                    Some(cookie) => Extra::FastOpen(cookie),
+                    None => Extra::Sack(self.blocks(irs)),
+                },
             },
         };
         let header = Header::encode(&fields, src, dst, [&self.data, &[]]);
@@ -236,8 +261,8 @@ impl Record {
             sack_ok: seg.options.sack_permitted,
             sack: Some(
                 seg.options
-                    .sack
-                    .iter()
+                    .sack()
+                    .into_iter()
                     .flat_map(SackBlocks::iter)
                     .map(|block| {
                         let relative = |seq: SeqNum| seq.0.wrapping_sub(irs.0);
@@ -246,6 +271,7 @@ impl Record {
                     .collect(),
             ),
             uto: seg.options.user_timeout,
+            fo: seg.options.fast_open().copied(),
             ecn: Ecn::NotEct,
             data: seg.payload.to_vec(),
         }
@@ -273,6 +299,7 @@ impl Record {
             && (expected.win.is_none() || self.win == expected.win)
             && (expected.ts.is_none() || self.ts == expected.ts)
             && (expected.uto.is_none() || self.uto == expected.uto)
+            && (expected.fo.is_none() || self.fo == expected.fo)
             && (!expected.sack_ok || self.sack_ok)
             && (expected.sack.is_none() || self.sack == expected.sack)
     }

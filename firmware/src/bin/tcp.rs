@@ -11,8 +11,8 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_firmware as image;
 use redpoll_tcp::{
-    Answer, Config, Connection, Endpoint, HalfOpen, IcmpKind, IpMeta, IsnGenerator, Keepalive,
-    Listener, Segment, SynCache, Terms, Token, reset_reply,
+    Answer, Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind,
+    IpMeta, IsnGenerator, Keepalive, Listener, Segment, SynCache, Terms, Token, reset_reply,
 };
 
 type Buffer = &'static mut [u8];
@@ -75,7 +75,12 @@ fn image_main() -> ! {
     };
     let iss = isn.isn(now(), &endpoint(), &endpoint());
     let mut connection = Connection::connect(now(), &config(), endpoint(), endpoint(), iss, a, b);
+    let mut servers = FastOpenServers::new([FastOpenServer::default(); 4]);
+    if let Some((cookie, mss)) = servers.find(now(), &endpoint()) {
+        connection.fast_open(&cookie, mss);
+    }
     use_all(&mut connection, &meta);
+    servers.watch(now(), &mut connection, None, |c| c.on_timeout(now()));
 
     let listener = Listener::new(endpoint());
     black_box(listener.local());
@@ -83,6 +88,7 @@ fn image_main() -> ! {
     let terms = Terms {
         config: &config(),
         isn: &isn,
+        fast_open: any(true),
         window: any(1848),
     };
     let bytes = any([0u8; 64]);
@@ -95,6 +101,12 @@ fn image_main() -> ! {
             Answer::Complete(handshake) => {
                 let mut accepted = Connection::complete(now(), terms.config, &handshake, c, d);
                 cache.remove(&handshake);
+                use_all(&mut accepted, &meta);
+                black_box(accepted.into_buffers());
+            }
+            Answer::Open(request) => {
+                let mut accepted = Connection::accept(now(), terms.config, request, iss, c, d);
+                accepted.take_syn_data(&seg);
                 use_all(&mut accepted, &meta);
                 black_box(accepted.into_buffers());
             }

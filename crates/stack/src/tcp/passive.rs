@@ -65,6 +65,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             config: &self.config,
             isn: &self.isn,
             window: self.window,
+            fast_open: false,
         };
         let handshake = match self.half_open.input(now, &terms, local, meta, seg) {
             Answer::Reply(header) => return Verdict::Reply(header),
@@ -72,7 +73,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
                 return Verdict::Reply(header);
             }
-            Answer::Drop => return Verdict::Drop(DropReason::NoConnection),
+            Answer::Open(_) | Answer::Drop => return Verdict::Drop(DropReason::NoConnection),
             Answer::Complete(handshake) => handshake,
         };
         let slots = self.slots().iter().flat_map(|slot| slot.open());

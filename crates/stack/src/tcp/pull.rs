@@ -167,6 +167,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             config: &self.config,
             isn: &self.isn,
             window: self.window,
+            fast_open: false,
         };
         let mut hop = None;
         let answer = self.half_open.poll_segment(now, &terms, |remote, local| {

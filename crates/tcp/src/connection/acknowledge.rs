@@ -39,7 +39,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn acknowledge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
         // updated." An older one has nothing to say.
-        if seg.ack == self.snd.max && seg.ack == self.snd.una && seg.options.sack.is_none() {
+        if seg.ack == self.snd.max && seg.ack == self.snd.una && seg.options.sack().is_none() {
             // With nothing out there is only the window to learn of.
             self.snd.update(seg, self.rcv.nxt);
         } else if self.snd.una <= seg.ack {
@@ -59,7 +59,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn take_news(&mut self, now: Instant, seg: &Segment<'_>) -> News {
         let arrived = self.board.arrived();
-        let sack = seg.options.sack.as_ref().filter(|_| self.sack_permitted);
+        let sack = seg.options.sack().filter(|_| self.sack_permitted);
         let mut news = News {
             is_duplicate: self.is_duplicate_ack(seg),
             is_bare: sack.is_none(),

@@ -127,7 +127,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 9293 §3.8.6.2.2: tells the peer of freed buffer, in large steps.
-    fn offer_window(&mut self) {
+    pub(super) fn offer_window(&mut self) {
         let receiving = self.synchronized().is_some_and(Synchronized::may_receive);
         let (room, capacity) = (self.inbox.room(), self.inbox.capacity());
         if receiving && self.rcv.wants_update(room, capacity, self.eff_snd_mss()) {

@@ -8,7 +8,7 @@ use super::Connection;
 use super::input::Step;
 use crate::recovery::Loss;
 use crate::reset::Reset;
-use crate::send::SendStore;
+use crate::send::{Scoreboard, SendStore};
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
 use crate::{Error, Options, Segment, SeqNum};
@@ -51,11 +51,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 },
                 passive: false,
                 close_queued: false,
+                text: 0,
             });
             return Break(());
         }
         self.on_handshake_ack(now, seg);
         self.established(now, state.syn);
+        self.events.connected();
         self.heed_user_timeout(seg);
         self.acks.require();
         // "If there are other controls or text in the segment, then continue
@@ -78,6 +80,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.on_handshake_ack(now, seg);
         self.established(now, state.syn);
+        // Where data came with the SYN, that was when it could be used.
+        if state.text == 0 {
+            self.events.connected();
+        } else {
+            self.offer_window();
+        }
         if state.close_queued {
             self.closing = true;
             self.transition(now, Cause::Close);
@@ -97,11 +105,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Our SYN is acknowledged: `SND.WND <- SEG.WND` and so on.
     fn on_handshake_ack(&mut self, now: Instant, seg: &Segment<'_>) {
+        self.take_back_syn_data(seg.ack);
         self.measure_rtt(now, seg);
+        let data = seg.ack - self.outbox.range().start;
+        self.stats.add(|stats| &mut stats.bytes_acked, data);
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
         self.snd.set(seq, seg.ack, seg.window);
+        // Data on a SYN is not on it.
+        self.board = Scoreboard::new(self.snd.una);
         self.pins.on_ack(self.snd.una);
+        self.free_acked();
         self.timers.cancel(Timer::Retransmission);
     }
 
@@ -112,7 +126,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .on_established(self.eff_snd_mss(), syn.lost.is_some());
         self.link.on_sent();
         self.last_sent = now.millis_wrapping();
-        self.events.connected();
         self.adopt_user_timeout(None);
         self.on_heard(now);
     }

@@ -174,9 +174,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Whether this is the SYN that we know, while ours is not acknowledged.
     fn is_peers_syn_again(&self, seg: &Segment<'_>) -> bool {
-        matches!(self.phase, Phase::SynReceived(_))
-            && seg.flags.syn()
-            && seg.seq + 1 == self.rcv.nxt
+        match self.phase {
+            Phase::SynReceived(state) => {
+                seg.flags.syn() && seg.seq + 1 + u32::from(state.text) == self.rcv.nxt
+            }
+            _ => false,
+        }
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be

@@ -25,6 +25,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return Ok(0);
         }
         let mut range = self.pins.get(token).ok_or(Gone)?.range();
+        // The SYN is no byte.
+        range.start = range.start.max(self.outbox.range().start);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
         range.start += offset;
         Ok(self.outbox.read(range, out))

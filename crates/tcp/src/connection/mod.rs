@@ -10,12 +10,14 @@
 //! - `link`: what the link reads and reports;
 //! - `timeouts`: a timer ran out;
 //! - `teardown`: the ways to CLOSED;
+//! - `fast_open`: data on a SYN;
 //! - `icmp`: what the network says about the path;
 //! - `app`: the application's calls;
 //! - `tune`: parameters that it may change.
 
 mod acknowledge;
 mod app;
+mod fast_open;
 mod handshake;
 mod icmp;
 mod input;
@@ -172,7 +174,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store: S,
         rx: B,
     ) -> Self {
-        let phase = Phase::SynSent(SynSent { syn: OurSyn::FIRST });
+        let phase = Phase::SynSent(SynSent {
+            syn: OurSyn::FIRST,
+            fast_open: None,
+        });
         Self::new(now, config, local, remote, iss, phase, store, rx)
     }
 
@@ -189,6 +194,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             syn: OurSyn::FIRST,
             passive: true,
             close_queued: false,
+            text: 0,
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);

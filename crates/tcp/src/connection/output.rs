@@ -10,7 +10,7 @@ use crate::reset::Reset;
 use crate::send::{PinKind, SendStore, Tick, Token};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
-use crate::{Options, SackBlocks, SeqNum, SeqRange, UserTimeout};
+use crate::{Extra, Options, SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -119,7 +119,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Every reason to send a segment, the most pressing first.
     fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
-        self.handshake()
+        self.handshake(max_len)
             .or_else(|| self.duplicate_ack())
             .or_else(|| self.retransmission(max_len))
             .or_else(|| self.loss_probe(max_len))
@@ -130,17 +130,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// Our SYN, in SYN-SENT without and in SYN-RECEIVED with an ACK.
-    fn handshake(&self) -> Option<Plan> {
-        let (syn, flags) = match self.phase {
-            Phase::SynSent(state) => (state.syn, Flags::SYN),
-            Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK)),
+    fn handshake(&self, max_len: usize) -> Option<Plan> {
+        let (syn, flags, len) = match self.phase {
+            Phase::SynSent(state) => (state.syn, Flags::SYN, self.syn_data(max_len)),
+            Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK), 0),
             Phase::Synchronized(_) | Phase::Closed(_) => return None,
         };
         let with_the_link = self.pins.covers(self.snd.una);
         let again = self.snd.nxt != self.snd.una;
         (syn.due && !with_the_link && !self.link.is_resting()).then_some(Plan {
             seq: self.snd.una,
-            len: 0,
+            len,
             flags,
             kind: if again {
                 PinKind::Again
@@ -432,10 +432,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.inbox.on_reported();
         }
         self.stats.count(|stats| &mut stats.segments_sent);
+        let first = plan.seq + u32::from(plan.flags.syn());
         Draft {
             token,
             fields,
-            payload: SeqRange::new(plan.seq, plan.seq + plan.len),
+            payload: SeqRange::new(first, first + plan.len),
             ecn,
         }
     }
@@ -472,12 +473,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             options.user_timeout = self.uto.offer();
             if !plan.flags.ack() {
                 options.sack_permitted = self.params.sack;
+                if let Some(cookie) = self.syn_cookie() {
+                    options.extra = Extra::FastOpen(cookie);
+                }
                 if self.params.timestamps {
                     options.timestamps = Some(self.ts.offer(ms));
                 }
             }
         } else {
-            options.sack = self.sack_blocks();
+            if let Some(blocks) = self.sack_blocks() {
+                options.extra = Extra::Sack(blocks);
+            }
             options.user_timeout = self.owed_user_timeout();
         }
         options

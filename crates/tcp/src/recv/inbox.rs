@@ -190,6 +190,18 @@ impl<B: Bytes> Inbox<B> {
         self.ring.consume(count)
     }
 
+    /// Keeps `bytes` where text will be, until some arrives. Whether there is
+    /// room for them.
+    pub(crate) fn stash(&mut self, bytes: &[u8]) -> bool {
+        self.ring.write_at(0, bytes);
+        bytes.len() <= self.ring.room()
+    }
+
+    /// What was stashed, `len` bytes of it.
+    pub(crate) fn stashed(&self, len: usize) -> &[u8] {
+        self.ring.stashed(len)
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.ring.clear();

@@ -74,6 +74,11 @@ impl<B: Bytes> RecvRing<B> {
         (first, second.unwrap_or(&[]))
     }
 
+    /// The first `len` bytes of the memory, while nothing was ever ready.
+    pub(crate) fn stashed(&self, len: usize) -> &[u8] {
+        self.buf.as_ref().get(..len).unwrap_or(&[])
+    }
+
     /// Frees up to `count` ready bytes; says how many.
     pub(crate) fn consume(&mut self, count: usize) -> usize {
         let count = count.min(self.ready());

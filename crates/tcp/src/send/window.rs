@@ -91,6 +91,12 @@ impl SendWindow {
         self.una < ack && ack <= self.max
     }
 
+    /// The peer has nothing from `seq` on: it counts as never sent.
+    pub(crate) fn take_back(&mut self, seq: SeqNum) {
+        self.nxt = seq;
+        self.max = seq;
+    }
+
     /// A new acknowledgment: everything before `ack` has arrived.
     pub(crate) fn on_ack(&mut self, ack: SeqNum) {
         // The window's right edge stays; the segment's own window comes next.

@@ -1,0 +1,158 @@
+//! The cookie (RFC 7413 §4.1).
+
+use core::fmt;
+
+use redpoll_base::{Addr, Instant};
+
+use crate::IsnGenerator;
+use crate::copy::copy;
+use crate::isn::Purpose;
+
+/// What a Fast Open option holds (RFC 7413 §4.1.1): a cookie, or nothing, which
+/// asks for one.
+///
+/// Of a server it is eight bytes, and opaque to everybody else.
+// Whole words, so that a segment's options are moved by words.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[repr(align(4))]
+pub struct FastOpenCookie {
+    len: u8,
+    bytes: [u8; MOST],
+}
+
+/// RFC 7413 §4.1.1: 4 to 16 bytes.
+const LEAST: usize = 4;
+const MOST: usize = 16;
+
+/// What a cookie of ours is made new after: 2^36 us, 19 hours. It is good for
+/// as long again.
+const PERIOD_BITS: u32 = 36;
+
+impl FastOpenCookie {
+    /// Asks for a cookie.
+    pub const REQUEST: FastOpenCookie = FastOpenCookie {
+        len: 0,
+        bytes: [0; MOST],
+    };
+
+    /// The cookie in these bytes.
+    ///
+    /// RFC 7413 §4.1.1: none or 4 to 16 of them, and an even number; else there
+    /// is none.
+    pub fn new(bytes: &[u8]) -> Option<FastOpenCookie> {
+        let len = bytes.len();
+        let is_cookie = (LEAST..=MOST).contains(&len) && len.is_multiple_of(2);
+        if !is_cookie && len > 0 {
+            return None;
+        }
+        let mut cookie = FastOpenCookie {
+            len: len as u8,
+            ..Self::REQUEST
+        };
+        copy(bytes, &mut cookie.bytes);
+        Some(cookie)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Whether it only asks for one.
+    pub fn is_request(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Likewise, as the length alone.
+    pub(crate) fn len(&self) -> u8 {
+        self.len
+    }
+}
+
+impl fmt::Debug for FastOpenCookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FastOpenCookie({:02x?})", self.as_bytes())
+    }
+}
+
+impl IsnGenerator {
+    /// RFC 7413 §4.1.2, GetCookie: the cookie that a client at this address
+    /// gets now.
+    pub(crate) fn fast_open_cookie(&self, now: Instant, client: &Addr) -> FastOpenCookie {
+        self.cookie_of(period(now), client)
+    }
+
+    /// RFC 7413 §4.1.2, IsCookieValid: whether a client at this address got
+    /// this cookie, in this period or the one before.
+    pub(crate) fn is_fast_open_cookie(
+        &self,
+        now: Instant,
+        client: &Addr,
+        cookie: &FastOpenCookie,
+    ) -> bool {
+        let period = period(now);
+        [period, period.wrapping_sub(1)]
+            .iter()
+            .any(|period| self.cookie_of(*period, client) == *cookie)
+    }
+
+    fn cookie_of(&self, period: u32, client: &Addr) -> FastOpenCookie {
+        // Fewer words than a SYN cookie takes: that is another hash.
+        let hash = self.hash(Purpose::Cookie).addr(client).word(period);
+        let (first, second) = (hash.clone().word(0).finish(), hash.word(1).finish());
+        let mut cookie = FastOpenCookie {
+            len: 8,
+            ..FastOpenCookie::REQUEST
+        };
+        let (words, _) = cookie.bytes.as_chunks_mut();
+        for (to, word) in words.iter_mut().zip([first, second]) {
+            *to = word.to_le_bytes();
+        }
+        cookie
+    }
+}
+
+fn period(now: Instant) -> u32 {
+    (now.as_micros() >> PERIOD_BITS) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redpoll_base::Duration;
+
+    #[test]
+    fn lengths() {
+        for (len, good) in [(0, true), (2, false), (4, true), (5, false), (16, true)] {
+            assert_eq!(
+                FastOpenCookie::new(&[7; 18][..len]).is_some(),
+                good,
+                "{len}"
+            );
+        }
+        assert_eq!(FastOpenCookie::new(&[7; 18]), None);
+    }
+
+    #[test]
+    fn a_cookie_is_for_one_address_one_server_and_a_day() {
+        let server = IsnGenerator::new([3; 16]);
+        let (a, b) = (Addr([1; 16]), Addr([2; 16]));
+        let start = Instant::from_micros(5 << PERIOD_BITS);
+        let cookie = server.fast_open_cookie(start, &a);
+        assert_eq!(cookie.as_bytes().len(), 8);
+        assert_ne!(cookie.as_bytes()[..4], cookie.as_bytes()[4..]);
+        let period = Duration::from_micros(1 << PERIOD_BITS);
+        let last = start + period + Duration::from_micros((1 << PERIOD_BITS) - 1);
+        for (now, client, good) in [
+            (start, a, true),
+            (last, a, true),
+            (last + Duration::from_micros(1), a, false),
+            (start, b, false),
+        ] {
+            assert_eq!(server.is_fast_open_cookie(now, &client, &cookie), good);
+        }
+        let other = IsnGenerator::new([4; 16]);
+        assert!(!other.is_fast_open_cookie(start, &a, &cookie));
+        assert!(!server.is_fast_open_cookie(start, &a, &FastOpenCookie::REQUEST));
+    }
+}
