@@ -57,16 +57,15 @@ const SLACK_MS: [u16; PLACES] = [
 /// When each timer runs out, in whole milliseconds, rounded up.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
-    /// What the entries of `at` are relative to, in steps of [`STEP_BITS`].
-    base: u32,
+    /// What the entries of `at` are relative to: the low and the high half of
+    /// an [`Instant`], which whole would make every connection eight bytes
+    /// larger where a table's places are aligned.
+    base: [u32; 2],
     /// Milliseconds after `base`; nothing where a timer is off.
     at: [u32; PLACES],
     /// A bit for each timer that runs.
     running: u16,
 }
-
-/// `base` is counted in steps of 2^20 us: about a second.
-const STEP_BITS: u32 = 20;
 
 /// The last two timers share a place: TIME-WAIT turns off all others.
 const PLACES: usize = Timer::ALL.len() - 1;
@@ -93,14 +92,15 @@ const BASE_AGE: Duration = Duration::from_millis(1 << 31);
 impl TimerTable {
     pub(crate) const fn new(now: Instant) -> Self {
         TimerTable {
-            base: steps(now),
+            base: halves(now),
             at: [0; PLACES],
             running: 0,
         }
     }
 
     fn base(&self) -> Instant {
-        Instant::from_micros(u64::from(self.base) << STEP_BITS)
+        let [low, high] = self.base;
+        Instant::from_micros(u64::from(low) | u64::from(high) << 32)
     }
 
     /// Starts `timer`, or starts it anew: it runs out `after` this from now.
@@ -188,20 +188,26 @@ impl TimerTable {
 
     /// Moves `base` up before it is too old for 32 bits.
     fn rebase(&mut self, now: Instant) {
-        if now - self.base() < BASE_AGE {
+        let age = now - self.base();
+        if age < BASE_AGE {
             return;
         }
-        let before = self.base();
-        self.base = steps(now);
-        let moved = self.base().since(before).millis_saturating();
+        let age = age.millis_saturating();
+        // So long ago that every timer has run out, or by whole milliseconds.
+        self.base = halves(if age == u32::MAX {
+            now
+        } else {
+            self.instant(age)
+        });
         for slot in &mut self.at {
-            *slot = slot.saturating_sub(moved);
+            *slot = slot.saturating_sub(age);
         }
     }
 }
 
-const fn steps(at: Instant) -> u32 {
-    (at.as_micros() >> STEP_BITS) as u32
+const fn halves(at: Instant) -> [u32; 2] {
+    let us = at.as_micros();
+    [us as u32, (us >> 32) as u32]
 }
 
 #[cfg(test)]
