@@ -47,6 +47,11 @@ pub struct LowpanConfig {
     /// Whether the fragments of a datagram follow one another as a burst: all
     /// but the last have the frame-pending bit. Default true.
     pub fragment_burst: bool,
+    /// How long the next fragment of a datagram waits after one of them, while
+    /// other frames may leave: the inter-frame gap of RFC 8930 §5, for
+    /// datagrams that relays forward by fragments. Only while this node
+    /// forwards so itself. Default 0.
+    pub fragment_gap: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.
     pub red: Option<RedConfig>,
@@ -69,6 +74,7 @@ impl Default for LowpanConfig {
             indirect_burst: true,
             drop_rest: true,
             fragment_burst: true,
+            fragment_gap: Duration::ZERO,
             red: None,
             receive_reserve: 1,
             first_tag: 0,

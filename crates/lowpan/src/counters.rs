@@ -18,6 +18,11 @@ pub struct LowpanCounters {
     /// Queued datagrams of which every frame was delivered.
     pub datagrams_sent: u32,
 
+    /// Datagrams of which the first fragment was taken to be forwarded.
+    pub datagrams_forwarded: u32,
+    /// Fragments forwarded and delivered.
+    pub fragments_forwarded: u32,
+
     /// Frames dropped as [`Drop::Malformed`].
     pub malformed: u32,
     /// Frames dropped as [`Drop::Unsupported`].
@@ -32,6 +37,12 @@ pub struct LowpanCounters {
     pub duplicate: u32,
     /// Frames dropped as [`Drop::Orphan`].
     pub orphan: u32,
+    /// Frames dropped as [`Drop::FragmentGap`].
+    pub fragment_gap: u32,
+    /// Frames dropped as [`Drop::NoFragmentBuffer`].
+    pub no_fragment_buffer: u32,
+    /// Datagrams to forward by fragments whose next one did not come in time.
+    pub forward_timeout: u32,
     /// Partial datagrams given up because no fragment came in time.
     pub reassembly_timeout: u32,
     /// Partial datagrams given up because a newer one needed the slot.
@@ -62,7 +73,7 @@ pub struct LowpanCounters {
 
 impl LowpanCounters {
     /// Every reason for which frames or datagrams are dropped, by name.
-    pub fn drops(&self) -> [(&'static str, u32); 16] {
+    pub fn drops(&self) -> [(&'static str, u32); 19] {
         [
             ("malformed", self.malformed),
             ("unsupported", self.unsupported),
@@ -71,6 +82,9 @@ impl LowpanCounters {
             ("overlap", self.overlap),
             ("duplicate", self.duplicate),
             ("orphan", self.orphan),
+            ("fragment_gap", self.fragment_gap),
+            ("no_fragment_buffer", self.no_fragment_buffer),
+            ("forward_timeout", self.forward_timeout),
             ("reassembly_timeout", self.reassembly_timeout),
             ("evicted", self.evicted),
             ("link_failure", self.link_failure),
@@ -92,6 +106,8 @@ impl LowpanCounters {
             Drop::Overlap => &mut self.overlap,
             Drop::Duplicate => &mut self.duplicate,
             Drop::Orphan => &mut self.orphan,
+            Drop::FragmentGap => &mut self.fragment_gap,
+            Drop::NoFragmentBuffer => &mut self.no_fragment_buffer,
         });
     }
 

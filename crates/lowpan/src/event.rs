@@ -79,6 +79,12 @@ pub enum Drop {
     Duplicate,
     /// A fragment of a datagram that has been given up.
     Orphan,
+    /// A fragment to forward before which another is missing; the rest of its
+    /// datagram is dropped.
+    FragmentGap,
+    /// A fragment to forward while too many wait for the radio; the rest of its
+    /// datagram is dropped.
+    NoFragmentBuffer,
 }
 
 /// Why a datagram did not leave, or left only in part.

@@ -24,8 +24,11 @@
 //! Datagrams for nodes that sleep wait apart ([`Lowpan::queue_indirect`]) until
 //! their node asks, and then leave before all others.
 //!
-//! What this crate does not do: mesh-under forwarding (RFC 4944 §5.2), fragment
-//! forwarding (RFC 8930), suppression of repeated *unfragmented* packets (the
+//! A relay reassembles what it forwards, or, given memory for it
+//! ([`Lowpan::forward_fragments`]), passes fragments on as they come (RFC 8930).
+//!
+//! What this crate does not do: mesh-under forwarding (RFC 4944 §5.2),
+//! suppression of repeated *unfragmented* packets (the
 //! MAC does that by sequence number), queue management beyond a bound.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -46,6 +49,7 @@ mod counters;
 mod coverage;
 mod duplicates;
 mod event;
+mod forwarding;
 mod indirect;
 mod lowpan;
 mod pool;
@@ -61,6 +65,7 @@ pub use counters::{LowpanCounters, Occupancy};
 pub use event::{
     Drop, FrameOut, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
 };
+pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
 pub use lowpan::Lowpan;
 pub use pool::{Slot, SlotId};
 pub use red::RedConfig;

@@ -1,15 +1,18 @@
 //! The adaptation layer as one object. It sequences; the mechanisms are in the
 //! modules beside it.
 
+mod forwarding;
 mod order;
 mod sleepy;
 
-use redpoll_base::{Instant, Memory, Wake, earliest};
+use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::counters::count;
 use crate::event::{FrameOut, LossReason, LowpanEvent};
+use crate::forwarding::{Forwarding, SLACK};
 use crate::indirect::IndirectQueue;
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
@@ -18,8 +21,8 @@ use crate::receive::{self, Arrival, HeaderScratch, Piece};
 use crate::red::Red;
 use crate::transmit::{InService, Origin, Sending};
 use crate::{
-    Drop, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, PayloadSource, PulledDatagram,
-    SlotId,
+    Drop, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, Onward, PayloadSource,
+    PulledDatagram, SlotId,
 };
 
 /// 6LoWPAN on one interface; see the [crate's documentation](crate).
@@ -80,8 +83,14 @@ pub struct Lowpan<M: Memory> {
     /// It has made way for a sleepy node's, between two frames.
     suspended: Option<InService>,
     indirect: IndirectQueue,
+    forwarding: Option<Forwarding<M>>,
+    /// The datagram begun last was a forwarded one.
+    has_forwarded: bool,
     drop_rest: bool,
     fragment_burst: bool,
+    fragment_gap: Duration,
+    /// The next fragment of the datagram in service waits until then.
+    gap_until: Instant,
     red: Option<Red>,
     /// A frame is with the MAC.
     frame_out: bool,
@@ -114,8 +123,12 @@ impl<M: Memory> Lowpan<M> {
             in_service: None,
             suspended: None,
             indirect: IndirectQueue::new(&config),
+            forwarding: None,
+            has_forwarded: false,
             drop_rest: config.drop_rest,
             fragment_burst: config.fragment_burst,
+            fragment_gap: config.fragment_gap,
+            gap_until: Instant::ZERO,
             red: config
                 .red
                 .map(|red| Red::new(red, u64::from(config.first_tag))),
@@ -158,6 +171,25 @@ impl<M: Memory> Lowpan<M> {
         dst: Address,
         payload: &[u8],
     ) -> Result<Option<SlotId>, Drop> {
+        self.input_routed(now, src, dst, payload, |_| None)
+    }
+
+    /// The same, and a datagram's fragments are forwarded as they come if there
+    /// is [memory](Self::forward_fragments) for it. `route` is asked about
+    /// the header of a first fragment. It says where it goes on to if the
+    /// datagram may go there as it is, and `None` for one that this node wants
+    /// to see whole.
+    ///
+    /// # Errors
+    /// As [`Self::input`].
+    pub fn input_routed(
+        &mut self,
+        now: Instant,
+        src: Address,
+        dst: Address,
+        payload: &[u8],
+        route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
+    ) -> Result<Option<SlotId>, Drop> {
         count(&mut self.counters.frames_received);
         self.on_timeout(now);
         let mut scratch: HeaderScratch = [0; 192];
@@ -165,13 +197,14 @@ impl<M: Memory> Lowpan<M> {
             receive::parse(payload, src, dst, &self.contexts, &mut scratch).and_then(|arrival| {
                 match arrival {
                     Arrival::Whole(packet) => self.on_whole(now, src, &packet).map(Some),
-                    Arrival::Fragment(key, piece) => self.reassembly.on_fragment(
-                        now,
-                        &mut self.pool,
-                        &mut self.counters,
-                        key,
-                        &piece,
-                    ),
+                    Arrival::Fragment(key, piece) => {
+                        if self.forward(now, key, &piece, route)? {
+                            return Ok(None);
+                        }
+                        let (pool, counters) = (&mut self.pool, &mut self.counters);
+                        let reassembly = &mut self.reassembly;
+                        reassembly.on_fragment(now, pool, counters, key, &piece)
+                    }
                 }
             });
         match outcome {
@@ -180,6 +213,9 @@ impl<M: Memory> Lowpan<M> {
             Err(reason) => self.counters.dropped(reason),
         }
         self.note_slots();
+        if self.forwarding.is_some() {
+            self.note_occupancy(now);
+        }
         outcome
     }
 
@@ -291,6 +327,7 @@ impl<M: Memory> Lowpan<M> {
         self.takes_segment()
             && self.in_service.is_none()
             && self.suspended.is_none()
+            && !self.fragment_goes_first()
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
 
@@ -316,7 +353,11 @@ impl<M: Memory> Lowpan<M> {
     /// Whether [`Lowpan::next_frame`] has something to build, sleepy nodes not
     /// counted.
     pub fn has_frame(&self) -> bool {
-        let something = self.is_mid_datagram() || self.pulled.is_some() || !self.queue.is_empty();
+        let forwarding = self.forwarding.as_ref();
+        let something = self.is_mid_datagram()
+            || self.pulled.is_some()
+            || !self.queue.is_empty()
+            || forwarding.is_some_and(|forwarding| forwarding.waiting().is_some());
         !self.frame_out && something
     }
 
@@ -351,6 +392,8 @@ impl<M: Memory> Lowpan<M> {
                 pulled: self.pulled.as_ref(),
                 contexts: &self.contexts,
                 link_src,
+                forwarded: self.forwarding.as_ref().map_or(&[], Forwarding::bytes),
+                slack: self.forwarding.as_ref().map_or(0, |_| SLACK),
             };
             let repeats = datagram.repeats;
             let built = datagram.build(&sending, source, &mut self.next_tag, out);
@@ -394,6 +437,8 @@ impl<M: Memory> Lowpan<M> {
             self.end_service(now, Err(LossReason::LinkFailure));
         } else if datagram.is_covered() {
             self.end_service(now, Ok(()));
+        } else if self.forwarding.is_some() && !datagram.indirect {
+            self.gap_until = now + self.fragment_gap;
         }
     }
 
@@ -421,6 +466,7 @@ impl<M: Memory> Lowpan<M> {
                     }
                 }
             }
+            Origin::Forwarded => self.end_fragment(now, &datagram, outcome),
             Origin::Pulled => {
                 let handle = self.pulled.take().map_or(0, |pulled| pulled.handle);
                 self.segment_event = Some(match outcome {
@@ -447,13 +493,19 @@ impl<M: Memory> Lowpan<M> {
     /// When [`Lowpan::on_timeout`] wants to be called.
     pub fn poll_at(&self) -> Option<Wake> {
         let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
-        earliest(self.reassembly.poll_at(&self.pool), indirect)
+        let forwarding = self.forwarding.as_ref().and_then(Forwarding::poll_at);
+        let reassembly = self.reassembly.poll_at(&self.pool);
+        earliest(
+            earliest(reassembly, forwarding),
+            earliest(indirect, self.gap_end()),
+        )
     }
 
     /// Gives up reassemblies that have waited too long.
     pub fn on_timeout(&mut self, now: Instant) {
         self.reassembly
             .on_timeout(now, &mut self.pool, &mut self.counters);
+        self.expire_forwarded(now);
         self.expire_indirect(now);
     }
 
@@ -489,11 +541,13 @@ impl<M: Memory> Lowpan<M> {
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);
+        let forwarded = self.forwarding.as_ref().map_or(0, Forwarding::datagrams);
         let current = self
             .queue
             .len()
             .saturating_add(self.indirect.len())
             .saturating_add(leaving.count() as u8)
+            .saturating_add(forwarded as u8)
             .saturating_add(u8::from(self.pulled.is_some()));
         self.occupancy.change(now, current);
     }

@@ -45,6 +45,22 @@ impl Reassembly {
         }
     }
 
+    /// How long a datagram may wait for its next fragment.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Whether the datagram has been completed or given up, or is being
+    /// reassembled.
+    pub(crate) fn is_settled<M: Memory>(&self, now: Instant, pool: &Pool<M>, key: &Key) -> bool {
+        self.finished.fate(key, now).is_some() || find(pool, key).is_some()
+    }
+
+    /// How a datagram ended that was not reassembled here.
+    pub(crate) fn remember(&mut self, now: Instant, key: Key, fate: Fate) {
+        self.finished.remember(key, fate, now + self.memory);
+    }
+
     /// Takes in one fragment. `Some(slot)` when it completes its datagram.
     pub(crate) fn on_fragment<M: Memory>(
         &mut self,
@@ -203,7 +219,7 @@ impl Reassembly {
 
 /// RFC 4944 §5.3: all fragments but the last are multiples of eight bytes, and
 /// none reaches beyond the datagram.
-fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
+pub(crate) fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
     let end = piece.offset.saturating_add(piece.len());
     let well_formed = match end.cmp(&size) {
         core::cmp::Ordering::Less => piece.len().is_multiple_of(8),

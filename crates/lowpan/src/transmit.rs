@@ -23,6 +23,8 @@ use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 pub(crate) enum Origin {
     /// In a slot.
     Slot(SlotId),
+    /// A fragment on its way through this node: the frame as it is.
+    Forwarded,
     /// In the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
 }
@@ -103,7 +105,10 @@ impl InService {
     ) -> Result<usize, LossReason> {
         let mut out = Cursor::new(out);
         self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
-        let covered = if self.covered == 0 {
+        let covered = if let Origin::Forwarded = self.origin {
+            out.put(context.forwarded)?;
+            self.size
+        } else if self.covered == 0 {
             self.build_first(context, source, next_tag, &mut out)?
         } else {
             self.build_later(context, source, &mut out)?
@@ -140,7 +145,8 @@ impl InService {
         fragment::Header::First { size, tag }.emit(out)?;
         // RFC 6282 §2: compressed headers must fit into the first fragment.
         out.put(headers.written())?;
-        let len = whole_units(out.remaining().min(rest));
+        let room = out.remaining().saturating_sub(context.slack);
+        let len = whole_units(room.min(rest));
         context.copy(self, source, uncompressed_len, len, out)?;
         // RFC 4944 §5.3: "The sender SHALL increment datagram_tag for
         // successive, fragmented datagrams", wrapping.
@@ -185,6 +191,10 @@ pub(crate) struct Sending<'a, M: Memory> {
     pub(crate) pulled: Option<&'a PulledDatagram>,
     pub(crate) contexts: &'a Contexts,
     pub(crate) link_src: Address,
+    /// The fragment that passes through.
+    pub(crate) forwarded: &'a [u8],
+    /// Bytes that a first fragment leaves free.
+    pub(crate) slack: usize,
 }
 
 impl<M: Memory> Sending<'_, M> {
@@ -202,6 +212,7 @@ impl<M: Memory> Sending<'_, M> {
                 }
                 (ip, payload)
             }
+            Origin::Forwarded => return Err(LossReason::Malformed),
             Origin::Pulled => {
                 let pulled = self.pulled.ok_or(LossReason::Gone)?;
                 (pulled.ip_header(), pulled.transport_header())
@@ -241,6 +252,7 @@ impl<M: Memory> Sending<'_, M> {
                 let bytes = self.pool.packet(id).get(from..from.saturating_add(len));
                 out.put(bytes.ok_or(LossReason::Malformed)?)?;
             }
+            Origin::Forwarded => return Err(LossReason::Malformed),
             Origin::Pulled => {
                 let pulled = self.pulled.ok_or(LossReason::Gone)?;
                 // The IPv6 header always leaves in compressed form.
@@ -285,7 +297,7 @@ impl PulledDatagram {
 }
 
 /// A UDP header of which the payload need not be at hand.
-fn udp_header(bytes: &[u8; 8]) -> UdpHeader {
+pub(crate) fn udp_header(bytes: &[u8; 8]) -> UdpHeader {
     let [a, b, c, d, e, f, g, h] = *bytes;
     UdpHeader {
         src_port: u16::from_be_bytes([a, b]),

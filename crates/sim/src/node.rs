@@ -2,7 +2,9 @@
 //! scenario says.
 
 use redpoll_base::Addr;
-use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_lowpan::{
+    ForwardingMemory, FragmentBuffer, LowpanConfig, LowpanMemory, Slot, VirtualBuffer,
+};
 use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
@@ -82,6 +84,7 @@ pub(crate) fn build(
             indirect_polls: sleepy.polls,
             indirect_burst: sleepy.burst,
             fragment_burst: scenario.lowpan.fragment_burst,
+            fragment_gap: scenario.lowpan.fragment_gap,
             red: scenario.lowpan.red,
             drop_rest: scenario.lowpan.drop_rest,
             reassembly_timeout: scenario.lowpan.reassembly_timeout,
@@ -116,13 +119,20 @@ pub(crate) fn build(
     };
     let (memory, boxed) = memory(scenario, index, routes, sockets);
     let mut node = Node::new(config, memory, rng);
+    let forwarding = forwarding(scenario);
+    let forwarding_bytes = forwarding.as_ref().map_or(0, |memory| {
+        bytes_of(&memory.datagrams) + bytes_of(&memory.fragments)
+    });
+    if let Some(memory) = forwarding {
+        node.forward_fragments(memory);
+    }
     for route in routes_of(scenario, index, routes) {
         // The table was made as long as the list.
         let _ = node.add_route(route);
     }
     Built {
         node,
-        memory_bytes: boxed + size_of::<SimNode>(),
+        memory_bytes: boxed + forwarding_bytes + size_of::<SimNode>(),
     }
 }
 
@@ -211,6 +221,16 @@ fn memory(
         + bytes_of(&memory.lowpan.slots)
         + slot_bytes;
     (memory, bytes)
+}
+
+/// What a node needs to pass fragments on as they come. A leaf has it too: so
+/// it leaves room in its first fragments, and a gap between them.
+fn forwarding(scenario: &Scenario) -> Option<ForwardingMemory<HeapMemory>> {
+    let fragments = usize::from(scenario.lowpan.forwarded_fragments?);
+    Some(ForwardingMemory {
+        datagrams: vec![VirtualBuffer::EMPTY; fragments.div_ceil(2)].into(),
+        fragments: vec![FragmentBuffer::EMPTY; fragments].into(),
+    })
 }
 
 fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {

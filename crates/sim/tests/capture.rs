@@ -11,8 +11,13 @@ use redpoll_sim::world::World;
 /// Runs a scenario for so long with a capture; tests run side by side and must
 /// not ask for the same.
 fn capture(scenario: &str, ms: u64) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}-{ms}.pcapng"));
-    let scenario = Scenario::load(scenario, &[]).unwrap();
+    capture_with(scenario, &[], ms)
+}
+
+fn capture_with(scenario: &str, overrides: &[(String, String)], ms: u64) -> PathBuf {
+    let name = format!("{scenario}-{}-{ms}.pcapng", overrides.len());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let scenario = Scenario::load(scenario, overrides).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();
     world.add_trace(Box::new(PcapngFile::create(&path).unwrap()));
     world.run_until(Instant::from_millis(ms));
@@ -128,4 +133,25 @@ fn tshark_follows_the_transfer() {
     };
     let full = lines.lines().filter(|line| *line == "462").count();
     assert!(full > 50, "{full} full segments");
+}
+
+/// Fragments that relays pass on: tshark puts them together on every link, and
+/// TCP's checksums are right.
+#[test]
+fn tshark_reads_forwarded_fragments() {
+    let forwarding = ("lowpan.fragment_forwarding".to_owned(), "true".to_owned());
+    let path = capture_with("line-3", &[forwarding], 20_000);
+    let bad = "_ws.malformed || wpan.fcs_ok == 0 || _ws.expert.severity == error";
+    let Some(found) = tshark(&path, &["-Y", bad]) else {
+        return;
+    };
+    assert_eq!(found, "");
+    let check = ["-o", "tcp.check_checksum:TRUE"];
+    let full = ["-Y", "tcp.len == 462 && tcp.checksum.status == 1"];
+    let fields = ["-T", "fields", "-e", "ipv6.hlim"];
+    let hops = tshark(&path, &[&CONTEXT[..], &check, &full, &fields].concat()).unwrap();
+    for hop_limit in ["64", "63", "62"] {
+        let segments = hops.lines().filter(|line| *line == hop_limit).count();
+        assert!(segments > 100, "{hop_limit}: {segments}");
+    }
 }

@@ -14,6 +14,10 @@ use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
     pub(super) fn start_next(&mut self) -> Option<InService> {
+        if let Some(fragment) = self.next_fragment() {
+            return Some(fragment);
+        }
+        self.has_forwarded = false;
         let own_first = self.turn == Turn::Own || self.queue.is_empty();
         if self.pulled.is_some() && own_first {
             self.turn = Turn::Queued;

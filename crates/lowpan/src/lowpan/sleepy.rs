@@ -5,6 +5,7 @@ use redpoll_wire::ieee802154::Address;
 
 use super::Lowpan;
 use crate::event::{LossReason, LowpanEvent};
+use crate::forwarding::Forwarding;
 use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
@@ -70,6 +71,7 @@ impl<M: Memory> Lowpan<M> {
                     self.end_service(now, Err(LossReason::LinkFailure));
                 }
             }
+            Origin::Forwarded => self.suspend_fragment(note),
             _ => self.suspended = Some(datagram),
         }
     }
@@ -86,7 +88,9 @@ impl<M: Memory> Lowpan<M> {
                     self.indirect.park(&mut self.pool, id, current.progress());
                     self.in_service = None;
                 }
-                _ if self.indirect.ready(now, &self.pool).is_none() => return Some(current),
+                _ if self.indirect.ready(now, &self.pool).is_none() && now >= self.gap_until => {
+                    return Some(current);
+                }
                 _ => self.suspended = self.in_service.take(),
             }
         }
@@ -95,6 +99,9 @@ impl<M: Memory> Lowpan<M> {
             let indirect = slot.indirect()?;
             return Some(InService::resume(id, usize::from(slot.len), indirect));
         }
+        if self.suspended.is_some() && now < self.gap_until {
+            return self.next_fragment();
+        }
         self.suspended.take().or_else(|| self.start_next())
     }
 
@@ -102,6 +109,10 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn has_more(&self, datagram: &InService) -> bool {
         let fragment_follows = !datagram.is_covered();
         match datagram.origin {
+            Origin::Forwarded => {
+                let forwarding = self.forwarding.as_ref();
+                self.fragment_burst && forwarding.is_some_and(Forwarding::goes_on)
+            }
             Origin::Slot(id) if datagram.indirect => {
                 let next_hop = datagram.next_hop;
                 fragment_follows || self.indirect.follows(&self.pool, id, next_hop)
@@ -134,7 +145,7 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn slot_in_service(&self) -> Option<SlotId> {
         match self.in_service?.origin {
             Origin::Slot(id) => Some(id),
-            Origin::Pulled => None,
+            Origin::Pulled | Origin::Forwarded => None,
         }
     }
 

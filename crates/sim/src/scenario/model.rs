@@ -102,6 +102,11 @@ pub struct LowpanParams {
     pub drop_rest: bool,
     /// Fragments follow one another as a burst.
     pub fragment_burst: bool,
+    /// Fragments that wait at most in a router that forwards them as they come;
+    /// `None`: routers reassemble.
+    pub forwarded_fragments: Option<u8>,
+    /// How long a datagram's next fragment waits if routers forward so.
+    pub fragment_gap: Duration,
     /// Random early detection.
     pub red: Option<RedConfig>,
 }

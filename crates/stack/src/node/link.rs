@@ -31,7 +31,7 @@ impl<M: Memory + 'static> Node<M> {
         let (src, dst) = (indication.src, indication.dst);
         let more = indication.frame_pending;
         // A fragment that completes nothing, or a drop that lowpan has counted.
-        if let Ok(Some(slot)) = self.lowpan.input(now, src, dst, indication.payload) {
+        if let Ok(Some(slot)) = self.input_payload(now, src, dst, indication.payload) {
             let broadcast = dst == Address::BROADCAST;
             let from = src;
             self.input_slot(now, slot, Origin::Link { from, broadcast });

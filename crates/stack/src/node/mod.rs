@@ -12,6 +12,7 @@
 
 mod attach;
 mod discovery;
+mod fragments;
 mod ip;
 mod link;
 mod paths;

@@ -213,6 +213,10 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_burst: values.flag("lowpan.fragment_burst"),
+        forwarded_fragments: values
+            .flag("lowpan.fragment_forwarding")
+            .then(|| values.small("lowpan.fragments")),
+        fragment_gap: values.duration("lowpan.fragment_gap"),
         red: values.flag("lowpan.red").then(|| red(values)),
     }
 }

@@ -1,0 +1,447 @@
+//! Fragment forwarding: datagrams pass through a relay fragment by fragment
+//! (RFC 8930), without a buffer to reassemble them in.
+//!
+//! What is known of a datagram on its way is a *virtual reassembly buffer*
+//! (§6): who it came from and by which tag, where it goes and by which tag. Its
+//! fragments wait for the radio in a ring, each as the frame that it will be.
+//! Both belong to the caller and bound what can be under way; a datagram that
+//! lacks one or the other is reassembled, or dropped by name.
+//!
+//! A neighbour sends the fragments of a datagram in their order and each until
+//! it is acknowledged. So one that comes out of order shows that another is
+//! lost, and the datagram is given up: its end could not complete it.
+
+use redpoll_base::{Duration, Instant, Memory, Wake};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
+
+use crate::duplicates::Key;
+use crate::receive::Piece;
+use crate::transmit::udp_header;
+use crate::{Drop, Note};
+
+/// Bytes of a forwarded frame: the payload between two short addresses.
+const FRAME: usize = 116;
+
+/// By how much the first fragment may grow at the first relay, in bytes: there
+/// the source's address and the hop limit no longer follow from anything. Who
+/// sends to relays leaves so much room (RFC 8930 §5 leaves it open how).
+pub(crate) const SLACK: usize = 3;
+
+/// A slow start of the timer does no harm.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
+
+/// Where the fragments of a datagram go on to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Onward {
+    /// The neighbour that gets them.
+    pub next_hop: Address,
+    /// The source address that the frames will carry.
+    pub link_src: Address,
+    /// Bytes that a frame to that neighbour can carry.
+    pub capacity: usize,
+}
+
+/// The memory of fragment forwarding.
+pub struct ForwardingMemory<M: Memory> {
+    /// One entry for each datagram of which fragments are still to come, filled
+    /// with [`VirtualBuffer::EMPTY`].
+    pub datagrams: M::Table<VirtualBuffer>,
+    /// One entry for each fragment that waits for the radio, filled with
+    /// [`FragmentBuffer::EMPTY`]; at most 254 are used.
+    pub fragments: M::Table<FragmentBuffer>,
+}
+
+/// What a relay knows of a datagram on its way (RFC 8930 §6); opaque.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualBuffer(Option<Entry>);
+
+impl VirtualBuffer {
+    /// One that is free.
+    pub const EMPTY: VirtualBuffer = VirtualBuffer(None);
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// The neighbour it comes from, and its tag there.
+    key: Key,
+    next_hop: Address,
+    capacity: u8,
+    /// Its tag from here on.
+    tag: u16,
+    /// Bytes of the datagram that have come.
+    covered: u16,
+    /// When the latest came.
+    progress: Instant,
+}
+
+/// A fragment that waits for the radio; opaque.
+#[derive(Clone, Debug)]
+pub struct FragmentBuffer {
+    next_hop: Address,
+    tag: u16,
+    place: Place,
+    /// Its datagram has been given up.
+    dead: bool,
+    repeats: Option<Note>,
+    len: u8,
+    bytes: [u8; FRAME],
+}
+
+impl FragmentBuffer {
+    /// One that is free.
+    pub const EMPTY: FragmentBuffer = FragmentBuffer {
+        next_hop: Address::Absent,
+        tag: 0,
+        place: Place::First,
+        dead: false,
+        repeats: None,
+        len: 0,
+        bytes: [0; FRAME],
+    };
+}
+
+impl Default for FragmentBuffer {
+    fn default() -> Self {
+        FragmentBuffer::EMPTY
+    }
+}
+
+/// Which part of its datagram a fragment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    First,
+    Middle,
+    Last,
+}
+
+/// What the next fragment is, without its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Front {
+    pub(crate) next_hop: Address,
+    pub(crate) len: usize,
+    pub(crate) place: Place,
+    pub(crate) repeats: Option<Note>,
+}
+
+/// The datagrams and fragments that pass through this node.
+pub(crate) struct Forwarding<M: Memory> {
+    datagrams: M::Table<VirtualBuffer>,
+    fragments: M::Table<FragmentBuffer>,
+    head: u8,
+    len: u8,
+    timeout: Duration,
+}
+
+impl<M: Memory> Forwarding<M> {
+    pub(crate) fn new(memory: ForwardingMemory<M>, timeout: Duration) -> Self {
+        let ForwardingMemory {
+            mut datagrams,
+            mut fragments,
+        } = memory;
+        datagrams.as_mut().fill(VirtualBuffer::EMPTY);
+        fragments.as_mut().fill(FragmentBuffer::EMPTY);
+        Forwarding {
+            datagrams,
+            fragments,
+            head: 0,
+            len: 0,
+            timeout,
+        }
+    }
+
+    // --- fragments that come ---
+
+    /// Whether the datagram is on its way through this node.
+    pub(crate) fn knows(&self, key: &Key) -> bool {
+        self.datagrams.as_ref().iter().any(|entry| is(entry, key))
+    }
+
+    /// RFC 8930 §5: a first fragment makes the entry and is itself forwarded,
+    /// or neither: then `false`.
+    pub(crate) fn on_first(
+        &mut self,
+        now: Instant,
+        key: Key,
+        piece: &Piece<'_>,
+        (header, onward): (&Ipv6Header, Onward),
+        contexts: &Contexts,
+        tag: u16,
+    ) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        let free = |entry: &&mut VirtualBuffer| entry.0.is_none();
+        let Some(free) = self.datagrams.as_mut().iter_mut().find(free) else {
+            return false;
+        };
+        let mut fragment = FragmentBuffer {
+            next_hop: onward.next_hop,
+            tag,
+            ..FragmentBuffer::EMPTY
+        };
+        let (first, end) = (
+            fragment::Header::First {
+                size: key.size,
+                tag,
+            },
+            onward.capacity,
+        );
+        let room = fragment.bytes.get_mut(..end.min(FRAME));
+        let Some(len) = room.and_then(|room| rewrite(room, first, header, piece, onward, contexts))
+        else {
+            return false;
+        };
+        fragment.len = len as u8;
+        *free = VirtualBuffer(Some(Entry {
+            key,
+            next_hop: onward.next_hop,
+            capacity: end.min(FRAME) as u8,
+            tag,
+            covered: piece.len() as u16,
+            progress: now,
+        }));
+        self.push(fragment);
+        true
+    }
+
+    /// A later fragment of a datagram that this node [knows](Self::knows): it
+    /// goes where the first one went (RFC 8930 §5). `true`: it was the last.
+    ///
+    /// # Errors
+    /// The fragment is dropped, and with it the datagram unless it is a
+    /// [`Drop::Duplicate`].
+    pub(crate) fn on_later(
+        &mut self,
+        now: Instant,
+        key: &Key,
+        piece: &Piece<'_>,
+    ) -> Result<bool, Drop> {
+        let has_room = self.has_room();
+        let mut entries = self.datagrams.as_mut().iter_mut();
+        let Some(slot) = entries.find(|entry| is(entry, key)) else {
+            return Err(Drop::Orphan);
+        };
+        let Some(entry) = &mut slot.0 else {
+            return Err(Drop::Orphan);
+        };
+        match piece.offset.cmp(&usize::from(entry.covered)) {
+            core::cmp::Ordering::Less => return Err(Drop::Duplicate),
+            core::cmp::Ordering::Equal => {}
+            core::cmp::Ordering::Greater => return Err(Drop::FragmentGap),
+        }
+        if !has_room {
+            return Err(Drop::NoFragmentBuffer);
+        }
+        let mut fragment = FragmentBuffer {
+            next_hop: entry.next_hop,
+            tag: entry.tag,
+            place: Place::Middle,
+            ..FragmentBuffer::EMPTY
+        };
+        let next = fragment::Header::Next {
+            size: key.size,
+            tag: entry.tag,
+            offset: entry.covered,
+        };
+        let room = fragment.bytes.get_mut(..usize::from(entry.capacity));
+        let mut out = Cursor::new(room.unwrap_or_default());
+        let written = next.emit(&mut out).and_then(|()| out.put(piece.body));
+        written.map_err(|_| Drop::TooLarge)?;
+        fragment.len = out.position() as u8;
+        entry.covered = entry.covered.saturating_add(piece.len() as u16);
+        entry.progress = now;
+        let is_last = entry.covered >= key.size;
+        if is_last {
+            fragment.place = Place::Last;
+            *slot = VirtualBuffer::EMPTY;
+        }
+        self.push(fragment);
+        Ok(is_last)
+    }
+
+    /// Forgets a datagram of which fragments were still to come, and those that
+    /// wait for the radio.
+    pub(crate) fn give_up(&mut self, key: &Key) {
+        let mut entries = self.datagrams.as_mut().iter_mut();
+        let entry = entries.find(|entry| is(entry, key));
+        if let Some(Entry { tag, .. }) = entry.and_then(|entry| entry.0.take()) {
+            self.kill(tag);
+        }
+    }
+
+    /// The datagram that has waited too long for a fragment, if any.
+    pub(crate) fn expired(&self, now: Instant) -> Option<Key> {
+        let due = |entry: &&Entry| now >= entry.progress + self.timeout;
+        self.entries().find(due).map(|entry| entry.key)
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        let progress = self.entries().map(|entry| entry.progress).min()?;
+        Some(Wake::within(progress + self.timeout, TIMEOUT_SLACK))
+    }
+
+    // --- fragments that leave ---
+
+    /// The part of its datagram that the fragment which leaves next is; `None`
+    /// if no fragment waits.
+    pub(crate) fn waiting(&self) -> Option<Place> {
+        let mut waiting = (0..self.len).filter_map(|i| self.get(i));
+        let next = waiting.find(|fragment| !fragment.dead);
+        next.map(|fragment| fragment.place)
+    }
+
+    /// Datagrams of which fragments wait or are still to come.
+    pub(crate) fn datagrams(&self) -> usize {
+        let waiting = (0..self.len).filter_map(|i| self.get(i));
+        let ends = waiting.filter(|fragment| !fragment.dead && fragment.place == Place::Last);
+        self.entries().count().saturating_add(ends.count())
+    }
+
+    /// The fragment that leaves next. Not while one is with the MAC.
+    pub(crate) fn front(&mut self) -> Option<Front> {
+        while self.get(0)?.dead {
+            self.pop();
+        }
+        let fragment = self.get(0)?;
+        Some(Front {
+            next_hop: fragment.next_hop,
+            len: fragment.len.into(),
+            place: fragment.place,
+            repeats: fragment.repeats,
+        })
+    }
+
+    /// The bytes of the fragment at the front.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let bytes = |fragment: &'_ FragmentBuffer| usize::from(fragment.len);
+        let fragment = self.get(0);
+        fragment
+            .and_then(|fragment| fragment.bytes.get(..bytes(fragment)))
+            .unwrap_or_default()
+    }
+
+    /// Whether the fragment behind the front is of the same datagram.
+    pub(crate) fn goes_on(&self) -> bool {
+        let (front, next) = (self.get(0), self.get(1));
+        front
+            .zip(next)
+            .is_some_and(|(front, next)| !next.dead && next.tag == front.tag)
+    }
+
+    /// The fragment at the front is to be built again later.
+    pub(crate) fn suspend(&mut self, note: Note) {
+        if let Some(fragment) = self.fragments.as_mut().get_mut(usize::from(self.head)) {
+            fragment.repeats = Some(note);
+        }
+    }
+
+    /// The fragment at the front has left, or never will; in that case, with
+    /// `drop_rest`, neither will the others. Says which datagram then ends
+    /// before all of it has come.
+    pub(crate) fn finish(&mut self, delivered: bool, drop_rest: bool) -> Option<Key> {
+        let tag = self.get(0)?.tag;
+        self.pop();
+        if delivered || !drop_rest {
+            return None;
+        }
+        self.kill(tag);
+        let of_tag = |entry: &Entry| entry.tag == tag;
+        let mut entries = self.datagrams.as_mut().iter_mut();
+        let entry = entries.find(|entry| entry.0.as_ref().is_some_and(of_tag))?;
+        entry.0.take().map(|entry| entry.key)
+    }
+
+    // --- the tables ---
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.datagrams.as_ref().iter().filter_map(|e| e.0.as_ref())
+    }
+
+    fn ring(&self) -> u8 {
+        self.fragments.as_ref().len().min(254) as u8
+    }
+
+    fn has_room(&self) -> bool {
+        self.len < self.ring()
+    }
+
+    /// The place of the `i`th fragment from the front.
+    fn place(&self, i: u8) -> usize {
+        let place = usize::from(self.head).saturating_add(i.into());
+        let ring = usize::from(self.ring());
+        if place < ring {
+            place
+        } else {
+            place.saturating_sub(ring)
+        }
+    }
+
+    fn get(&self, i: u8) -> Option<&FragmentBuffer> {
+        let waits = i < self.len;
+        self.fragments.as_ref().get(self.place(i)).filter(|_| waits)
+    }
+
+    fn push(&mut self, fragment: FragmentBuffer) {
+        let place = self.place(self.len);
+        if let Some(free) = self.fragments.as_mut().get_mut(place) {
+            *free = fragment;
+            self.len = self.len.saturating_add(1);
+        }
+    }
+
+    fn pop(&mut self) {
+        if self.len > 0 {
+            self.head = self.place(1) as u8;
+            self.len = self.len.saturating_sub(1);
+        }
+    }
+
+    fn kill(&mut self, tag: u16) {
+        for i in 0..self.len {
+            let place = self.place(i);
+            let fragment = self.fragments.as_mut().get_mut(place);
+            if let Some(fragment) = fragment.filter(|fragment| fragment.tag == tag) {
+                fragment.dead = true;
+            }
+        }
+    }
+}
+
+fn is(entry: &VirtualBuffer, key: &Key) -> bool {
+    entry.0.as_ref().is_some_and(|entry| entry.key == *key)
+}
+
+/// Writes a first fragment anew: with the tag of this node, a hop limit one
+/// less (RFC 8200 §3), and the headers compressed for the next link. `None` if
+/// it does not fit.
+fn rewrite(
+    out: &mut [u8],
+    first: fragment::Header,
+    header: &Ipv6Header,
+    piece: &Piece<'_>,
+    onward: Onward,
+    contexts: &Contexts,
+) -> Option<usize> {
+    let mut out = Cursor::new(out);
+    first.emit(&mut out).ok()?;
+    let header = Ipv6Header {
+        hop_limit: header.hop_limit.checked_sub(1)?,
+        ..*header
+    };
+    let udp = match piece.head.get(Ipv6Header::LEN..)?.first_chunk::<8>() {
+        Some(bytes) if header.next_header == next_header::UDP => Some(udp_header(bytes)),
+        _ => None,
+    };
+    let upper = match &udp {
+        Some(udp) => iphc::Upper::Udp(udp),
+        None => iphc::Upper::Other,
+    };
+    let (src, dst) = (onward.link_src, onward.next_hop);
+    let done = iphc::compress(&header, upper, src, dst, contexts, &mut out).ok()?;
+    out.put(piece.head.get(done.uncompressed_len..)?).ok()?;
+    out.put(piece.body).ok()?;
+    Some(out.position())
+}

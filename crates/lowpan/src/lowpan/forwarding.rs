@@ -1,0 +1,146 @@
+//! Fragments that pass through this node: from the radio and back to it.
+
+use redpoll_base::{Instant, Memory, Wake};
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::Lowpan;
+use crate::counters::count;
+use crate::duplicates::{Fate, Key};
+use crate::event::{LossReason, LowpanEvent};
+use crate::forwarding::{Forwarding, Place};
+use crate::reassembly::check_bounds;
+use crate::receive::Piece;
+use crate::transmit::{InService, Origin};
+use crate::{Drop, ForwardingMemory, Note, Onward};
+
+impl<M: Memory> Lowpan<M> {
+    /// From now on fragments are forwarded as they come (RFC 8930), as far as
+    /// this memory goes. Without it this node reassembles whatever it
+    /// forwards; it can still send through relays that do not.
+    pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
+        let timeout = self.reassembly.timeout();
+        self.forwarding = Some(Forwarding::new(memory, timeout));
+    }
+
+    /// Whether the fragment was taken to be forwarded; else it is this node's
+    /// to reassemble. `route` says of the first one where it goes on to.
+    pub(super) fn forward(
+        &mut self,
+        now: Instant,
+        key: Key,
+        piece: &Piece<'_>,
+        route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
+    ) -> Result<bool, Drop> {
+        let Some(forwarding) = &mut self.forwarding else {
+            return Ok(false);
+        };
+        if forwarding.knows(&key) {
+            check_bounds(usize::from(key.size), piece)?;
+            return match forwarding.on_later(now, &key, piece) {
+                Ok(is_last) => {
+                    if is_last {
+                        self.reassembly.remember(now, key, Fate::Complete);
+                    }
+                    Ok(true)
+                }
+                Err(Drop::Duplicate) => Err(Drop::Duplicate),
+                Err(reason) => {
+                    forwarding.give_up(&key);
+                    self.reassembly.remember(now, key, Fate::GivenUp);
+                    Err(reason)
+                }
+            };
+        }
+        if piece.offset != 0 || self.reassembly.is_settled(now, &self.pool, &key) {
+            return Ok(false);
+        }
+        let Ok((header, _)) = Ipv6Header::parse_partial(piece.head) else {
+            return Ok(false);
+        };
+        let whole = piece.len() >= usize::from(key.size);
+        if whole || check_bounds(usize::from(key.size), piece).is_err() {
+            return Ok(false);
+        }
+        let Some(onward) = route(&header) else {
+            return Ok(false);
+        };
+        let (tag, contexts) = (self.next_tag, &self.contexts);
+        let taken = forwarding.on_first(now, key, piece, (&header, onward), contexts, tag);
+        if taken {
+            self.next_tag = tag.wrapping_add(1);
+            count(&mut self.counters.datagrams_forwarded);
+        }
+        Ok(taken)
+    }
+
+    /// Gives up the datagrams whose next fragment has not come in time.
+    pub(super) fn expire_forwarded(&mut self, now: Instant) {
+        if now >= self.gap_until {
+            self.gap_until = Instant::ZERO;
+        }
+        while let Some(forwarding) = &mut self.forwarding
+            && let Some(key) = forwarding.expired(now)
+        {
+            forwarding.give_up(&key);
+            self.reassembly.remember(now, key, Fate::GivenUp);
+            count(&mut self.counters.forward_timeout);
+            self.note_occupancy(now);
+        }
+    }
+
+    /// Whether a forwarded fragment leaves before this node's own datagrams: the
+    /// rest of one that has begun does, and else they take turns.
+    pub(super) fn fragment_goes_first(&self) -> bool {
+        let waiting = self.forwarding.as_ref().and_then(Forwarding::waiting);
+        waiting.is_some_and(|place| place != Place::First || !self.has_forwarded)
+    }
+
+    /// The forwarded fragment that leaves next, if it is its turn.
+    pub(super) fn next_fragment(&mut self) -> Option<InService> {
+        let others = self.pulled.is_some() || !self.queue.is_empty();
+        if others && !self.fragment_goes_first() {
+            return None;
+        }
+        let front = self.forwarding.as_mut()?.front()?;
+        self.has_forwarded |= front.place == Place::First;
+        let mut fragment = InService::new(Origin::Forwarded, front.next_hop, front.len);
+        fragment.repeats = front.repeats;
+        Some(fragment)
+    }
+
+    /// When the datagram in service may go on, if it waits for that.
+    pub(super) fn gap_end(&self) -> Option<Wake> {
+        (self.gap_until > Instant::ZERO).then(|| Wake::exactly(self.gap_until))
+    }
+
+    pub(super) fn suspend_fragment(&mut self, note: Note) {
+        if let Some(forwarding) = &mut self.forwarding {
+            forwarding.suspend(note);
+        }
+    }
+
+    /// A forwarded fragment has left, or never will.
+    pub(super) fn end_fragment(
+        &mut self,
+        now: Instant,
+        datagram: &InService,
+        outcome: Result<(), LossReason>,
+    ) {
+        let Some(forwarding) = &mut self.forwarding else {
+            return;
+        };
+        let given_up = forwarding.finish(outcome.is_ok(), self.drop_rest);
+        if let Some(key) = given_up {
+            self.reassembly.remember(now, key, Fate::GivenUp);
+        }
+        match outcome {
+            Ok(()) => count(&mut self.counters.fragments_forwarded),
+            Err(reason) => {
+                self.datagram_event = Some(LowpanEvent::DatagramDropped {
+                    next_hop: datagram.next_hop,
+                    reason,
+                });
+            }
+        }
+    }
+}
