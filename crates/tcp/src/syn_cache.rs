@@ -237,7 +237,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                     by_cookie: true,
                     entry,
                 }),
-                None if self.may_be_late(now, entry, seg) => Answer::Drop,
+                None if self.may_be_late(now, seg) => Answer::Drop,
                 None => Answer::Reply(reset),
             },
             Action::Drop => Answer::Drop,
@@ -245,10 +245,10 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     }
 
     /// Whether the segment may be of a peer whose first segments were lost: a
-    /// later one does not show the cookie, and must not be reset.
-    fn may_be_late(&self, now: Instant, entry: Option<u8>, seg: &Segment<'_>) -> bool {
-        let cookies = &self.cookies;
-        entry.is_none() && cookies.are_about(now) && !cookies.was_used(seg.ack - 1)
+    /// later one does not show the cookie, and must not be reset. Nor if its
+    /// SYN came twice and found a free entry only the second time.
+    fn may_be_late(&self, now: Instant, seg: &Segment<'_>) -> bool {
+        self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
     /// A new request, in place of the one in `entry` if there is one.

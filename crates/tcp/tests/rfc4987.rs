@@ -285,3 +285,22 @@ fn a_syn_that_comes_again_without_the_flags_refuses_ecn() {
         assert!(!node.ask(&syn, false).flags.contains(Flags::ECE));
     }
 }
+
+/// A SYN came twice, and the second one found a free entry: the peer goes by
+/// the first answer, a cookie. Its first segment got lost; the ones behind it
+/// must not be answered by a reset.
+#[test]
+fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
+    let mut node = Node::new(1);
+    node.another(SYN, 5);
+    let cookie = node.ask(&rich(), true);
+    node.another(RST, 6);
+    let other = node.ask(&rich(), false);
+    assert_ne!(cookie.ack, other.ack);
+    let later = Record::new().seq(201).ack(cookie.ack).ts((9, 0)).len(200);
+    assert!(matches!(node.input(&later), Answer::Drop));
+    let first = Record::new().seq(1).ack(cookie.ack).ts((9, 0)).len(200);
+    let handshake = node.complete(&first).expect("complete");
+    node.cache.remove(&handshake);
+    assert!(node.cache.is_empty());
+}

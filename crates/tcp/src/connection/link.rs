@@ -102,7 +102,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Called at the end of every event.
     pub(super) fn settle(&mut self, now: Instant) {
         // Nearly always: nothing to do about either, and no call for it.
-        if self.snd.wnd() >= self.eff_snd_mss() && !self.timers.is_running(Timer::Persist) {
+        let is_timed = self.timers.is_running(Timer::Retransmission) || self.snd.flight() == 0;
+        let is_open = self.snd.wnd() >= self.eff_snd_mss();
+        if is_timed && is_open && !self.timers.is_running(Timer::Persist) {
             self.persist.stop();
         } else if !self.is_closed() {
             self.settle_persist(now);
@@ -135,12 +137,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// What was to be probed with is believed to be on its way again, because a
-    /// timeout was taken back: then its timer is needed again.
+    /// timeout was taken back, or what the link has lost is said to have
+    /// arrived: then its timer is needed again.
     fn settle_retransmission(&mut self, now: Instant) {
         let on_its_way = self.synchronized().is_some()
             && self.snd.flight() > 0
             && self.pins.is_empty()
-            && !self.board.has_lost();
+            && !self.would_repair();
         if on_its_way && !self.timers.is_running(Timer::Retransmission) {
             self.timers.start(Timer::Retransmission, now, self.rto());
         }

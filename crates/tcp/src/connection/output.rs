@@ -184,6 +184,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         (may && !plan.range().is_empty()).then_some(plan)
     }
 
+    /// Whether something lost would be sent again now.
+    pub(super) fn would_repair(&self) -> bool {
+        self.retransmission(usize::MAX).is_some()
+    }
+
     /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
     /// new data goes before what is believed lost, if some can go.
     fn is_new_data_first(&self, max_len: usize) -> bool {
@@ -605,7 +610,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         waits
             && self.pins.is_empty()
             && self.may_send_sequence()
-            && self.retransmission(usize::MAX).is_none()
+            && !self.would_repair()
             && self.new_data(usize::MAX).is_none()
     }
 }
