@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use redpoll_base::Addr;
+use redpoll_sim::scenario::BUILT_IN;
 
 use crate::bench::BenchArgs;
 use crate::up::UpArgs;
@@ -59,14 +60,13 @@ pub struct RunArgs {
 /// Which scenario, with which changes.
 #[derive(Debug, ClapArgs)]
 pub struct ScenarioArgs {
-    /// A scenario's TOML file, or the name of a built-in one: pair, line-1 to
-    /// line-4, office, grid-30, grid-1000
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", help = scenario_help())]
     pub file: String,
 
-    /// Seed of every random number: the same seed gives the same run
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub seed: Option<u64>,
+    /// Seed of every random number: the same seed gives the same run; short for
+    /// --set seed=N
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub seed: Option<String>,
 
     /// Override any key of the scenario by its dotted path, such as
     /// radio.model=ideal or mac.link_retry_delay="0 ms". May be repeated
@@ -78,8 +78,8 @@ impl ScenarioArgs {
     /// The overrides in the order in which they apply.
     pub fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = self.set.clone();
-        if let Some(seed) = self.seed {
-            overrides.push(("seed".to_owned(), seed.to_string()));
+        if let Some(seed) = &self.seed {
+            overrides.push(("seed".to_owned(), seed.clone()));
         }
         overrides
     }
@@ -103,6 +103,12 @@ pub struct DissectArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
+}
+
+fn scenario_help() -> String {
+    let names: Vec<&str> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
+    let names = names.join(", ");
+    format!("A scenario's TOML file, or the name of a built-in one: {names}")
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {

@@ -88,3 +88,14 @@ fn a_stack_that_does_not_exist_is_named() {
         "{message}"
     );
 }
+
+#[test]
+#[cfg(feature = "bench")]
+fn an_option_of_the_other_bench_is_refused() {
+    for arguments in [&["--queue", "7"][..], &["fairness", "--loss", "5"]] {
+        let output = bench(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("means nothing to"), "{message}");
+    }
+}

@@ -74,7 +74,7 @@ fn help_and_version_explain_themselves() {
                 "Exit code",
             ][..],
         ),
-        ("up", &["--forward", "--shell", "--set"]),
+        ("up", &["--forward", "--shell", "--set", "grid-1000"]),
         ("dissect", &["--prefix", "pcapng"]),
     ] {
         let help = stdout(&redpoll(&[command, "--help"]));
@@ -124,6 +124,10 @@ fn a_wrong_scenario_ends_with_2_and_one_line_that_says_where() {
     let output = redpoll(&["run", "pair", "--duration", "5"]);
     assert_eq!(code(&output), 2);
     assert!(complaint(&output).contains("duration: got 5 without a unit"));
+
+    let output = redpoll(&["run", "pair", "--seed", "-1"]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("seed: got -1; allowed: a whole number from 0 to "));
 
     let file = folder.write("b.toml", "[topology\n");
     let output = redpoll(&["run", &file]);
@@ -230,6 +234,47 @@ fn the_json_object_has_the_documented_keys() {
         node["memory_bytes"].as_u64().unwrap() <= 64 * 1024,
         "{node}"
     );
+}
+
+#[test]
+fn the_documentation_has_every_key_of_a_report() {
+    fn missing(value: &serde_json::Value, page: &str, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (key, value) in fields {
+                    if !page.contains(&format!("`{key}`")) {
+                        found.push(key.clone());
+                    }
+                    // The reasons in `drops` are many, and not all are named.
+                    if key != "drops" {
+                        missing(value, page, found);
+                    }
+                }
+            }
+            serde_json::Value::Array(items) => {
+                for item in items {
+                    missing(item, page, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let client = r#"apps.get={type="http-client", on="node-4", to="node-1:80"}"#;
+    let server = r#"apps.http={type="http-server", on="node-1"}"#;
+    for more in [
+        &["testbed-3"][..],
+        &["readings"],
+        &["sleepy-3", "--set", server, "--set", client],
+    ] {
+        let report = redpoll(&[&["run", "--duration", "20 s", "--json", "-"], more].concat());
+        assert_eq!(code(&report), 0, "{}", stderr(&report));
+        let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+        let mut found = Vec::new();
+        missing(&report, &page, &mut found);
+        assert!(found.is_empty(), "{more:?}: {found:?}");
+    }
 }
 
 #[test]
