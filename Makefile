@@ -6,6 +6,10 @@ CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
 # How long each codec is fuzzed; TCP ten times as long.
 FUZZ_SECONDS ?= 60
+# Connections with the Linux kernel; ten times as many in virtual time.
+SOAK_CYCLES ?= 100000
+# How long two flows share the queue.
+FAIRNESS_SECONDS ?= 600
 # Tests that this machine's rights do not allow leave a line here.
 SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
@@ -40,12 +44,12 @@ interop: ## Linux's TCP against ours over a bad link, 20 seeds
 
 soak: ## 100,000 connections with the Linux kernel, a million in virtual time
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=100000 cargo test --release --package redpoll-linux --test soak
-	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=1000000 cargo test --release --package redpoll-stack --test soak -- --nocapture
+	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES) cargo test --release --package redpoll-linux --test soak
+	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES)0 cargo test --release --package redpoll-stack --test soak -- --nocapture
 
 fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real time)
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=600 cargo test --release --package redpoll-linux --test fairness -- --nocapture
+	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
 fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz

@@ -237,47 +237,6 @@ fn the_json_object_has_the_documented_keys() {
 }
 
 #[test]
-fn the_documentation_has_every_key_of_a_report() {
-    fn missing(value: &serde_json::Value, page: &str, found: &mut Vec<String>) {
-        match value {
-            serde_json::Value::Object(fields) => {
-                for (key, value) in fields {
-                    if !page.contains(&format!("`{key}`")) {
-                        found.push(key.clone());
-                    }
-                    // The reasons in `drops` are many, and not all are named.
-                    if key != "drops" {
-                        missing(value, page, found);
-                    }
-                }
-            }
-            serde_json::Value::Array(items) => {
-                for item in items {
-                    missing(item, page, found);
-                }
-            }
-            _ => {}
-        }
-    }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let client = r#"apps.get={type="http-client", on="node-4", to="node-1:80"}"#;
-    let server = r#"apps.http={type="http-server", on="node-1"}"#;
-    for more in [
-        &["testbed-3"][..],
-        &["readings"],
-        &["sleepy-3", "--set", server, "--set", client],
-    ] {
-        let report = redpoll(&[&["run", "--duration", "20 s", "--json", "-"], more].concat());
-        assert_eq!(code(&report), 0, "{}", stderr(&report));
-        let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
-        let mut found = Vec::new();
-        missing(&report, &page, &mut found);
-        assert!(found.is_empty(), "{more:?}: {found:?}");
-    }
-}
-
-#[test]
 fn the_same_seed_gives_the_same_result() {
     let run = |seed| {
         let output = redpoll(&[
