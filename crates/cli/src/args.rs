@@ -57,6 +57,12 @@ pub struct RunArgs {
     pub json: Option<PathBuf>,
 }
 
+fn scenario_help() -> String {
+    let names: Vec<&str> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
+    let names = names.join(", ");
+    format!("A scenario's TOML file, or the name of a built-in one: {names}")
+}
+
 /// Which scenario, with which changes.
 #[derive(Debug, ClapArgs)]
 pub struct ScenarioArgs {
@@ -103,12 +109,6 @@ pub struct DissectArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
-}
-
-fn scenario_help() -> String {
-    let names: Vec<&str> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
-    let names = names.join(", ");
-    format!("A scenario's TOML file, or the name of a built-in one: {names}")
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {
