@@ -1,26 +1,12 @@
 //! The figures that Redpoll promises, on the built-in scenarios.
 //!
 //! Kumar et al. 2020 (§6.3, §7.2) measured 75.0, 28.3, 19.5 and 17.5 kb/s over
-//! one to four hops with an AT86RF233; the bounds here are ours, and higher. No radio model is tuned to
-//! get there: their timings have tests of their own.
+//! one to four hops with an AT86RF233; the bounds here are ours, and higher. No
+//! radio model is tuned to get there: their timings have tests of their own.
 
-use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+mod common;
 
-fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
-    let overrides: Vec<(String, String)> = overrides
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
-    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
-    let mut world = World::new(&scenario, seed).unwrap();
-    world.run_until(Instant::from_millis(seconds * 1_000));
-    let report = world.report();
-    assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
-    report
-}
+use common::run;
 
 /// Goodput of the bulk flow of `line-N` is at least `bounds[N - 1]` kb/s.
 fn lines_reach(bounds: &[f64], overrides: &[(&str, &str)]) {

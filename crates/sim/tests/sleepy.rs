@@ -1,23 +1,11 @@
 //! Sleepy leaves: what they get, what it costs, and what each technique of the
 //! link is good for.
 
-use redpoll_base::Instant;
 use redpoll_sim::report::{NodeFigures, Report};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
 
-fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
-    let overrides: Vec<(String, String)> = overrides
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
-    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
-    let mut world = World::new(&scenario, seed).unwrap();
-    world.run_until(Instant::from_millis(seconds * 1_000));
-    let report = world.report();
-    assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
-    report
-}
+mod common;
+
+use common::run;
 
 fn node<'r>(report: &'r Report, name: &str) -> &'r NodeFigures {
     let found = report.nodes.iter().find(|node| node.name == name);

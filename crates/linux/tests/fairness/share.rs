@@ -3,7 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration as StdDuration;
 
 use nix::errno::Errno;
@@ -240,14 +240,7 @@ struct Kernel {
 impl Kernel {
     fn new(prefix: u16, port: u16) -> Self {
         let listener = kernel_listener(host_address(prefix), port);
-        let fd = socket(
-            AddressFamily::Inet6,
-            SockType::Stream,
-            SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC,
-            None,
-        )
-        .expect("a socket");
-        setsockopt(&fd, sockopt::TcpMaxSeg, &u32::from(MSS)).expect("an MSS");
+        let fd = kernel_socket();
         let reno = std::ffi::OsString::from("reno");
         setsockopt(&fd, sockopt::TcpCongestion, &reno).expect("the kernel has Reno");
         setsockopt(&fd, sockopt::SndBuf, &(64 * 1024)).expect("a send buffer");
@@ -282,7 +275,7 @@ impl Flow for Kernel {
     }
 }
 
-fn kernel_listener(address: Ipv6Addr, port: u16) -> TcpListener {
+fn kernel_socket() -> OwnedFd {
     let fd = socket(
         AddressFamily::Inet6,
         SockType::Stream,
@@ -291,6 +284,11 @@ fn kernel_listener(address: Ipv6Addr, port: u16) -> TcpListener {
     )
     .expect("a socket");
     setsockopt(&fd, sockopt::TcpMaxSeg, &u32::from(MSS)).expect("an MSS");
+    fd
+}
+
+fn kernel_listener(address: Ipv6Addr, port: u16) -> TcpListener {
+    let fd = kernel_socket();
     let local = SockaddrIn6::from(SocketAddrV6::new(address, port, 0, 0));
     bind(fd.as_raw_fd(), &local).expect("the address is there");
     listen(&fd, Backlog::new(4).expect("a backlog")).expect("it listens");

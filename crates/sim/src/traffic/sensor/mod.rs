@@ -71,7 +71,7 @@ trait Carrier {
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
 
     /// Something happened on the node.
-    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, queue: &mut Queue);
+    fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
 
     /// There may be more in the queue, or its moment has come.
     fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue);

@@ -1,7 +1,7 @@
 //! A datagram a reading.
 
 use redpoll_base::Instant;
-use redpoll_stack::{NodeEvent, UdpId};
+use redpoll_stack::UdpId;
 
 use super::queue::Queue;
 use super::{Carrier, Context, NO_ROOM, Route, open_socket};
@@ -31,8 +31,6 @@ impl Carrier for Udp {
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId) {
         self.socket = open_socket(cx, &self.route, flow).map(|socket| (socket, flow));
     }
-
-    fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
 
     fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
         let Some((socket, flow)) = self.socket else {

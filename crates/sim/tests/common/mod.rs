@@ -1,0 +1,21 @@
+//! A built-in scenario from its beginning to its report.
+
+use redpoll_base::Instant;
+use redpoll_sim::report::Report;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+/// The scenario `name` with `overrides`, after so many virtual seconds; the
+/// oracle has found nothing.
+pub fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
+    let overrides: Vec<(String, String)> = overrides
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::new(&scenario, seed).unwrap();
+    world.run_until(Instant::from_millis(seconds * 1_000));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
+    report
+}
