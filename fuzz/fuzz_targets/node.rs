@@ -73,6 +73,7 @@ fn node() -> Node<Heap> {
             .collect(),
         listeners: vec![ListenerSlot::default()].into(),
         half_open: [HalfOpen::default(); 2].into(),
+        servers: Box::default(),
         udp: vec![UdpSlot::new(buffer(300))].into(),
         routes: vec![None; 3].into(),
         neighbours: vec![None; 2].into(),

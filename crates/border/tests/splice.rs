@@ -53,6 +53,7 @@ fn border(mesh: u8) -> Node<Heap> {
             .collect(),
         listeners: vec![ListenerSlot::default()].into(),
         half_open: [HalfOpen::default(); 2].into(),
+        servers: Box::default(),
         udp: Vec::new().into(),
         routes: vec![None; 2].into(),
         neighbours: Vec::new().into(),

@@ -239,6 +239,7 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
             .collect(),
         listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); HALF_OPEN].into(),
+        servers: Box::default(),
         udp: Box::default(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),

@@ -202,6 +202,7 @@ fn memory(
             .collect(),
         listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
         half_open: half_open.into(),
+        servers: Box::default(),
         udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
         routes: vec![None; route_count].into(),
         neighbours: vec![None; children].into(),

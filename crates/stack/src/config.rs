@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
-use redpoll_tcp::{self as tcp, HalfOpen};
+use redpoll_tcp::{self as tcp, FastOpenServer, HalfOpen};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -77,6 +77,9 @@ pub struct NodeMemory<M: Memory + 'static> {
     /// One entry a half-open connection, for all listeners; at most 255. When
     /// it is full (or empty from the start), the peers keep the state.
     pub half_open: M::Table<HalfOpen>,
+    /// One entry a server to which connections are opened with data (RFC 7413);
+    /// at most 255. With none, they are opened the usual way.
+    pub servers: M::Table<FastOpenServer>,
     /// One slot a UDP socket; at most 255.
     pub udp: M::Table<UdpSlot<M::Buffer>>,
     /// The forwarding table.

@@ -119,6 +119,8 @@ pub struct NodeCounters {
     pub syn_cookies_sent: u32,
     /// Handshakes that were completed by a SYN cookie.
     pub syn_cookies_used: u32,
+    /// Connections that were opened with data on the SYN (RFC 7413).
+    pub fast_opens: u32,
     /// How often a sleepy node has turned to another parent.
     pub parent_changes: u32,
     drops: [u32; DropReason::ALL.len()],

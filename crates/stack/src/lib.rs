@@ -59,7 +59,7 @@ pub use routes::{Route, Via};
 pub use tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use udp::UdpSlot;
 
-pub use redpoll_tcp::HalfOpen;
+pub use redpoll_tcp::{FastOpenServer, HalfOpen};
 
 pub use redpoll_base as base;
 pub use redpoll_lowpan as lowpan;

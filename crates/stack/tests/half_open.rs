@@ -134,7 +134,11 @@ fn a_wrong_acknowledgment_is_reset_and_changes_nothing() {
 fn without_room_the_request_waits_for_its_peer_to_speak_again() {
     for backlog in [1, u8::MAX] {
         let mut lone = Lone::border(|_| {});
-        let listener = lone.node.tcp_listen_with(80, Listen { backlog });
+        let how = Listen {
+            backlog,
+            ..Listen::default()
+        };
+        let listener = lone.node.tcp_listen_with(80, how);
         let listener = listener.unwrap();
         let fits = SLOTS_TCP.min(backlog.into());
         for port in 0..fits as u16 {

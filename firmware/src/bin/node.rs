@@ -14,7 +14,7 @@ use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig,
+    Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig,
     NodeMemory, Route, UdpSlot, Via,
 };
 
@@ -100,6 +100,7 @@ fn image_main() -> ! {
     let mut connections = [ConnectionSlot::new(a, b)];
     let mut listeners = [ListenerSlot::default()];
     let mut half_open = [HalfOpen::default(); 4];
+    let mut servers = [FastOpenServer::default(); 2];
     let mut udp = [UdpSlot::new(c)];
     let mut routes: [Option<Route>; 4] = [None; 4];
     let mut neighbours: [Option<Neighbour>; 2] = [None; 2];
@@ -108,6 +109,7 @@ fn image_main() -> ! {
         connections: forever(&mut connections),
         listeners: forever(&mut listeners),
         half_open: forever(&mut half_open),
+        servers: forever(&mut servers),
         udp: forever(&mut udp),
         routes: forever(&mut routes),
         neighbours: forever(&mut neighbours),

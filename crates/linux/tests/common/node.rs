@@ -6,8 +6,8 @@ use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_stack::mac::MacConfig;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, UdpSlot,
-    Via, transport,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
+    Route, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -51,6 +51,7 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); 4].into(),
+        servers: [FastOpenServer::default(); 2].into(),
         udp: (0..1).map(|_| UdpSlot::new(buffer(2048))).collect(),
         routes: vec![None; 2].into_boxed_slice(),
         neighbours: Box::default(),

@@ -59,6 +59,7 @@ pub fn node(number: u8) -> Node {
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); 2].into(),
+        servers: Box::default(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),

@@ -25,7 +25,11 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         match self.entry(fd)?.kind {
             Kind::Idle { port } if port != 0 => {
                 let backlog = u8::try_from(backlog.max(1)).unwrap_or(u8::MAX);
-                let id = self.node.tcp_listen_with(port, Listen { backlog })?;
+                let how = Listen {
+                    backlog,
+                    ..Listen::default()
+                };
+                let id = self.node.tcp_listen_with(port, how)?;
                 self.entry_mut(fd)?.kind = Kind::Listening { id, port };
                 Ok(())
             }

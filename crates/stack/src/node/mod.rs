@@ -89,6 +89,7 @@ impl<M: Memory + 'static> Node<M> {
                 memory.connections,
                 memory.listeners,
                 memory.half_open,
+                memory.servers,
                 config.tcp.clone(),
                 config.isn_secret,
             ),

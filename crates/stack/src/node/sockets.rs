@@ -78,6 +78,25 @@ impl<M: Memory + 'static> Node<M> {
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
 
+    /// Opens a connection to `remote` that sends `data` at once, and says how
+    /// much of it was taken. If the server is known to allow it, as much as
+    /// there is room for goes with the SYN (TCP Fast Open, RFC 7413) and is there
+    /// a round trip earlier; if nothing is known of the server, it is asked for
+    /// that. Those data may arrive twice, in two connections: only for
+    /// applications that can bear that (§6.1).
+    ///
+    /// # Errors
+    /// As [`Node::tcp_connect`].
+    pub fn tcp_connect_with_data(
+        &mut self,
+        now: Instant,
+        remote: Endpoint,
+        data: &[u8],
+    ) -> Result<(ConnId, usize), Error> {
+        let id = self.tcp_connect(now, remote)?;
+        Ok((id, self.tcp.open_with(now, id, data)))
+    }
+
     /// Queues `data` for sending; returns how many bytes were taken.
     ///
     /// # Errors

@@ -237,6 +237,7 @@ impl<M: Memory + 'static> Node<M> {
 /// only if the quoted addresses, ports and sequence number are its own).
 fn report_to_tcp<M: Memory + 'static>(
     tcp: &mut TcpSockets<M>,
+    now: Instant,
     quoted: &[u8],
     report: impl FnOnce(&mut Connection<M::Buffer>, SeqNum),
 ) {
@@ -255,9 +256,7 @@ fn report_to_tcp<M: Memory + 'static>(
     };
     let (local, remote) = (end(ip.src, [s0, s1]), end(ip.dst, [d0, d1]));
     let seq = SeqNum(u32::from_be_bytes([q0, q1, q2, q3]));
-    if let Some(connection) = tcp.find_mut(&local, &remote) {
-        report(connection, seq);
-    }
+    tcp.report(now, &local, &remote, |connection| report(connection, seq));
 }
 
 /// What TCP is told of a destination that cannot be reached.
@@ -277,5 +276,5 @@ fn tell_tcp<M: Memory + 'static>(
     kind: IcmpKind,
     quoted: &[u8],
 ) {
-    report_to_tcp(tcp, quoted, |c, seq| c.on_icmp(now, kind, seq));
+    report_to_tcp(tcp, now, quoted, |c, seq| c.on_icmp(now, kind, seq));
 }

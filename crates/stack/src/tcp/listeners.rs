@@ -1,6 +1,6 @@
 //! The listeners of a node, and what waits at them.
 
-use redpoll_base::{Addr, Memory};
+use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_tcp::{Endpoint, Listener};
 
 use crate::{Error, ListenerId};
@@ -11,11 +11,19 @@ pub struct Listen {
     /// How many established connections may wait to be accepted. One more
     /// waits with its peer, which has to say again that it is there. Default 8.
     pub backlog: u8,
+    /// How many connections may be open whose SYN brought data and whose
+    /// handshake is not complete (RFC 7413 §4.2, PendingFastOpenRequests). The
+    /// data of such a SYN may come twice, in two connections: only for
+    /// applications that can bear that (§6.1). Default 0: Fast Open is off.
+    pub fast_open: u8,
 }
 
 impl Default for Listen {
     fn default() -> Self {
-        Listen { backlog: 8 }
+        Listen {
+            backlog: 8,
+            fast_open: 0,
+        }
     }
 }
 
@@ -24,7 +32,21 @@ impl Default for Listen {
 pub struct ListenerSlot {
     generation: u8,
     open: Option<(Listener, Listen)>,
+    resets: Resets,
 }
+
+/// Fast Opens that were reset lately. RFC 7413 §5.1: they count as pending
+/// "until a timeout period has passed", or somebody who forges addresses would
+/// get his places back from those who reset what they never opened.
+#[derive(Default)]
+struct Resets {
+    count: u8,
+    last: Instant,
+}
+
+/// The period: how long a request would have waited for the end of its
+/// handshake, about.
+const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
 /// The caller's table of listeners.
 pub(super) struct Listeners<M: Memory + 'static>(pub(super) M::Table<ListenerSlot>);
@@ -40,6 +62,7 @@ impl<M: Memory + 'static> Listeners<M> {
         slot.generation = slot.generation.wrapping_add(1);
         let end = Endpoint::new(Addr::UNSPECIFIED, port);
         slot.open = Some((Listener::new(end), how));
+        slot.resets = Resets::default();
         let generation = slot.generation;
         Ok(ListenerId { index, generation })
     }
@@ -57,6 +80,20 @@ impl<M: Memory + 'static> Listeners<M> {
         open.any(|(listener, _)| listener.local().port == port)
     }
 
+    /// A Fast Open at this listener was reset before its handshake was complete.
+    pub(super) fn on_fast_open_reset(&mut self, now: Instant, id: ListenerId) {
+        if let Some(slot) = self.0.as_mut().get_mut(usize::from(id.index)) {
+            slot.resets.count = slot.resets.at(now).saturating_add(1);
+            slot.resets.last = now;
+        }
+    }
+
+    /// How many of them count as pending.
+    pub(super) fn fast_open_resets(&self, now: Instant, id: ListenerId) -> u8 {
+        let slot = self.0.as_ref().get(usize::from(id.index));
+        slot.map_or(0, |slot| slot.resets.at(now))
+    }
+
     /// Who listens where this segment goes, and how.
     pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<(ListenerId, Listen)> {
         (0u8..).zip(self.0.as_ref()).find_map(|(index, slot)| {
@@ -64,5 +101,15 @@ impl<M: Memory + 'static> Listeners<M> {
             let generation = slot.generation;
             is_it(listener).then_some((ListenerId { index, generation }, *how))
         })
+    }
+}
+
+impl Resets {
+    fn at(&self, now: Instant) -> u8 {
+        if now < self.last + RESETS_COUNT_FOR {
+            self.count
+        } else {
+            0
+        }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! - this file maps handles to connections and demultiplexes segments;
 //! - `listeners.rs` is the table of listeners;
+//! - `fast_open.rs` sends data with a SYN, and takes them;
 //! - `passive.rs` makes connections of requests;
 //! - `slot.rs` is the memory of a connection, from its opening to its reuse;
 //! - `pull.rs` decides which connection makes the next segment.
 //!
 //! The protocol itself is in `redpoll-tcp`.
 
+mod fast_open;
 mod listeners;
 mod passive;
 mod pull;
@@ -15,8 +17,8 @@ mod slot;
 
 use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
 use redpoll_tcp::{
-    Config, Connection, Endpoint, Error as TcpError, Event, HalfOpen, Header, IpMeta, IsnGenerator,
-    Segment, State, SynCache,
+    Config, Connection, Endpoint, Error as TcpError, Event, FastOpenServer, FastOpenServers,
+    HalfOpen, Header, IpMeta, IsnGenerator, Segment, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
@@ -49,6 +51,7 @@ pub(crate) struct TcpSockets<M: Memory + 'static> {
     connections: M::Table<ConnectionSlot<M::Buffer>>,
     listeners: Listeners<M>,
     half_open: SynCache<M::Table<HalfOpen>>,
+    servers: FastOpenServers<M::Table<FastOpenServer>>,
     /// The least receive buffer.
     window: u16,
     /// The next turn in a queue of connections to accept.
@@ -65,6 +68,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         connections: M::Table<ConnectionSlot<M::Buffer>>,
         listeners: M::Table<ListenerSlot>,
         half_open: M::Table<HalfOpen>,
+        servers: M::Table<FastOpenServer>,
         config: Config,
         secret: [u8; 16],
     ) -> Self {
@@ -76,6 +80,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             connections,
             listeners: Listeners(listeners),
             half_open: SynCache::new(half_open),
+            servers: FastOpenServers::new(servers),
             config,
             isn: IsnGenerator::new(secret),
             turns: pull::Turns::default(),
@@ -251,7 +256,18 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     slot.free();
                     break;
                 }
-                open.connection.input(now, meta, seg);
+                let was_open = open.connection.state() == State::SynReceived;
+                self.servers
+                    .watch(now, &mut open.connection, Some(seg), |connection| {
+                        connection.input(now, meta, seg);
+                    });
+                // In this state only a Fast Open meets a listener.
+                if let Some((listener, _)) = listener
+                    && was_open
+                    && open.connection.is_closed()
+                {
+                    self.listeners.on_fast_open_reset(now, listener);
+                }
                 open.discard_input(now);
                 self.reap();
                 return Verdict::Taken;
@@ -266,19 +282,27 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
     }
 
-    /// The connection between these two ends, for an ICMP error about it.
-    pub(crate) fn find_mut(
+    /// Something is reported of the connection between these two ends, by an
+    /// ICMP error.
+    pub(crate) fn report(
         &mut self,
+        now: Instant,
         local: &Endpoint,
         remote: &Endpoint,
-    ) -> Option<&mut Connection<M::Buffer>> {
+        report: impl FnOnce(&mut Connection<M::Buffer>),
+    ) {
         self.dirty = true;
-        self.connections
+        let mut open = self
+            .connections
             .as_mut()
             .iter_mut()
             .filter_map(ConnectionSlot::open_mut)
-            .map(|open| &mut open.connection)
-            .find(|c| c.local() == *local && c.remote() == *remote && !c.is_closed())
+            .map(|open| &mut open.connection);
+        if let Some(connection) =
+            open.find(|c| c.local() == *local && c.remote() == *remote && !c.is_closed())
+        {
+            self.servers.watch(now, connection, None, report);
+        }
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
@@ -296,7 +320,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
             if let Some(open) = slot.open_mut()
                 && open.connection.poll_at().is_some_and(|w| w.at <= now)
             {
-                open.connection.on_timeout(now);
+                self.servers
+                    .watch(now, &mut open.connection, None, |connection| {
+                        connection.on_timeout(now);
+                    });
                 if open.released && open.connection.error() == Some(TcpError::TimedOut) {
                     counters.orphans_given_up = counters.orphans_given_up.wrapping_add(1);
                 }

@@ -1,10 +1,10 @@
 //! From a connection request to a connection that the application has accepted.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Answer, Connection, Handshake, IpMeta, Segment, State, Terms};
+use redpoll_tcp::{Answer, Config, Connection, Handshake, IpMeta, Segment, State, Terms};
 
 use super::slot::{Open, Waits};
-use super::{Listen, TcpSockets, Verdict};
+use super::{ConnectionSlot, Listen, TcpSockets, Verdict};
 use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId};
 
@@ -61,13 +61,15 @@ impl<M: Memory + 'static> TcpSockets<M> {
         seg: &Segment<'_>,
         counters: &mut NodeCounters,
     ) -> Verdict {
-        let terms = Terms {
-            config: &self.config,
-            isn: &self.isn,
-            window: self.window,
-            fast_open: false,
-        };
-        let handshake = match self.half_open.input(now, &terms, local, meta, seg) {
+        let fast = self.may_open_fast(now, (listener, how), seg.dst_port);
+        let mut answer = self.answer(now, fast, local, meta, seg);
+        if let Answer::Open(request) = &answer {
+            if self.open_fast(now, (listener, how), request, seg, counters) {
+                return Verdict::Taken;
+            }
+            answer = self.answer(now, false, local, meta, seg);
+        }
+        let handshake = match answer {
             Answer::Reply(header) => return Verdict::Reply(header),
             Answer::Cookie(header) => {
                 counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
@@ -76,15 +78,51 @@ impl<M: Memory + 'static> TcpSockets<M> {
             Answer::Open(_) | Answer::Drop => return Verdict::Drop(DropReason::NoConnection),
             Answer::Complete(handshake) => handshake,
         };
-        let slots = self.slots().iter().flat_map(|slot| slot.open());
-        let waiting = slots.filter(|open| open.waits_at(listener)).count();
-        if waiting >= how.backlog.into() {
+        if self.is_backlog_full(listener, how) {
             return Verdict::Drop(DropReason::BacklogFull);
         }
         if !self.complete(now, listener, &handshake, meta, seg, counters) {
             return Verdict::Drop(DropReason::NoConnectionSlot);
         }
         Verdict::Taken
+    }
+
+    fn answer(
+        &mut self,
+        now: Instant,
+        fast_open: bool,
+        local: u8,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+    ) -> Answer {
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            window: self.window,
+            fast_open,
+        };
+        self.half_open.input(now, &terms, local, meta, seg)
+    }
+
+    /// Whether as many connections wait at a listener as may.
+    pub(super) fn is_backlog_full(&self, listener: ListenerId, how: Listen) -> bool {
+        let slots = self.slots().iter().flat_map(|slot| slot.open());
+        let waiting = slots.filter(|open| open.waits_at(listener)).count();
+        waiting >= how.backlog.into()
+    }
+
+    /// Makes a connection that waits at a listener, in a free slot.
+    pub(super) fn begin(
+        &mut self,
+        at: ListenerId,
+        counters: &mut NodeCounters,
+        make: impl FnOnce(&Config, M::Buffer, M::Buffer) -> Connection<M::Buffer>,
+    ) -> Option<&mut ConnectionSlot<M::Buffer>> {
+        let index = self.free_slot(counters)?;
+        let (config, turn) = (&self.config, self.turn);
+        let slot = self.connections.as_mut().get_mut(usize::from(index))?;
+        slot.start(|tx, rx| Open::new(make(config, tx, rx), Some(Waits { at, turn })));
+        Some(slot)
     }
 
     /// Makes a connection of a handshake that `seg` completes. `false` if there
@@ -98,16 +136,12 @@ impl<M: Memory + 'static> TcpSockets<M> {
         seg: &Segment<'_>,
         counters: &mut NodeCounters,
     ) -> bool {
-        let index = self.free_slot(counters);
-        let (config, turn) = (&self.config, self.turn);
-        let slots = self.connections.as_mut();
-        let Some(slot) = index.and_then(|index| slots.get_mut(usize::from(index))) else {
+        let slot = self.begin(at, counters, |config, tx, rx| {
+            Connection::complete(now, config, handshake, tx, rx)
+        });
+        let Some(slot) = slot else {
             return false;
         };
-        slot.start(|tx, rx| {
-            let connection = Connection::complete(now, config, handshake, tx, rx);
-            Open::new(connection, Some(Waits { at, turn }))
-        });
         let Some(open) = slot.open_mut() else {
             return false;
         };
@@ -117,7 +151,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             slot.free();
             return true;
         }
-        self.turn = turn.wrapping_add(1);
+        self.turn = self.turn.wrapping_add(1);
         self.half_open.remove(handshake);
         let count = &mut counters.syn_cookies_used;
         *count = count.wrapping_add(handshake.is_by_cookie().into());

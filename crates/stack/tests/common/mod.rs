@@ -12,8 +12,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent, NodeMemory,
-    Route, UdpSlot, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
+    NodeMemory, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -88,6 +88,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); 3].into(),
+        servers: [FastOpenServer::default(); 2].into(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 8].into(),
         neighbours: vec![None; 4].into(),

@@ -44,14 +44,21 @@ pub const ACK: u8 = 16;
 
 impl Tcp<'_> {
     pub fn packet(&self, src: Addr, dst: Addr) -> Vec<u8> {
+        self.packet_with(src, dst, &[])
+    }
+
+    /// Likewise, with these options: whole words.
+    pub fn packet_with(&self, src: Addr, dst: Addr, options: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.src_port.to_be_bytes());
         bytes.extend(self.dst_port.to_be_bytes());
         bytes.extend(self.seq.to_be_bytes());
         bytes.extend(self.ack.to_be_bytes());
-        bytes.extend([0x50, self.flags]);
+        let offset = (5 + options.len() / 4) << 4;
+        bytes.extend([offset as u8, self.flags]);
         bytes.extend(self.window.to_be_bytes());
         bytes.extend([0; 4]);
+        bytes.extend(options);
         bytes.extend(self.data);
         packet(src, dst, 6, 64, &summed(src, dst, 6, 16, bytes))
     }

@@ -1,0 +1,77 @@
+//! Data on a SYN (RFC 7413), between connections and listeners.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_tcp::{Connection, Request, Segment, State};
+
+use super::{Listen, TcpSockets};
+use crate::counters::NodeCounters;
+use crate::{ConnId, ListenerId};
+
+impl<M: Memory + 'static> TcpSockets<M> {
+    /// A connection that has just been made is to send `data` as soon as it
+    /// can: with the SYN if the server is known to take that. Says how much
+    /// there was room for.
+    pub(crate) fn open_with(&mut self, now: Instant, id: ConnId, data: &[u8]) -> usize {
+        self.dirty = true;
+        let slot = self.connections.as_mut().get_mut(usize::from(id.index));
+        let Some(open) = slot.and_then(super::ConnectionSlot::open_mut) else {
+            return 0;
+        };
+        let connection = &mut open.connection;
+        if let Some((cookie, mss)) = self.servers.find(now, &connection.remote()) {
+            connection.fast_open(&cookie, mss);
+        }
+        connection.send(now, data).unwrap_or(0)
+    }
+
+    /// RFC 7413 §4.2: whether this listener takes data on a SYN now. "If
+    /// PendingFastOpenRequests is over the system limit", it does not.
+    pub(super) fn may_open_fast(
+        &self,
+        now: Instant,
+        (listener, how): (ListenerId, Listen),
+        port: u16,
+    ) -> bool {
+        // Others are not made before the handshake is complete.
+        let pending = self
+            .slots()
+            .iter()
+            .flat_map(|slot| slot.open())
+            .filter(|open| {
+                open.connection.state() == State::SynReceived
+                    && open.connection.local().port == port
+            });
+        let resets = self.listeners.fast_open_resets(now, listener);
+        pending.count().saturating_add(resets.into()) < how.fast_open.into()
+    }
+
+    /// Makes a connection of a request whose SYN brought a cookie and data.
+    /// `false` if there is no place for it.
+    pub(super) fn open_fast(
+        &mut self,
+        now: Instant,
+        (listener, how): (ListenerId, Listen),
+        request: &Request,
+        seg: &Segment<'_>,
+        counters: &mut NodeCounters,
+    ) -> bool {
+        if self.is_backlog_full(listener, how) {
+            return false;
+        }
+        let (local, remote) = (&request.local, &request.remote);
+        let iss = self.isn.isn(now, local, remote);
+        let offset = self.isn.timestamp_offset(local, remote);
+        let made = self.begin(listener, counters, |config, tx, rx| {
+            let mut connection = Connection::accept(now, config, *request, iss, tx, rx);
+            connection.set_timestamp_offset(offset);
+            connection.take_syn_data(seg);
+            connection
+        });
+        if made.is_none() {
+            return false;
+        }
+        self.turn = self.turn.wrapping_add(1);
+        counters.fast_opens = counters.fast_opens.wrapping_add(1);
+        true
+    }
+}
