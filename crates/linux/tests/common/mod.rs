@@ -21,6 +21,8 @@ pub struct Case {
     name: String,
     /// A program of the host's that it cannot do without.
     program: Option<&'static str>,
+    /// Says what else is in its way.
+    unless: fn() -> Option<String>,
     run: Box<dyn FnOnce() + Send>,
 }
 
@@ -29,6 +31,7 @@ impl Case {
         Case {
             name: name.into(),
             program: None,
+            unless: || None,
             run: Box::new(run),
         }
     }
@@ -45,6 +48,22 @@ impl Case {
         }
     }
 
+    /// A test that something may be in the way of, in this network.
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
+    pub fn unless(
+        obstacle: fn() -> Option<String>,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        Case {
+            unless: obstacle,
+            ..Case::new(name, run)
+        }
+    }
+
     /// Why it cannot run here, if it cannot.
     fn obstacle(&self, no_network: Option<&str>) -> Option<String> {
         let no_program = || {
@@ -52,7 +71,10 @@ impl Case {
             let missing = Command::new(program).output().is_err();
             missing.then(|| format!("there is no {program}"))
         };
-        no_network.map(str::to_owned).or_else(no_program)
+        no_network
+            .map(str::to_owned)
+            .or_else(no_program)
+            .or_else(self.unless)
     }
 }
 

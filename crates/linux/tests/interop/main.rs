@@ -8,6 +8,7 @@
 mod common;
 
 mod bench;
+mod fast_open;
 mod garbage;
 #[path = "../common/node.rs"]
 mod node;
@@ -44,6 +45,22 @@ fn main() -> ExitCode {
             let prefix = prefix();
             move || transfer::refused_by_the_kernel(prefix)
         }),
+        Case::unless(
+            fast_open::obstacle,
+            "the_kernel_opens_a_connection_with_data",
+            {
+                let prefix = prefix();
+                move || fast_open::from_the_kernel(prefix)
+            },
+        ),
+        Case::unless(
+            fast_open::obstacle,
+            "the_node_opens_a_connection_to_the_kernel_with_data",
+            {
+                let prefix = prefix();
+                move || fast_open::from_the_node(prefix)
+            },
+        ),
     ];
     for seed in 1..=seeds {
         for loss_percent in [0, 5, 10] {
