@@ -220,3 +220,24 @@ fn only_new_data_is_capable() {
     assert_eq!((probe.payload().len(), probe.codepoint()), (1, Ecn::NotEct));
     recv_nothing!(t);
 }
+
+/// A loss turns out to have been none after the answer to a mark: that answer
+/// was due all the same.
+#[test]
+fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
+    let mut t = capable();
+    assert_eq!(t.sent().len(), 4);
+    t.wait(100);
+    send!(t, seq 1, ack 1, sack [(101, 401)]);
+    recv!(t, seq 1, ack 1, len 100);
+    t.wait(100);
+    send!(t, seq 1, ack 401);
+    assert!(!t.sent().is_empty());
+    t.wait(100);
+    send!(t, flags ACK_ECE, seq 1, ack 501);
+    assert_eq!(t.conn.stats().ecn_reductions, 1);
+    let window = (t.conn.cwnd(), t.conn.ssthresh());
+    send!(t, seq 1, ack 501, sack [(1, 101)]);
+    assert_eq!(t.conn.stats().undone_reductions, 0);
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), window);
+}

@@ -166,3 +166,23 @@ fn keepalives_begin_after_the_user_timeout() {
     t.run_until(1_001_000);
     recv!(t, seq 0, ack 1);
 }
+
+/// §3.1: a timeout of hours is kept, though more retransmissions fit in than
+/// are counted; behind a closed window as well.
+#[test]
+fn hours_are_kept() {
+    for window in [4_000, 0] {
+        let config = Config {
+            timestamps: false,
+            user_timeout: Some(s(12 * 3_600)),
+            ..Config::default()
+        };
+        let answer = Record::new().mss(462).win(window);
+        let mut t = Host::established_by(&config, answer, 0);
+        t.write(b"x");
+        t.run_until(12 * 3_600_000 - 1);
+        assert_eq!(t.conn.error(), None);
+        t.run_until(12 * 3_600_000);
+        assert_eq!(t.conn.error(), Some(Error::UserTimeout));
+    }
+}

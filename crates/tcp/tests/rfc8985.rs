@@ -196,3 +196,23 @@ fn without_sack_the_timer_remains() {
     recv!(t, at 1_000, seq 1, ack 1, len 100);
     assert_eq!(t.conn.stats().tail_probes, 0);
 }
+
+/// §6.3: after a timeout everything overdue is lost, however long it lasted.
+#[test]
+fn what_was_lost_a_minute_ago_is_repaired_without_another_timeout() {
+    for seconds in [20, 40, 60] {
+        let config = Config {
+            min_rto: redpoll_testkit::ms(seconds * 1_000),
+            ..plain()
+        };
+        let answer = Record::new().mss(100).sack_ok(true);
+        let mut t = Host::established_by(&config, answer, RTT);
+        t.write(&[b'x'; 300]);
+        assert_eq!(starts(&mut t), [1, 101, 201]);
+        t.run_until(3 * seconds * 1_000 / 2);
+        t.sent();
+        assert_eq!(t.conn.stats().rtos, 1);
+        send!(t, seq 1, ack 101);
+        assert_eq!(starts(&mut t), [101, 201], "after {seconds} s");
+    }
+}

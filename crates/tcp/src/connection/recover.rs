@@ -275,6 +275,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
+                // This answer was due, whatever an earlier one was.
+                self.undo = Undo::default();
             }
             self.ecn.on_reduced(self.snd.nxt);
         }
@@ -370,9 +372,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.board.front_has_arrived() {
             self.board.forget_arrived();
         }
-        // RFC 8985 §6.3; without SACK nothing says that the others are there.
+        // RFC 8985 §6.3; without SACK nothing says that the others are there. A
+        // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
-        let (pins, rack, by_time) = (&self.pins, &self.rack, self.sack_permitted);
+        let silent_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
+        let by_time = self.sack_permitted && silent_ms < Tick::REACH_MS;
+        let (pins, rack) = (&self.pins, &self.rack);
         self.board.mark_lost(|range, stretch| {
             !pins.overlaps(range) && (!by_time || rack.is_overdue(stretch, tick))
         });

@@ -51,6 +51,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
+            // Hours have more retries than can be counted.
+            Verdict::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
             Verdict::GiveUp => return self.give_up(),
             Verdict::Warn => self.events.trouble(Trouble::NoAnswer),
             Verdict::Retransmit => {}
@@ -81,7 +83,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     fn on_persist_timeout(&mut self) {
-        if !self.persist.on_timeout(self.patience()) {
+        let goes_on = self.persist.on_timeout(self.patience());
+        if !goes_on && self.params.user_timeout.is_none() {
             self.give_up();
         }
     }

@@ -27,6 +27,9 @@ impl Tick {
     #[cfg(test)]
     pub(crate) const EPOCH: Tick = Tick(0);
 
+    /// Half a minute, and less.
+    pub(crate) const REACH_MS: u32 = 1 << 15;
+
     pub(crate) fn at(now: Instant) -> Tick {
         Tick(now.millis_wrapping() as u16)
     }
