@@ -241,3 +241,36 @@ fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
     assert_eq!(t.conn.stats().undone_reductions, 0);
     assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), window);
 }
+
+/// A recovery that let go no more than had arrived, a byte, is taken back, but
+/// not restored for the mark: a segment must fit into the window all the same,
+/// or nothing would ever leave again.
+#[test]
+fn a_segment_fits_though_nothing_is_restored() {
+    let mut t = capable();
+    let mut acked = 1;
+    while acked < 2_001 {
+        t.wait(100);
+        let out = t.sent();
+        assert!(!out.is_empty());
+        for record in out {
+            acked = record.seq_number() + 100;
+            send!(t, seq 1, ack acked);
+        }
+    }
+    t.write(&[b'x'; 1_000]);
+    assert_eq!(t.sent().len(), 10);
+    t.wait(30);
+    t.write(b"x");
+    assert_eq!(t.sent().len(), 1);
+    t.wait(100);
+    send!(t, seq 1, ack 2_001, sack [(3_001, 3_002)]);
+    recv!(t, seq 2_001, ack 1, len 100);
+    recv_nothing!(t);
+    assert_eq!(t.conn.cwnd(), 1);
+    t.wait(100);
+    send!(t, flags ACK_ECE, seq 1, ack 3_002, sack [(2_001, 2_101)]);
+    assert_eq!(t.conn.stats().undone_reductions, 1);
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 3_002, ack 1, len 100);
+}

@@ -239,11 +239,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return false;
         };
         self.stats.count(|stats| &mut stats.undone_reductions);
+        let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
         // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
         if !self.ecn.is_echo(news.flags) {
-            let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
             self.cc.restore(pipe_prev, flight, news.bytes, mss);
         }
+        // PRR may have left a byte, into which no segment fits.
+        self.cc.set(self.cc.cwnd().max(mss));
         self.episode.cancel(self.snd.una);
         self.board.take_back();
         true
