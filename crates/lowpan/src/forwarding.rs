@@ -126,6 +126,27 @@ pub(crate) struct Front {
     pub(crate) repeats: Option<Note>,
 }
 
+/// Forwarding, if there is memory for it; never, and without any code, without
+/// the feature `forwarding`.
+pub(crate) struct Passing<M: Memory>(Option<Forwarding<M>>);
+
+impl<M: Memory> Passing<M> {
+    pub(crate) const NONE: Self = Passing(None);
+
+    #[cfg(feature = "forwarding")]
+    pub(crate) fn begin(&mut self, memory: ForwardingMemory<M>, timeout: Duration) {
+        self.0 = Some(Forwarding::new(memory, timeout));
+    }
+
+    pub(crate) fn get(&self) -> Option<&Forwarding<M>> {
+        self.0.as_ref().filter(|_| cfg!(feature = "forwarding"))
+    }
+
+    pub(crate) fn get_mut(&mut self) -> Option<&mut Forwarding<M>> {
+        self.0.as_mut().filter(|_| cfg!(feature = "forwarding"))
+    }
+}
+
 /// The datagrams and fragments that pass through this node.
 pub(crate) struct Forwarding<M: Memory> {
     datagrams: M::Table<VirtualBuffer>,
@@ -136,7 +157,8 @@ pub(crate) struct Forwarding<M: Memory> {
 }
 
 impl<M: Memory> Forwarding<M> {
-    pub(crate) fn new(memory: ForwardingMemory<M>, timeout: Duration) -> Self {
+    #[cfg(feature = "forwarding")]
+    fn new(memory: ForwardingMemory<M>, timeout: Duration) -> Self {
         let ForwardingMemory {
             mut datagrams,
             mut fragments,

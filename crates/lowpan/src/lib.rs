@@ -25,7 +25,8 @@
 //! their node asks, and then leave before all others.
 //!
 //! A relay reassembles what it forwards, or, given memory for it
-//! ([`Lowpan::forward_fragments`]), passes fragments on as they come (RFC 8930).
+//! ([`Lowpan::forward_fragments`]), passes fragments on as they come (RFC 8930); the
+//! feature `forwarding`, on by default, is the code for that.
 //!
 //! What this crate does not do: mesh-under forwarding (RFC 4944 §5.2),
 //! suppression of repeated *unfragmented* packets (the

@@ -12,7 +12,7 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::counters::count;
 use crate::event::{FrameOut, LossReason, LowpanEvent};
-use crate::forwarding::{Forwarding, SLACK};
+use crate::forwarding::{Forwarding, Passing, SLACK};
 use crate::indirect::IndirectQueue;
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
@@ -83,7 +83,7 @@ pub struct Lowpan<M: Memory> {
     /// It has made way for a sleepy node's, between two frames.
     suspended: Option<InService>,
     indirect: IndirectQueue,
-    forwarding: Option<Forwarding<M>>,
+    forwarding: Passing<M>,
     /// The datagram begun last was a forwarded one.
     has_forwarded: bool,
     drop_rest: bool,
@@ -123,7 +123,7 @@ impl<M: Memory> Lowpan<M> {
             in_service: None,
             suspended: None,
             indirect: IndirectQueue::new(&config),
-            forwarding: None,
+            forwarding: Passing::NONE,
             has_forwarded: false,
             drop_rest: config.drop_rest,
             fragment_burst: config.fragment_burst,
@@ -213,7 +213,7 @@ impl<M: Memory> Lowpan<M> {
             Err(reason) => self.counters.dropped(reason),
         }
         self.note_slots();
-        if self.forwarding.is_some() {
+        if self.forwarding.get().is_some() {
             self.note_occupancy(now);
         }
         outcome
@@ -353,7 +353,7 @@ impl<M: Memory> Lowpan<M> {
     /// Whether [`Lowpan::next_frame`] has something to build, sleepy nodes not
     /// counted.
     pub fn has_frame(&self) -> bool {
-        let forwarding = self.forwarding.as_ref();
+        let forwarding = self.forwarding.get();
         let something = self.is_mid_datagram()
             || self.pulled.is_some()
             || !self.queue.is_empty()
@@ -392,8 +392,8 @@ impl<M: Memory> Lowpan<M> {
                 pulled: self.pulled.as_ref(),
                 contexts: &self.contexts,
                 link_src,
-                forwarded: self.forwarding.as_ref().map_or(&[], Forwarding::bytes),
-                slack: self.forwarding.as_ref().map_or(0, |_| SLACK),
+                forwarded: self.forwarding.get().map_or(&[], Forwarding::bytes),
+                slack: self.forwarding.get().map_or(0, |_| SLACK),
             };
             let repeats = datagram.repeats;
             let built = datagram.build(&sending, source, &mut self.next_tag, out);
@@ -437,7 +437,7 @@ impl<M: Memory> Lowpan<M> {
             self.end_service(now, Err(LossReason::LinkFailure));
         } else if datagram.is_covered() {
             self.end_service(now, Ok(()));
-        } else if self.forwarding.is_some() && !datagram.indirect {
+        } else if self.forwarding.get().is_some() && !datagram.indirect {
             self.gap_until = now + self.fragment_gap;
         }
     }
@@ -493,7 +493,7 @@ impl<M: Memory> Lowpan<M> {
     /// When [`Lowpan::on_timeout`] wants to be called.
     pub fn poll_at(&self) -> Option<Wake> {
         let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
-        let forwarding = self.forwarding.as_ref().and_then(Forwarding::poll_at);
+        let forwarding = self.forwarding.get().and_then(Forwarding::poll_at);
         let reassembly = self.reassembly.poll_at(&self.pool);
         earliest(
             earliest(reassembly, forwarding),
@@ -541,7 +541,7 @@ impl<M: Memory> Lowpan<M> {
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);
-        let forwarded = self.forwarding.as_ref().map_or(0, Forwarding::datagrams);
+        let forwarded = self.forwarding.get().map_or(0, Forwarding::datagrams);
         let current = self
             .queue
             .len()

@@ -46,6 +46,7 @@ impl Reassembly {
     }
 
     /// How long a datagram may wait for its next fragment.
+    #[cfg(feature = "forwarding")]
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }

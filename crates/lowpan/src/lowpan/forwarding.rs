@@ -4,6 +4,8 @@ use redpoll_base::{Instant, Memory, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Lowpan;
+#[cfg(feature = "forwarding")]
+use crate::ForwardingMemory;
 use crate::counters::count;
 use crate::duplicates::{Fate, Key};
 use crate::event::{LossReason, LowpanEvent};
@@ -11,15 +13,15 @@ use crate::forwarding::{Forwarding, Place};
 use crate::reassembly::check_bounds;
 use crate::receive::Piece;
 use crate::transmit::{InService, Origin};
-use crate::{Drop, ForwardingMemory, Note, Onward};
+use crate::{Drop, Note, Onward};
 
 impl<M: Memory> Lowpan<M> {
     /// From now on fragments are forwarded as they come (RFC 8930), as far as
     /// this memory goes. Without it this node reassembles whatever it
     /// forwards; it can still send through relays that do not.
+    #[cfg(feature = "forwarding")]
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
-        let timeout = self.reassembly.timeout();
-        self.forwarding = Some(Forwarding::new(memory, timeout));
+        self.forwarding.begin(memory, self.reassembly.timeout());
     }
 
     /// Whether the fragment was taken to be forwarded; else it is this node's
@@ -31,7 +33,7 @@ impl<M: Memory> Lowpan<M> {
         piece: &Piece<'_>,
         route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
     ) -> Result<bool, Drop> {
-        let Some(forwarding) = &mut self.forwarding else {
+        let Some(forwarding) = self.forwarding.get_mut() else {
             return Ok(false);
         };
         if forwarding.knows(&key) {
@@ -78,7 +80,7 @@ impl<M: Memory> Lowpan<M> {
         if now >= self.gap_until {
             self.gap_until = Instant::ZERO;
         }
-        while let Some(forwarding) = &mut self.forwarding
+        while let Some(forwarding) = self.forwarding.get_mut()
             && let Some(key) = forwarding.expired(now)
         {
             forwarding.give_up(&key);
@@ -91,7 +93,7 @@ impl<M: Memory> Lowpan<M> {
     /// Whether a forwarded fragment leaves before this node's own datagrams: the
     /// rest of one that has begun does, and else they take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
-        let waiting = self.forwarding.as_ref().and_then(Forwarding::waiting);
+        let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         waiting.is_some_and(|place| place != Place::First || !self.has_forwarded)
     }
 
@@ -101,7 +103,7 @@ impl<M: Memory> Lowpan<M> {
         if others && !self.fragment_goes_first() {
             return None;
         }
-        let front = self.forwarding.as_mut()?.front()?;
+        let front = self.forwarding.get_mut()?.front()?;
         self.has_forwarded |= front.place == Place::First;
         let mut fragment = InService::new(Origin::Forwarded, front.next_hop, front.len);
         fragment.repeats = front.repeats;
@@ -114,7 +116,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     pub(super) fn suspend_fragment(&mut self, note: Note) {
-        if let Some(forwarding) = &mut self.forwarding {
+        if let Some(forwarding) = self.forwarding.get_mut() {
             forwarding.suspend(note);
         }
     }
@@ -126,7 +128,7 @@ impl<M: Memory> Lowpan<M> {
         datagram: &InService,
         outcome: Result<(), LossReason>,
     ) {
-        let Some(forwarding) = &mut self.forwarding else {
+        let Some(forwarding) = self.forwarding.get_mut() else {
             return;
         };
         let given_up = forwarding.finish(outcome.is_ok(), self.drop_rest);

@@ -110,7 +110,7 @@ impl<M: Memory> Lowpan<M> {
         let fragment_follows = !datagram.is_covered();
         match datagram.origin {
             Origin::Forwarded => {
-                let forwarding = self.forwarding.as_ref();
+                let forwarding = self.forwarding.get();
                 self.fragment_burst && forwarding.is_some_and(Forwarding::goes_on)
             }
             Origin::Slot(id) if datagram.indirect => {

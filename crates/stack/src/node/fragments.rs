@@ -1,7 +1,9 @@
 //! Fragments of datagrams for others, forwarded as they come (RFC 8930).
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_lowpan::{Drop, ForwardingMemory, Onward, SlotId};
+#[cfg(feature = "forwarding")]
+use redpoll_lowpan::ForwardingMemory;
+use redpoll_lowpan::{Drop, Onward, SlotId};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
@@ -11,6 +13,7 @@ use super::paths::{NextHop, is_loopback, is_unicast};
 impl<M: Memory + 'static> Node<M> {
     /// From now on this router passes fragments on as they come, as far as the
     /// memory goes (RFC 8930); without it, it reassembles what it forwards.
+    #[cfg(feature = "forwarding")]
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         self.lowpan.forward_fragments(memory);
     }
