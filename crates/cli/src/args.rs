@@ -29,6 +29,7 @@ pub enum Command {
     Up(UpArgs),
     Dissect(DissectArgs),
     Bench(BenchArgs),
+    Study(StudyArgs),
 }
 
 /// Simulate a scenario in virtual time, as fast as it goes, and print a result.
@@ -109,6 +110,49 @@ pub struct DissectArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
+}
+
+/// Run a published study again, in the simulator, and hold it against the paper.
+///
+/// Prints every number beside the paper's, with its spread over the seeds, and
+/// whether the stated criterion holds. What each run gave is kept in a file, so
+/// that the same command goes on where it was stopped.
+///
+/// Exit code: 0 when all runs are done, whether or not the paper is reproduced;
+/// 1 when a run or a file failed or the oracle found something; 2 when there is
+/// no such study or figure, or the results file is not this program's; 130 after
+/// Ctrl-C (what is done is kept).
+#[derive(Debug, ClapArgs)]
+pub struct StudyArgs {
+    /// The study, such as kumar2020
+    #[arg(value_name = "STUDY")]
+    pub study: String,
+
+    /// Only this figure or table, such as 5b. May be repeated
+    #[arg(long = "figure", value_name = "NAME")]
+    pub figures: Vec<String>,
+
+    /// Runs of each point; those that simulate a day have two at most
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub seeds: u64,
+
+    /// Runs at the same time; by default one a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub jobs: Option<u16>,
+
+    /// Where the runs are kept; by default STUDY.sqlite
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+
+    /// Write the rows to this file as one array of JSON objects; - is standard
+    /// output, where it takes the table's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write a page with every figure plotted to index.html in this folder
+    #[arg(long, value_name = "DIR")]
+    pub html: Option<PathBuf>,
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {

@@ -8,6 +8,7 @@ mod bench;
 mod dissect;
 mod output;
 mod run;
+mod study;
 mod up;
 
 use std::process::ExitCode;
@@ -27,5 +28,6 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(&args),
         Command::Dissect(args) => dissect::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Study(args) => study::run(&args),
     }
 }

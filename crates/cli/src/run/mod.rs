@@ -24,7 +24,7 @@ use progress::Progress;
 
 /// Exit code of a process that a signal ended, as shells give it, less the
 /// signal's number.
-const SIGNALLED: u8 = 128;
+pub(crate) const SIGNALLED: u8 = 128;
 /// How long to simulate between two looks at signals and the progress bar.
 const SLICE: WallDuration = WallDuration::from_millis(50);
 
@@ -146,7 +146,7 @@ fn next_step(step: Duration, took: WallDuration) -> Duration {
     }
 }
 
-fn asked_to_end(signals: &Signals) -> Option<u8> {
+pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
     while let Ok(Some(notice)) = signals.next() {
         if let Notice::End(signal) = notice {
             return u8::try_from(signal as i32).ok();
@@ -155,7 +155,7 @@ fn asked_to_end(signals: &Signals) -> Option<u8> {
     None
 }
 
-fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
+pub(crate) fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
     (FAILED, format!("cannot write {what}: {error}"))
 }
 

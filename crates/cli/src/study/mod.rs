@@ -1,0 +1,148 @@
+//! `redpoll study`: a published study run again.
+
+mod progress;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+
+use redpoll_linux::signals::Signals;
+use redpoll_studies::{
+    Figure, Outcome, Results, ResultsError, Row, conduct, find, jobs, page, select,
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::args::StudyArgs;
+use crate::output::{fail, is_standard, print};
+use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
+use crate::{FAILED, USAGE};
+
+use progress::Progress;
+
+/// Runs the command.
+pub fn run(args: &StudyArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(code) => code,
+        Err((code, message)) => fail(code, message),
+    }
+}
+
+fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
+    let usage = |error: &dyn std::error::Error| (USAGE, error.to_string());
+    let study = find(&args.study).map_err(|error| usage(&error))?;
+    let figures = select(study, &args.figures).map_err(|error| usage(&error))?;
+    let path = args
+        .results
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.sqlite", study.name)));
+    let results = Results::open(&path, &build()?).map_err(refuse)?;
+    if let Some(folder) = &args.html {
+        fs::create_dir_all(folder)
+            .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;
+    }
+
+    let ended = simulate(args, &figures, &results, &path)?;
+    let mut told: Vec<(&Figure, Vec<Row>)> = Vec::new();
+    for figure in &figures {
+        let rows = figure.rows(study.name, &results, args.seeds);
+        told.push((figure, rows.map_err(refuse)?));
+    }
+    if let Some(signal) = ended {
+        return Ok(ExitCode::from(SIGNALLED.saturating_add(signal)));
+    }
+    if !args.json.as_deref().is_some_and(is_standard) {
+        print(&table::render(study, &told, args.seeds))
+            .map_err(|error| cannot_write("standard output", &error))?;
+    }
+    if let Some(json) = &args.json {
+        write_json(json, &told)?;
+    }
+    if let Some(folder) = &args.html {
+        let file = folder.join("index.html");
+        fs::write(&file, page::render(study, &told, args.seeds))
+            .map_err(|error| cannot_write(&file.display().to_string(), &error))?;
+    }
+    let violated = told
+        .iter()
+        .flat_map(|(_, rows)| rows)
+        .any(|row| row.note.starts_with("oracle:"));
+    Ok(ExitCode::from(if violated { FAILED } else { 0 }))
+}
+
+/// Does what is missing; returns the signal that ended it early.
+fn simulate(
+    args: &StudyArgs,
+    figures: &[Figure],
+    results: &Results,
+    path: &Path,
+) -> Result<Option<u8>, Failure> {
+    let jobs = jobs(figures, args.seeds, results).map_err(refuse)?;
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.jobs.map_or_else(cores, usize::from);
+    // Without descriptors for it Ctrl-C ends the study as it ends any program.
+    let signals = Signals::watch().ok();
+    let mut signal = None;
+    let mut progress = Progress::new(&jobs);
+    let mut done = 0;
+    let outcome = conduct(&jobs, threads, results, &mut |count, virtual_ms| {
+        done = count;
+        progress.set(count, virtual_ms);
+        signal = signal.or_else(|| signals.as_ref().and_then(asked_to_end));
+        signal.is_none()
+    });
+    progress.finish();
+    match outcome.map_err(refuse)? {
+        Outcome::Complete => Ok(None),
+        Outcome::Failed(line) => Err((FAILED, line)),
+        Outcome::Stopped => {
+            eprintln!(
+                "stopped: {done} of {} runs done and kept in {}; the same command goes on from there",
+                jobs.len(),
+                path.display()
+            );
+            Ok(signal)
+        }
+    }
+}
+
+/// What tells this build of the program from others: they may simulate
+/// something else.
+fn build() -> Result<String, Failure> {
+    let program = std::env::current_exe()
+        .and_then(fs::read)
+        .map_err(|error| {
+            (
+                FAILED,
+                format!("cannot read the program's own file: {error}"),
+            )
+        })?;
+    let digest = Sha256::digest(&program);
+    let short: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Ok(format!("{} {short}", env!("CARGO_PKG_VERSION")))
+}
+
+fn refuse(error: ResultsError) -> Failure {
+    let code = match error {
+        ResultsError::Other { .. } => FAILED,
+        _ => USAGE,
+    };
+    (code, error.to_string())
+}
+
+fn write_json(path: &Path, told: &[(&Figure, Vec<Row>)]) -> Result<(), Failure> {
+    let rows: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
+    let mut text = serde_json::to_string_pretty(&rows)
+        .map_err(|error| (FAILED, format!("cannot make JSON of the rows: {error}")))?;
+    text.push('\n');
+    let written = match is_standard(path) {
+        true => print(&text),
+        false => fs::write(path, text),
+    };
+    written.map_err(|error| cannot_write(&path.display().to_string(), &error))
+}

@@ -1,0 +1,91 @@
+//! The paper's model of goodput (its equation 1, with w and l of appendix C) and
+//! the classic one (equation 2), held against what is measured.
+
+use super::read::{goodput, rtt, segment_loss};
+use super::retry_delay::{DELAYS, testbed};
+use crate::Criterion::{AtLeast, AtMost};
+use crate::run::mean;
+use crate::{Fact, Figure, Point, Run, Table};
+
+/// Payload of a segment in bits.
+const SEGMENT_BITS: f64 = 462.0 * 8.0;
+/// The window in segments.
+const WINDOW: f64 = 4.0;
+/// Round trips that a loss costs.
+const LOST_ROUND_TRIPS: f64 = 2.0;
+
+/// MSS / RTT · 1 / (1 / w + 2p) in kb/s, with the run's own RTT and loss.
+pub fn equation_1(run: &Run) -> Option<f64> {
+    let p = segment_loss(run)? / 100.0;
+    Some(SEGMENT_BITS / rtt(run)? / (1.0 / WINDOW + LOST_ROUND_TRIPS * p))
+}
+
+/// MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's own RTT and loss; nothing
+/// where nothing was lost.
+pub fn equation_2(run: &Run) -> Option<f64> {
+    let p = segment_loss(run)? / 100.0;
+    (p > 0.0).then_some(())?;
+    Some(SEGMENT_BITS / rtt(run)? * (1.5 / p).sqrt())
+}
+
+/// Equations 1 and 2.
+pub fn equations() -> Figure {
+    let mut points = Vec::new();
+    for hops in [1, 3] {
+        let series = |what: &str| format!("{hops} hops, {what}");
+        for ms in DELAYS {
+            let case = testbed(hops, ms);
+            let quotient =
+                |model: fn(&Run) -> Option<f64>| move |run: &Run| Some(model(run)? / goodput(run)?);
+            let metric = ("predicted / measured", "");
+            let first = quotient(equation_1);
+            points.push(Point::new((series("equation 1"), ms), metric, &case, first));
+            let second = quotient(equation_2);
+            points.push(Point::new(
+                (series("equation 2"), ms),
+                metric,
+                &case,
+                second,
+            ));
+        }
+    }
+    Figure {
+        name: "eq",
+        title: "Equations 1 and 2 against measured goodput",
+        x_label: "d in ms",
+        about: "Both with the measured RTT and loss of each run, w = 4 and two lost round trips a \
+                loss. The paper: equation 1 closely matches, and equation 2, which knows no \
+                window, does not. The error is the mean over all d of |predicted / measured - 1|.",
+        points,
+        facts: vec![
+            Fact::shape(
+                "error of equation 1, 1 hop",
+                error("1 hops, equation 1"),
+                AtMost(0.25),
+            ),
+            Fact::shape(
+                "error of equation 1, 3 hops",
+                error("3 hops, equation 1"),
+                AtMost(0.25),
+            ),
+            Fact::shape(
+                "error of equation 2 / of equation 1, 3 hops",
+                |table| {
+                    let second = error("3 hops, equation 2")(table)?;
+                    Some(second / error("3 hops, equation 1")(table)?)
+                },
+                AtLeast(1.5),
+            ),
+        ],
+    }
+}
+
+fn error(series: &'static str) -> impl Fn(&Table<'_>) -> Option<f64> {
+    move |table| {
+        let quotients = DELAYS.iter().filter_map(|ms| {
+            let quotient = table.get(series, *ms, "predicted / measured")?;
+            Some((quotient - 1.0).abs())
+        });
+        mean(&quotients.collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,91 @@
+//! Axes: from numbers to places on the picture, with round marks.
+
+/// A range of numbers along so many pixels.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    from_px: f64,
+    to_px: f64,
+}
+
+impl Axis {
+    /// From the least to the greatest of `values`; from zero if `zero`.
+    pub fn over(values: impl Iterator<Item = f64>, zero: bool, px: (f64, f64)) -> Axis {
+        let start = if zero {
+            (0.0, 0.0)
+        } else {
+            (f64::INFINITY, f64::NEG_INFINITY)
+        };
+        let (low, high) = values
+            .filter(|value| value.is_finite())
+            .fold(start, |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        let (low, high) = match high - low {
+            span if span > 0.0 => (low, high),
+            // One value, or none.
+            _ if low.is_finite() => (low, low + 1.0),
+            _ => (0.0, 1.0),
+        };
+        let room = if zero { 0.06 * (high - low) } else { 0.0 };
+        Axis {
+            low: if low < 0.0 { low - room } else { low },
+            high: high + room,
+            from_px: px.0,
+            to_px: px.1,
+        }
+    }
+
+    /// Where `value` lies.
+    pub fn px(&self, value: f64) -> f64 {
+        let share = (value - self.low) / (self.high - self.low);
+        self.from_px + share * (self.to_px - self.from_px)
+    }
+
+    /// Round numbers along the axis, at most about six.
+    pub fn marks(&self) -> Vec<f64> {
+        let span = self.high - self.low;
+        let rough = span / 5.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .into_iter()
+            .map(|factor| factor * power)
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        let first = (self.low / step).ceil();
+        (0..12)
+            .map(|n| (first + f64::from(n)) * step)
+            .take_while(|mark| *mark <= self.high + step * 1e-9)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn marks_are_round_and_within() {
+        let axis = Axis::over([3.0, 97.0].into_iter(), true, (0.0, 100.0));
+        assert_eq!(axis.marks(), [0.0, 25.0, 50.0, 75.0, 100.0]);
+        assert_eq!(axis.px(0.0), 0.0);
+        let axis = Axis::over([1.0, 8.0].into_iter(), false, (0.0, 70.0));
+        assert_eq!(axis.marks(), [2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(axis.px(8.0), 70.0);
+    }
+
+    #[test]
+    fn one_value_or_none_has_an_axis_too() {
+        assert!(
+            !Axis::over([5.0].into_iter(), false, (0.0, 1.0))
+                .marks()
+                .is_empty()
+        );
+        assert!(
+            !Axis::over([].into_iter(), false, (0.0, 1.0))
+                .marks()
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! One chart as SVG: lines over numbers, bars over names.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::{escape, number};
+use crate::{Row, X};
+
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 300.0;
+/// Left, right, top, bottom of the plot.
+const PLOT: (f64, f64, f64, f64) = (58.0, 468.0, 26.0, 222.0);
+/// Told apart by those who do not see all colours, too (Okabe and Ito).
+const COLOURS: [&str; 7] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555",
+];
+/// More points than this are not dots any more.
+const DOTS: usize = 24;
+
+/// The chart of rows of one metric.
+pub fn chart(x_label: &str, rows: &[&Row]) -> String {
+    let mut series: Vec<&str> = Vec::new();
+    let mut names: Vec<&'static str> = Vec::new();
+    for row in rows {
+        if !series.contains(&row.series.as_str()) {
+            series.push(&row.series);
+        }
+        if let X::Name(name) = &row.x
+            && !names.contains(name)
+        {
+            names.push(name);
+        }
+    }
+    let numbers = rows
+        .iter()
+        .flat_map(|row| [row.value, row.low, row.high, row.paper]);
+    let y = Axis::over(numbers.flatten(), true, (PLOT.3, PLOT.2));
+    let mut svg = frame(rows[0], x_label, &y);
+    if names.is_empty() {
+        let at = |row: &Row| match row.x {
+            X::Number(x) => x,
+            _ => 0.0,
+        };
+        let x = Axis::over(
+            rows.iter().map(|row| at(row)),
+            false,
+            (PLOT.0 + 10.0, PLOT.1 - 10.0),
+        );
+        for mark in x.marks() {
+            label(
+                &mut svg,
+                (x.px(mark), PLOT.3 + 16.0),
+                "middle",
+                &number(mark),
+            );
+        }
+        for (index, name) in series.iter().enumerate() {
+            let of_series: Vec<&Row> = rows
+                .iter()
+                .copied()
+                .filter(|row| row.series == *name)
+                .collect();
+            line(
+                &mut svg,
+                &of_series,
+                COLOURS[index % COLOURS.len()],
+                &y,
+                &|row| x.px(at(row)),
+            );
+        }
+    } else {
+        bars(&mut svg, rows, (&series, &names), &y);
+    }
+    legend(
+        &mut svg,
+        &series,
+        rows.iter().any(|row| row.paper.is_some()),
+    );
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// The empty chart: frame, marks of the second axis, labels.
+fn frame(row: &Row, x_label: &str, y: &Axis) -> String {
+    let unit = match row.unit {
+        "" => String::new(),
+        unit => format!(" in {unit}"),
+    };
+    let (left, right, top, bottom) = PLOT;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n"
+    );
+    for mark in y.marks() {
+        let at = y.px(mark);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#e3e6ea\" fill=\"none\"/>"
+        );
+        label(&mut svg, (left - 6.0, at + 4.0), "end", &number(mark));
+    }
+    let _ = writeln!(
+        svg,
+        "<path d=\"M{left} {top}V{bottom}H{right}\" stroke=\"#57606a\" fill=\"none\"/>"
+    );
+    label(
+        &mut svg,
+        (left, top - 10.0),
+        "start",
+        &format!("{}{unit}", row.metric),
+    );
+    label(&mut svg, (right, bottom + 32.0), "end", x_label);
+    svg
+}
+
+fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+    let text = escape(text);
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#1b1f24\">{text}</text>"
+    );
+}
+
+/// A line through the means, with dots and whiskers, and the paper's diamonds.
+fn line(svg: &mut String, rows: &[&Row], colour: &str, y: &Axis, x: &dyn Fn(&Row) -> f64) {
+    let mut path = String::new();
+    for row in rows {
+        if let Some(value) = row.value {
+            let verb = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{verb}{:.1} {:.1}", x(row), y.px(value));
+        }
+    }
+    let _ = writeln!(
+        svg,
+        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.6\" fill=\"none\"/>"
+    );
+    for row in rows {
+        let at = x(row);
+        whisker(svg, row, at, colour, y);
+        if let (Some(value), true) = (row.value, rows.len() <= DOTS) {
+            let at_y = y.px(value);
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{at:.1}\" cy=\"{at_y:.1}\" r=\"2.8\" fill=\"{colour}\"/>"
+            );
+        }
+        diamond(svg, row, at, colour, y);
+    }
+}
+
+/// Groups of bars over names.
+fn bars(svg: &mut String, rows: &[&Row], (series, names): (&[&str], &[&'static str]), y: &Axis) {
+    let group = (PLOT.1 - PLOT.0) / names.len() as f64;
+    let width = (0.8 * group / series.len() as f64).min(60.0);
+    for (place, name) in names.iter().enumerate() {
+        let middle = PLOT.0 + group * (place as f64 + 0.5);
+        let per_line = ((group / 6.3) as usize).max(8);
+        for (line, text) in wrap(name, per_line).iter().take(2).enumerate() {
+            label(
+                svg,
+                (middle, PLOT.3 + 14.0 + 12.0 * line as f64),
+                "middle",
+                text,
+            );
+        }
+        for (index, of_series) in series.iter().enumerate() {
+            let is_this = |row: &&&Row| row.series == *of_series && row.x == X::Name(name);
+            let Some(row) = rows.iter().find(is_this) else {
+                continue;
+            };
+            let left = middle + width * (index as f64 - series.len() as f64 / 2.0);
+            let colour = COLOURS[index % COLOURS.len()];
+            let (top, zero) = (y.px(row.value.unwrap_or(0.0).max(0.0)), y.px(0.0));
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+                 fill=\"{colour}\" fill-opacity=\"0.75\"/>",
+                left + 1.0,
+                width - 2.0,
+                zero - top
+            );
+            whisker(svg, row, left + width / 2.0, "#1b1f24", y);
+            diamond(svg, row, left + width / 2.0, colour, y);
+        }
+    }
+}
+
+/// A text in lines of about so many letters.
+fn wrap(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// From the least to the greatest of all seeds.
+fn whisker(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
+    if let (Some(low), Some(high)) = (row.low, row.high)
+        && low < high
+    {
+        let (low, high) = (y.px(low), y.px(high));
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{x:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-width=\"1\"/>"
+        );
+    }
+}
+
+/// The paper's number.
+fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
+    if let Some(paper) = row.paper {
+        let at = y.px(paper);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"{colour}\" \
+             stroke-width=\"1.8\"/>",
+            at - 5.0
+        );
+    }
+}
+
+/// Names of the series below the plot, in two lines at most.
+fn legend(svg: &mut String, series: &[&str], has_paper: bool) {
+    let (mut x, mut y) = (PLOT.0, PLOT.3 + 52.0);
+    let mut entry = |name: &str, mark: &dyn Fn(f64, f64) -> String| {
+        let width = 24.0 + 6.6 * name.chars().count() as f64;
+        if x + width > WIDTH {
+            (x, y) = (PLOT.0, y + 16.0);
+        }
+        svg.push_str(&mark(x, y - 4.0));
+        label(svg, (x + 12.0, y), "start", name);
+        x += width;
+    };
+    for (index, name) in series.iter().enumerate() {
+        let colour = COLOURS[index % COLOURS.len()];
+        entry(name, &|x, y| {
+            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n")
+        });
+    }
+    if has_paper {
+        entry("paper", &|x, y| {
+            format!(
+                "<path d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#1b1f24\"/>\n",
+                y - 5.0
+            )
+        });
+    }
+}
