@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 use crate::run::{Run, Sample};
 
 /// A scenario that cases are made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
     /// Its name in messages.
     pub name: &'static str,
     /// Its TOML text.
-    pub text: &'static str,
+    pub text: String,
 }
 
 /// How many seeds a case is run with.
@@ -144,7 +144,7 @@ impl Case {
     ///
     /// If a change is not allowed; a mistake of the study's.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        let mut scenario = Scenario::parse(self.scene.name, self.scene.text, &self.changes)?;
+        let mut scenario = Scenario::parse(self.scene.name, &self.scene.text, &self.changes)?;
         let whole = scenario.clone();
         scenario.retain_apps(|app: &AppSpec| {
             matches!(app.when, When::Always | When::Run) && whole.is_served(app)

@@ -93,3 +93,14 @@ pub fn numbers(items: &[&Value], pointer: &str) -> Vec<f64> {
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
+
+/// The value below which a share `q` of the values lies, between neighbours in
+/// proportion; `None` of nothing.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = q * (sorted.len().checked_sub(1)? as f64);
+    let (below, part) = (place.floor() as usize, place.fract());
+    let above = sorted.get(below + 1).unwrap_or(&sorted[below]);
+    Some(sorted[below] + part * (above - sorted[below]))
+}

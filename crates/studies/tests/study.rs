@@ -8,9 +8,7 @@ use redpoll_studies::{
     conduct, find, jobs, page, select,
 };
 
-const SCENE: Scene = Scene {
-    name: "short",
-    text: r#"
+const SCENE: &str = r#"
 duration = "2 s"
 [topology]
 kind = "line"
@@ -24,8 +22,14 @@ port = 5001
 type = "bulk-sender"
 on = "node-2"
 to = "node-1:5001"
-"#,
-};
+"#;
+
+fn scene() -> Scene {
+    Scene {
+        name: "short",
+        text: SCENE.to_owned(),
+    }
+}
 
 /// A file that is gone when the test ends.
 struct Temporary(PathBuf);
@@ -46,7 +50,7 @@ impl Drop for Temporary {
 
 fn figure() -> Figure {
     let goodput = |run: &redpoll_studies::Run| run.flow("bulk", "/goodput_kbps");
-    let at = |ms: u32| Case::new(SCENE).set("mac.link_retry_delay", format!("{ms} ms"));
+    let at = |ms: u32| Case::new(scene()).set("mac.link_retry_delay", format!("{ms} ms"));
     let metric = ("goodput", "kb/s");
     Figure {
         name: "f",

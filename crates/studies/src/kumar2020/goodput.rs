@@ -3,7 +3,7 @@
 
 use super::bound;
 use super::read::{goodput, rtt, segment_loss};
-use super::scenes::{downlink, line, paper, unit_disk, uplink};
+use super::scenes::{downlink, line, paper, uplink};
 use crate::Criterion::{AtLeast, AtMost, Between};
 use crate::{Fact, Figure, Point, X};
 
@@ -213,47 +213,33 @@ pub fn section_7_2() -> Figure {
     let mut facts = Vec::new();
     for (hops, (measured, bound)) in (1_u32..).zip(MEASURED.into_iter().zip(BOUNDS)) {
         let within = Between(measured, bound);
-        for (series, case) in [
-            ("testbed", paper(line(hops))),
-            ("unit disk", unit_disk(paper(line(hops)))),
-            ("beyond", line(hops)),
-            ("beyond, unit disk", unit_disk(line(hops))),
-        ] {
+        for (series, case) in [("testbed", paper(line(hops))), ("beyond", line(hops))] {
             let point = Point::new((series, hops), GOODPUT, &case, goodput);
             let loss = ("segment loss", "%");
             points.push(match series {
-                "testbed" | "unit disk" => point.paper(measured).must(within),
+                "testbed" => point.paper(measured).must(within),
                 _ => point,
             });
             points.push(Point::new((series, hops), loss, &case, segment_loss));
         }
         facts.push(Fact::new(("bound", hops), GOODPUT, move |_| Some(bound)).paper(bound));
     }
-    let share = |series: &'static str, hops: u32| {
-        move |table: &crate::Table<'_>| table.ratio("goodput", (series, hops), (series, 1))
+    let share = |hops: u32| {
+        move |table: &crate::Table<'_>| table.ratio("goodput", ("testbed", hops), ("testbed", 1))
     };
-    for series in ["testbed", "unit disk"] {
-        let fact = |what, hops, paper, criterion| {
-            Fact::new(
-                (format!("verdict, {series}"), X::None),
-                (what, ""),
-                share(series, hops),
-            )
-            .paper(paper)
-            .must(criterion)
-        };
-        facts.push(fact("2 hops / 1 hop", 2, 0.44, Between(0.35, 0.55)));
-        facts.push(fact("3 hops / 1 hop", 3, 0.30, Between(0.25, 0.38)));
-        facts.push(fact("4 hops / 1 hop", 4, 0.27, Between(0.20, 0.38)));
+    for (what, hops, paper, criterion) in [
+        ("2 hops / 1 hop", 2, 0.44, Between(0.35, 0.55)),
+        ("3 hops / 1 hop", 3, 0.30, Between(0.25, 0.38)),
+        ("4 hops / 1 hop", 4, 0.27, Between(0.20, 0.38)),
+    ] {
+        facts.push(Fact::shape(what, share(hops), criterion).paper(paper));
     }
     Figure {
         name: "7.2",
         title: "Goodput over several hops",
         x_label: "hops",
         about: "d = 40 ms, 5-frame segments, window 1848 B. No less than what the paper \
-                measured, no more than its bounds B, B/2, B/3, B/3 with B = 95 kb/s. With the \
-                SINR medium a frame often survives an equally strong one, so that more fits \
-                than those bounds, which assume that it never does: so does the unit disk.",
+                measured, no more than its bounds B, B/2, B/3, B/3 with B = 95 kb/s.",
         points,
         facts,
     }

@@ -8,11 +8,14 @@
 //! ([`scenes`]); `beyond` is the same scenario with Redpoll's own defaults.
 
 mod bound;
+mod flows;
 mod goodput;
 mod model;
 mod read;
 mod retry_delay;
 mod scenes;
+mod sensors;
+mod web;
 
 use crate::{Figure, Study};
 
@@ -38,5 +41,14 @@ fn figures() -> Vec<Figure> {
         retry_delay::figure_6b(),
         goodput::section_7_2(),
         model::equations(),
+        web::figure_7(),
+        web::figure_8a(),
+        web::figure_8b(),
+        web::section_8_1_3(),
+        sensors::figure_9(),
+        sensors::figure_10(),
+        sensors::table_7(),
+        sensors::figure_11(),
+        flows::figure_12(),
     ]
 }

@@ -203,7 +203,7 @@ const FROM_S: f64 = 100.0;
 
 /// Fig. 6a.
 pub fn figure_6a() -> Figure {
-    let probe = |case: Case| case.probe(Probe::Cwnd { node: 3 });
+    let probe = |case: Case| case.probe(Probe::Cwnd { node: 7 });
     let case = probe(testbed(3, 0));
     let mut points: Vec<Point> = (0..50_u32)
         .map(|step| {

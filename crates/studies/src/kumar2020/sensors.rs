@@ -1,0 +1,353 @@
+//! Sense-and-send: the paper's section 8.2.
+
+use super::read::{
+    ACTIVE, CPU, DUTY, RELIABILITY, active, cpu_duty_cycle, radio_duty_cycle, reliability,
+};
+use super::scenes::{day, loss, paper, readings};
+use crate::Criterion::{AtLeast, AtMost, Between};
+use crate::{Case, Fact, Figure, Point, Probe, Run, Table, X};
+
+/// The metrics of a sense-and-send run.
+fn metrics(series: &str, x: impl Into<X>, case: &Case) -> Vec<Point> {
+    let x: X = x.into();
+    let at = || (series.to_owned(), x.clone());
+    vec![
+        Point::new(at(), RELIABILITY, case, reliability),
+        Point::new(at(), DUTY, case, |run| radio_duty_cycle(run, "leaf")),
+        Point::new(at(), ACTIVE, case, active),
+        Point::new(at(), CPU, case, cpu_duty_cycle),
+    ]
+}
+
+const NAMES: [(&str, &str); 3] = [("TCP", "tcp"), ("CoAP", "coap"), ("CoCoA", "cocoa")];
+const SINGLE: &str = "no batching";
+const BATCH: &str = "batches of 64";
+
+/// Fig. 9.
+pub fn figure_9() -> Figure {
+    let night = |case: Case| case.set("duration", "3600 s");
+    let mut points = Vec::new();
+    for (what, batch) in [(SINGLE, 1), (BATCH, 64)] {
+        for (name, transport) in NAMES {
+            let case = night(paper(readings(transport, batch)));
+            points.extend(metrics(name, what, &case));
+        }
+        for (name, transport) in &NAMES[..2] {
+            let case = night(readings(transport, batch));
+            points.extend(metrics(&format!("{name}, beyond"), what, &case));
+        }
+    }
+    let quotient = |metric: &'static str, name: &'static str, what: &'static str| {
+        move |table: &Table<'_>| table.ratio(metric, (name, what), ("CoAP", what))
+    };
+    let batching = |name: &'static str| {
+        move |table: &Table<'_>| table.ratio(DUTY.0, (name, BATCH), (name, SINGLE))
+    };
+    let least = |what: &'static str| {
+        move |table: &Table<'_>| {
+            let all = NAMES
+                .iter()
+                .map(|(name, _)| table.get(name, what, RELIABILITY.0));
+            all.collect::<Option<Vec<f64>>>()?
+                .into_iter()
+                .reduce(f64::min)
+        }
+    };
+    Figure {
+        name: "9",
+        title: "Sense-and-send without interference",
+        x_label: "readings of 82 bytes, one a second",
+        about: "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an \
+                answer is expected; 5-frame segments; one hour. The paper: all reliable, \
+                radio and CPU duty cycles of the three alike, much lower in batches.",
+        points,
+        facts: vec![
+            Fact::shape(
+                "least reliability, no batching",
+                least(SINGLE),
+                AtLeast(99.5),
+            )
+            .paper(100.0),
+            Fact::shape("least reliability, batches", least(BATCH), AtLeast(99.5)).paper(100.0),
+            Fact::shape(
+                "radio, TCP / CoAP, no batching",
+                quotient(DUTY.0, "TCP", SINGLE),
+                Between(0.7, 1.4),
+            ),
+            Fact::shape(
+                "radio, TCP / CoAP, batches",
+                quotient(DUTY.0, "TCP", BATCH),
+                Between(0.7, 1.4),
+            ),
+            Fact::shape(
+                "radio, CoCoA / CoAP, batches",
+                quotient(DUTY.0, "CoCoA", BATCH),
+                Between(0.7, 1.4),
+            ),
+            Fact::shape(
+                "CPU, TCP / CoAP, batches",
+                quotient(CPU.0, "TCP", BATCH),
+                Between(0.7, 1.4),
+            ),
+            Fact::shape("radio, TCP, batches / not", batching("TCP"), AtMost(0.6)),
+            Fact::shape("radio, CoAP, batches / not", batching("CoAP"), AtMost(0.6)),
+        ],
+    }
+}
+
+const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
+
+/// Share of retransmissions that no timeout caused.
+fn not_timeouts(run: &Run) -> Option<f64> {
+    let of = |reason: &str| run.flow_sum("readings", &format!("/retransmissions/{reason}"));
+    let others = of("fast") + of("tail") + of("link_lost");
+    let all = others + of("rto");
+    (all > 0.0).then(|| 100.0 * others / all)
+}
+
+fn retransmissions(run: &Run, reasons: &[&str]) -> Option<f64> {
+    let of = |reason: &&str| run.flow_sum("readings", &format!("/retransmissions/{reason}"));
+    // Per ten minutes, as all flows together have them.
+    Some(reasons.iter().map(of).sum::<f64>() * 600.0 / run.number("/simulated_s")?)
+}
+
+/// Fig. 10.
+pub fn figure_10() -> Figure {
+    let hour = |case: Case| case.set("duration", "3600 s");
+    let mut points = Vec::new();
+    for percent in LOSSES {
+        for (name, transport) in NAMES {
+            let case = hour(loss(paper(readings(transport, 64)), percent));
+            points.extend(metrics(name, percent, &case));
+            let metric = ("retransmissions in 10 min", "");
+            points.push(Point::new((name, percent), metric, &case, |run| {
+                retransmissions(run, &["rto", "fast", "tail", "link_lost"])
+            }));
+            if name == "TCP" {
+                let metric = ("not by timeout", "%");
+                points.push(Point::new((name, percent), metric, &case, not_timeouts));
+            }
+        }
+        let ideal = hour(loss(paper(readings("ideal", 64)), percent));
+        points.extend(metrics("ideal", percent, &ideal));
+        for (name, transport) in &NAMES[..2] {
+            let case = hour(loss(readings(transport, 64), percent));
+            points.extend(metrics(&format!("{name}, beyond"), percent, &case));
+        }
+    }
+    let least = |name: &'static str| {
+        move |table: &Table<'_>| {
+            let up_to_15 = LOSSES.iter().filter(|percent| **percent <= 15);
+            let all = up_to_15.map(|percent| table.get(name, *percent, RELIABILITY.0));
+            all.collect::<Option<Vec<f64>>>()?
+                .into_iter()
+                .reduce(f64::min)
+        }
+    };
+    let worst = |one: &'static str, other: &'static str| {
+        move |table: &Table<'_>| {
+            let up_to_15 = LOSSES.iter().filter(|percent| **percent <= 15);
+            let all =
+                up_to_15.map(|percent| table.ratio(DUTY.0, (one, *percent), (other, *percent)));
+            all.collect::<Option<Vec<f64>>>()?
+                .into_iter()
+                .reduce(f64::max)
+        }
+    };
+    Figure {
+        name: "10",
+        title: "Sense-and-send with packets lost at the border router",
+        x_label: "packets lost in %",
+        about: "Batches of 64, one hour. The paper: TCP and CoAP nearly 100 % reliable up to \
+                15 %, CoCoA poor above 9 %; above 15 % CoAP better than TCP; most of TCP's \
+                retransmissions by timeouts, a significant part not; duty cycles alike, an ideal \
+                protocol's far lower.",
+        points,
+        facts: vec![
+            Fact::shape(
+                "TCP, least reliability to 15 %",
+                least("TCP"),
+                AtLeast(99.0),
+            )
+            .paper(100.0),
+            Fact::shape(
+                "CoAP, least reliability to 15 %",
+                least("CoAP"),
+                AtLeast(99.0),
+            )
+            .paper(100.0),
+            Fact::shape(
+                "CoCoA less CoAP, reliability at 15 %",
+                |table| {
+                    let cocoa = table.get("CoCoA", 15, RELIABILITY.0)?;
+                    Some(cocoa - table.get("CoAP", 15, RELIABILITY.0)?)
+                },
+                AtMost(-2.0),
+            ),
+            Fact::shape(
+                "CoAP less TCP, reliability at 21 %",
+                |table| {
+                    let coap = table.get("CoAP", 21, RELIABILITY.0)?;
+                    Some(coap - table.get("TCP", 21, RELIABILITY.0)?)
+                },
+                AtLeast(0.0),
+            ),
+            Fact::shape(
+                "radio, TCP / CoAP, worst to 15 %",
+                worst("TCP", "CoAP"),
+                AtMost(1.4),
+            ),
+            Fact::shape(
+                "radio, ideal / CoAP, worst to 15 %",
+                worst("ideal", "CoAP"),
+                AtMost(0.6),
+            ),
+            Fact::shape(
+                "TCP, not by timeout at 9 %, in %",
+                |table| table.get("TCP", 9, "not by timeout"),
+                Between(10.0, 50.0),
+            ),
+            Fact::shape(
+                "beyond: radio, TCP / CoAP, worst to 15 %",
+                worst("TCP, beyond", "CoAP, beyond"),
+                AtMost(1.0),
+            )
+            .note("what Redpoll promises"),
+            Fact::shape(
+                "beyond: radio, TCP / ideal, worst to 15 %",
+                worst("TCP, beyond", "ideal"),
+                AtMost(2.0),
+            )
+            .note("what Redpoll promises"),
+            Fact::shape(
+                "beyond: TCP, least reliability to 15 %",
+                least("TCP, beyond"),
+                AtLeast(99.5),
+            )
+            .note("what Redpoll promises"),
+        ],
+    }
+}
+
+/// Table 7: name, transport, batch, and reliability, radio and CPU of the paper.
+const DAY: [(&str, &str, u32, f64, f64, f64); 4] = [
+    ("TCP", "tcp", 64, 99.3, 2.29, 0.973),
+    ("CoAP", "coap", 64, 99.5, 1.84, 0.834),
+    ("unreliable, no batch", "unreliable", 1, 93.4, 1.13, 0.52),
+    ("unreliable, batch", "unreliable", 64, 95.3, 0.734, 0.30),
+];
+
+fn hourly(case: Case) -> Case {
+    case.probe(Probe::Hourly { nodes: "leaf" })
+}
+
+/// Table 7.
+pub fn table_7() -> Figure {
+    let mut points = Vec::new();
+    for (name, transport, batch, reliable, radio, cpu) in DAY {
+        let case = hourly(paper(day(transport, batch)));
+        let near = |value: f64| Between(0.7 * value, 1.3 * value);
+        let at = || ("testbed", name);
+        points.push(
+            Point::new(at(), RELIABILITY, &case, reliability)
+                .paper(reliable)
+                .must(Between(reliable - 2.0, 100.0)),
+        );
+        let duty = |run: &Run| radio_duty_cycle(run, "leaf");
+        points.push(
+            Point::new(at(), DUTY, &case, duty)
+                .paper(radio)
+                .must(near(radio)),
+        );
+        points.push(Point::new(at(), ACTIVE, &case, active).paper(radio));
+        points.push(Point::new(at(), CPU, &case, cpu_duty_cycle).paper(cpu));
+    }
+    let ideal = hourly(paper(day("ideal", 64)));
+    let duty = |run: &Run| radio_duty_cycle(run, "leaf");
+    points.push(
+        Point::new(("testbed", "ideal"), DUTY, &ideal, duty)
+            .paper(0.665)
+            .must(Between(0.44, 0.91)),
+    );
+    for (name, transport) in &NAMES[..2] {
+        points.extend(metrics("beyond", *name, &hourly(day(transport, 64))));
+    }
+    let quotient = |series: &'static str, one: &'static str, other: &'static str| {
+        move |table: &Table<'_>| table.ratio(DUTY.0, (series, one), (series, other))
+    };
+    Figure {
+        name: "table-7",
+        title: "A day with interference",
+        x_label: "protocol",
+        about: "24 hours, 3-frame segments, interference from 9 to 18 o'clock set so that the \
+                unreliable protocol without batches loses about as many readings as the paper's. \
+                The paper's CPU duty cycle includes its operating system; ours is the engine's \
+                instructions and the moves of frames.",
+        points,
+        facts: vec![
+            Fact::shape(
+                "radio, TCP / CoAP",
+                quotient("testbed", "TCP", "CoAP"),
+                Between(1.0, 1.5),
+            )
+            .paper(1.24),
+            Fact::shape(
+                "radio, CoAP / unreliable with batch",
+                quotient("testbed", "CoAP", "unreliable, batch"),
+                Between(1.75, 3.25),
+            )
+            .paper(2.5),
+            Fact::shape(
+                "beyond: radio, TCP / CoAP",
+                quotient("beyond", "TCP", "CoAP"),
+                AtMost(1.0),
+            )
+            .note("what Redpoll promises"),
+        ],
+    }
+}
+
+/// Fig. 11.
+pub fn figure_11() -> Figure {
+    let mut points = Vec::new();
+    let cases = [
+        ("TCP", hourly(paper(day("tcp", 64)))),
+        ("CoAP", hourly(paper(day("coap", 64)))),
+        ("TCP, beyond", hourly(day("tcp", 64))),
+    ];
+    for (name, case) in &cases {
+        for hour in 1..=24_u32 {
+            let read = move |run: &Run| {
+                let samples = run.samples().iter();
+                let mut of_hour = samples.filter(|(at, _)| *at == f64::from(hour));
+                of_hour.next().map(|(_, share)| 100.0 * share)
+            };
+            points.push(Point::new((*name, hour - 1), DUTY, case, read));
+        }
+    }
+    let mean_over = |name: &'static str, hours: [u32; 2], table: &Table<'_>| {
+        let all = (hours[0]..hours[1]).map(|hour| table.get(name, hour, DUTY.0));
+        crate::run::mean(&all.collect::<Option<Vec<f64>>>()?)
+    };
+    let quotient = move |hours: [u32; 2]| {
+        move |table: &Table<'_>| {
+            Some(mean_over("TCP", hours, table)? / mean_over("CoAP", hours, table)?)
+        }
+    };
+    Figure {
+        name: "11",
+        title: "Radio duty cycle by the hour",
+        x_label: "hour",
+        about: "The runs of table 7. The paper: CoAP lower outside working hours, TCP slightly \
+                lower within them.",
+        points,
+        facts: vec![
+            Fact::shape("TCP / CoAP, 0 to 9 o'clock", quotient([0, 9]), AtLeast(1.0)),
+            Fact::shape(
+                "TCP / CoAP, 9 to 18 o'clock",
+                quotient([9, 18]),
+                AtMost(1.0),
+            ),
+        ],
+    }
+}
