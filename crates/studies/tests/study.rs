@@ -179,7 +179,7 @@ fn unknown_names_are_told_with_those_that_are_known() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.starts_with("unknown figure \"5z\"; allowed: 3a, 3b, 4b"),
+        error.starts_with("unknown figure \"5z\"; allowed: table-1, 3a, 3b"),
         "{error}"
     );
 }

@@ -210,8 +210,8 @@ pub fn readings(transport: &'static str, batch: u32) -> Case {
 
 /// A day of the same with Wi-Fi and Bluetooth: from 9 to 18 o'clock, for one
 /// minute in eight, frames and acknowledgements are lost on the air with a
-/// chance of 45 %. So much makes an unreliable protocol lose about as many
-/// readings as in the paper's office.
+/// chance of 45 %. So much makes the unreliable protocol with batches lose about
+/// as many readings as in the paper's office.
 pub fn day(transport: &'static str, batch: u32) -> Case {
     const MINUTE: u32 = 60;
     let mut apps = READINGS.to_owned();

@@ -280,7 +280,7 @@ pub fn table_7() -> Figure {
         title: "A day with interference",
         x_label: "protocol",
         about: "24 hours, 3-frame segments, interference from 9 to 18 o'clock set so that the \
-                unreliable protocol without batches loses about as many readings as the paper's. \
+                unreliable protocol with batches loses about as many readings as the paper's. \
                 The paper's CPU duty cycle includes its operating system; ours is the engine's \
                 instructions and the moves of frames.",
         points,

@@ -8,7 +8,8 @@ use crate::{Case, Fact, Figure, Point, Run, Table, X};
 const LATENCY: (&str, &str) = ("latency", "ms");
 const P95: (&str, &str) = ("latency, 95th percentile", "ms");
 
-fn latency(run: &Run) -> Option<f64> {
+/// The median time of a request, ms.
+pub fn latency(run: &Run) -> Option<f64> {
     run.flow("get", "/requests/latency_ms/p50")
 }
 
@@ -55,6 +56,16 @@ fn link(case: Case, how: &str) -> Case {
         },
         _ => case,
     }
+}
+
+/// HTTP with a leaf that sleeps a second, whatever TCP expects.
+pub fn not_adaptive() -> Case {
+    sleep(link(web(Speaks::Http, 82), ONE_SECOND), ONE_SECOND)
+}
+
+/// The same with a leaf that asks every 100 ms while TCP expects something.
+pub fn adaptive() -> Case {
+    sleep(link(web(Speaks::Http, 82), ADAPTIVE), ADAPTIVE)
 }
 
 /// Fig. 7.

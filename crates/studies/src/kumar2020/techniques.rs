@@ -1,0 +1,205 @@
+//! Table 1 as an ablation: each technique off and on, everything else equal; and
+//! the paper's own line of table 6.
+//!
+//! Zero-copy send and in-place reassembly cannot be switched off: the engine has
+//! no other way to hold data, so table 1's first two lines are not here.
+
+use super::read::{DUTY, goodput, radio_duty_cycle, segment_loss};
+use super::scenes::{delay, line, paper, readings, uplink};
+use super::web::{adaptive, latency, not_adaptive};
+use crate::Criterion::{AtLeast, AtMost, Between};
+use crate::{Case, Fact, Figure, Point, Run, Table};
+
+const GOODPUT: (&str, &str) = ("goodput", "kb/s");
+const OFF: &str = "off";
+const ON: &str = "on";
+
+/// Sense-and-send with frames lost on the air.
+fn lossy(case: Case) -> Case {
+    case.with(&[
+        ("duration", "3600 s"),
+        ("tcp.mss", "3 frames"),
+        ("faults.air.type", "drop-frames"),
+        ("faults.air.share", "20 %"),
+    ])
+}
+
+/// Indirect frames as OpenThread had them: no repetition before the next poll,
+/// and no preemption.
+const PLAIN_QUEUE: &[(&str, &str)] = &[
+    ("indirect.retries", "0"),
+    ("indirect.retry_delay", "40 ms"),
+    ("indirect.preempt", "false"),
+];
+
+type Read = fn(&Run) -> Option<f64>;
+
+/// A technique: its name, what is measured, and the case without and with it.
+struct Technique {
+    name: &'static str,
+    metric: (&'static str, &'static str),
+    read: Read,
+    off: Case,
+    on: Case,
+}
+
+fn techniques() -> Vec<Technique> {
+    let duty: Read = |run| radio_duty_cycle(run, "leaf");
+    let of = |name, metric, read, off, on| Technique {
+        name,
+        metric,
+        read,
+        off,
+        on,
+    };
+    let one_frame = |case: Case| case.set("tcp.mss", "1 frames");
+    let without = |case: Case, key: &str, value: &str| case.set(key, value);
+    let three = || line(3).set("duration", "600 s");
+    let send = || lossy(readings("tcp", 64));
+    vec![
+        of(
+            "large MSS",
+            GOODPUT,
+            goodput as Read,
+            one_frame(paper(uplink())),
+            paper(uplink()),
+        ),
+        of(
+            "link retry delay",
+            ("segment loss", "%"),
+            segment_loss,
+            delay(paper(three()), 0),
+            delay(paper(three()), 40),
+        ),
+        of(
+            "adaptive duty cycle",
+            ("latency", "ms"),
+            latency,
+            not_adaptive(),
+            adaptive(),
+        ),
+        of(
+            "L2 queue management",
+            DUTY,
+            duty,
+            paper(send()).with(PLAIN_QUEUE),
+            paper(send()),
+        ),
+        of(
+            "software CSMA",
+            ("goodput ", "kb/s"),
+            goodput,
+            without(paper(line(1)), "mac.deaf_backoff", "true"),
+            paper(line(1)),
+        ),
+        of(
+            "fragments in bursts",
+            ("goodput of 3 hops", "kb/s"),
+            goodput,
+            without(three(), "lowpan.fragment_burst", "false"),
+            three(),
+        ),
+        of(
+            "one poll for all that waits",
+            ("radio duty cycle, beyond", "%"),
+            duty,
+            without(send(), "indirect.burst", "false"),
+            send(),
+        ),
+        of(
+            "a poll schedule that learns",
+            ("radio duty cycle, beyond ", "%"),
+            duty,
+            without(send(), "poll.policy", "fixed"),
+            send(),
+        ),
+    ]
+}
+
+/// Table 1.
+pub fn table_1() -> Figure {
+    let mut points = Vec::new();
+    for it in techniques() {
+        points.push(Point::new((OFF, it.name), it.metric, &it.off, it.read));
+        points.push(Point::new((ON, it.name), it.metric, &it.on, it.read));
+    }
+    let gain = |name: &'static str, metric: &'static str| {
+        move |table: &Table<'_>| table.ratio(metric, (ON, name), (OFF, name))
+    };
+    Figure {
+        name: "table-1",
+        title: "What each technique is worth",
+        x_label: "technique",
+        about: "Each technique off and on, everything else equal. The first four are the \
+                paper's; the last three are Redpoll's own, on its own link. Zero-copy send and \
+                in-place reassembly cannot be switched off.",
+        points,
+        facts: vec![
+            Fact::shape(
+                "large MSS, goodput",
+                gain("large MSS", "goodput"),
+                AtLeast(3.0),
+            )
+            .paper(4.5),
+            Fact::shape(
+                "link retry delay, segment loss",
+                gain("link retry delay", "segment loss"),
+                AtMost(0.25),
+            )
+            .paper(0.17),
+            Fact::shape(
+                "adaptive duty cycle, HTTP latency",
+                gain("adaptive duty cycle", "latency"),
+                AtMost(0.6),
+            )
+            .paper(0.5),
+            Fact::shape(
+                "L2 queue management, TCP's radio duty cycle",
+                gain("L2 queue management", DUTY.0),
+                AtMost(0.8),
+            )
+            .paper(0.67),
+            Fact::shape(
+                "software CSMA, goodput",
+                gain("software CSMA", "goodput "),
+                AtLeast(1.0),
+            ),
+            Fact::shape(
+                "fragments in bursts, goodput",
+                gain("fragments in bursts", "goodput of 3 hops"),
+                AtLeast(1.0),
+            ),
+            Fact::shape(
+                "one poll for all that waits, radio",
+                gain("one poll for all that waits", "radio duty cycle, beyond"),
+                AtMost(1.0),
+            ),
+            Fact::shape(
+                "a poll schedule that learns, radio",
+                gain("a poll schedule that learns", "radio duty cycle, beyond "),
+                AtMost(1.0),
+            ),
+        ],
+    }
+}
+
+/// Table 6.
+pub fn table_6() -> Figure {
+    let at = |hops| paper(line(hops));
+    Figure {
+        name: "table-6",
+        title: "Goodput of TCPlp's line in its comparison",
+        x_label: "hops",
+        about: "The other lines are of other stacks and not run. 5-frame segments, window \
+                1848 B, d = 40 ms.",
+        points: vec![
+            Point::new(("testbed", "one hop"), GOODPUT, &at(1), goodput)
+                .paper(75.0)
+                .must(Between(75.0, 95.0)),
+            Point::new(("testbed", "three hops"), GOODPUT, &at(3), goodput)
+                .paper(20.0)
+                .must(Between(20.0, 31.7)),
+        ],
+        facts: Vec::new(),
+    }
+}
