@@ -56,8 +56,9 @@ enum Phase {
     OnAir,
     /// Sent; the MAC itself waits for the acknowledgement.
     AckWait { until: Instant },
-    /// In the random delay before another attempt; the radio listens.
-    RetryDelay { until: Instant },
+    /// In the random delay before another attempt; the radio listens, or sleeps
+    /// and has lost the frame.
+    RetryDelay { until: Instant, asleep: bool },
 }
 
 /// The work that the radio has.
@@ -357,9 +358,9 @@ impl Mac {
     /// When [`Self::on_timeout`] must be called, if at all.
     pub fn poll_at(&self) -> Option<Wake> {
         match self.phase {
-            Phase::Backoff { until } | Phase::AckWait { until } | Phase::RetryDelay { until } => {
-                Some(Wake::exactly(until))
-            }
+            Phase::Backoff { until }
+            | Phase::AckWait { until }
+            | Phase::RetryDelay { until, .. } => Some(Wake::exactly(until)),
             Phase::Idle | Phase::Load | Phase::Ready | Phase::OnAir => None,
         }
     }
@@ -369,7 +370,10 @@ impl Mac {
         match self.phase {
             Phase::Backoff { until } if until <= now => self.phase = Phase::Ready,
             Phase::AckWait { until } if until <= now => self.on_no_ack(now),
-            Phase::RetryDelay { until } if until <= now => self.start_attempt(now),
+            Phase::RetryDelay { until, asleep } if until <= now => match asleep {
+                true => self.phase = Phase::Load,
+                false => self.start_attempt(now),
+            },
             _ => {}
         }
     }
@@ -491,8 +495,10 @@ impl Mac {
                 if delay.is_zero() {
                     self.start_attempt(now);
                 } else {
-                    let until = now + delay;
-                    self.phase = Phase::RetryDelay { until };
+                    self.phase = Phase::RetryDelay {
+                        until: now + delay,
+                        asleep: self.sleeps_for(delay),
+                    };
                 }
             }
         }

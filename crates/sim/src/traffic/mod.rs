@@ -183,12 +183,13 @@ impl Maker {
             }
             AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers)),
             AppKind::Sensor(sensor) => {
-                let clock = sensor::Clock::new(sensor.interval, &mut self.rng);
+                let period = sensor.interval.times(sensor.batch.into());
+                let clock = sensor::Clock::new(sensor.interval, period, &mut self.rng);
                 let rng = self.coap_rng(scenario, index, spec);
                 Box::new(sensor::Sensor::new(route(&sensor.to), sensor, clock, rng))
             }
             AppKind::Client(client) => {
-                let clock = sensor::Clock::new(client.interval, &mut self.rng);
+                let clock = sensor::Clock::new(client.interval, client.interval, &mut self.rng);
                 let asks = match client.protocol {
                     ClientProtocol::Http => client::Asks::http(route(&client.to), client),
                     ClientProtocol::Coap => {
@@ -199,7 +200,7 @@ impl Maker {
                 Box::new(client::Client::new(route(&client.to), client, clock, asks))
             }
             AppKind::MqttSensor { to, interval, .. } => {
-                let clock = sensor::Clock::new(*interval, &mut self.rng);
+                let clock = sensor::Clock::new(*interval, *interval, &mut self.rng);
                 Box::new(mqtt::Sensor::new(route(to), &spec.kind, clock))
             }
         }

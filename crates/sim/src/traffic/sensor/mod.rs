@@ -28,16 +28,17 @@ pub(super) use sink::DatagramSink;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     interval: Duration,
-    /// The first reading's place in the first interval.
+    /// When the first reading comes, from the start.
     phase: Duration,
     next: Option<Instant>,
 }
 
 impl Clock {
-    /// A clock whose first reading comes at a random moment, so that not all
-    /// nodes send at once.
-    pub(super) fn new(interval: Duration, rng: &mut Rng) -> Clock {
-        let phase = Duration::from_micros(rng.below_u64(interval.as_micros()));
+    /// A clock whose first reading comes at a random moment of the first
+    /// `period`, in which the node sends once, so that not all nodes send at
+    /// once.
+    pub(super) fn new(interval: Duration, period: Duration, rng: &mut Rng) -> Clock {
+        let phase = Duration::from_micros(rng.below_u64(period.as_micros()));
         Clock {
             interval,
             phase,
