@@ -52,6 +52,10 @@ pub struct LowpanConfig {
     /// datagrams that relays forward by fragments. Only while this node
     /// forwards so itself. Default 0.
     pub fragment_gap: Duration,
+    /// Collision avoidance: how long to wait, for each frame of a datagram that
+    /// its addressee forwards, before the next one begins; zero not at all.
+    /// Default none; OpenThread waits 8 ms after each frame.
+    pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.
     pub red: Option<RedConfig>,
@@ -75,6 +79,7 @@ impl Default for LowpanConfig {
             drop_rest: true,
             fragment_burst: true,
             fragment_gap: Duration::ZERO,
+            pause: Duration::ZERO,
             red: None,
             receive_reserve: 1,
             first_tag: 0,

@@ -3,6 +3,7 @@
 
 mod forwarding;
 mod order;
+mod pause;
 mod sleepy;
 
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
@@ -91,6 +92,9 @@ pub struct Lowpan<M: Memory> {
     fragment_gap: Duration,
     /// The next fragment of the datagram in service waits until then.
     gap_until: Instant,
+    pause: Duration,
+    /// No datagram begins before.
+    paused_until: Option<Instant>,
     red: Option<Red>,
     /// A frame is with the MAC.
     frame_out: bool,
@@ -129,6 +133,8 @@ impl<M: Memory> Lowpan<M> {
             fragment_burst: config.fragment_burst,
             fragment_gap: config.fragment_gap,
             gap_until: Instant::ZERO,
+            pause: config.pause,
+            paused_until: None,
             red: config
                 .red
                 .map(|red| Red::new(red, u64::from(config.first_tag))),
@@ -328,6 +334,7 @@ impl<M: Memory> Lowpan<M> {
             && self.in_service.is_none()
             && self.suspended.is_none()
             && !self.fragment_goes_first()
+            && self.paused_until.is_none()
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
 
@@ -449,6 +456,8 @@ impl<M: Memory> Lowpan<M> {
         };
         if let Err(reason) = outcome {
             self.counters.lost(reason);
+        } else {
+            self.pause_after(now, &datagram);
         }
         match datagram.origin {
             Origin::Slot(id) => {
@@ -495,10 +504,8 @@ impl<M: Memory> Lowpan<M> {
         let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
         let forwarding = self.forwarding.get().and_then(Forwarding::poll_at);
         let reassembly = self.reassembly.poll_at(&self.pool);
-        earliest(
-            earliest(reassembly, forwarding),
-            earliest(indirect, self.gap_end()),
-        )
+        let fragments = earliest(earliest(reassembly, forwarding), self.gap_end());
+        earliest(fragments, earliest(indirect, self.pause_ends()))
     }
 
     /// Gives up reassemblies that have waited too long.
@@ -507,6 +514,7 @@ impl<M: Memory> Lowpan<M> {
             .on_timeout(now, &mut self.pool, &mut self.counters);
         self.expire_forwarded(now);
         self.expire_indirect(now);
+        self.end_pause(now);
     }
 
     /// Totals since the start.

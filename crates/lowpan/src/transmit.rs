@@ -48,6 +48,8 @@ pub(crate) struct InService {
     before: u16,
     /// One of its frames was lost.
     pub(crate) broken: bool,
+    /// Frames built so far; 255 may mean more.
+    pub(crate) frames: u8,
 }
 
 impl InService {
@@ -62,6 +64,7 @@ impl InService {
             repeats: None,
             before: 0,
             broken: false,
+            frames: 0,
         }
     }
 
@@ -114,6 +117,7 @@ impl InService {
             self.build_later(context, source, &mut out)?
         };
         self.covered = covered;
+        self.frames = self.frames.saturating_add(1);
         Ok(out.position())
     }
 

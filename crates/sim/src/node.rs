@@ -85,6 +85,7 @@ pub(crate) fn build(
             indirect_burst: sleepy.burst,
             fragment_burst: scenario.lowpan.fragment_burst,
             fragment_gap: scenario.lowpan.fragment_gap,
+            pause: scenario.lowpan.pause,
             red: scenario.lowpan.red,
             drop_rest: scenario.lowpan.drop_rest,
             reassembly_timeout: scenario.lowpan.reassembly_timeout,

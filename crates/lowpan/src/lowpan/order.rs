@@ -18,6 +18,9 @@ impl<M: Memory> Lowpan<M> {
             return Some(fragment);
         }
         self.has_forwarded = false;
+        if self.paused_until.is_some() {
+            return None;
+        }
         let own_first = self.turn == Turn::Own || self.queue.is_empty();
         if self.pulled.is_some() && own_first {
             self.turn = Turn::Queued;

@@ -246,6 +246,8 @@ pub(crate) const KEYS: &[Key] = &[
         "With `lowpan.fragment_forwarding`: how long a datagram's next fragment waits after one of them, so that the latter gets ahead."),
     key("lowpan.fragments", Count { min: 1, max: 254 }, Default("24"), None,
         "With `lowpan.fragment_forwarding`: fragments that wait at most in a router; it knows of half as many datagrams."),
+    key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
+        "Collision avoidance: when a datagram has gone to a node that forwards it, how long its sender waits for each of its frames before it sends another. Nodes two hops apart do not hear each other."),
     key("lowpan.red", Bool, Default("false"), None,
         "Random early detection on a node's queue towards the radio, counted in datagrams: those that take ECN are marked before their first fragment leaves, others dropped."),
     key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("2"), None,

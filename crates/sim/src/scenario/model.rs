@@ -107,6 +107,8 @@ pub struct LowpanParams {
     pub forwarded_fragments: Option<u8>,
     /// How long a datagram's next fragment waits if routers forward so.
     pub fragment_gap: Duration,
+    /// Pause for each frame of a datagram that its addressee forwards.
+    pub pause: Duration,
     /// Random early detection.
     pub red: Option<RedConfig>,
 }

@@ -217,6 +217,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
             .flag("lowpan.fragment_forwarding")
             .then(|| values.small("lowpan.fragments")),
         fragment_gap: values.duration("lowpan.fragment_gap"),
+        pause: values.duration("lowpan.pause"),
         red: values.flag("lowpan.red").then(|| red(values)),
     }
 }

@@ -1,0 +1,50 @@
+//! Collision avoidance: who has sent a datagram that its addressee forwards
+//! sends nothing else while that is under way.
+//!
+//! Nodes two hops apart do not hear each other. While the next hop's next hop
+//! sends the datagram on, a new one would meet it at the node between.
+//! OpenThread waits for 8 ms after such a frame; here the fragments of a
+//! datagram follow one another, and the time for all of them comes after the
+//! last.
+
+use redpoll_base::{Instant, Memory, Wake};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr};
+
+use super::Lowpan;
+use crate::transmit::{InService, Origin};
+
+impl<M: Memory> Lowpan<M> {
+    /// All frames of a datagram have been delivered to the next hop.
+    pub(super) fn pause_after(&mut self, now: Instant, datagram: &InService) {
+        if self.pause.is_zero() || datagram.indirect || !self.goes_on(datagram) {
+            return;
+        }
+        self.paused_until = Some(now + self.pause.times(datagram.frames.into()));
+    }
+
+    /// Whether the addressee will forward the datagram: it goes to one node,
+    /// and that is not the addressee itself.
+    fn goes_on(&self, datagram: &InService) -> bool {
+        let dst = match datagram.origin {
+            Origin::Pulled => self.pulled.as_ref().map(|pulled| pulled.ip.dst),
+            Origin::Slot(id) => {
+                let parsed = Ipv6Header::parse(self.pool.packet(id));
+                parsed.ok().map(|(ip, _)| ip.dst)
+            }
+            // Fragments that pass through have a gap of their own.
+            Origin::Forwarded => None,
+        };
+        let next_hop = datagram.next_hop;
+        next_hop != Address::BROADCAST
+            && dst.is_some_and(|dst| addr::iid_of(next_hop) != Some(addr::iid(&dst)))
+    }
+
+    pub(super) fn pause_ends(&self) -> Option<Wake> {
+        self.paused_until.map(Wake::exactly)
+    }
+
+    pub(super) fn end_pause(&mut self, now: Instant) {
+        self.paused_until = self.paused_until.filter(|until| now < *until);
+    }
+}
