@@ -159,7 +159,8 @@ impl Session for Request {
 }
 
 impl Request {
-    fn new(cx: &Context<'_>, conn: ConnId) -> Request {
+    fn new(cx: &mut Context<'_>, conn: ConnId) -> Request {
+        cx.node.tcp_expect(conn, true);
         Request {
             conn,
             deadline: cx.now + PATIENCE,
@@ -203,6 +204,7 @@ impl Request {
                         None => return Step::Again,
                     };
                     let (head, body) = site.answer(&parsed);
+                    cx.node.tcp_expect(self.conn, false);
                     self.phase = Phase::Writing(head, body);
                     Step::Again
                 }

@@ -4,7 +4,6 @@
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_lowpan::Note;
 use redpoll_mac::{Rest, Ticket, TxStatus};
-use redpoll_tcp::Expect;
 use redpoll_wire::ieee802154::Address;
 
 use super::Node;
@@ -73,7 +72,8 @@ impl Sleepy {
 /// The child's side.
 impl<M: Memory + 'static> Node<M> {
     /// An application of a sleepy node waits for a packet, or no longer does;
-    /// what TCP waits for is known without it. Of no effect on other nodes.
+    /// what TCP waits for is known without it ([`Self::tcp_expect`] for the
+    /// rest). Of no effect on other nodes.
     pub fn expect_packets(&mut self, expected: bool) {
         if let Some(sleepy) = &mut self.sleepy {
             sleepy.app_expects = expected;
@@ -93,10 +93,8 @@ impl<M: Memory + 'static> Node<M> {
         let Some(sleepy) = &mut self.sleepy else {
             return;
         };
-        let mut connections = self.tcp.iter();
-        let expects = sleepy.app_expects
-            || self.solicitor.is_registering()
-            || connections.any(|(_, connection)| connection.expects() != Expect::Nothing);
+        let expects =
+            sleepy.app_expects || self.solicitor.is_registering() || self.tcp.expects();
         if sleepy.introduced {
             sleepy.poll.expect(now, expects);
         }

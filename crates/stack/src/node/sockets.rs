@@ -97,6 +97,15 @@ impl<M: Memory + 'static> Node<M> {
         Ok((id, self.tcp.open_with(now, id, data)))
     }
 
+    /// The application waits for the peer to say something, as a server does
+    /// for the request of a connection that it has just accepted; or no longer
+    /// does. A sleepy node then asks its parent often: what is not
+    /// acknowledged yet is no sign of data that nobody has sent yet (Kumar et
+    /// al. 2020 §8.1.1).
+    pub fn tcp_expect(&mut self, id: ConnId, expected: bool) {
+        self.tcp.expect_data(id, expected);
+    }
+
     /// Queues `data` for sending; returns how many bytes were taken.
     ///
     /// # Errors

@@ -147,6 +147,20 @@ impl<M: Memory + 'static> TcpSockets<M> {
         })
     }
 
+    /// Whether a packet is about to come: a handshake is under way, or a
+    /// connection or its application waits for something.
+    pub(crate) fn expects(&self) -> bool {
+        let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
+        !self.half_open.is_empty() || open.any(Open::expects)
+    }
+
+    /// The application waits for data, or no longer does.
+    pub(crate) fn expect_data(&mut self, id: ConnId, expected: bool) {
+        if let Some(open) = self.open_mut(id) {
+            open.expects_data = expected;
+        }
+    }
+
     pub(crate) fn connect(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
 //! The memory of one connection, and what it is being used for.
 
 use redpoll_base::{Bytes, Duration, Instant};
-use redpoll_tcp::{Connection, State};
+use redpoll_tcp::{Connection, Expect, State};
 
 use crate::ListenerId;
 
@@ -29,6 +29,8 @@ pub(super) struct Open<B: Bytes> {
     pub(super) released: bool,
     /// The application has closed or aborted.
     pub(super) ended: bool,
+    /// The application waits for data that is about to come.
+    pub(super) expects_data: bool,
 }
 
 /// A place in the queue of a listener.
@@ -46,6 +48,7 @@ impl<B: Bytes> Open<B> {
             waits,
             released: false,
             ended: false,
+            expects_data: false,
         }
     }
 
@@ -79,6 +82,12 @@ impl<B: Bytes> Open<B> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a packet of the peer is about to come.
+    pub(super) fn expects(&self) -> bool {
+        let by_application = self.expects_data && !self.released;
+        by_application || self.connection.expects() != Expect::Nothing
     }
 
     pub(super) fn waits_at(&self, listener: ListenerId) -> bool {
