@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use redpoll_base::{Ecn, Instant};
+use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_lowpan::{LossReason, LowpanConfig, LowpanEvent, RedConfig};
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -351,6 +351,39 @@ fn all_fragments_but_the_last_promise_another() {
             }
             let promises = burst && next_hop == C;
             assert_eq!(more, [promises, promises, false]);
+        }
+    }
+}
+
+#[test]
+fn a_pause_follows_what_the_next_hop_forwards() {
+    let far = ip(6);
+    let near = Ipv6Header {
+        dst: redpoll_wire::ipv6::addr::link_local_from_short(3),
+        ..far
+    };
+    for (header, pauses) in [(far, true), (near, false)] {
+        let config = LowpanConfig {
+            pause: Duration::from_millis(8),
+            ..LowpanConfig::default()
+        };
+        let mut node = node_with(config, 3, 1280);
+        for port in [1, 2] {
+            let slot = hold(&mut node, &packet(header, port, 300));
+            node.queue(T0, slot, C);
+        }
+        let mut frames = 0;
+        while next_frame(&mut node, T0, &mut Source::default()).is_some() {
+            node.on_frame_done(T0, true);
+            frames += 1;
+        }
+        assert_eq!(frames, if pauses { 3 } else { 6 });
+        if pauses {
+            assert!(!node.wants_segment());
+            let end = T0 + Duration::from_millis(24);
+            assert_eq!(node.poll_at().map(|wake| wake.at), Some(end));
+            node.on_timeout(end);
+            assert!(next_frame(&mut node, end, &mut Source::default()).is_some());
         }
     }
 }

@@ -156,6 +156,44 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Listen), None));
 }
 
+/// An attempt of a MAC that rests between its works.
+fn attempt_at_rest(b: &mut Bench, result: RadioResult) {
+    loop {
+        match b.poll() {
+            Some(RadioWork::Load) => b.done(LOADED),
+            Some(RadioWork::Transmit { .. }) => return b.done(result),
+            Some(_) => {}
+            None => drop(b.sleep()),
+        }
+    }
+}
+
+#[test]
+fn a_sleepy_mac_sleeps_before_a_repetition_that_is_not_near() {
+    let mut b = Bench::new(config());
+    b.mac.set_rest(Rest::Sleep);
+    b.poll();
+    let mut slept = 0;
+    for _ in 0..20 {
+        b.submit(PEER, b"x");
+        attempt_at_rest(&mut b, RadioResult::NoAck);
+        let told = b.poll();
+        let delay = b.sleep();
+        if delay >= Duration::from_millis(10) {
+            slept += 1;
+            assert!(told.is_none_or(|told| told == RadioWork::Sleep));
+            assert_eq!(b.poll(), LOAD, "the radio has lost the frame");
+            b.done(LOADED);
+        } else {
+            assert!(told.is_none_or(|told| told == RadioWork::Doze));
+        }
+        attempt_at_rest(&mut b, ACKED);
+        assert!(b.done_event().is_some());
+        b.poll();
+    }
+    assert!((10..20).contains(&slept), "{slept} of 20 slept");
+}
+
 #[test]
 fn deaf_listening_is_a_switch() {
     for deaf_backoff in [false, true] {

@@ -38,8 +38,9 @@ pub struct PollConfig {
     /// something, and after each frame that promised another: the data request
     /// timeout. Default 100 ms, as OpenThread.
     pub window: Duration,
-    /// Pause after a request that the parent did not acknowledge. Default 1 s,
-    /// as OpenThread.
+    /// Pause after a request that the parent did not acknowledge, at most: it is
+    /// no longer than the one between two requests while an answer is expected.
+    /// Default 1 s, as OpenThread.
     pub after_failure: Duration,
 }
 
@@ -56,6 +57,9 @@ impl Default for PollConfig {
 
 /// No two requests follow each other faster unless something was promised.
 const SHORTEST: Duration = Duration::from_millis(16);
+/// A request that was not acknowledged while an answer is expected has met the
+/// burst of a node that this one does not hear: so long it lasts, and more.
+const BURST: Duration = Duration::from_millis(50);
 /// What takes longer was lost, or its question was.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
 /// Requests at once when something was promised and did not come: OpenThread's
@@ -189,7 +193,13 @@ impl DataPoll {
     /// The parent did not acknowledge the request.
     pub(crate) fn on_failure(&mut self, now: Instant) {
         self.last = now;
-        self.next = now + self.config.after_failure;
+        let pause = self.config.after_failure;
+        self.next = now
+            + match (self.waiting, self.config.policy) {
+                (None, _) | (_, PollPolicy::Base) => pause,
+                (_, PollPolicy::Fixed { interval }) => interval.max(SHORTEST).min(pause),
+                (_, PollPolicy::Learned) => self.gap.max(BURST).min(pause),
+            };
     }
 
     /// What was promised has not come, or more is known to be there: ask again
@@ -355,6 +365,26 @@ mod tests {
         }
         let late = requests(&mut poll, 300_000, 60_000);
         assert!(late.len() < 18, "{late:?}");
+    }
+
+    #[test]
+    fn a_request_that_met_something_is_made_again_soon_if_an_answer_is_expected() {
+        let interval = Duration::from_millis(100);
+        for (policy, pauses_ms) in [
+            (PollPolicy::Fixed { interval }, [100, 1_000]),
+            (PollPolicy::Learned, [50, 1_000]),
+        ] {
+            for (expected, pause_ms) in [true, false].into_iter().zip(pauses_ms) {
+                let mut poll = poll(policy);
+                poll.expect(at(5_000), expected);
+                poll.on_failure(at(5_100));
+                assert_eq!(
+                    poll.next().at,
+                    at(5_100 + pause_ms),
+                    "{policy:?} {expected}"
+                );
+            }
+        }
     }
 
     #[test]

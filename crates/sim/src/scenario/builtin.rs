@@ -30,7 +30,10 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "testbed-3",
     "sleepy-3",
     "sleepy-parents",
+    "sleepy-web",
     "readings",
+    "readings-day",
+    "four-flows",
     "grid-30",
     "grid-1000",
 ];

@@ -365,7 +365,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,
         "Size of a reading."),
     key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), PERIODIC,
-        "Time between readings, or between the beginnings of requests; the first comes at a random moment of the first interval. A request that takes longer puts the next one off."),
+        "Time between readings, or between the beginnings of requests; the first comes at a random moment of the first interval, or of the first batch of a `sensor`. A request that takes longer puts the next one off."),
     key("apps.*.count", Count { min: 1, max: 1 << 30 }, Optional("until the end of the run"), CLIENTS,
         "How many requests it makes."),
     key("apps.*.topic", Text, Default("redpoll/{node}"), MQTT,

@@ -93,8 +93,7 @@ impl<M: Memory + 'static> Node<M> {
         let Some(sleepy) = &mut self.sleepy else {
             return;
         };
-        let expects =
-            sleepy.app_expects || self.solicitor.is_registering() || self.tcp.expects();
+        let expects = sleepy.app_expects || self.solicitor.is_registering() || self.tcp.expects();
         if sleepy.introduced {
             sleepy.poll.expect(now, expects);
         }
