@@ -19,7 +19,7 @@ const SCHEMA: i32 = 1;
 /// How long to wait for another process that has the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// See the [module](self).
+/// See the beginning of this file.
 #[derive(Debug)]
 pub struct Results {
     connection: Connection,

@@ -6,7 +6,7 @@
 //! memory that TCP takes, which `make size` measures on a Cortex-M0.
 //!
 //! Series called `testbed` have the paper's link as far as it is known
-//! ([`scenes`]); `beyond` is the same scenario with Redpoll's own defaults.
+//! (`scenes`); `beyond` is the same scenario with Redpoll's own defaults.
 
 mod bound;
 mod flows;
