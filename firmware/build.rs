@@ -1,7 +1,16 @@
-//! Passes the memory map to the linker.
+//! Passes the memory maps to the linker.
+
+/// Images that the small board has room for.
+const SMALL: [&str; 4] = ["bare", "tcp", "pair", "node"];
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    println!("cargo:rustc-link-arg-bins=-T{folder}/link.x");
-    println!("cargo:rerun-if-changed=link.x");
+    println!("cargo:rustc-link-search={folder}");
+    for image in SMALL {
+        println!("cargo:rustc-link-arg-bin={image}=-T{folder}/link.x");
+    }
+    println!("cargo:rustc-link-arg-bin=mesh=-T{folder}/mps2.x");
+    for file in ["link.x", "mps2.x", "sections.x"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
 }

@@ -51,6 +51,12 @@ impl Stopwatch {
         result
     }
 
+    /// Takes over the laps of another.
+    pub fn add(&mut self, other: &Stopwatch) {
+        self.ticks += other.ticks;
+        self.laps += other.laps;
+    }
+
     /// The sum of all laps.
     pub fn ticks(&self) -> u64 {
         self.ticks

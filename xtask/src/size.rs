@@ -4,16 +4,18 @@
 //! - flash: an image of `firmware/` with the whole TCP engine, less the same
 //!   image without it; linked, unused code dropped; by crate;
 //! - panics that the linker could not drop, by the line that may panic;
-//! - instructions a data segment, on QEMU's Cortex-M0.
+//! - instructions a data segment, on QEMU's Cortex-M0;
+//! - instructions of the steps of a whole node.
 //!
 //! With `--check`, sizes are compared with the snapshot `firmware/size.txt`,
-//! and a place that may panic is a failure.
+//! steps with the simulator's table, and a place that may panic is a failure.
 
 mod firmware;
 mod image;
 mod profile;
 mod qemu;
 mod snapshot;
+mod steps;
 mod thumb;
 mod types;
 
@@ -26,6 +28,7 @@ use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
 use image::Image;
 use qemu::PerSegment;
+use steps::Step;
 use types::Size;
 
 /// What to do besides measuring.
@@ -90,6 +93,8 @@ struct Measured {
     node_panics: Vec<String>,
     /// Or why not.
     instructions: Result<PerSegment, String>,
+    /// Nothing where nothing could be run.
+    steps: Vec<Step>,
 }
 
 /// Bytes of flash.
@@ -153,13 +158,15 @@ pub fn possible() -> Outcome {
 pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let types = types::sizes(workspace)?;
     let images = firmware::build(workspace)?;
-    let instructions = if firmware::on_path(qemu::EMULATOR) {
-        Ok(qemu::count(&images.pair.path)?)
+    let (instructions, steps) = if firmware::on_path(qemu::EMULATOR) {
+        let counts = qemu::count(&images.pair.path)?;
+        (Ok(counts), steps::count(&images.mesh.path)?)
     } else {
-        Err(format!(
+        let reason = format!(
             "skipped: {} is missing (scripts/setup.sh size)",
             qemu::EMULATOR
-        ))
+        );
+        (Err(reason), Vec::new())
     };
     let measured = Measured {
         types,
@@ -168,6 +175,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         panics: images.tcp.panics(&workspace.root),
         node_panics: images.node.panics(&workspace.root),
         instructions,
+        steps,
     };
     match options.json.as_deref() {
         None => measured.print(),
@@ -181,9 +189,15 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     }
     if options.accept {
         snapshot::write(workspace, &measured.snapshot())?;
+        if !measured.steps.is_empty() {
+            steps::write(workspace, &measured.steps)?;
+        }
     }
     if options.check {
         snapshot::compare(workspace, &measured.snapshot())?;
+        if !measured.steps.is_empty() {
+            steps::compare(workspace, &measured.steps)?;
+        }
         Failure::unless_empty(
             "size: in the image with TCP these may panic:",
             measured.panics,
@@ -202,6 +216,12 @@ impl Measured {
         let counts = self.instructions.as_ref().ok();
         let whole = |number: f64| number.round() as u64;
         let types: BTreeMap<_, _> = self.types.iter().copied().collect();
+        let steps: BTreeMap<&str, Value> = (self.steps.iter())
+            .map(|step| {
+                let counts = json!({ "base": step.base, "per_byte": step.per_byte });
+                (step.name.as_str(), counts)
+            })
+            .collect();
         json!({
             "tcp_flash_bytes": self.flash.bytes(),
             "connection_bytes": self.size(types::CONNECTION),
@@ -216,6 +236,7 @@ impl Measured {
             "tcp_flash_with_calls_bytes": self.flash.difference,
             "tcp_flash_by_crate_bytes": self.flash.by_crate,
             "types_bytes": types,
+            "step_instructions": steps,
             "panics": self.panics,
             "node_flash_bytes": self.node.bytes(),
             "node_flash_by_crate_bytes": self.node.by_crate,
@@ -250,8 +271,12 @@ impl Measured {
             }
             panics.iter().for_each(|panic| println!("  {panic}"));
         }
-        if let Err(reason) = &self.instructions {
-            println!("instructions: {reason}");
+        match &self.instructions {
+            Ok(_) => {
+                println!();
+                steps::print(&self.steps);
+            }
+            Err(reason) => println!("instructions: {reason}"),
         }
     }
 
@@ -359,6 +384,7 @@ mod tests {
                 acks: 0.5,
                 segments: 4,
             }),
+            steps: Vec::new(),
         }
     }
 

@@ -14,8 +14,8 @@ use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig,
-    NodeMemory, Route, UdpSlot, Via,
+    Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node,
+    NodeConfig, NodeMemory, Route, UdpSlot, Via,
 };
 
 /// Some value.

@@ -20,6 +20,8 @@ pub struct Images {
     pub node: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
+    /// Three nodes, to be run.
+    pub mesh: Image,
 }
 
 /// Builds the images, for size.
@@ -47,6 +49,7 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
         tcp: image("tcp")?,
         node: image("node")?,
         pair: image("pair")?,
+        mesh: image("mesh")?,
     })
 }
 

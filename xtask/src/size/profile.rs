@@ -19,7 +19,7 @@ const ROWS: usize = 25;
 /// Prints the functions that cost most.
 pub fn print(workspace: &Workspace, image: &Image) -> Outcome {
     let trace = workspace.root.join("target/size-trace.log");
-    let mut command = qemu::command(&image.path, SEGMENTS);
+    let mut command = qemu::command(qemu::SMALL, &image.path, SEGMENTS);
     one_instruction_a_block(&mut command);
     command.args(["-d", "exec,nochain"]);
     command.arg("-D").arg(&trace);

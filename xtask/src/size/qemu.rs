@@ -1,4 +1,6 @@
-//! Running the image `pair` on QEMU's Cortex-M0, and what it prints.
+//! Running images on QEMU, and what they print: `pair` on a Cortex-M0, and
+//! `mesh`, which needs more memory, on a board with a Cortex-M3. Its code is the
+//! same that a Cortex-M0 would run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,16 +40,18 @@ impl PerSegment {
     }
 }
 
-/// `qemu-system-arm` with an image that takes a number of segments.
-pub fn command(image: &Path, segments: u32) -> Command {
+/// A board that QEMU emulates.
+pub const SMALL: &str = "microbit";
+pub const LARGE: &str = "mps2-an385";
+
+/// `qemu-system-arm` with an image that takes a number.
+pub fn command(board: &str, image: &Path, number: u32) -> Command {
     let mut command = Command::new(EMULATOR);
-    command.args([
-        "-machine", "microbit", "-display", "none", "-icount", ICOUNT,
-    ]);
+    command.args(["-machine", board, "-display", "none", "-icount", ICOUNT]);
     command.args(["-serial", "none", "-monitor", "none"]);
     // What the image prints goes to the standard output.
     command.args(["-chardev", "stdio,id=out"]);
-    let arguments = format!("enable=on,target=native,chardev=out,arg=pair,arg={segments}");
+    let arguments = format!("enable=on,target=native,chardev=out,arg=image,arg={number}");
     command.args(["-semihosting-config", &arguments]);
     command.arg("-kernel").arg(image);
     command
@@ -55,43 +59,74 @@ pub fn command(image: &Path, segments: u32) -> Command {
 
 /// Counts.
 pub fn count(image: &Path) -> Result<PerSegment, Failure> {
-    let printed = workspace::output(&mut command(image, SEGMENTS))?;
+    let printed = workspace::output(&mut command(SMALL, image, SEGMENTS))?;
     parse(&printed)
 }
 
-/// Reads what the image printed: lines of a name and a number.
+/// What an image printed: lines of a name and a number.
+pub struct Printed<'a> {
+    text: &'a str,
+    numbers: BTreeMap<&'a str, f64>,
+    ticks_each: f64,
+    lap: f64,
+}
+
+impl<'a> Printed<'a> {
+    pub fn read(text: &'a str) -> Result<Printed<'a>, Failure> {
+        let numbers = text
+            .lines()
+            .filter_map(|line| {
+                let (name, number) = line.split_once(' ')?;
+                Some((name, number.trim().parse().ok()?))
+            })
+            .collect();
+        let mut printed = Printed {
+            text,
+            numbers,
+            ticks_each: 0.0,
+            lap: 0.0,
+        };
+        printed.ticks_each =
+            printed.number("calibration_ticks")? / printed.number("calibration_instructions")?;
+        printed.lap = printed.number("empty_ticks")? / printed.number("empty_laps")?;
+        if printed.ticks_each <= 0.0 || !printed.lap.is_finite() {
+            return Err(printed.nothing());
+        }
+        Ok(printed)
+    }
+
+    pub fn number(&self, name: &str) -> Result<f64, Failure> {
+        self.numbers.get(name).copied().ok_or_else(|| {
+            let text = self.text;
+            Failure::new(format!("size: no `{name}` in what was printed:\n{text}"))
+        })
+    }
+
+    /// The instructions of a stopwatch, without its own.
+    pub fn instructions(&self, ticks: &str, laps: &str) -> Result<f64, Failure> {
+        Ok((self.number(ticks)? - self.lap * self.number(laps)?) / self.ticks_each)
+    }
+
+    fn nothing(&self) -> Failure {
+        Failure::new(format!("size: nothing was counted:\n{}", self.text))
+    }
+}
+
 fn parse(printed: &str) -> Result<PerSegment, Failure> {
-    let numbers: BTreeMap<&str, f64> = printed
-        .lines()
-        .filter_map(|line| {
-            let (name, number) = line.split_once(' ')?;
-            Some((name, number.trim().parse().ok()?))
-        })
-        .collect();
-    let number = |name: &str| {
-        numbers.get(name).copied().ok_or_else(|| {
-            Failure::new(format!(
-                "size: no `{name}` in what pair printed:\n{printed}"
-            ))
-        })
-    };
-    let ticks_each = number("calibration_ticks")? / number("calibration_instructions")?;
-    let lap = number("empty_ticks")? / number("empty_laps")?;
-    let segments = number("data_segments")?;
-    if segments < 1.0 || ticks_each <= 0.0 || !lap.is_finite() {
-        return Err(Failure::new(format!(
-            "size: pair counted nothing:\n{printed}"
-        )));
+    let printed = Printed::read(printed)?;
+    let segments = printed.number("data_segments")?;
+    if segments < 1.0 {
+        return Err(printed.nothing());
     }
     let each = |name: &str| -> Result<f64, Failure> {
-        let ticks = number(&format!("{name}_ticks"))? - lap * number(&format!("{name}_laps"))?;
-        Ok(ticks / ticks_each / segments)
+        let (ticks, laps) = (format!("{name}_ticks"), format!("{name}_laps"));
+        Ok(printed.instructions(&ticks, &laps)? / segments)
     };
     Ok(PerSegment {
         all: each("exchange")?,
         copy: each("copy")?,
         checksum: each("checksum")?,
-        acks: number("acks")? / segments,
+        acks: printed.number("acks")? / segments,
         segments: segments as u64,
     })
 }

@@ -1,6 +1,6 @@
 //! The snapshot of what should not change unnoticed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
@@ -22,15 +22,21 @@ fn path(workspace: &Workspace) -> PathBuf {
 }
 
 pub fn write(workspace: &Workspace, text: &str) -> Outcome {
-    let path = path(workspace);
-    std::fs::write(&path, text)
+    put(&path(workspace), text)
+}
+
+pub fn put(path: &Path, text: &str) -> Outcome {
+    std::fs::write(path, text)
         .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))
 }
 
+pub fn get(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|e| Failure::new(format!("cannot read {}: {e}", path.display())))
+}
+
 pub fn compare(workspace: &Workspace, text: &str) -> Outcome {
-    let path = path(workspace);
-    let expected = std::fs::read_to_string(&path)
-        .map_err(|e| Failure::new(format!("cannot read {}: {e}", path.display())))?;
+    let expected = get(&path(workspace))?;
     Failure::unless_empty(
         "size: not as in firmware/size.txt (- there, + now); \
          if that is meant: cargo xtask size --accept",

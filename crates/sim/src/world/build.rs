@@ -8,6 +8,7 @@ use redpoll_mac::FrameBuf;
 
 use super::{Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
+use crate::energy::Labour;
 use crate::fault::Rule;
 use crate::kernel::{Digest, Queue, Seed};
 use crate::node;
@@ -83,6 +84,7 @@ impl World {
                     apps_wake_at: Instant::FAR_FUTURE,
                     calls: 0,
                     called_at: Instant::ZERO,
+                    labour: Labour::default(),
                     memory_bytes: built.memory_bytes + radio_bytes,
                 }
             })

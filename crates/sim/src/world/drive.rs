@@ -3,7 +3,7 @@
 
 use redpoll_base::{Duration, Instant};
 
-use super::{Event, World};
+use super::{Event, Inhabitant, World};
 use crate::air::Indication;
 use crate::traffic::{App, Context};
 
@@ -39,6 +39,7 @@ impl World {
         {
             self.digest.add(index as u64);
             inhabitant.node.on_timeout(self.now);
+            inhabitant.labour.timer();
         }
         self.serve(index);
     }
@@ -67,14 +68,17 @@ impl World {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     let copies = if received.twice { 2 } else { 1 };
                     for _ in 0..copies {
-                        let frame = received.frame.as_slice();
-                        inhabitant.node.input_frame(self.now, frame, received.info);
+                        let Inhabitant { node, labour, .. } = inhabitant;
+                        labour.input(node, received.frame.as_slice(), |node, frame| {
+                            node.input_frame(self.now, frame, received.info);
+                        });
                     }
                     node
                 }
                 Indication::Done { node, result } => {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     inhabitant.node.on_radio_done(self.now, result);
+                    inhabitant.labour.done(result);
                     node
                 }
             };
@@ -100,6 +104,8 @@ impl World {
             let Some(work) = inhabitant.node.poll_radio(self.now, &mut self.frame) else {
                 break;
             };
+            let frame = self.frame.as_slice();
+            inhabitant.labour.work(&inhabitant.node, work, frame);
             self.air
                 .start_work(self.now, index, work, &self.frame, &mut self.queue);
         }
@@ -109,6 +115,7 @@ impl World {
             self.collect_from_host(index);
         }
         let inhabitant = &mut self.inhabitants[index];
+        inhabitant.labour.rest();
         for watch in &inhabitant.watches {
             if let Some(connection) = inhabitant.node.tcp_connection(watch.conn) {
                 self.oracle

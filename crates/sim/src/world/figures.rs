@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::air::Kind;
-use crate::energy::{self, Toil};
+use crate::energy;
 use crate::report::{self, Report};
 
 impl World {
@@ -25,13 +25,6 @@ impl World {
                     .collect();
                 let station = &self.air.stations()[index];
                 let (mac, ip) = (inhabitant.node.mac_counters(), inhabitant.node.counters());
-                let toil = Toil {
-                    packets: u64::from(ip.originated) + u64::from(ip.delivered),
-                    frames: u64::from(mac.frames_sent)
-                        + u64::from(mac.rx_frames)
-                        + u64::from(mac.rx_duplicates)
-                        + u64::from(mac.rx_data_requests),
-                };
                 let currents = self.scenario.radio.model.currents();
                 report::NodeFigures {
                     name: name.clone(),
@@ -49,7 +42,7 @@ impl World {
                         &self.scenario.energy,
                         &currents,
                         station,
-                        toil,
+                        &inhabitant.labour,
                         self.now,
                     ),
                     data_requests: mac.data_requests.into(),

@@ -24,6 +24,7 @@ use redpoll_border::Gate;
 use redpoll_mac::FrameBuf;
 
 use crate::air::{self, Air};
+use crate::energy::Labour;
 use crate::kernel::{Digest, Queue, Seed};
 use crate::node::SimNode;
 use crate::oracle::{Oracle, Watch};
@@ -69,6 +70,8 @@ struct Inhabitant {
     /// How often it asked at this instant to be called at the same instant.
     calls: u32,
     called_at: Instant,
+    /// What its processor had to do.
+    labour: Labour,
     memory_bytes: usize,
 }
 

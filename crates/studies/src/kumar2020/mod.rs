@@ -12,6 +12,7 @@ mod bound;
 mod flows;
 mod goodput;
 mod model;
+mod processor;
 mod read;
 mod retry_delay;
 mod scenes;
@@ -52,6 +53,7 @@ fn figures() -> Vec<Figure> {
         sensors::figure_9(),
         sensors::figure_10(),
         sensors::table_7(),
+        processor::table_7(),
         sensors::figure_11(),
         flows::figure_12(),
     ]

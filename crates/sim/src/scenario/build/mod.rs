@@ -198,8 +198,7 @@ fn energy(values: &Values<'_>) -> energy::Params {
     energy::Params {
         clock_mhz: values.real("energy.clock"),
         cycles_per_instruction: values.real("energy.cycles_per_instruction"),
-        instructions_per_packet: values.real("energy.instructions_per_packet"),
-        instructions_per_frame: values.real("energy.instructions_per_frame"),
+        wake_up_instructions: values.real("energy.wake_up_instructions"),
         cpu_active_ma: values.real("energy.cpu_active"),
         cpu_sleep_ma: values.real("energy.cpu_sleep"),
         battery_mah: values.real("energy.battery"),

@@ -2,6 +2,11 @@
 //! and how long a battery lasts. `docs/model.md` says where each figure comes
 //! from.
 
+mod labour;
+mod step;
+
+pub(crate) use labour::Labour;
+
 use serde::Serialize;
 
 use redpoll_base::{Duration, Instant};
@@ -15,24 +20,15 @@ pub struct Params {
     pub clock_mhz: f64,
     /// Cycles that an instruction takes, on average.
     pub cycles_per_instruction: f64,
-    /// Instructions for a packet that a node makes or that is delivered to it:
-    /// TCP and what is above and below it, without frames.
-    pub instructions_per_packet: f64,
-    /// Instructions for a frame sent or received.
-    pub instructions_per_frame: f64,
+    /// Instructions, beside the engine's own, each time the processor is woken:
+    /// those of an operating system.
+    pub wake_up_instructions: f64,
     /// Current of the running processor in mA.
     pub cpu_active_ma: f64,
     /// Current of the processor asleep in mA.
     pub cpu_sleep_ma: f64,
     /// Charge of the battery in mAh.
     pub battery_mah: f64,
-}
-
-/// What a node's processor had to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Toil {
-    pub(crate) packets: u64,
-    pub(crate) frames: u64,
 }
 
 /// What a node spent. Times in seconds, charges in mC (mA · s).
@@ -56,6 +52,10 @@ pub struct Figures {
     pub spi_s: f64,
     /// Processor running.
     pub cpu_s: f64,
+    /// How often the processor was woken.
+    pub wake_ups: u64,
+    /// Instructions that it carried out, waiting for frames to move not counted.
+    pub instructions: f64,
     /// Share of the time in which the processor ran.
     pub cpu_duty_cycle: f64,
     /// Charge that the radio took.
@@ -73,7 +73,7 @@ impl Figures {
         params: &Params,
         currents: &Currents,
         station: &Station,
-        toil: Toil,
+        labour: &Labour,
         now: Instant,
     ) -> Figures {
         let total_s = seconds(now.since(Instant::ZERO));
@@ -83,8 +83,8 @@ impl Figures {
             .map(|state| spent(*state) * currents.of(*state))
             .sum();
         let spi_s = seconds(station.spi);
-        let instructions = toil.packets as f64 * params.instructions_per_packet
-            + toil.frames as f64 * params.instructions_per_frame;
+        let wake_ups = labour.wake_ups();
+        let instructions = labour.instructions() + wake_ups as f64 * params.wake_up_instructions;
         let cycles = instructions * params.cycles_per_instruction;
         // The processor waits while a frame moves.
         let cpu_s = (cycles / (params.clock_mhz * 1e6) + spi_s).min(total_s);
@@ -100,6 +100,8 @@ impl Figures {
             off_s: spent(State::Off),
             spi_s,
             cpu_s,
+            wake_ups,
+            instructions,
             cpu_duty_cycle: share(cpu_s, total_s),
             radio_charge_mc,
             cpu_charge_mc,
@@ -121,8 +123,7 @@ mod tests {
     const PARAMS: Params = Params {
         clock_mhz: 48.0,
         cycles_per_instruction: 1.5,
-        instructions_per_packet: 8_900.0,
-        instructions_per_frame: 2_500.0,
+        wake_up_instructions: 1_000.0,
         cpu_active_ma: 3.4,
         cpu_sleep_ma: 0.004,
         battery_mah: 2_400.0,
@@ -138,11 +139,9 @@ mod tests {
         station.rest(Instant::ZERO);
         let currents = Model::At86rf233.currents();
         let now = Instant::from_millis(1_000_000);
-        let toil = Toil {
-            packets: 100,
-            frames: 500,
-        };
-        Figures::of(&PARAMS, &currents, &station, toil, now)
+        let mut labour = Labour::default();
+        (0..100).for_each(|_| labour.rest());
+        Figures::of(&PARAMS, &currents, &station, &labour, now)
     }
 
     #[test]
@@ -151,8 +150,14 @@ mod tests {
         assert_eq!((asleep.sleep_s, awake.listen_s), (1_000.0, 1_000.0));
         assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
         assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");
-        // 2.14 M instructions of 31.25 ns.
-        assert!((awake.cpu_s - 0.066_875).abs() < 1e-9, "{awake:?}");
+        assert_eq!(awake.wake_ups, 100);
+        // 31.25 ns each.
+        let cpu_s = awake.instructions * 31.25e-9;
+        assert!((awake.cpu_s - cpu_s).abs() < 1e-9, "{awake:?}");
+        assert!(awake.instructions > 100_000.0, "{awake:?}");
+        assert!((awake.cpu_duty_cycle - cpu_s / 1_000.0).abs() < 1e-12);
+        let charge = 3.4 * cpu_s + 0.004 * (1_000.0 - cpu_s);
+        assert!((awake.cpu_charge_mc - charge).abs() < 1e-9, "{awake:?}");
         // 2,400 mAh over 11.8 mA and a little.
         assert!((8.4..8.5).contains(&awake.battery_days), "{awake:?}");
         assert!(asleep.battery_days > 15_000.0, "{asleep:?}");

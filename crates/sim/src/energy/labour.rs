@@ -1,0 +1,152 @@
+//! What a node's processor had to do, and how many instructions that was.
+
+use std::sync::LazyLock;
+
+use redpoll_mac::{RadioResult, RadioWork};
+
+use super::step::{Before, Loads, Step};
+use crate::node::SimNode;
+
+const STEPS: usize = Step::ALL.len();
+
+/// Counted on the engine itself: `docs/size.md`.
+const TABLE: &str = include_str!("instructions.txt");
+
+static COSTS: LazyLock<[Cost; STEPS]> =
+    LazyLock::new(|| Step::ALL.map(|step| Cost::of(step, TABLE)));
+
+/// Instructions of a step.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Cost {
+    base: f64,
+    per_byte: f64,
+}
+
+impl Cost {
+    /// The line of `step` in the table. Without one it costs nothing, which a
+    /// test does not let pass.
+    fn of(step: Step, table: &str) -> Cost {
+        let line = table.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let is_it = words.next() == Some(step.name());
+            is_it.then_some(words)
+        });
+        let mut numbers = line
+            .into_iter()
+            .flatten()
+            .map_while(|word| word.parse().ok());
+        Cost {
+            base: numbers.next().unwrap_or_default(),
+            per_byte: numbers.next().unwrap_or_default(),
+        }
+    }
+}
+
+/// The steps of a node so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labour {
+    counts: [u64; STEPS],
+    bytes: [u64; STEPS],
+    loads: Loads,
+}
+
+impl Labour {
+    /// Hands a frame to a node.
+    pub(crate) fn input(
+        &mut self,
+        node: &mut SimNode,
+        frame: &[u8],
+        input: impl FnOnce(&mut SimNode, &[u8]),
+    ) {
+        let before = Before::of(node);
+        input(node, frame);
+        self.enter(before.step(node, frame));
+    }
+
+    pub(crate) fn done(&mut self, result: RadioResult) {
+        self.enter((Step::of_result(result), 0));
+    }
+
+    pub(crate) fn timer(&mut self) {
+        self.enter((Step::Timer, 0));
+    }
+
+    /// The node has given this work to its radio; `frame` is what it is to load.
+    pub(crate) fn work(&mut self, node: &SimNode, work: RadioWork, frame: &[u8]) {
+        let step = match work {
+            RadioWork::Load => self.loads.step(node, frame),
+            _ => (Step::Order, 0),
+        };
+        self.enter(step);
+    }
+
+    /// The node has nothing left to do.
+    pub(crate) fn rest(&mut self) {
+        self.enter((Step::Rest, 0));
+    }
+
+    fn enter(&mut self, (step, bytes): (Step, u16)) {
+        self.counts[step as usize] += 1;
+        self.bytes[step as usize] += u64::from(bytes);
+    }
+
+    /// How often the processor was woken.
+    pub(crate) fn wake_ups(&self) -> u64 {
+        self.counts[Step::Rest as usize]
+    }
+
+    pub(crate) fn instructions(&self) -> f64 {
+        let steps = COSTS.iter().zip(self.counts.iter().zip(&self.bytes));
+        steps
+            .map(|(cost, (count, bytes))| cost.base * *count as f64 + cost.per_byte * *bytes as f64)
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_has_a_cost_and_bytes_cost_something_where_they_are_copied() {
+        for (step, cost) in Step::ALL.into_iter().zip(COSTS.iter()) {
+            assert!(cost.base >= 50.0, "{step:?}: {cost:?}");
+            let copies = [
+                Step::PacketOut,
+                Step::PacketIn,
+                Step::RelayedOut,
+                Step::RelayedIn,
+            ];
+            assert_eq!(cost.per_byte > 0.0, copies.contains(&step), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_table_are_read() {
+        let table = "# sent 7 7\npacket_out 900 2.5\nsent 30 0.0\n";
+        let cost = |step| Cost::of(step, table);
+        let expected = Cost {
+            base: 900.0,
+            per_byte: 2.5,
+        };
+        assert_eq!(cost(Step::PacketOut), expected);
+        assert_eq!(cost(Step::Sent).base, 30.0);
+        assert_eq!(cost(Step::Timer), Cost::default());
+    }
+
+    #[test]
+    fn instructions_are_steps_times_their_costs() {
+        let mut labour = Labour::default();
+        labour.enter((Step::PacketOut, 100));
+        labour.enter((Step::PacketOut, 50));
+        labour.timer();
+        labour.rest();
+        labour.rest();
+        let cost = |step: Step| COSTS[step as usize];
+        let expected = 2.0 * cost(Step::PacketOut).base
+            + 150.0 * cost(Step::PacketOut).per_byte
+            + cost(Step::Timer).base
+            + 2.0 * cost(Step::Rest).base;
+        assert_eq!((labour.instructions(), labour.wake_ups()), (expected, 2));
+    }
+}

@@ -1,0 +1,114 @@
+//! What nodes cost, against sums by hand.
+
+use redpoll_sim::energy::Figures;
+use redpoll_sim::report::{NodeFigures, Report};
+
+mod common;
+
+use common::run;
+
+const TABLE: &str = include_str!("../src/energy/instructions.txt");
+
+/// Instructions of a step of which bytes do not matter.
+fn cost(step: &str) -> f64 {
+    let mut lines = TABLE.lines().map(str::split_whitespace);
+    lines
+        .find_map(|mut words| (words.next() == Some(step)).then(|| words.next()?.parse().ok())?)
+        .unwrap_or_else(|| panic!("no {step}"))
+}
+
+fn node<'r>(report: &'r Report, name: &str) -> &'r NodeFigures {
+    let found = report.nodes.iter().find(|node| node.name == name);
+    found.unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// A leaf that has nothing to say asks its parent every ten seconds.
+fn silent(more: &[(&str, &str)], seconds: u64) -> Report {
+    let mut overrides = vec![
+        ("nodes.node-2.sleepy", "true"),
+        ("apps.bulk.when", "never"),
+        ("poll.base_interval", "10 s"),
+    ];
+    overrides.extend(more);
+    run("pair", &overrides, 1, seconds)
+}
+
+/// What the second half of 1,200 s adds.
+fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 {
+    let [first, whole] = [600, 1_200].map(|seconds| of(&node(&silent(more, seconds), name).energy));
+    whole - first
+}
+
+#[test]
+fn the_instructions_of_data_requests_are_those_of_their_steps() {
+    let requests = 60.0;
+    // The parent: a request comes in, then rest.
+    let parent = half("node-1", &[], |e| e.instructions);
+    assert_eq!(parent, requests * (cost("request_in") + cost("rest")));
+
+    // The leaf, without a backoff: the timer, the request made, rest while it is
+    // loaded; loaded, the order to send, rest; acknowledged, rest. The radio
+    // sleeps between its works anyway.
+    let no_backoff = [("mac.min_be", "0"), ("mac.max_be", "0")];
+    let leaf = half("node-2", &no_backoff, |e| e.instructions);
+    let request = cost("timer")
+        + cost("request_out")
+        + cost("loaded")
+        + cost("sent")
+        + cost("order")
+        + 3.0 * cost("rest");
+    assert_eq!(leaf / requests, request);
+    assert_eq!(half("node-2", &no_backoff, |e| e.wake_ups as f64), 180.0);
+}
+
+#[test]
+fn the_cpu_duty_cycle_is_instructions_and_moves_of_frames_over_time() {
+    let report = silent(&[], 600);
+    for name in ["node-1", "node-2"] {
+        let energy = &node(&report, name).energy;
+        // 1.5 cycles of a clock of 48 MHz.
+        let cpu_s = energy.instructions * 1.5 / 48e6 + energy.spi_s;
+        assert!((energy.cpu_s - cpu_s).abs() < 1e-9, "{energy:?}");
+        assert!((energy.cpu_duty_cycle - cpu_s / 600.0).abs() < 1e-12);
+        let charge = 3.4 * cpu_s + 0.004 * (600.0 - cpu_s);
+        assert!((energy.cpu_charge_mc - charge).abs() < 1e-6, "{energy:?}");
+        let sum = energy.radio_charge_mc + energy.cpu_charge_mc;
+        assert!((energy.charge_mc - sum).abs() < 1e-9);
+        let days = 2_400.0 * 3_600.0 / energy.charge_mc * 600.0 / 86_400.0;
+        assert!((energy.battery_days / days - 1.0).abs() < 1e-9);
+    }
+}
+
+/// An operating system's share is added to each time the processor wakes up.
+#[test]
+fn an_operating_system_costs_so_much_each_time() {
+    let with = [("energy.wake_up_instructions", "1000")];
+    let plain = silent(&[], 600);
+    let burdened = silent(&with, 600);
+    for name in ["node-1", "node-2"] {
+        let (plain, burdened) = (&node(&plain, name).energy, &node(&burdened, name).energy);
+        assert_eq!(plain.wake_ups, burdened.wake_ups);
+        let more = burdened.instructions - plain.instructions;
+        assert!((more - 1_000.0 * plain.wake_ups as f64).abs() < 1e-3);
+    }
+}
+
+/// A leaf that sleeps costs less than one that listens, with every radio and
+/// whatever it does meanwhile.
+#[test]
+fn sleep_never_costs_as_much_as_listening() {
+    for model in ["at86rf233", "cc2420", "ideal"] {
+        for traffic in ["never", "always"] {
+            let more = [("radio.model", model), ("apps.bulk.when", traffic)];
+            let asleep = silent(&more, 60);
+            let awake = silent(&[more[0], more[1], ("nodes.node-2.sleepy", "false")], 60);
+            let charge = |report: &Report| node(report, "node-2").energy.charge_mc;
+            assert!(
+                charge(&asleep) < charge(&awake),
+                "{model}, {traffic}: {} and {}",
+                charge(&asleep),
+                charge(&awake)
+            );
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! Three nodes in memory: a sleepy leaf that sends to a root over a router, and
+//! how many instructions each step of theirs takes. Runs on QEMU, see
+//! [`image::stopwatch`].
+//!
+//! The radios take what they are given at once; time goes on by a few
+//! milliseconds with each frame. One attempt in sixteen finds the channel busy,
+//! another's acknowledgement is lost. Steps are those of the simulator, which
+//! multiplies them by what is counted here.
+#![no_std]
+#![no_main]
+
+#[path = "../../../crates/sim/src/energy/step.rs"]
+mod step;
+
+use core::fmt::Write;
+
+use image::host::{self, Console};
+use image::stopwatch::{self, Stopwatch};
+use redpoll_firmware as image;
+use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
+use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::transport::{Config, Endpoint};
+use redpoll_stack::wire::ieee802154::{Address, FrameHeader, FrameType};
+use redpoll_stack::wire::ipv6::addr;
+use redpoll_stack::wire::sixlowpan::Contexts;
+use redpoll_stack::{
+    Advertised, ConnId, ConnectionSlot, FastOpenServer, HalfOpen, ListenerId, ListenerSlot,
+    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, SleepyConfig,
+    UdpSlot, Via,
+};
+use step::{Before, Loads, Step};
+
+type Device = Node<StaticMemory>;
+
+/// Nodes in the line: root, router, leaf.
+const NODES: usize = 3;
+const ROOT: usize = 0;
+const ROUTER: usize = 1;
+const LEAF: usize = 2;
+/// Buffers of a connection.
+const BUFFER: usize = 1848;
+/// Room for packets.
+const SLOTS: usize = 4;
+const MTU: usize = 1280;
+/// What the leaf sends.
+const BYTES: usize = 60_000;
+/// Of that, what is sent before counting begins.
+const FIRST: usize = 6_000;
+const PORT: u16 = 7;
+/// A packet that is longer takes several frames.
+const ONE_FRAME: u16 = 104;
+/// How long a frame takes, roughly.
+const FRAME: Duration = Duration::from_millis(4);
+
+const PREFIX: Addr = Addr([
+    0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
+]);
+
+/// The short address of the node with this index.
+fn short(index: usize) -> u16 {
+    index as u16 + 1
+}
+
+fn address(index: usize) -> Addr {
+    addr::from_prefix_and_short(&PREFIX, short(index))
+}
+
+fn config(index: usize, payload: usize) -> NodeConfig {
+    let is_leaf = index == LEAF;
+    NodeConfig {
+        mac: MacConfig {
+            short: short(index),
+            extended: [2, 0, 0, 0, 0, 0, 0, index as u8],
+            caps: RadioCaps {
+                auto_ack: true,
+                source_match: true,
+                ..RadioCaps::default()
+            },
+            ..MacConfig::default()
+        },
+        lowpan: LowpanConfig::default(),
+        contexts: Contexts::with_prefix(PREFIX),
+        tcp: Config {
+            mss: payload as u16 + 12,
+            ..Config::default()
+        },
+        address: address(index),
+        hop_limit: 64,
+        forwards: !is_leaf,
+        sleepy: is_leaf.then_some(SleepyConfig {
+            parents: [Some(short(ROUTER)), None, None, None],
+            parent_failures: 4,
+            poll: PollConfig {
+                policy: PollPolicy::Fixed {
+                    interval: Duration::from_millis(100),
+                },
+                ..PollConfig::default()
+            },
+            burst: true,
+        }),
+        preempts: true,
+        nd: NdConfig {
+            solicit: false,
+            advertise: (!is_leaf).then_some(Advertised {
+                prefix: PREFIX,
+                router_lifetime_s: 1_800,
+                context_lifetime_min: 60,
+                border_router: address(ROOT),
+            }),
+        },
+        isn_secret: [7; 16],
+    }
+}
+
+/// What a node's tables and buffers lie in.
+struct Memory {
+    connections: [ConnectionSlot<&'static mut [u8]>; 1],
+    listeners: [ListenerSlot; 1],
+    half_open: [HalfOpen; 2],
+    servers: [FastOpenServer; 1],
+    udp: [UdpSlot<&'static mut [u8]>; 0],
+    routes: [Option<Route>; 8],
+    neighbours: [Option<Neighbour>; 4],
+    slots: [Slot; SLOTS],
+}
+
+impl Memory {
+    fn new(buffers: &'static mut Buffers) -> Memory {
+        Memory {
+            connections: [ConnectionSlot::new(&mut buffers.tx, &mut buffers.rx)],
+            listeners: [ListenerSlot::default()],
+            half_open: [HalfOpen::default(); 2],
+            servers: [FastOpenServer::default(); 1],
+            udp: [],
+            routes: [None; 8],
+            neighbours: [None; 4],
+            slots: [Slot::EMPTY; SLOTS],
+        }
+    }
+}
+
+/// At a multiple of four, so that copies cost the same in every build.
+#[repr(align(4))]
+struct Buffers {
+    tx: [u8; BUFFER],
+    rx: [u8; BUFFER],
+}
+
+#[repr(align(4))]
+struct Packets([u8; SLOTS * MTU]);
+
+/// A local of [`image_main`], which never returns, for as long as the image
+/// runs.
+fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
+    // SAFETY: every caller is `image_main`, whose frame is never left, and
+    // passes each local once.
+    unsafe { &mut *core::ptr::from_mut(local) }
+}
+
+/// A node, its radio, and what its steps took.
+struct Station {
+    node: Device,
+    /// What is in the radio.
+    loaded: FrameBuf,
+    asleep: bool,
+    /// The radio answers the leaf's requests with "there is something".
+    promises: bool,
+    loads: Loads,
+    watches: Watches,
+}
+
+/// By step; those with a packet's bytes by whether it took several frames.
+struct Watches([[Watch; 2]; Step::ALL.len()]);
+
+#[derive(Default)]
+struct Watch {
+    stopwatch: Stopwatch,
+    /// How often the step was taken. It may be timed in several laps.
+    count: u32,
+    bytes: u64,
+}
+
+impl Watches {
+    fn of(&mut self, step: Step, bytes: u16) -> &mut Watch {
+        &mut self.0[step as usize][usize::from(bytes > ONE_FRAME)]
+    }
+
+    fn enter(&mut self, lap: Stopwatch, (step, bytes): (Step, u16)) {
+        let watch = self.of(step, bytes);
+        watch.stopwatch.add(&lap);
+        watch.count += 1;
+        watch.bytes += u64::from(bytes);
+    }
+}
+
+struct World {
+    stations: [Station; NODES],
+    now: Instant,
+    /// Frames that were to be sent so far.
+    attempts: u32,
+    frame: FrameBuf,
+    /// Bytes of each packet of data, with its headers.
+    data_bytes: u16,
+    ack_bytes: u16,
+}
+
+impl World {
+    /// Does everything that the nodes want at this moment.
+    fn settle(&mut self) {
+        loop {
+            let mut busy = false;
+            for index in 0..NODES {
+                busy |= self.serve(index);
+            }
+            if !busy {
+                return;
+            }
+        }
+    }
+
+    /// Carries out the node's radio work, one at most; whether there was any.
+    fn serve(&mut self, index: usize) -> bool {
+        let Station { node, watches, .. } = &mut self.stations[index];
+        let (now, frame) = (self.now, &mut self.frame);
+        let mut lap = Stopwatch::default();
+        let Some(work) = lap.lap(|| node.poll_radio(now, frame)) else {
+            lap.lap(|| node.poll_at());
+            lap.lap(|| node.poll_event().is_some());
+            watches.enter(lap, (Step::Rest, 0));
+            return false;
+        };
+        match work {
+            RadioWork::Load => {
+                let step = self.stations[index]
+                    .loads
+                    .step(&self.stations[index].node, self.frame.as_slice());
+                self.stations[index].watches.enter(lap, step);
+                self.stations[index].loaded = self.frame.clone();
+                self.done(index, RadioResult::Loaded);
+            }
+            _ => {
+                watches.enter(lap, (Step::Order, 0));
+                match work {
+                    RadioWork::Transmit { .. } => self.transmit(index),
+                    RadioWork::SourceMatch { pending, .. } => {
+                        self.stations[index].promises = pending
+                    }
+                    RadioWork::Sleep => self.stations[index].asleep = true,
+                    _ => self.stations[index].asleep = false,
+                }
+            }
+        }
+        true
+    }
+
+    fn done(&mut self, index: usize, result: RadioResult) {
+        let now = self.now;
+        let Station { node, watches, .. } = &mut self.stations[index];
+        let mut lap = Stopwatch::default();
+        lap.lap(|| node.on_radio_done(now, result));
+        watches.enter(lap, (Step::of_result(result), 0));
+    }
+
+    /// Brings what a node has loaded to those it is for.
+    fn transmit(&mut self, from: usize) {
+        self.now += FRAME;
+        self.attempts += 1;
+        if self.attempts % 16 == 5 {
+            return self.done(from, RadioResult::ChannelBusy);
+        }
+        let frame = self.stations[from].loaded.clone();
+        let Ok((header, _)) = FrameHeader::parse(frame.as_slice()) else {
+            fail("a frame does not parse");
+        };
+        let mut result = RadioResult::Sent;
+        for to in [from.wrapping_sub(1), from + 1] {
+            let Some(station) = self.stations.get_mut(to) else {
+                continue;
+            };
+            let is_for_it = header.dst == Address::Short(short(to));
+            if is_for_it && station.asleep {
+                result = RadioResult::NoAck;
+            } else if is_for_it || header.dst == Address::BROADCAST {
+                let is_request = header.frame_type != FrameType::Data;
+                let pending = is_request && station.promises;
+                if is_for_it {
+                    result = RadioResult::Acked {
+                        frame_pending: pending,
+                    };
+                }
+                let info = RxInfo {
+                    ack_sent_pending: pending,
+                    ..RxInfo::default()
+                };
+                let Station { node, watches, .. } = station;
+                let (now, before) = (self.now, Before::of(node));
+                let mut lap = Stopwatch::default();
+                lap.lap(|| node.input_frame(now, frame.as_slice(), info));
+                watches.enter(lap, before.step(node, frame.as_slice()));
+            }
+        }
+        if self.attempts % 16 == 11 && result != RadioResult::Sent {
+            result = RadioResult::NoAck;
+        }
+        self.done(from, result);
+    }
+
+    /// Goes on to the next timer.
+    fn wait(&mut self) {
+        let wakes = self.stations.iter().filter_map(|s| s.node.poll_at());
+        let Some(next) = wakes.map(|wake| wake.at).min() else {
+            fail("nobody waits for anything");
+        };
+        self.now = self.now.max(next);
+        for Station { node, watches, .. } in &mut self.stations {
+            if node.poll_at().is_some_and(|wake| wake.at <= self.now) {
+                let (now, mut lap) = (self.now, Stopwatch::default());
+                lap.lap(|| node.on_timeout(now));
+                watches.enter(lap, (Step::Timer, 0));
+            }
+        }
+    }
+
+    /// The leaf sends if it can.
+    fn send(&mut self, id: ConnId, data: &[u8]) -> bool {
+        let (now, bytes) = (self.now, self.data_bytes);
+        let Station { node, watches, .. } = &mut self.stations[LEAF];
+        let room = node.tcp_connection(id).map_or(0, |c| c.send_room());
+        if room < data.len() {
+            return false;
+        }
+        let watch = &mut watches.of(Step::PacketOut, bytes).stopwatch;
+        check(watch.lap(|| node.tcp_send(now, id, data)) == Ok(data.len()));
+        true
+    }
+
+    /// The root takes what has come; how much that was.
+    fn receive(&mut self, id: ConnId, out: &mut [u8]) -> usize {
+        let now = self.now;
+        let mut taken = 0;
+        // Both ends hear of what happened: the root of data, the leaf of
+        // acknowledgements.
+        for (index, bytes) in [(ROOT, self.data_bytes), (LEAF, self.ack_bytes)] {
+            let Station { node, watches, .. } = &mut self.stations[index];
+            let mut lap = Stopwatch::default();
+            while let Some(event) = lap.lap(|| node.poll_event()) {
+                core::hint::black_box(event);
+                watches.of(Step::PacketIn, bytes).stopwatch.add(&lap);
+                lap = Stopwatch::default();
+            }
+        }
+        let Station { node, watches, .. } = &mut self.stations[ROOT];
+        let watch = &mut watches.of(Step::PacketIn, self.data_bytes).stopwatch;
+        while node.tcp_connection(id).is_some_and(|c| c.recv_queue() > 0) {
+            match watch.lap(|| node.tcp_recv(now, id, out)) {
+                Ok(len) => taken += len,
+                Err(_) => fail("what there is cannot be received"),
+            }
+        }
+        taken
+    }
+}
+
+/// Opens the connection; nothing of it is counted.
+fn connect(world: &mut World, listener: ListenerId) -> (ConnId, ConnId) {
+    let remote = Endpoint::new(address(ROOT), PORT);
+    let Ok(id) = world.stations[LEAF].node.tcp_connect(world.now, remote) else {
+        fail("no connection");
+    };
+    for _ in 0..1_000 {
+        world.settle();
+        if let Some(accepted) = world.stations[ROOT].node.tcp_accept(listener) {
+            return (id, accepted);
+        }
+        world.wait();
+    }
+    fail("no connection is accepted")
+}
+
+fn fail(why: &str) -> ! {
+    let _ = writeln!(Console, "error {why}");
+    host::exit(false)
+}
+
+fn check(holds: bool) {
+    if !holds {
+        fail("something did not go as it should");
+    }
+}
+
+#[unsafe(no_mangle)]
+fn image_main() -> ! {
+    let payload = host::argument().unwrap_or(462) as usize;
+    stopwatch::start();
+
+    let mut buffers = [const {
+        Buffers {
+            tx: [0; BUFFER],
+            rx: [0; BUFFER],
+        }
+    }; NODES];
+    let mut packets = [const { Packets([0; SLOTS * MTU]) }; NODES];
+    let mut memories = forever(&mut buffers).each_mut().map(Memory::new);
+    let mut memories = forever(&mut memories).iter_mut();
+    let mut packets = forever(&mut packets).iter_mut();
+    let mut index = 0;
+    let stations = [(); NODES].map(|()| {
+        let (Some(memory), Some(packets)) = (memories.next(), packets.next()) else {
+            fail("no memory");
+        };
+        let memory = NodeMemory::<StaticMemory> {
+            connections: &mut memory.connections,
+            listeners: &mut memory.listeners,
+            half_open: &mut memory.half_open,
+            servers: &mut memory.servers,
+            udp: &mut memory.udp,
+            routes: &mut memory.routes,
+            neighbours: &mut memory.neighbours,
+            lowpan: LowpanMemory {
+                slots: &mut memory.slots,
+                bytes: &mut packets.0,
+            },
+        };
+        let mut node = Node::new(config(index, payload), memory, Rng::stream(1, index as u64));
+        for there in (0..NODES).filter(|there| *there != index) {
+            let hop = if there > index { index + 1 } else { index - 1 };
+            let route = Route {
+                prefix: address(there),
+                len: 128,
+                via: Via::Neighbour(Address::Short(short(hop))),
+            };
+            check(node.add_route(route).is_ok());
+        }
+        index += 1;
+        Station {
+            node,
+            loaded: FrameBuf::new(),
+            asleep: false,
+            promises: false,
+            loads: Loads::default(),
+            watches: Watches(Default::default()),
+        }
+    });
+    let mut world = World {
+        stations,
+        now: Instant::from_millis(1),
+        attempts: 0,
+        frame: FrameBuf::new(),
+        // IPv6, TCP with timestamps.
+        data_bytes: (40 + 32 + payload) as u16,
+        ack_bytes: 0,
+    };
+    let Ok(listener) = world.stations[ROOT].node.tcp_listen(PORT) else {
+        fail("no listener");
+    };
+    let (client, server) = connect(&mut world, listener);
+
+    let source = [0x55; 1024];
+    let mut sink = [0; BUFFER];
+    let (mut sent, mut received) = (0, 0);
+    let mut is_counting = false;
+    while received < BYTES {
+        while sent < BYTES && world.send(client, &source[..payload]) {
+            sent += payload;
+        }
+        world.settle();
+        received += world.receive(server, &mut sink);
+        world.settle();
+        world.wait();
+        if !is_counting && received >= FIRST {
+            is_counting = true;
+            for station in &mut world.stations {
+                station.watches = Watches(Default::default());
+            }
+        }
+    }
+    print(&world);
+    host::exit(true)
+}
+
+fn print(world: &World) {
+    let mut console = Console;
+    let calibration = stopwatch::calibrate();
+    let mut empty = Stopwatch::default();
+    for _ in 0..1_000 {
+        empty.lap(|| ());
+    }
+    for (name, number) in [
+        (
+            "calibration_instructions",
+            u64::from(stopwatch::CALIBRATION),
+        ),
+        ("calibration_ticks", calibration),
+        ("empty_ticks", empty.ticks()),
+        ("empty_laps", u64::from(empty.laps())),
+    ] {
+        let _ = writeln!(console, "{name} {number}");
+    }
+    for step in Step::ALL {
+        for (several, name) in ["one", "several"].into_iter().enumerate() {
+            let sum = |of: fn(&Watch) -> u64| -> u64 {
+                let watches = world
+                    .stations
+                    .iter()
+                    .map(|s| &s.watches.0[step as usize][several]);
+                watches.map(of).sum()
+            };
+            for (what, number) in [
+                ("ticks", sum(|w| w.stopwatch.ticks())),
+                ("laps", sum(|w| w.stopwatch.laps().into())),
+                ("count", sum(|w| w.count.into())),
+                ("bytes", sum(|w| w.bytes)),
+            ] {
+                let _ = writeln!(console, "{}.{name}.{what} {number}", step.name());
+            }
+        }
+    }
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    let _ = writeln!(Console, "error {info}");
+    host::exit(false)
+}

@@ -1,0 +1,213 @@
+//! What the steps of a node take: the table that the simulator's processors go
+//! by, `crates/sim/src/energy/instructions.txt`.
+
+use std::path::{Path, PathBuf};
+
+use super::qemu::{self, Printed};
+use super::snapshot;
+use crate::report::{self, Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Bytes of TCP data in a packet of five frames.
+const PAYLOAD: u32 = 462;
+
+/// By how much a count may differ from the table. Counts follow the compiler and
+/// whatever is changed; the energy that is worked out with them does not need
+/// more.
+const TOLERANCE: f64 = 0.1;
+
+const HEAD: &str = "\
+# Instructions that the steps of a node take (crates/sim/src/energy/step.rs), and
+# how many more for each byte of the packet that a step makes or completes.
+# Counted by `cargo xtask size` in the image `mesh`, compared by `--check` within
+# 10 %; `cargo xtask size --accept` writes them anew.
+";
+
+/// A step's instructions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub name: String,
+    /// Without any byte.
+    pub base: f64,
+    pub per_byte: f64,
+}
+
+impl Step {
+    /// For a packet that fills five frames.
+    fn full(&self) -> f64 {
+        self.base + self.per_byte * f64::from(PAYLOAD + 72)
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{:<12} {:>6.0} {:>5.1}",
+            self.name, self.base, self.per_byte
+        )
+    }
+
+    fn parse(line: &str) -> Option<Step> {
+        let mut words = line.split_whitespace();
+        let name = words.next()?.to_owned();
+        let (base, per_byte) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Step {
+            name,
+            base,
+            per_byte,
+        })
+    }
+}
+
+/// Counts.
+pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
+    let printed = workspace::output(&mut qemu::command(qemu::LARGE, image, PAYLOAD))?;
+    parse(&printed)
+}
+
+/// A line through the packets of one frame and those of several; where a step
+/// has no packet, what it takes on average.
+fn parse(text: &str) -> Result<Vec<Step>, Failure> {
+    let printed = Printed::read(text)?;
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_once(".one.count "));
+    let mut steps = Vec::new();
+    for (name, _) in names {
+        let mean = |size: &str| -> Result<Option<(f64, f64)>, Failure> {
+            let key = |what: &str| format!("{name}.{size}.{what}");
+            let count = printed.number(&key("count"))?;
+            if count < 1.0 {
+                return Ok(None);
+            }
+            let all = printed.instructions(&key("ticks"), &key("laps"))?;
+            Ok(Some((printed.number(&key("bytes"))? / count, all / count)))
+        };
+        let (bytes, one) = mean("one")?
+            .ok_or_else(|| Failure::new(format!("size: no `{name}` happened in mesh")))?;
+        let per_byte =
+            mean("several")?.map_or(0.0, |(more, several)| (several - one) / (more - bytes));
+        steps.push(Step {
+            name: name.to_owned(),
+            base: one - per_byte * bytes,
+            per_byte,
+        });
+    }
+    Ok(steps)
+}
+
+pub fn print(steps: &[Step]) {
+    let head = ["step of a node", "instructions", "a byte", "534 bytes"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for step in steps {
+        let mut row = vec![step.name.clone(), format!("{:.0}", step.base)];
+        if step.per_byte != 0.0 {
+            row.extend([
+                format!("{:.1}", step.per_byte),
+                format!("{:.0}", step.full()),
+            ]);
+        } else {
+            row.extend([String::new(), String::new()]);
+        }
+        rows.push(row);
+    }
+    report::print_table(&rows);
+}
+
+fn path(workspace: &Workspace) -> PathBuf {
+    workspace
+        .root
+        .join("crates/sim/src/energy/instructions.txt")
+}
+
+pub fn write(workspace: &Workspace, steps: &[Step]) -> Outcome {
+    let mut text = String::from(HEAD);
+    for step in steps {
+        text.push_str(&format!("{}\n", step.line()));
+    }
+    snapshot::put(&path(workspace), &text)
+}
+
+pub fn compare(workspace: &Workspace, steps: &[Step]) -> Outcome {
+    let table = snapshot::get(&path(workspace))?;
+    Failure::unless_empty(
+        "size: steps of a node take more or fewer instructions than in \
+         crates/sim/src/energy/instructions.txt (- there, + now); if that is meant: \
+         cargo xtask size --accept",
+        difference(&table, steps),
+    )
+}
+
+/// The steps that the table lacks, or has with other counts.
+fn difference(table: &str, steps: &[Step]) -> Vec<String> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    let expected: Vec<Step> = lines.filter_map(Step::parse).collect();
+    let mut found = Vec::new();
+    for step in steps {
+        let old = expected.iter().find(|old| old.name == step.name);
+        let is_near = |of: fn(&Step) -> f64| {
+            old.is_some_and(|old| (of(step) - of(old)).abs() <= TOLERANCE * of(old).abs())
+        };
+        // For the shortest packet and for a long one.
+        if !is_near(|step| step.base) || !is_near(Step::full) {
+            found.extend(old.map(|old| format!("- {}", old.line())));
+            found.push(format!("+ {}", step.line()));
+        }
+    }
+    for old in expected {
+        if !steps.iter().any(|step| step.name == old.name) {
+            found.push(format!("- {}", old.line()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten ticks an instruction, five a lap.
+    const PRINTED: &str = "calibration_instructions 100\ncalibration_ticks 1000\n\
+        empty_ticks 50\nempty_laps 10\n\
+        packet_in.one.ticks 20010\npacket_in.one.laps 2\n\
+        packet_in.one.count 2\npacket_in.one.bytes 100\n\
+        packet_in.several.ticks 20005\npacket_in.several.laps 1\n\
+        packet_in.several.count 1\npacket_in.several.bytes 550\n\
+        timer.one.ticks 305\ntimer.one.laps 1\ntimer.one.count 1\ntimer.one.bytes 0\n\
+        timer.several.ticks 0\ntimer.several.laps 0\ntimer.several.count 0\n\
+        timer.several.bytes 0\n";
+
+    fn step(name: &str, base: f64, per_byte: f64) -> Step {
+        Step {
+            name: name.to_owned(),
+            base,
+            per_byte,
+        }
+    }
+
+    #[test]
+    fn a_step_is_a_line_through_short_and_long_packets() {
+        // 1,000 instructions for 50 bytes, 2,000 for 550.
+        let steps = [step("packet_in", 900.0, 2.0), step("timer", 30.0, 0.0)];
+        assert_eq!(parse(PRINTED).unwrap(), steps);
+    }
+
+    #[test]
+    fn a_step_that_never_happened_is_named() {
+        let never = PRINTED.replace("timer.one.count 1", "timer.one.count 0");
+        let failure = parse(&never).unwrap_err().to_string();
+        assert!(failure.contains("`timer`"), "{failure}");
+        assert!(parse("error no connection\n").is_err());
+    }
+
+    #[test]
+    fn small_changes_pass_and_others_are_shown() {
+        let table = "# head\npacket_in  900 2.0\ntimer 30 0.0\n";
+        let passes = [step("packet_in", 950.0, 2.1), step("timer", 29.0, 0.0)];
+        assert!(difference(table, &passes).is_empty());
+        let long = [step("packet_in", 900.0, 2.8), step("timer", 30.0, 0.0)];
+        assert_eq!(difference(table, &long).len(), 2);
+        let other = [step("packet_in", 900.0, 2.0), step("sent", 30.0, 0.0)];
+        let shown = difference(table, &other);
+        assert_eq!(shown.len(), 2, "{shown:?}");
+        assert!(shown[0].starts_with("+ sent") && shown[1].starts_with("- timer"));
+    }
+}
