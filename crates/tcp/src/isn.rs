@@ -4,7 +4,7 @@
 
 use redpoll_base::Instant;
 
-use crate::hash::HalfSipHash;
+use crate::hash::half_sip_hash;
 use crate::{Endpoint, SeqNum};
 
 /// Makes initial sequence numbers, and other numbers that a stranger must not
@@ -14,11 +14,13 @@ pub struct IsnGenerator {
     keys: [[u32; 2]; 2],
 }
 
-/// What a key is for: what one hash tells must not help against another.
+/// What a number is for: what one tells must not help against another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     SequenceNumber,
-    Cookie,
+    Timestamp,
+    SynCookie,
+    FastOpen,
 }
 
 impl IsnGenerator {
@@ -40,8 +42,7 @@ impl IsnGenerator {
     /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
     pub fn isn(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> SeqNum {
         let m = (now.as_micros() >> 2) as u32;
-        let f = self.ends(Purpose::SequenceNumber, local, remote);
-        SeqNum(f.finish()) + m
+        SeqNum(self.hash(Purpose::SequenceNumber, local, remote, [0, 0])) + m
     }
 
     /// What to add to the timestamp clock of a connection between these ends
@@ -52,26 +53,36 @@ impl IsnGenerator {
     /// timestamps go on growing from one of their connections to the next,
     /// which RFC 9293 §3.6.1 (SHLD-4) relies on.
     pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
-        // One word more than for the sequence number: that is another hash.
-        self.ends(Purpose::SequenceNumber, local, remote)
-            .word(0)
-            .finish()
+        self.hash(Purpose::Timestamp, local, remote, [0, 0])
     }
 
-    /// A hash that has taken in both ends of a connection.
-    pub(crate) fn ends(&self, what: Purpose, local: &Endpoint, remote: &Endpoint) -> HalfSipHash {
-        self.hash(what)
-            .addr(&local.addr)
-            .addr(&remote.addr)
-            .word(u32::from(local.port) | u32::from(remote.port) << 16)
-    }
-
-    pub(crate) fn hash(&self, what: Purpose) -> HalfSipHash {
-        let [numbers, cookies] = self.keys;
-        HalfSipHash::new(match what {
-            Purpose::SequenceNumber => numbers,
-            Purpose::Cookie => cookies,
-        })
+    /// A hash of both ends of a connection and of something else.
+    // One function for all numbers: of this, only the size matters.
+    #[inline(never)]
+    pub(crate) fn hash(
+        &self,
+        what: Purpose,
+        local: &Endpoint,
+        remote: &Endpoint,
+        [first, second]: [u32; 2],
+    ) -> u32 {
+        let [numbers, cookies] = &self.keys;
+        let key = match what {
+            Purpose::SequenceNumber | Purpose::Timestamp => numbers,
+            Purpose::SynCookie | Purpose::FastOpen => cookies,
+        };
+        let ports = u32::from(local.port) | u32::from(remote.port) << 16;
+        let mut words = [0; 12];
+        let (of_local, rest) = words.split_at_mut(4);
+        let (of_remote, others) = rest.split_at_mut(4);
+        others.copy_from_slice(&[ports, what as u32, first, second]);
+        for (to, addr) in [(of_local, &local.addr), (of_remote, &remote.addr)] {
+            let (words, _) = addr.octets().as_chunks();
+            for (to, word) in to.iter_mut().zip(words) {
+                *to = u32::from_le_bytes(*word);
+            }
+        }
+        half_sip_hash(*key, &words)
     }
 }
 

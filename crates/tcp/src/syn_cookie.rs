@@ -132,8 +132,7 @@ fn tick(now: Instant) -> u32 {
 }
 
 fn hash(isn: &IsnGenerator, local: &Endpoint, remote: &Endpoint, irs: SeqNum, tick: u32) -> u32 {
-    let ends = isn.ends(Purpose::Cookie, local, remote);
-    ends.word(irs.0).word(tick).finish()
+    isn.hash(Purpose::SynCookie, local, remote, [irs.0, tick])
 }
 
 /// RFC 9293 §3.7.1, MUST-15: who states no MSS has [`MSS`]'s last.

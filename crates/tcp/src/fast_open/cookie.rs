@@ -4,9 +4,9 @@ use core::fmt;
 
 use redpoll_base::{Addr, Instant};
 
-use crate::IsnGenerator;
 use crate::copy::copy;
 use crate::isn::Purpose;
+use crate::{Endpoint, IsnGenerator};
 
 /// What a Fast Open option holds (RFC 7413 §4.1.1): a cookie, or nothing, which
 /// asks for one.
@@ -97,15 +97,14 @@ impl IsnGenerator {
     }
 
     fn cookie_of(&self, period: u32, client: &Addr) -> FastOpenCookie {
-        // Fewer words than a SYN cookie takes: that is another hash.
-        let hash = self.hash(Purpose::Cookie).addr(client).word(period);
-        let (first, second) = (hash.clone().word(0).finish(), hash.word(1).finish());
         let mut cookie = FastOpenCookie {
             len: 8,
             ..FastOpenCookie::REQUEST
         };
         let (words, _) = cookie.bytes.as_chunks_mut();
-        for (to, word) in words.iter_mut().zip([first, second]) {
+        let client = Endpoint::new(*client, 0);
+        for (to, half) in words.iter_mut().zip(0..2) {
+            let word = self.hash(Purpose::FastOpen, &client, &client, [period, half]);
             *to = word.to_le_bytes();
         }
         cookie
