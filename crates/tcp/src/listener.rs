@@ -57,6 +57,9 @@ pub(crate) struct Offer(u16);
 /// §3.7.1), and no link of ours takes as much.
 const MSS_BITS: u16 = 0x1fff;
 
+/// The lowest bit that is not the MSS's.
+const OTHERS_AT: u32 = MSS_BITS.count_ones();
+
 /// ECN-setup SYN (RFC 3168 §6.1.1).
 const ECN_SETUP: Flags = Flags::ECE.with(Flags::CWR);
 
@@ -78,6 +81,18 @@ impl Offer {
         Offer(if is_so { self.0 | what.0 } else { self.0 })
     }
 
+    /// What was offered besides timestamps and an MSS, in bits of [`OTHERS`](Self::OTHERS).
+    pub(crate) fn others(self) -> u32 {
+        u32::from(self.0 >> OTHERS_AT) & Self::OTHERS
+    }
+
+    pub(crate) fn with_others(self, bits: u32) -> Offer {
+        Offer(self.0 | ((bits & Self::OTHERS) << OTHERS_AT) as u16)
+    }
+
+    /// As a mask.
+    pub(crate) const OTHERS: u32 = 3;
+
     /// The peer's SYN came again with `flags`. RFC 3168 §6.1.1: one without
     /// ECN-setup is enough to refuse.
     pub(crate) fn on_syn_again(&mut self, flags: Flags) {
@@ -92,11 +107,12 @@ impl Offer {
 }
 
 impl Request {
-    pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>, syn: PeerSyn) -> Self {
+    /// The request that `seg` makes if it is a SYN.
+    pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
         Request {
             local: Endpoint::new(meta.dst, seg.dst_port),
             remote: Endpoint::new(meta.src, seg.src_port),
-            syn,
+            syn: PeerSyn::of(seg),
         }
     }
 
@@ -125,7 +141,8 @@ impl Request {
 }
 
 impl PeerSyn {
-    fn of(seg: &Segment<'_>) -> Self {
+    #[inline(never)]
+    pub(crate) fn of(seg: &Segment<'_>) -> Self {
         let options = &seg.options;
         PeerSyn {
             irs: seg.seq,
@@ -160,27 +177,40 @@ impl Listener {
     ///
     /// [`matches`](Self::matches) has said that it is for this listener.
     pub fn input(&self, meta: &IpMeta, seg: &Segment<'_>) -> Action {
-        in_listen(meta, seg)
+        match in_listen(&meta.src, &meta.dst, seg) {
+            Demand::Nothing => Action::Drop,
+            Demand::Reset => reset_reply(meta, seg).map_or(Action::Drop, Action::Reply),
+            Demand::Connection => Action::Accept(Request::new(meta, seg)),
+        }
     }
 }
 
-pub(crate) fn in_listen(meta: &IpMeta, seg: &Segment<'_>) -> Action {
+/// What a segment that arrives in LISTEN calls for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Demand {
+    Nothing,
+    Reset,
+    Connection,
+}
+
+/// A segment from `src` to `dst` arrives in LISTEN.
+pub(crate) fn in_listen(src: &Addr, dst: &Addr, seg: &Segment<'_>) -> Demand {
     // First, check for a RST: it is ignored.
     if seg.flags.rst() {
-        return Action::Drop;
+        return Demand::Nothing;
     }
     // Second, check for an ACK: any acknowledgment is bad here.
     if seg.flags.ack() {
-        return reset_reply(meta, seg).map_or(Action::Drop, Action::Reply);
+        return Demand::Reset;
     }
     // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57:
     // not from an invalid source, nor to a group.
     let group = |addr: &Addr| addr.is_multicast() || addr.is_unspecified();
-    if !seg.flags.syn() || group(&meta.src) || group(&meta.dst) {
-        return Action::Drop;
+    if !seg.flags.syn() || group(src) || group(dst) {
+        return Demand::Nothing;
     }
     // Text on the SYN is not kept; the peer will send it again.
-    Action::Accept(Request::new(meta, seg, PeerSyn::of(seg)))
+    Demand::Connection
 }
 
 /// The budget, in bytes.

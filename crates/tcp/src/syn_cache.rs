@@ -10,12 +10,10 @@ use redpoll_base::{Addr, Duration, Instant, Wake};
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
 use crate::header::{Fields, Flags, Header};
-use crate::listener::{Action, Offer, PeerSyn, in_listen};
+use crate::listener::{Demand, Offer, PeerSyn, in_listen};
+use crate::reset::reset_reply;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{
-    Config, Endpoint, Extra, FastOpenCookie, IpMeta, IsnGenerator, Options, Request, Segment,
-    SeqNum,
-};
+use crate::{Config, Endpoint, Extra, IpMeta, IsnGenerator, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -29,13 +27,12 @@ const SLACK: Duration = Duration::from_millis(20);
 /// Memory for a half-open connection.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct HalfOpen {
-    remote: Addr,
+    remote: Endpoint,
+    local_port: u16,
     syn: PeerSyn,
     iss: SeqNum,
     /// When the answer goes out again, in milliseconds, wrapping.
     deadline: u32,
-    remote_port: u16,
-    local_port: u16,
     /// Which of our addresses the request was sent to.
     local: u8,
     /// How often the answer was due; 0 in a free entry.
@@ -95,14 +92,40 @@ pub enum Answer {
 pub struct Handshake {
     /// The request.
     pub request: Request,
-    pub(crate) iss: SeqNum,
     pub(crate) timestamp_offset: u32,
+    pub(crate) how: How,
+    entry: Option<u8>,
+}
+
+/// How a handshake went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) iss: SeqNum,
     /// How long ago our answer went out.
     pub(crate) age: Duration,
     /// It had gone out before.
     pub(crate) again: bool,
     by_cookie: bool,
-    entry: Option<u8>,
+}
+
+/// What to do with a segment, of which a request was made.
+#[derive(Debug)]
+enum Verdict {
+    Drop,
+    Reset,
+    Open,
+    Answer(OurSyn),
+    Complete(How),
+}
+
+/// A SYN of ours, with ACK.
+#[derive(Clone, Copy, Debug)]
+struct OurSyn {
+    iss: SeqNum,
+    /// It is a SYN cookie.
+    is_cookie: bool,
+    /// It comes with a cookie for Fast Open.
+    fast_open: bool,
 }
 
 /// An answer that goes out again.
@@ -116,27 +139,15 @@ pub struct SynAck {
     pub dst: Addr,
 }
 
-impl Terms<'_> {
-    fn timestamp_offset(&self, request: &Request) -> u32 {
-        self.isn.timestamp_offset(&request.local, &request.remote)
-    }
-
-    /// TSval.
-    pub(crate) fn clock(&self, now: Instant, request: &Request) -> u32 {
-        now.millis_wrapping()
-            .wrapping_add(self.timestamp_offset(request))
-    }
-}
-
 impl Handshake {
     /// Whether it was the peer who kept the state.
     pub fn is_by_cookie(&self) -> bool {
-        self.by_cookie
+        self.how.by_cookie
     }
 
     /// Whether the age is that of the first and only answer.
     pub(crate) fn is_timed(&self) -> bool {
-        !self.again && !self.by_cookie
+        !self.how.again && !self.how.by_cookie
     }
 }
 
@@ -153,7 +164,7 @@ impl HalfOpen {
     fn timeout(&self, config: &Config) -> u32 {
         let first = config.initial_rto.millis_saturating();
         // RFC 6298 §5.5.
-        first.saturating_mul(1 << self.tries.saturating_sub(1).min(RETRIES))
+        first.min(u32::MAX >> RETRIES) << self.tries.saturating_sub(1).min(RETRIES)
     }
 
     /// The answer is sent at `now`, or should be.
@@ -171,7 +182,7 @@ impl HalfOpen {
     fn request(&self, local: Addr) -> Request {
         Request {
             local: Endpoint::new(local, self.local_port),
-            remote: Endpoint::new(self.remote, self.remote_port),
+            remote: self.remote,
             syn: self.syn,
         }
     }
@@ -197,50 +208,55 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         meta: &IpMeta,
         seg: &Segment<'_>,
     ) -> Answer {
-        let entry = self.find(local, meta, seg);
-        if let Some(index) = entry
-            && let Some(half_open) = self.entry_mut(index)
-            && let Some(answer) = half_open.input(now, terms, index, meta, seg)
-        {
-            return answer;
-        }
-        match in_listen(meta, seg) {
-            Action::Accept(request) => {
-                let cookie = seg.options.fast_open().filter(|_| terms.fast_open);
-                let client = &request.remote.addr;
-                match cookie {
-                    Some(cookie)
-                        if !seg.payload.is_empty()
-                            && terms.isn.is_fast_open_cookie(now, client, cookie) =>
-                    {
-                        // Not a second time by an older request.
-                        if let Some(half_open) = entry.and_then(|index| self.entry_mut(index)) {
-                            *half_open = HalfOpen::default();
-                        }
-                        Answer::Open(request)
-                    }
-                    cookie => {
-                        // RFC 7413 §4.2.1: a new cookie for whoever has none.
-                        let cookie = cookie.map(|_| terms.isn.fast_open_cookie(now, client));
-                        self.admit(now, terms, local, entry, &request, cookie)
-                    }
+        let mut request = Request::new(meta, seg);
+        let entry = self.find(local, &request);
+        match self.judge(now, terms, (local, entry), &mut request, seg) {
+            Verdict::Drop => Answer::Drop,
+            Verdict::Reset => reset_reply(meta, seg).map_or(Answer::Drop, Answer::Reply),
+            Verdict::Open => Answer::Open(request),
+            Verdict::Answer(syn_ack) => {
+                let header = syn_ack.header(now, terms, &request);
+                if syn_ack.is_cookie {
+                    Answer::Cookie(header)
+                } else {
+                    Answer::Reply(header)
                 }
             }
-            Action::Reply(reset) => match self.cookies.check(now, terms, meta, seg) {
-                Some(request) => Answer::Complete(Handshake {
-                    request,
+            Verdict::Complete(how) => Answer::Complete(Handshake {
+                timestamp_offset: terms.isn.timestamp_offset(&request.local, &request.remote),
+                request,
+                how,
+                entry,
+            }),
+        }
+    }
+
+    fn judge(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_>,
+        (local, entry): (u8, Option<u8>),
+        request: &mut Request,
+        seg: &Segment<'_>,
+    ) -> Verdict {
+        if let Some(half_open) = self.entry_mut(entry)
+            && let Some(verdict) = half_open.input(now, terms.config, request, seg)
+        {
+            return verdict;
+        }
+        match in_listen(&request.remote.addr, &request.local.addr, seg) {
+            Demand::Connection => self.admit(now, terms, (local, entry), request, seg),
+            Demand::Reset if self.cookies.check(now, terms, request, seg) => {
+                Verdict::Complete(How {
                     iss: seg.ack - 1,
-                    timestamp_offset: terms.timestamp_offset(&request),
                     // Or less.
                     age: syn_cookie::LONGEST_AGE,
                     again: false,
                     by_cookie: true,
-                    entry,
-                }),
-                None if self.may_be_late(now, seg) => Answer::Drop,
-                None => Answer::Reply(reset),
-            },
-            Action::Drop => Answer::Drop,
+                })
+            }
+            Demand::Reset if !self.may_be_late(now, seg) => Verdict::Reset,
+            Demand::Reset | Demand::Nothing => Verdict::Drop,
         }
     }
 
@@ -256,44 +272,56 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         &mut self,
         now: Instant,
         terms: &Terms<'_>,
-        local: u8,
-        entry: Option<u8>,
+        (local, entry): (u8, Option<u8>),
         request: &Request,
-        cookie: Option<FastOpenCookie>,
-    ) -> Answer {
-        let entry = entry.or_else(|| self.free_entry());
-        let Some(half_open) = entry.and_then(|index| self.entry_mut(index)) else {
-            let (iss, clock) = self.cookies.make(now, terms, request);
-            return Answer::Cookie(syn_ack(terms, request, iss, clock, cookie));
+        seg: &Segment<'_>,
+    ) -> Verdict {
+        let theirs = seg.options.fast_open().filter(|_| terms.fast_open);
+        let client = &request.remote.addr;
+        let opens = theirs.is_some_and(|theirs| {
+            !seg.payload.is_empty() && terms.isn.is_fast_open_cookie(now, client, theirs)
+        });
+        let free = self.entry_mut(entry.or_else(|| self.free_entry()));
+        if opens {
+            // Not a second time by an older request.
+            if let Some(half_open) = free {
+                *half_open = HalfOpen::default();
+            }
+            return Verdict::Open;
+        }
+        let mut syn_ack = OurSyn {
+            iss: SeqNum(0),
+            is_cookie: false,
+            // RFC 7413 §4.2.1: a new cookie for whoever has none.
+            fast_open: theirs.is_some(),
         };
-        let iss = terms.isn.isn(now, &request.local, &request.remote);
-        *half_open = HalfOpen {
-            remote: request.remote.addr,
-            syn: request.syn,
-            iss,
-            remote_port: request.remote.port,
-            local_port: request.local.port,
-            local,
-            ..HalfOpen::default()
-        };
-        half_open.arm(now, terms.config);
-        self.clock = now;
-        Answer::Reply(syn_ack(
-            terms,
-            request,
-            iss,
-            terms.clock(now, request),
-            cookie,
-        ))
+        if let Some(half_open) = free {
+            let iss = terms.isn.isn(now, &request.local, &request.remote);
+            *half_open = HalfOpen {
+                remote: request.remote,
+                syn: request.syn,
+                iss,
+                local_port: request.local.port,
+                local,
+                ..HalfOpen::default()
+            };
+            half_open.arm(now, terms.config);
+            self.clock = now;
+            syn_ack.iss = iss;
+        } else {
+            syn_ack.iss = self.cookies.make(now, terms, request);
+            syn_ack.is_cookie = true;
+        }
+        Verdict::Answer(syn_ack)
     }
 
     /// A connection was made of this handshake: it is not to be made again.
     pub fn remove(&mut self, handshake: &Handshake) {
-        if let Some(half_open) = handshake.entry.and_then(|index| self.entry_mut(index)) {
+        if let Some(half_open) = self.entry_mut(handshake.entry) {
             *half_open = HalfOpen::default();
         }
-        if handshake.by_cookie {
-            self.cookies.on_used(handshake.iss);
+        if handshake.how.by_cookie {
+            self.cookies.on_used(handshake.how.iss);
         }
     }
 
@@ -350,22 +378,15 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         mut reach: impl FnMut(&Addr, u8) -> Option<Addr>,
     ) -> Option<SynAck> {
         for half_open in self.table.as_mut().iter_mut().filter(|entry| entry.due) {
-            let Some(src) = reach(&half_open.remote, half_open.local) else {
+            let Some(src) = reach(&half_open.remote.addr, half_open.local) else {
                 continue;
             };
             half_open.due = false;
             let request = half_open.request(src);
             return Some(SynAck {
-                // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
-                header: syn_ack(
-                    terms,
-                    &request,
-                    half_open.iss,
-                    terms.clock(now, &request),
-                    None,
-                ),
+                header: half_open.our_syn().header(now, terms, &request),
                 src,
-                dst: half_open.remote,
+                dst: half_open.remote.addr,
             });
         }
         None
@@ -382,8 +403,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         self.len() == 0
     }
 
-    fn entry_mut(&mut self, index: u8) -> Option<&mut HalfOpen> {
-        self.table.as_mut().get_mut(usize::from(index))
+    fn entry_mut(&mut self, index: Option<u8>) -> Option<&mut HalfOpen> {
+        self.table.as_mut().get_mut(usize::from(index?))
     }
 
     fn free_entry(&self) -> Option<u8> {
@@ -391,12 +412,11 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         Some(entries.find(|(_, half_open)| half_open.is_free())?.0)
     }
 
-    fn find(&self, local: u8, meta: &IpMeta, seg: &Segment<'_>) -> Option<u8> {
+    fn find(&self, local: u8, request: &Request) -> Option<u8> {
         let is_it = |half_open: &HalfOpen| {
-            half_open.remote_port == seg.src_port
-                && half_open.local_port == seg.dst_port
+            half_open.remote == request.remote
+                && half_open.local_port == request.local.port
                 && half_open.local == local
-                && half_open.remote == meta.src
                 && !half_open.is_free()
         };
         let mut entries = (0u8..).zip(self.table.as_ref());
@@ -406,78 +426,96 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
 
 impl HalfOpen {
     /// RFC 9293 §3.10.7.4, in SYN-RECEIVED after a passive OPEN. `None` if the
-    /// segment is none of this request's.
+    /// segment, of which `request` was made, is none of this request's; else
+    /// that becomes this one.
     fn input(
         &mut self,
         now: Instant,
-        terms: &Terms<'_>,
-        index: u8,
-        meta: &IpMeta,
+        config: &Config,
+        request: &mut Request,
         seg: &Segment<'_>,
-    ) -> Option<Answer> {
+    ) -> Option<Verdict> {
         if seg.flags.rst() {
             // RFC 5961 §3.2: exactly there, or a stranger could guess it.
             if seg.seq == self.syn.irs + 1 {
                 *self = HalfOpen::default();
             }
-            return Some(Answer::Drop);
+            return Some(Verdict::Drop);
         }
         if seg.flags.ack() {
-            let request = self.request(meta.dst);
-            let handshake = Handshake {
-                request,
+            if seg.ack != self.iss + 1 {
+                return None;
+            }
+            request.syn = self.syn;
+            return Some(Verdict::Complete(How {
                 iss: self.iss,
-                timestamp_offset: terms.timestamp_offset(&request),
-                age: self.age(now, terms.config),
+                age: self.age(now, config),
                 again: self.tries > 1,
                 by_cookie: false,
-                entry: Some(index),
-            };
-            return (seg.ack == self.iss + 1).then_some(Answer::Complete(handshake));
+            }));
+        }
+        if !seg.flags.syn() || seg.seq != self.syn.irs {
+            return None;
         }
         // Our answer was lost, or is slow.
-        (seg.flags.syn() && seg.seq == self.syn.irs).then(|| {
-            self.arm(now, terms.config);
-            self.due = false;
-            self.syn.offer.on_syn_again(seg.flags);
-            let request = self.request(meta.dst);
-            let clock = terms.clock(now, &request);
-            Answer::Reply(syn_ack(terms, &request, self.iss, clock, None))
-        })
+        self.arm(now, config);
+        self.due = false;
+        self.syn.offer.on_syn_again(seg.flags);
+        request.syn = self.syn;
+        Some(Verdict::Answer(self.our_syn()))
+    }
+
+    /// Our SYN, for the second time.
+    fn our_syn(&self) -> OurSyn {
+        OurSyn {
+            iss: self.iss,
+            is_cookie: false,
+            // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
+            fast_open: false,
+        }
     }
 }
 
-/// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
-fn syn_ack(
-    terms: &Terms<'_>,
-    request: &Request,
-    iss: SeqNum,
-    clock: u32,
-    fast_open: Option<FastOpenCookie>,
-) -> Header {
-    let Terms { config, window, .. } = *terms;
-    let syn = &request.syn;
-    let mut flags = Flags::SYN.with(Flags::ACK);
-    // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
-    if config.ecn && syn.offer.has(Offer::ECN) {
-        flags = flags.with(Flags::ECE);
-    }
-    let timestamps = config.timestamps && syn.offer.has(Offer::TIMESTAMPS);
-    let fields = Fields {
-        seq: iss,
-        ack: syn.irs + 1,
-        flags,
-        window,
-        options: Options {
-            mss: Some(config.mss.max(LEAST_MSS)),
-            timestamps: timestamps.then_some(TimestampOption {
-                value: clock,
+impl OurSyn {
+    /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
+    #[inline(never)]
+    fn header(&self, now: Instant, terms: &Terms<'_>, request: &Request) -> Header {
+        let Terms {
+            config,
+            window,
+            isn,
+            ..
+        } = *terms;
+        let Request { local, remote, syn } = request;
+        let mut fields = Fields {
+            seq: self.iss,
+            ack: syn.irs + 1,
+            flags: Flags::SYN.with(Flags::ACK),
+            window,
+            ..Fields::default()
+        };
+        let options = &mut fields.options;
+        options.mss = Some(config.mss.max(LEAST_MSS));
+        options.sack_permitted = config.sack && syn.offer.has(Offer::SACK);
+        // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
+        if config.ecn && syn.offer.has(Offer::ECN) {
+            fields.flags = fields.flags.with(Flags::ECE);
+        }
+        if config.timestamps && syn.offer.has(Offer::TIMESTAMPS) {
+            let offset = isn.timestamp_offset(local, remote);
+            let clock = now.millis_wrapping().wrapping_add(offset);
+            options.timestamps = Some(TimestampOption {
+                value: if self.is_cookie {
+                    syn_cookie::stamp(clock, syn.offer)
+                } else {
+                    clock
+                },
                 echo: syn.ts_value,
-            }),
-            sack_permitted: config.sack && syn.offer.has(Offer::SACK),
-            extra: fast_open.map_or(Extra::None, Extra::FastOpen),
-            ..Options::default()
-        },
-    };
-    Header::encode(&fields, &request.local, &request.remote, [&[], &[]])
+            });
+        }
+        if self.fast_open {
+            options.extra = Extra::FastOpen(isn.fast_open_cookie(now, &remote.addr));
+        }
+        Header::encode(&fields, local, remote, [&[], &[]])
+    }
 }

@@ -15,9 +15,9 @@
 use redpoll_base::{Duration, Instant};
 
 use crate::isn::{IsnGenerator, Purpose};
-use crate::listener::{Offer, PeerSyn};
+use crate::listener::Offer;
 use crate::syn_cache::Terms;
-use crate::{Config, Endpoint, IpMeta, Request, Segment, SeqNum};
+use crate::{Config, Request, Segment, SeqNum};
 
 /// The clock ticks every 2^26 us, 67 s; a cookie is good for one to two ticks.
 const TICK_BITS: u32 = 26;
@@ -27,11 +27,6 @@ pub(crate) const LONGEST_AGE: Duration = Duration::from_micros(2 << TICK_BITS);
 /// our own or more. More would never be sent.
 const MSS_BITS: u32 = 7;
 const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
-
-/// The bits of the timestamp.
-const SACK: u32 = 1;
-const ECN: u32 = 2;
-const OFFERS: u32 = 3;
 
 /// The cookies that are about.
 #[derive(Clone, Default, Debug)]
@@ -48,30 +43,12 @@ pub(crate) struct SynCookies {
 const USED: usize = 8;
 
 impl SynCookies {
-    /// Our initial sequence number and timestamp in answer to `request`.
-    pub(crate) fn make(
-        &mut self,
-        now: Instant,
-        terms: &Terms<'_>,
-        request: &Request,
-    ) -> (SeqNum, u32) {
-        let (syn, config) = (&request.syn, terms.config);
+    /// Our initial sequence number in answer to `request`.
+    pub(crate) fn make(&mut self, now: Instant, terms: &Terms<'_>, request: &Request) -> SeqNum {
         let tick = tick(now);
         self.last = Some(tick);
-        let hash = hash(terms.isn, &request.local, &request.remote, syn.irs, tick);
-        let iss = hash ^ mss_index(syn.offer.mss(), config);
-        let offers = [
-            (Offer::SACK, config.sack, SACK),
-            (Offer::ECN, config.ecn, ECN),
-        ];
-        let bits = offers
-            .into_iter()
-            .filter(|(offer, wanted, _)| *wanted && syn.offer.has(*offer))
-            .fold(0, |bits, (.., bit)| bits | bit);
-        // The latest time with these low bits: timestamps must not go back.
-        let clock = terms.clock(now, request);
-        let late = clock.wrapping_sub(bits) & OFFERS;
-        (SeqNum(iss), clock.wrapping_sub(late))
+        let index = mss_index(request.syn.offer.mss(), terms.config);
+        SeqNum(hash(terms.isn, request, request.syn.irs, tick) ^ index)
     }
 
     /// Whether some may still come back.
@@ -92,47 +69,52 @@ impl SynCookies {
         self.used.contains(&cookie)
     }
 
-    /// The request whose cookie `seg` brings back.
+    /// Whether `seg`, of which `request` was made, brings back a cookie: then
+    /// the request becomes that of the SYN.
     pub(crate) fn check(
         &self,
         now: Instant,
         terms: &Terms<'_>,
-        meta: &IpMeta,
+        request: &mut Request,
         seg: &Segment<'_>,
-    ) -> Option<Request> {
-        if !self.are_about(now) || self.was_used(seg.ack - 1) {
-            return None;
+    ) -> bool {
+        let cookie = seg.ack - 1;
+        if !self.are_about(now) || self.was_used(cookie) {
+            return false;
         }
-        let syn = PeerSyn {
-            irs: seg.seq - 1,
-            window: seg.window,
-            ..PeerSyn::default()
+        let irs = seg.seq - 1;
+        let index = |age| hash(terms.isn, request, irs, tick(now).wrapping_sub(age)) ^ cookie.0;
+        let Some(index) = [0, 1]
+            .into_iter()
+            .map(index)
+            .find(|index| *index <= MSS_BITS)
+        else {
+            return false;
         };
-        let mut request = Request::new(meta, seg, syn);
-        let (local, remote) = (&request.local, &request.remote);
-        let index = [0, 1].into_iter().find_map(|age| {
-            let tick = tick(now).wrapping_sub(age);
-            let index = hash(terms.isn, local, remote, syn.irs, tick) ^ (seg.ack - 1).0;
-            (index <= MSS_BITS).then_some(index)
-        })?;
         let mss = MSS.get(index as usize).copied();
         let theirs = seg.options.timestamps;
-        let bits = theirs.map_or(0, |theirs| theirs.echo);
-        request.syn.ts_value = theirs.map_or(0, |theirs| theirs.value);
+        request.syn.irs = irs;
         request.syn.offer = Offer::of_mss(Some(mss.unwrap_or(terms.config.mss)))
             .with(Offer::TIMESTAMPS, theirs.is_some())
-            .with(Offer::SACK, bits & SACK != 0)
-            .with(Offer::ECN, bits & ECN != 0);
-        Some(request)
+            .with_others(theirs.map_or(0, |theirs| theirs.echo));
+        true
     }
+}
+
+/// The clock that goes with a cookie, instead of `clock`: the latest time whose
+/// low bits are those of the offer. Timestamps must not go back.
+pub(crate) fn stamp(clock: u32, offer: Offer) -> u32 {
+    clock.wrapping_sub(clock.wrapping_sub(offer.others()) & Offer::OTHERS)
 }
 
 fn tick(now: Instant) -> u32 {
     (now.as_micros() >> TICK_BITS) as u32
 }
 
-fn hash(isn: &IsnGenerator, local: &Endpoint, remote: &Endpoint, irs: SeqNum, tick: u32) -> u32 {
-    isn.hash(Purpose::SynCookie, local, remote, [irs.0, tick])
+#[inline(never)]
+fn hash(isn: &IsnGenerator, ends: &Request, irs: SeqNum, tick: u32) -> u32 {
+    let others = [irs.0, tick];
+    isn.hash(Purpose::SynCookie, &ends.local, &ends.remote, others)
 }
 
 /// RFC 9293 §3.7.1, MUST-15: who states no MSS has [`MSS`]'s last.

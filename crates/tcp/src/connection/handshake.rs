@@ -6,12 +6,13 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use super::input::Step;
+use crate::listener::{Offer, PeerSyn};
 use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::send::{Scoreboard, SendStore};
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
-use crate::{Error, Options, Segment, SeqNum};
+use crate::{Error, Segment};
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
@@ -39,7 +40,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !seg.flags.syn() {
             return Break(());
         }
-        self.on_peer_syn(now, seg.seq, &seg.options);
+        self.on_peer_syn(now, &PeerSyn::of(seg));
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.ack, seg.window);
@@ -94,12 +95,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// The peer's SYN: its sequence number and its options.
-    pub(super) fn on_peer_syn(&mut self, now: Instant, irs: SeqNum, options: &Options) {
-        self.rcv.synchronize(irs, self.inbox.room());
-        self.size.on_peer_mss(options.mss);
-        self.sack_permitted = options.sack_permitted && self.params.sack;
-        if let Some(theirs) = options.timestamps.filter(|_| self.params.timestamps) {
-            self.ts.enable(theirs.value, now);
+    pub(super) fn on_peer_syn(&mut self, now: Instant, syn: &PeerSyn) {
+        self.rcv.synchronize(syn.irs, self.inbox.room());
+        self.size.on_peer_mss(syn.offer.mss());
+        self.sack_permitted = syn.offer.has(Offer::SACK) && self.params.sack;
+        if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
+            self.ts.enable(syn.ts_value, now);
         }
     }
 

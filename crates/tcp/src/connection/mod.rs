@@ -198,7 +198,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
-        connection.on_peer_syn(now, request.syn.irs, &request.options());
+        connection.on_peer_syn(now, &request.syn);
         connection.ecn.on_peer_syn(request.flags(), false);
         connection.snd.set(request.syn.irs, iss, request.syn.window);
         connection
@@ -212,12 +212,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store: S,
         rx: B,
     ) -> Self {
-        let (request, iss) = (handshake.request, handshake.iss);
+        let (request, how) = (handshake.request, &handshake.how);
+        let iss = how.iss;
         let mut connection = Self::accept_with(now, config, request, iss, store, rx);
         connection.set_timestamp_offset(handshake.timestamp_offset);
         connection.snd.on_sent(iss + 1);
         connection.ts.on_ack_sent(connection.rcv.nxt);
-        let sent = now.as_micros().saturating_sub(handshake.age.as_micros());
+        let sent = now.as_micros().saturating_sub(how.age.as_micros());
         let sent = Instant::from_micros(sent);
         if handshake.is_timed() {
             connection.rtt.on_sent(iss + 1, sent);
@@ -226,7 +227,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         if let Some(syn) = connection.phase.our_syn() {
             syn.due = false;
-            syn.lost = handshake.again.then_some(Loss::Timeout);
+            syn.lost = how.again.then_some(Loss::Timeout);
         }
         connection
     }
