@@ -1,17 +1,18 @@
 //! Round-trip time estimation (RFC 6298 §2 to §4, RFC 7323 §4).
 
-use redpoll_base::{Duration, Instant};
-
 use crate::SeqNum;
 
-/// RFC 6298 §4: the clock granularity G. Timestamps tick in milliseconds.
-const G: u32 = 1_000;
+/// RFC 6298 §4: the clock granularity G, in milliseconds.
+const G: u32 = 1;
 
-/// A longer round-trip time counts as this one, nine minutes, lest the sums
-/// below need more than 32 bits.
-const LONGEST: u32 = 1 << 29;
+/// SRTT and RTTVAR are kept in eighths of a millisecond.
+const EIGHTHS: u32 = 3;
 
-/// SRTT and RTTVAR, in microseconds, and the segment being timed.
+/// A longer round-trip time counts as this one, 18 hours, lest the sums below
+/// need more than 32 bits.
+const LONGEST_MS: u32 = 1 << 26;
+
+/// SRTT and RTTVAR, and the segment being timed. Times are in milliseconds.
 ///
 /// One measurement is taken per round trip, timestamps or not, as RFC 6298's
 /// weights assume (RFC 7323 §4.2).
@@ -26,7 +27,7 @@ pub(crate) struct RttEstimator {
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     end: SeqNum,
-    /// When it was sent, or last sent again: microseconds, wrapping.
+    /// When it was sent, or last sent again: milliseconds, wrapping.
     at: u32,
     /// It was sent again: only an echo can measure it.
     again: bool,
@@ -41,47 +42,40 @@ impl RttEstimator {
         }
     }
 
-    /// SRTT + max(G, K·RTTVAR), or `None` before the first measurement.
-    pub(crate) fn rto(&self) -> Option<Duration> {
-        if self.srtt == 0 {
-            return None;
-        }
+    /// SRTT + max(G, K·RTTVAR), rounded up, or `None` before the first
+    /// measurement.
+    pub(crate) fn rto(&self) -> Option<u32> {
         // RFC 6298 §2.3, with K = 4.
-        let us = self
-            .srtt
-            .saturating_add(self.rttvar.saturating_mul(4).max(G));
-        Some(Duration::from_micros(u64::from(us)))
+        let most = self.rttvar.saturating_mul(4).max(G << EIGHTHS);
+        self.srtt()?;
+        Some(round_up(self.srtt.saturating_add(most)))
     }
 
-    /// SRTT, or `None` before the first measurement.
-    pub(crate) fn srtt(&self) -> Option<Duration> {
-        (self.srtt > 0).then(|| Duration::from_micros(u64::from(self.srtt)))
+    /// SRTT, rounded up, or `None` before the first measurement.
+    pub(crate) fn srtt(&self) -> Option<u32> {
+        (self.srtt > 0).then(|| round_up(self.srtt))
     }
 
-    /// SRTT in milliseconds, rounded up; 0 before the first measurement.
+    /// SRTT, as far as 16 bits hold it; 0 before the first measurement.
     pub(crate) fn srtt_ms(&self) -> u16 {
-        let up = u64::from(self.srtt).wrapping_add(999);
-        let ms = Duration::from_micros(up).millis_wrapping();
-        u16::try_from(ms).unwrap_or(u16::MAX)
+        u16::try_from(round_up(self.srtt)).unwrap_or(u16::MAX)
     }
 
     /// A segment that ends at `end` left for the first time.
-    pub(crate) fn on_sent(&mut self, end: SeqNum, now: Instant) {
-        let at = now.as_micros() as u32;
+    pub(crate) fn on_sent(&mut self, end: SeqNum, now: u32) {
         self.timed.get_or_insert(Timed {
             end,
-            at,
+            at: now,
             again: false,
         });
     }
 
     /// A segment that ends at `end` is sent again.
-    pub(crate) fn on_retransmission(&mut self, end: SeqNum, now: Instant) {
-        let at = now.as_micros() as u32;
+    pub(crate) fn on_retransmission(&mut self, end: SeqNum, now: u32) {
         let end = self.timed.map_or(end, |timed| timed.end.max(end));
         self.timed = Some(Timed {
             end,
-            at,
+            at: now,
             again: true,
         });
     }
@@ -100,13 +94,13 @@ impl RttEstimator {
     pub(crate) fn on_ack(
         &mut self,
         ack: SeqNum,
-        now: Instant,
-        echoed: Option<Duration>,
+        now: u32,
+        echoed: Option<u32>,
         hasty: bool,
-    ) -> Option<Duration> {
+    ) -> Option<u32> {
         let timed = self.timed.take_if(|timed| timed.end <= ack)?;
-        let elapsed = (now.as_micros() as u32).wrapping_sub(timed.at);
-        let us = match echoed.map(|echoed| echoed.as_micros() as u32) {
+        let elapsed = now.wrapping_sub(timed.at);
+        let ms = match echoed {
             // RFC 6298 §3, Karn's algorithm: what was sent twice is measured
             // only by a timestamp. One from before the retransmission tells
             // that the original had arrived and its acknowledgment was lost:
@@ -116,8 +110,8 @@ impl RttEstimator {
             Some(echoed) => echoed,
             None => elapsed,
         };
-        self.sample(us.clamp(1, LONGEST), hasty);
-        Some(Duration::from_micros(u64::from(us)))
+        self.sample(ms.clamp(1, LONGEST_MS) << EIGHTHS, hasty);
+        Some(ms)
     }
 
     fn sample(&mut self, r: u32, hasty: bool) {
@@ -129,7 +123,7 @@ impl RttEstimator {
         }
         if hasty {
             // RFC 4015 §3.1, step 11: more patience from now on.
-            self.srtt = self.srtt.saturating_add(2 * G).max(r);
+            self.srtt = self.srtt.saturating_add((2 * G) << EIGHTHS).max(r);
             self.rttvar = self.rttvar.max(r / 2);
             return;
         }
@@ -138,6 +132,11 @@ impl RttEstimator {
         self.rttvar = weighted(self.rttvar, deviation, 2);
         self.srtt = weighted(self.srtt, r, 3);
     }
+}
+
+/// Eighths of a millisecond in milliseconds.
+fn round_up(eighths: u32) -> u32 {
+    eighths.saturating_add(7) >> EIGHTHS
 }
 
 /// `(1 - 1/n)·old + (1/n)·new` with n = 2^`bits`, rounded to nearest and never
@@ -152,67 +151,56 @@ fn weighted(old: u32, new: u32, bits: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn at(ms: u64) -> Instant {
-        Instant::from_millis(ms)
-    }
-
-    fn ms(n: u64) -> Duration {
-        Duration::from_millis(n)
-    }
-
     #[test]
     fn first_and_later_measurements_follow_the_formulas() {
         let mut rtt = RttEstimator::new();
         assert_eq!(rtt.rto(), None);
-        rtt.on_sent(SeqNum(10), at(0));
-        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None, false), Some(ms(100)));
-        assert_eq!(rtt.rto(), Some(ms(100 + 4 * 50)));
-        rtt.on_sent(SeqNum(20), at(200));
-        assert_eq!(rtt.on_ack(SeqNum(20), at(380), None, false), Some(ms(180)));
+        rtt.on_sent(SeqNum(10), 0);
+        assert_eq!(rtt.on_ack(SeqNum(10), 100, None, false), Some(100));
+        assert_eq!(rtt.rto(), Some(100 + 4 * 50));
+        rtt.on_sent(SeqNum(20), 200);
+        assert_eq!(rtt.on_ack(SeqNum(20), 380, None, false), Some(180));
         // RTTVAR = 0.75·50 + 0.25·80 = 57.5; SRTT = 0.875·100 + 0.125·180 = 110.
-        assert_eq!(rtt.rto(), Some(ms(110 + 4 * 57 + 2)));
+        assert_eq!(rtt.rto(), Some(110 + 4 * 57 + 2));
     }
 
     #[test]
     fn only_the_timed_segment_is_measured() {
         let mut rtt = RttEstimator::new();
-        rtt.on_sent(SeqNum(10), at(0));
-        rtt.on_sent(SeqNum(20), at(5));
-        assert_eq!(rtt.on_ack(SeqNum(5), at(6), None, false), None);
-        assert_eq!(rtt.on_ack(SeqNum(20), at(30), None, false), Some(ms(30)));
-        assert_eq!(rtt.on_ack(SeqNum(25), at(40), None, false), None);
+        rtt.on_sent(SeqNum(10), 0);
+        rtt.on_sent(SeqNum(20), 5);
+        assert_eq!(rtt.on_ack(SeqNum(5), 6, None, false), None);
+        assert_eq!(rtt.on_ack(SeqNum(20), 30, None, false), Some(30));
+        assert_eq!(rtt.on_ack(SeqNum(25), 40, None, false), None);
     }
 
     #[test]
     fn karn_no_measurement_after_a_retransmission_without_timestamps() {
         let mut rtt = RttEstimator::new();
-        rtt.on_sent(SeqNum(10), at(0));
-        rtt.on_retransmission(SeqNum(10), at(60));
-        assert_eq!(rtt.on_ack(SeqNum(10), at(100), None, false), None);
+        rtt.on_sent(SeqNum(10), 0);
+        rtt.on_retransmission(SeqNum(10), 60);
+        assert_eq!(rtt.on_ack(SeqNum(10), 100, None, false), None);
     }
 
     #[test]
     fn an_echo_measures_the_retransmission_but_not_the_timeout() {
         let mut rtt = RttEstimator::new();
-        for (echoed, measured) in [(ms(40), Some(ms(40))), (ms(100), None)] {
-            rtt.on_sent(SeqNum(10), at(0));
-            rtt.on_retransmission(SeqNum(10), at(60));
-            assert_eq!(
-                rtt.on_ack(SeqNum(10), at(100), Some(echoed), false),
-                measured
-            );
+        for (echoed, measured) in [(40, Some(40)), (100, None)] {
+            rtt.on_sent(SeqNum(10), 0);
+            rtt.on_retransmission(SeqNum(10), 60);
+            assert_eq!(rtt.on_ack(SeqNum(10), 100, Some(echoed), false), measured);
         }
     }
 
     #[test]
     fn the_clock_may_wrap_and_the_variance_term_is_at_least_g() {
         let mut rtt = RttEstimator::new();
-        for n in 0..200u64 {
-            let sent = Instant::from_micros(u64::from(u32::MAX) - 1000 + n * 50_000);
-            rtt.on_sent(SeqNum(n as u32 + 1), sent);
-            rtt.on_ack(SeqNum(n as u32 + 1), sent + ms(20), None, false);
+        for n in 0..200u32 {
+            let sent = u32::MAX.wrapping_sub(1_000).wrapping_add(n * 50);
+            rtt.on_sent(SeqNum(n + 1), sent);
+            rtt.on_ack(SeqNum(n + 1), sent.wrapping_add(20), None, false);
         }
         let rto = rtt.rto().unwrap();
-        assert!(rto >= ms(21) && rto < ms(22), "{rto:?}");
+        assert_eq!(rto, 21);
     }
 }

@@ -1,35 +1,40 @@
-//! The timers of a connection: one-shot, tickless, all able to run together.
+//! The clock of a connection, and its timers: one-shot, tickless, all able to
+//! run together.
+//!
+//! The caller's clock counts microseconds in 64 bits. Inside, a moment is a
+//! number of whole milliseconds in 32 bits, wrapping, and a span is another:
+//! half the registers and a fraction of the instructions where words have 32
+//! bits. Every call from outside that something may depend on begins with
+//! [`TimerTable::enter`]; after that all speak of the same moment.
 
 use redpoll_base::{Duration, Instant, Wake};
 
-/// What a connection times.
+/// What a connection times, in the order in which timers are served when
+/// several are due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
-    /// RFC 6298 §5.
-    Retransmission,
-    /// RFC 8985 §7.2: PTO.
-    LossProbe,
-    /// RFC 9293 §3.8.6.3.
-    DelayedAck,
-    /// RFC 8985 §6.2, step 5.
-    Reordering,
-    /// RFC 9293 §3.8.6.1, and the override timeout of §3.8.6.2.1.
-    Persist,
-    /// RFC 9293 §3.8.4.
-    Keepalive,
+    /// The time that TCP has to come to an end: the wait for the peer's FIN,
+    /// the end of a connection that its application has let go, and 2 MSL in
+    /// TIME-WAIT (RFC 9293 §3.6.1).
+    Linger,
     /// RFC 9293 §3.10.8.
     User,
-    /// The wait for the peer's FIN; for an application that has let go, the
-    /// time that TCP has to come to an end.
-    Linger,
-    /// RFC 9293 §3.6.1: 2 MSL.
-    TimeWait,
+    /// RFC 8985 §6.2, step 5.
+    Reordering,
+    /// RFC 8985 §7.2: PTO.
+    LossProbe,
+    /// RFC 6298 §5.
+    Retransmission,
+    /// RFC 9293 §3.8.6.1, and the override timeout of §3.8.6.2.1.
+    Persist,
+    /// RFC 9293 §3.8.6.3.
+    DelayedAck,
+    /// RFC 9293 §3.8.4.
+    Keepalive,
 }
 
 impl Timer {
-    /// Every timer, in the order in which they are served when several are due.
-    const ALL: [Timer; 9] = [
-        Timer::TimeWait,
+    const ALL: [Timer; 8] = [
         Timer::Linger,
         Timer::User,
         Timer::Reordering,
@@ -42,172 +47,186 @@ impl Timer {
 }
 
 /// How late each timer may be served without harm to the peer, in milliseconds
-/// and in the order of `Timer`.
-const SLACK_MS: [u16; PLACES] = [
-    20,    // Retransmission
-    20,    // LossProbe
-    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
-    0,     // Reordering
-    100,   // Persist
-    0,     // Keepalive: see `next`
+/// and in the order of `Timer`. Of the last, [`TimerTable::next`] is told.
+const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
+    1_000, // Linger
     1_000, // User
-    1_000, // Linger, TimeWait
+    0,     // Reordering
+    20,    // LossProbe
+    20,    // Retransmission
+    100,   // Persist
+    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
 ];
 
-/// When each timer runs out, in whole milliseconds, rounded up.
+/// The present moment, and when each timer runs out.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
-    /// What the entries of `at` are relative to: the low and the high half of
-    /// an [`Instant`], which whole would make every connection eight bytes
-    /// larger where a table's places are aligned.
-    base: [u32; 2],
-    /// Milliseconds after `base`; nothing where a timer is off.
-    at: [u32; PLACES],
-    /// A bit for each timer that runs.
-    running: u16,
+    /// The present moment in whole milliseconds, rounded up, wrapping.
+    now: u32,
+    /// The upper half of that moment in microseconds.
+    high: u32,
+    /// When each timer runs out, as `now` counts; [`OFF`] where it is off.
+    at: [u32; Timer::ALL.len()],
 }
 
-/// The last two timers share a place: TIME-WAIT turns off all others.
-const PLACES: usize = Timer::ALL.len() - 1;
+/// Stands for no moment. A timer that would run out then does so a millisecond
+/// later.
+const OFF: u32 = 0;
 
-impl Timer {
-    const fn bit(self) -> u16 {
-        1 << self as u16
-    }
-
-    const fn place(self) -> usize {
-        match self {
-            Timer::TimeWait => Timer::Linger as usize,
-            other => other as usize,
-        }
-    }
-}
-
-/// Rounds up to whole milliseconds.
-const ALMOST_A_TICK: Duration = Duration::from_micros(999);
-
-/// How old `base` may grow: 24 days.
-const BASE_AGE: Duration = Duration::from_millis(1 << 31);
+/// No timer runs longer: 24 days.
+const LONGEST_MS: u32 = i32::MAX as u32;
 
 impl TimerTable {
-    pub(crate) const fn new(now: Instant) -> Self {
-        TimerTable {
-            base: halves(now),
-            at: [0; PLACES],
-            running: 0,
+    pub(crate) fn new(now: Instant) -> Self {
+        let mut table = TimerTable {
+            now: 0,
+            high: 0,
+            at: [OFF; Timer::ALL.len()],
+        };
+        table.enter(now);
+        table
+    }
+
+    /// Time has come to `now`. Returns it in milliseconds, rounded down. A
+    /// clock that goes back counts as one that stands still.
+    #[inline(never)]
+    pub(crate) fn enter(&mut self, now: Instant) -> u32 {
+        let (low, high) = (now.as_micros() as u32, (now.as_micros() >> 32) as u32);
+        if high == self.high
+            && let Some(since @ ..1_000) = us(self.now).checked_sub(low)
+        {
+            // Still in the same millisecond, as nearly always.
+            return self.now.wrapping_sub(u32::from(since > 0));
+        }
+        let floor = now.millis_wrapping();
+        let beyond = low.wrapping_sub(us(floor));
+        let missing = if beyond > 0 {
+            1_000u32.wrapping_sub(beyond)
+        } else {
+            0
+        };
+        let up = now.as_micros().saturating_add(u64::from(missing));
+        if up < self.micros() {
+            return self.now;
+        }
+        let high = (up >> 32) as u32;
+        if high != self.high {
+            self.catch_up(floor, high.wrapping_sub(self.high));
+            self.high = high;
+        }
+        self.now = floor.wrapping_add(u32::from(beyond > 0));
+        floor
+    }
+
+    /// At least every 71 minutes, lest a timer that ran out long ago look as if
+    /// it ran out in days: `high` grew by `steps` of 2^32 microseconds.
+    fn catch_up(&mut self, floor: u32, steps: u32) {
+        // 2^31 milliseconds and more are longer than any timer runs.
+        let is_long = steps >= 500;
+        let passed = floor.wrapping_sub(self.now);
+        for at in &mut self.at {
+            if *at != OFF && (is_long || at.wrapping_sub(self.now) <= passed) {
+                *at = floor.max(OFF.wrapping_add(1));
+            }
         }
     }
 
-    fn base(&self) -> Instant {
-        let [low, high] = self.base;
-        Instant::from_micros(u64::from(low) | u64::from(high) << 32)
+    /// The present moment in milliseconds.
+    pub(crate) fn now(&self) -> u32 {
+        self.now
     }
 
-    /// Starts `timer`, or starts it anew: it runs out `after` this from now.
-    pub(crate) fn start(&mut self, timer: Timer, now: Instant, after: Duration) {
-        self.rebase(now);
-        let left = (now + after).since(self.base()) + ALMOST_A_TICK;
-        if let Some(slot) = self.at.get_mut(timer.place()) {
-            *slot = left.millis_saturating();
-            if timer == Timer::TimeWait {
-                self.running = 0;
-            }
-            self.running |= timer.bit();
+    /// The present moment in microseconds: whole milliseconds.
+    fn micros(&self) -> u64 {
+        u64::from(self.high) << 32 | u64::from(us(self.now))
+    }
+
+    /// Starts `timer`, or starts it anew: it runs out `after` so many
+    /// milliseconds from now.
+    #[inline(never)]
+    pub(crate) fn start(&mut self, timer: Timer, after: u32) {
+        let at = self.now.wrapping_add(after.min(LONGEST_MS));
+        self.set(timer, at.max(OFF.wrapping_add(1)));
+    }
+
+    fn set(&mut self, timer: Timer, at: u32) {
+        if let Some(slot) = self.at.get_mut(timer as usize) {
+            *slot = at;
         }
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {
-        self.running &= !timer.bit();
+        self.set(timer, OFF);
     }
 
     pub(crate) fn cancel_all(&mut self) {
-        self.running = 0;
+        self.at = [OFF; Timer::ALL.len()];
     }
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.running & timer.bit() != 0
+        self.at(timer) != OFF
     }
 
-    /// How long `timer` has yet to run, if it runs.
-    pub(crate) fn remaining(&self, timer: Timer, now: Instant) -> Option<Duration> {
-        Some(self.instant(self.at(timer)?).since(now))
-    }
-
-    /// Takes a timer that has run out by `now`, and stops it.
-    pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
-        if self.running == 0 {
-            return None;
+    /// For how many milliseconds `timer` has yet to run, if it runs.
+    pub(crate) fn remaining(&self, timer: Timer) -> Option<u32> {
+        match self.at(timer) {
+            OFF => None,
+            at => Some(self.left(at)),
         }
-        let passed = now.since(self.base()).millis_saturating();
-        let timer = Timer::ALL
-            .into_iter()
-            .find(|&timer| self.at(timer).is_some_and(|ms| ms <= passed))?;
-        self.cancel(timer);
+    }
+
+    /// Milliseconds from now to `at`; 0 if that has passed.
+    fn left(&self, at: u32) -> u32 {
+        let left = at.wrapping_sub(self.now);
+        if left > LONGEST_MS { 0 } else { left }
+    }
+
+    /// Takes a timer that has run out by now, and stops it. `floor` is what
+    /// [`enter`](Self::enter) returned.
+    pub(crate) fn take_expired(&mut self, floor: u32) -> Option<Timer> {
+        let (slot, timer) = self
+            .at
+            .iter_mut()
+            .zip(Timer::ALL)
+            .find(|(at, _)| **at != OFF && floor.wrapping_sub(**at) <= LONGEST_MS)?;
+        *slot = OFF;
         Some(timer)
     }
 
     /// When the next timer runs out. A keep-alive probe may be so many
     /// milliseconds late: a sleeping node sends it when it is awake anyway.
     pub(crate) fn next(&self, keepalive_slack_ms: impl FnOnce() -> u32) -> Option<Wake> {
-        if self.running == 0 {
+        let (mut first, mut latest) = (u32::MAX, u32::MAX);
+        let mut note = |at: u32, slack: u32| {
+            let left = self.left(at);
+            first = first.min(left);
+            latest = latest.min(left.saturating_add(slack));
+        };
+        for (&at, slack) in self.at.iter().zip(SLACK_MS) {
+            if at != OFF {
+                note(at, u32::from(slack));
+            }
+        }
+        if self.is_running(Timer::Keepalive) {
+            note(self.at(Timer::Keepalive), keepalive_slack_ms());
+        }
+        if first == u32::MAX {
             return None;
         }
-        let (mut first, mut latest) = (u32::MAX, u32::MAX);
-        // What runs most is in front: the rest need not be looked at.
-        let mut running = self.running & !Timer::Keepalive.bit();
-        if self.is_running(Timer::TimeWait) {
-            running = Timer::Linger.bit();
-        }
-        let mut entries = self.at.iter().zip(SLACK_MS);
-        while running != 0
-            && let Some((&ms, slack)) = entries.next()
-        {
-            if running & 1 != 0 {
-                first = first.min(ms);
-                latest = latest.min(ms.saturating_add(u32::from(slack)));
-            }
-            running >>= 1;
-        }
-        if let Some(ms) = self.at(Timer::Keepalive) {
-            first = first.min(ms);
-            latest = latest.min(ms.saturating_add(keepalive_slack_ms()));
-        }
+        let at = Duration::from_micros(self.micros()) + Duration::from_millis_u32(first);
         let slack = Duration::from_millis_u32(latest.saturating_sub(first));
-        Some(Wake::within(self.instant(first), slack))
+        Some(Wake::within(Instant::from_micros(at.as_micros()), slack))
     }
 
-    /// The entry of `timer`, if it runs.
-    fn at(&self, timer: Timer) -> Option<u32> {
-        let at = self.at.get(timer.place()).copied();
-        at.filter(|_| self.is_running(timer))
-    }
-
-    fn instant(&self, ms: u32) -> Instant {
-        self.base() + Duration::from_millis_u32(ms)
-    }
-
-    /// Moves `base` up before it is too old for 32 bits.
-    fn rebase(&mut self, now: Instant) {
-        let age = now - self.base();
-        if age < BASE_AGE {
-            return;
-        }
-        let age = age.millis_saturating();
-        // So long ago that every timer has run out, or by whole milliseconds.
-        self.base = halves(if age == u32::MAX {
-            now
-        } else {
-            self.instant(age)
-        });
-        for slot in &mut self.at {
-            *slot = slot.saturating_sub(age);
-        }
+    /// The entry of `timer`.
+    fn at(&self, timer: Timer) -> u32 {
+        self.at.get(timer as usize).copied().unwrap_or(OFF)
     }
 }
 
-const fn halves(at: Instant) -> [u32; 2] {
-    let us = at.as_micros();
-    [us as u32, (us >> 32) as u32]
+/// So many milliseconds in microseconds, wrapping.
+const fn us(ms: u32) -> u32 {
+    ms.wrapping_mul(1_000)
 }
 
 #[cfg(test)]
@@ -218,34 +237,39 @@ mod tests {
         Duration::from_millis(ms)
     }
 
+    fn expired(table: &mut TimerTable, now: Instant) -> Option<Timer> {
+        let floor = table.enter(now);
+        table.take_expired(floor)
+    }
+
     #[test]
     fn timers_run_side_by_side_and_expire_once() {
-        let t = Instant::from_micros(500);
+        let t = Instant::from_millis(500);
         let mut table = TimerTable::new(t);
         assert_eq!(table.next(|| 0), None);
-        table.start(Timer::Keepalive, t, ms(50));
-        table.start(Timer::Retransmission, t, ms(10));
-        table.start(Timer::User, t, ms(10));
+        table.start(Timer::Keepalive, 50);
+        table.start(Timer::Retransmission, 10);
+        table.start(Timer::User, 10);
         assert_eq!(table.next(|| 0).unwrap().at, t + ms(10));
-        assert_eq!(table.take_expired(t + ms(9)), None);
-        assert_eq!(table.take_expired(t + ms(10)), Some(Timer::User));
-        assert_eq!(table.take_expired(t + ms(10)), Some(Timer::Retransmission));
-        assert_eq!(table.take_expired(t + ms(10)), None);
+        assert_eq!(expired(&mut table, t + ms(9)), None);
+        assert_eq!(expired(&mut table, t + ms(10)), Some(Timer::User));
+        assert_eq!(expired(&mut table, t + ms(10)), Some(Timer::Retransmission));
+        assert_eq!(expired(&mut table, t + ms(10)), None);
         assert!(table.is_running(Timer::Keepalive));
         table.cancel(Timer::Keepalive);
-        assert_eq!(table.take_expired(t + ms(99)), None);
+        assert_eq!(expired(&mut table, t + ms(99)), None);
     }
 
     #[test]
     fn a_probe_waits_for_a_better_moment_but_nothing_waits_for_it() {
         let t = Instant::ZERO;
         let mut table = TimerTable::new(t);
-        table.start(Timer::Keepalive, t, ms(1_000));
+        table.start(Timer::Keepalive, 1_000);
         assert_eq!(
             table.next(|| 300),
             Some(Wake::within(t + ms(1_000), ms(300)))
         );
-        table.start(Timer::DelayedAck, t, ms(1_100));
+        table.start(Timer::DelayedAck, 1_100);
         assert_eq!(
             table.next(|| 300),
             Some(Wake::within(t + ms(1_000), ms(120)))
@@ -256,12 +280,9 @@ mod tests {
     fn never_early_and_less_than_a_millisecond_late() {
         let mut table = TimerTable::new(Instant::ZERO);
         for us in 0..3_000 {
-            let at = Instant::from_micros(us) + Duration::from_micros(777);
-            table.start(
-                Timer::Persist,
-                Instant::from_micros(us),
-                Duration::from_micros(777),
-            );
+            table.enter(Instant::from_micros(us));
+            let at = Instant::from_micros(us) + ms(7);
+            table.start(Timer::Persist, 7);
             let next = table.next(|| 0).unwrap().at;
             assert!(at <= next && next - at < ms(1));
         }
@@ -271,27 +292,75 @@ mod tests {
     fn a_year_may_pass_between_two_calls() {
         let mut now = Instant::ZERO;
         let mut table = TimerTable::new(now);
-        table.start(Timer::User, now, ms(10));
+        table.start(Timer::User, 10);
         now += Duration::from_secs(365 * 24 * 60 * 60);
-        table.start(Timer::Keepalive, now, ms(10));
-        assert_eq!(table.take_expired(now), Some(Timer::User));
-        assert_eq!(table.take_expired(now), None);
+        table.enter(now);
+        table.start(Timer::Keepalive, 10);
+        assert_eq!(expired(&mut table, now), Some(Timer::User));
+        assert_eq!(expired(&mut table, now), None);
         assert_eq!(table.next(|| 0).unwrap().at, now + ms(10));
     }
 
     #[test]
     fn months_may_pass() {
-        let day = ms(24 * 60 * 60 * 1000);
+        const DAY: u32 = 24 * 60 * 60 * 1000;
+        let day = ms(DAY.into());
         let mut now = Instant::ZERO;
         let mut table = TimerTable::new(now);
         for _ in 0..400 {
-            table.start(Timer::Keepalive, now, day);
-            table.start(Timer::User, now, day.times(3));
+            table.start(Timer::Keepalive, DAY);
+            table.start(Timer::User, 3 * DAY);
             now += day;
             assert_eq!(table.next(|| 0).unwrap().at, now);
-            assert_eq!(table.take_expired(now), Some(Timer::Keepalive));
-            assert_eq!(table.take_expired(now), None);
+            assert_eq!(expired(&mut table, now), Some(Timer::Keepalive));
+            assert_eq!(expired(&mut table, now), None);
         }
-        assert_eq!(table.take_expired(now + day.times(2)), Some(Timer::User));
+        assert_eq!(expired(&mut table, now + day.times(2)), Some(Timer::User));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_stands_still() {
+        let mut table = TimerTable::new(Instant::from_millis(5_000));
+        table.start(Timer::Persist, 10);
+        assert_eq!(expired(&mut table, Instant::from_millis(4_000)), None);
+        let next = table.next(|| 0).unwrap().at;
+        assert_eq!(next, Instant::from_millis(5_010));
+        assert_eq!(expired(&mut table, next), Some(Timer::Persist));
+    }
+
+    #[test]
+    fn nothing_is_forgotten_where_the_numbers_wrap() {
+        // Each of the two 32-bit numbers wraps somewhere in here.
+        for wrap in [1u64 << 32, 1_000 << 32, 250 << 32, 499 << 32, 500 << 32] {
+            for before in (0..5_000).step_by(250) {
+                let start = Instant::from_micros(wrap - before);
+                let mut table = TimerTable::new(start);
+                table.start(Timer::Retransmission, 3);
+                let at = table.next(|| 0).unwrap().at;
+                // Rounded up, and up again where the sum would be `OFF`.
+                assert!(
+                    at >= start + ms(3) && at < start + ms(5),
+                    "{start:?} {at:?}"
+                );
+                table.enter(Instant::from_micros(at.as_micros() - 1));
+                assert_eq!(expired(&mut table, at), Some(Timer::Retransmission));
+            }
+        }
+        // And after any silence.
+        for steps in [1u64, 249, 250, 498, 499, 500, 501, 999, 1_000, 1_001] {
+            let mut table = TimerTable::new(Instant::ZERO);
+            table.start(Timer::User, 10);
+            table.start(Timer::Linger, LONGEST_MS);
+            let now = Instant::from_micros((steps << 32) + 5);
+            table.enter(now);
+            let still = now < Instant::from_millis(LONGEST_MS.into());
+            let floor = table.enter(now + ms(1));
+            if !still {
+                assert_eq!(table.take_expired(floor), Some(Timer::Linger), "{steps}");
+            }
+            assert_eq!(table.take_expired(floor), Some(Timer::User), "{steps}");
+            assert_eq!(table.take_expired(floor), None, "{steps}");
+            assert_eq!(table.is_running(Timer::Linger), still, "{steps}");
+        }
     }
 }

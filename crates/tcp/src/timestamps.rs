@@ -1,15 +1,13 @@
 //! Timestamps and protection against wrapped sequence numbers (RFC 7323).
 
-use redpoll_base::{Duration, Instant};
-
 use crate::{Segment, SeqNum, TimestampOption};
 
 /// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
 /// In steps of [`STEP_BITS`].
-const OUTDATED_AFTER: u16 = ((24 * 24 * 60 * 60 * 1_000_000u64) >> STEP_BITS) as u16;
+const OUTDATED_AFTER: u16 = ((24 * 24 * 60 * 60 * 1_000u32) >> STEP_BITS) as u16;
 
-/// The age of TS.Recent is counted in steps of 2^26 us: about a minute.
-const STEP_BITS: u32 = 26;
+/// The age of TS.Recent is counted in steps of 2^16 ms: about a minute.
+const STEP_BITS: u32 = 16;
 
 /// The timestamp state of a connection.
 #[derive(Clone, Debug)]
@@ -48,12 +46,12 @@ impl Timestamps {
         ms.wrapping_add(self.offset)
     }
 
-    fn steps(now: Instant) -> u16 {
-        (now.as_micros() >> STEP_BITS) as u16
+    fn steps(now: u32) -> u16 {
+        (now >> STEP_BITS) as u16
     }
 
     /// Both ends sent the option on their SYN; the peer's said `value`.
-    pub(crate) fn enable(&mut self, value: u32, now: Instant) {
+    pub(crate) fn enable(&mut self, value: u32, now: u32) {
         self.enabled = true;
         self.recent = value;
         self.recent_at = Self::steps(now);
@@ -81,14 +79,14 @@ impl Timestamps {
     }
 
     /// RFC 7323 §5.3, R1: whether a segment is an old duplicate.
-    pub(crate) fn is_old(&self, theirs: TimestampOption, now: Instant) -> bool {
+    pub(crate) fn is_old(&self, theirs: TimestampOption, now: u32) -> bool {
         // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
         let outdated = || Self::steps(now).wrapping_sub(self.recent_at) > OUTDATED_AFTER;
         SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }
 
     /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo.
-    pub(crate) fn on_acceptable(&mut self, theirs: TimestampOption, seq: SeqNum, now: Instant) {
+    pub(crate) fn on_acceptable(&mut self, theirs: TimestampOption, seq: SeqNum, now: u32) {
         if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
             self.recent = theirs.value;
             self.recent_at = Self::steps(now);
@@ -107,16 +105,16 @@ impl Timestamps {
         (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))
     }
 
-    /// The time since the segment left whose timestamp is echoed, if the echo
+    /// The milliseconds since the segment left whose timestamp is echoed, if the echo
     /// makes sense (RFC 7323 §4.1; a zero echo comes from stacks that have
     /// nothing to echo).
-    pub(crate) fn elapsed(&self, theirs: TimestampOption, now: Instant) -> Option<Duration> {
+    pub(crate) fn elapsed(&self, theirs: TimestampOption, now: u32) -> Option<u32> {
         if !self.enabled || theirs.echo == 0 {
             return None;
         }
-        let ms = self.value(now.millis_wrapping()).wrapping_sub(theirs.echo);
+        let ms = self.value(now).wrapping_sub(theirs.echo);
         // An echo from the future or from weeks ago is not ours.
-        (ms < 1 << 22).then(|| Duration::from_millis_u32(ms))
+        (ms < 1 << 22).then_some(ms)
     }
 
     /// Whether a SYN with this timestamp may open a new connection in place
@@ -137,22 +135,20 @@ mod tests {
     /// The example of RFC 7323 §4.3: segments in order, acknowledgments delayed.
     #[test]
     fn the_oldest_unacknowledged_segment_is_echoed() {
-        let t = Instant::ZERO;
         let mut state = Timestamps::new();
-        state.enable(0, t);
+        state.enable(0, 0);
         state.on_ack_sent(SeqNum(100));
-        state.on_acceptable(ts(1), SeqNum(100), t);
-        state.on_acceptable(ts(2), SeqNum(200), t);
-        state.on_acceptable(ts(3), SeqNum(300), t);
-        assert_eq!(state.option(t.millis_wrapping()).unwrap().echo, 1);
+        state.on_acceptable(ts(1), SeqNum(100), 0);
+        state.on_acceptable(ts(2), SeqNum(200), 0);
+        state.on_acceptable(ts(3), SeqNum(300), 0);
+        assert_eq!(state.option(0).unwrap().echo, 1);
     }
 
     /// The example of RFC 7323 §4.3: a hole, then the segment that fills it.
     #[test]
     fn the_segment_that_fills_the_hole_is_echoed() {
-        let t = Instant::ZERO;
         let mut state = Timestamps::new();
-        state.enable(0, t);
+        state.enable(0, 0);
         for (value, seq, ack, echo) in [
             (1, 100, 200, 1),
             (3, 300, 200, 1),
@@ -163,8 +159,8 @@ mod tests {
             if value == 1 {
                 state.on_ack_sent(SeqNum(100));
             }
-            state.on_acceptable(ts(value), SeqNum(seq), t);
-            assert_eq!(state.option(t.millis_wrapping()).unwrap().echo, echo);
+            state.on_acceptable(ts(value), SeqNum(seq), 0);
+            assert_eq!(state.option(0).unwrap().echo, echo);
             state.on_ack_sent(SeqNum(ack));
         }
     }
@@ -172,23 +168,23 @@ mod tests {
     #[test]
     fn old_is_relative_and_goes_out_of_date() {
         let mut state = Timestamps::new();
-        state.enable(5, Instant::ZERO);
-        let soon = Instant::from_millis(1);
+        state.enable(5, 0);
+        let soon = 1;
         assert!(state.is_old(ts(4), soon));
         assert!(state.is_old(ts(u32::MAX), soon));
         assert!(!state.is_old(ts(5), soon));
         assert!(!state.is_old(ts(6), soon));
-        let weeks = Instant::ZERO + Duration::from_secs(25 * 24 * 3600);
+        let weeks = 25 * 24 * 3600 * 1000;
         assert!(!state.is_old(ts(4), weeks));
     }
 
     #[test]
     fn echoes_from_the_future_and_zero_are_not_measured() {
         let mut state = Timestamps::new();
-        state.enable(0, Instant::ZERO);
-        let now = Instant::from_millis(1000);
+        state.enable(0, 0);
+        let now = 1000;
         let echo = |echo| state.elapsed(TimestampOption { value: 0, echo }, now);
-        assert_eq!(echo(900), Some(Duration::from_millis(100)));
+        assert_eq!(echo(900), Some(100));
         assert_eq!(echo(1001), None);
         assert_eq!(echo(0), None);
     }

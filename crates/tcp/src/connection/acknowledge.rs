@@ -4,7 +4,7 @@
 
 use core::ops::ControlFlow::{Break, Continue};
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::{Bytes, Duration};
 
 use super::Connection;
 use super::input::Step;
@@ -36,19 +36,19 @@ pub(super) struct News {
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// "ESTABLISHED STATE", and in addition what the other states add to it.
-    pub(super) fn acknowledge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
         // updated." An older one has nothing to say.
         if seg.ack == self.snd.max && seg.ack == self.snd.una && seg.options.sack().is_none() {
             // With nothing out there is only the window to learn of.
             self.snd.update(seg, self.rcv.nxt);
         } else if self.snd.una <= seg.ack {
-            let news = self.take_news(now, seg);
+            let news = self.take_news(seg);
             self.snd.update(seg, self.rcv.nxt);
-            self.respond(now, &news);
+            self.respond(&news);
         }
         if self.closing && self.snd.una > self.outbox.end() {
-            self.transition(now, Cause::FinAcked);
+            self.transition(Cause::FinAcked);
         }
         if self.is_closed() {
             Break(())
@@ -57,7 +57,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn take_news(&mut self, now: Instant, seg: &Segment<'_>) -> News {
+    fn take_news(&mut self, seg: &Segment<'_>) -> News {
         let arrived = self.board.arrived();
         let sack = seg.options.sack().filter(|_| self.sack_permitted);
         let mut news = News {
@@ -71,10 +71,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.snd.is_new_ack(seg.ack) {
             news.advance = seg.ack - self.snd.una;
             news.bytes = self.acked_bytes(seg.ack);
-            self.on_new_ack(now, seg, &news);
+            self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
-            let (rack, tick) = (&mut self.rack, Tick::at(now));
+            let tick = self.tick();
+            let rack = &mut self.rack;
             for block in sack.ascending() {
                 self.board.on_sack(block, |range, stretch| {
                     rack.on_delivered(range, stretch, tick, None);
@@ -95,12 +96,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
-    fn on_new_ack(&mut self, now: Instant, seg: &Segment<'_>, news: &News) {
+    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) {
         self.stats.add(|stats| &mut stats.bytes_acked, news.bytes);
-        self.measure_rtt(now, seg);
+        self.measure_rtt(seg);
 
         self.snd.on_ack(seg.ack);
-        let (rack, tick) = (&mut self.rack, Tick::at(now));
+        let tick = self.tick();
+        let rack = &mut self.rack;
         let echo = news.echo.map(Tick::of_ms);
         self.board.on_ack(seg.ack, |range, stretch| {
             rack.on_delivered(range, stretch, tick, echo);
@@ -128,20 +130,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 6298 §3 and RFC 7323 §4: a round-trip time, if this ACK gives one.
-    pub(super) fn measure_rtt(&mut self, now: Instant, seg: &Segment<'_>) {
+    pub(super) fn measure_rtt(&mut self, seg: &Segment<'_>) {
+        let now = self.timers.now();
         let echoed = seg
             .options
             .timestamps
             .and_then(|theirs| self.ts.elapsed(theirs, now));
         let hasty = self.episode.is_hasty();
-        if let Some(rtt) = self.rtt.on_ack(seg.ack, now, echoed, hasty) {
+        if let Some(ms) = self.rtt.on_ack(seg.ack, now, echoed, hasty) {
             self.episode.on_measurement();
             self.rto.on_measurement();
-            let ms = u16::try_from(rtt.millis_wrapping()).unwrap_or(u16::MAX);
-            self.rack.on_rtt(ms);
+            self.rack.on_rtt(u16::try_from(ms).unwrap_or(u16::MAX));
             self.tlp.on_rtt();
             self.stats.count(|stats| &mut stats.rtt_samples);
-            self.stats.note(|stats| stats.last_rtt = rtt);
+            self.stats
+                .note(|stats| stats.last_rtt = Duration::from_millis_u32(ms));
         }
     }
 }

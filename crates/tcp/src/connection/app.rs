@@ -18,10 +18,11 @@ impl<B: Bytes> Connection<B> {
     ///
     /// [`SendError`] once the application has closed or the connection ended.
     pub fn send(&mut self, now: Instant, bytes: &[u8]) -> Result<usize, SendError> {
+        self.timers.enter(now);
         self.check_writable()?;
         let taken = self.outbox.write(bytes);
         self.starved |= taken < bytes.len();
-        self.settle(now);
+        self.settle();
         Ok(taken)
     }
 
@@ -45,13 +46,14 @@ where
     /// too much under way. [`Event::Writable`](crate::Event) says when a buffer
     /// has become free.
     pub fn send_buffer(&mut self, now: Instant, data: D) -> Result<(), D> {
+        self.timers.enter(now);
         if self.check_writable().is_err() {
             return Err(data);
         }
         self.outbox.push(data)?;
         // Each buffer that becomes free is worth an event.
         self.starved = true;
-        self.settle(now);
+        self.settle();
         Ok(())
     }
 
@@ -109,10 +111,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// or all if there are fewer, and says how many that were. The window opens
     /// by as much.
     pub fn consume(&mut self, now: Instant, count: usize) -> usize {
+        self.timers.enter(now);
         let count = self.inbox.consume(count);
         if count > 0 {
             self.offer_window();
-            self.settle(now);
+            self.settle();
         }
         count
     }
@@ -138,6 +141,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// CLOSE: no more will be sent; what was taken still is, and a FIN. The
     /// peer may go on sending. Calling it again changes nothing.
     pub fn close(&mut self, now: Instant) {
+        self.timers.enter(now);
         match &mut self.phase {
             // "Delete the TCB."
             Phase::SynSent(_) => self.closed(),
@@ -145,11 +149,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Phase::SynReceived(state) => state.close_queued = true,
             Phase::Synchronized(state) if state.may_write() => {
                 self.closing = true;
-                self.transition(now, Cause::Close);
+                self.transition(Cause::Close);
             }
             Phase::Synchronized(_) | Phase::Closed(_) => {}
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// ABORT: everything is dropped, and the peer is told by a reset, which

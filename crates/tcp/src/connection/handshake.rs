@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow::{Break, Continue};
 
-use redpoll_base::{Bytes, Instant};
+use redpoll_base::Bytes;
 
 use super::Connection;
 use super::input::Step;
@@ -16,12 +16,7 @@ use crate::{Error, Segment};
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
-    pub(super) fn syn_sent_state(
-        &mut self,
-        now: Instant,
-        seg: &Segment<'_>,
-        state: SynSent,
-    ) -> Step {
+    pub(super) fn syn_sent_state(&mut self, seg: &Segment<'_>, state: SynSent) -> Step {
         // First, check the ACK bit.
         let acks_our_syn = seg.flags.ack() && self.snd.is_new_ack(seg.ack);
         if seg.flags.ack() && !acks_our_syn {
@@ -40,7 +35,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !seg.flags.syn() {
             return Break(());
         }
-        self.on_peer_syn(now, &PeerSyn::of(seg));
+        self.on_peer_syn(&PeerSyn::of(seg));
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.ack, seg.window);
@@ -56,31 +51,26 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             });
             return Break(());
         }
-        self.on_handshake_ack(now, seg);
-        self.established(now, state.syn);
+        self.on_handshake_ack(seg);
+        self.established(state.syn);
         self.events.connected();
         self.heed_user_timeout(seg);
         self.acks.require();
         // "If there are other controls or text in the segment, then continue
         // processing at the sixth step."
-        self.process_text(now, seg)?;
-        self.process_fin(now, seg)
+        self.process_text(seg)?;
+        self.process_fin(seg)
     }
 
     /// RFC 9293 §3.10.7.4, fifth step, in SYN-RECEIVED.
-    pub(super) fn syn_received_ack(
-        &mut self,
-        now: Instant,
-        seg: &Segment<'_>,
-        state: SynReceived,
-    ) -> Step {
+    pub(super) fn syn_received_ack(&mut self, seg: &Segment<'_>, state: SynReceived) -> Step {
         if !self.snd.is_new_ack(seg.ack) {
             // <SEQ=SEG.ACK><CTL=RST>
             self.reset = Reset::answering(seg);
             return Break(());
         }
-        self.on_handshake_ack(now, seg);
-        self.established(now, state.syn);
+        self.on_handshake_ack(seg);
+        self.established(state.syn);
         // Where data came with the SYN, that was when it could be used.
         if state.text == 0 {
             self.events.connected();
@@ -89,25 +79,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         if state.close_queued {
             self.closing = true;
-            self.transition(now, Cause::Close);
+            self.transition(Cause::Close);
         }
         Continue(())
     }
 
     /// The peer's SYN: its sequence number and its options.
-    pub(super) fn on_peer_syn(&mut self, now: Instant, syn: &PeerSyn) {
+    pub(super) fn on_peer_syn(&mut self, syn: &PeerSyn) {
         self.rcv.synchronize(syn.irs, self.inbox.room());
         self.size.on_peer_mss(syn.offer.mss());
         self.sack_permitted = syn.offer.has(Offer::SACK) && self.params.sack;
         if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
-            self.ts.enable(syn.ts_value, now);
+            self.ts.enable(syn.ts_value, self.timers.now());
         }
     }
 
     /// Our SYN is acknowledged: `SND.WND <- SEG.WND` and so on.
-    fn on_handshake_ack(&mut self, now: Instant, seg: &Segment<'_>) {
+    fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
-        self.measure_rtt(now, seg);
+        self.measure_rtt(seg);
         let data = seg.ack - self.outbox.range().start;
         self.stats.add(|stats| &mut stats.bytes_acked, data);
         self.snd.on_ack(seg.ack);
@@ -120,14 +110,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.timers.cancel(Timer::Retransmission);
     }
 
-    fn established(&mut self, now: Instant, syn: OurSyn) {
+    fn established(&mut self, syn: OurSyn) {
         self.phase = Phase::Synchronized(Synchronized::Established);
         self.rto.on_established(syn.lost == Some(Loss::Timeout));
         self.cc
             .on_established(self.eff_snd_mss(), syn.lost.is_some());
         self.link.on_sent();
-        self.last_sent = now.millis_wrapping();
+        self.last_sent = self.timers.now();
         self.adopt_user_timeout(None);
-        self.on_heard(now);
+        self.on_heard();
     }
 }

@@ -42,6 +42,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// A hard error ends an attempt to connect. A synchronised connection
     /// takes every error for a soft one (RFC 5927 §5.2) and reports it.
     pub fn on_icmp(&mut self, now: Instant, kind: IcmpKind, quoted: SeqNum) {
+        self.timers.enter(now);
         // RFC 5927 §4.1: the quoted number must be one that is out.
         if !(self.snd.una <= quoted && quoted < self.snd.max) {
             return;
@@ -57,7 +58,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // MUST-56: a soft error does not abort; SHLD-25: it is reported.
             _ => self.events.trouble(Trouble::Icmp),
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// An ICMPv6 Packet Too Big that quoted a segment of this connection that
@@ -83,6 +84,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// large is sent again, and not as a sign of congestion; what the link is
     /// sending right now stays as it is.
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
+        self.timers.enter(now);
         let old = self.eff_snd_mss();
         if !self.size.on_path_mtu(mtu) {
             return;
@@ -93,6 +95,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.board.mark_lost(|range, _| !pins.overlaps(range));
             self.episode.on_loss(Loss::PathMtu);
         }
-        self.settle(now);
+        self.settle();
     }
 }

@@ -18,16 +18,17 @@ pub(super) type Step = ControlFlow<()>;
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// A segment for this connection arrived.
     pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
+        self.timers.enter(now);
         self.stats.count(|stats| &mut stats.segments_received);
         if !seg.payload.is_empty() {
             self.stats.count(|stats| &mut stats.data_segments_received);
         }
         let (Continue(()) | Break(())) = match self.phase {
             Phase::Closed(_) => self.closed_state(seg),
-            Phase::SynSent(state) => self.syn_sent_state(now, seg, state),
-            Phase::SynReceived(_) | Phase::Synchronized(_) => self.other_states(now, meta, seg),
+            Phase::SynSent(state) => self.syn_sent_state(seg, state),
+            Phase::SynReceived(_) | Phase::Synchronized(_) => self.other_states(meta, seg),
         };
-        self.settle(now);
+        self.settle();
     }
 
     /// RFC 9293 §3.10.7.1: CLOSED STATE.
@@ -37,25 +38,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 9293 §3.10.7.4: Other States.
-    fn other_states(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) -> Step {
-        self.check_timestamp(now, seg)?; // RFC 7323 §5.3: before all others
+    fn other_states(&mut self, meta: &IpMeta, seg: &Segment<'_>) -> Step {
+        self.check_timestamp(seg)?; // RFC 7323 §5.3: before all others
         let is_predicted = self.is_predicted(seg);
         if !is_predicted {
-            self.check_sequence(now, seg)?; // first
-            self.check_rst(now, seg)?; // second
+            self.check_sequence(seg)?; // first
+            self.check_rst(seg)?; // second
             // Third, check security: there is none.
-            self.check_syn(now, seg)?; // fourth
+            self.check_syn(seg)?; // fourth
         }
-        self.check_ack(now, seg)?; // fifth
-        self.remember_timestamp(now, seg);
+        self.check_ack(seg)?; // fifth
+        self.remember_timestamp(seg);
         self.note_mark(meta, seg);
         if is_predicted {
-            return self.process_text(now, seg);
+            return self.process_text(seg);
         }
         self.heed_user_timeout(seg);
         // Sixth, check the URG bit: it is ignored.
-        self.process_text(now, seg)?; // seventh
-        self.process_fin(now, seg) // eighth
+        self.process_text(seg)?; // seventh
+        self.process_fin(seg) // eighth
     }
 
     /// Header prediction: in a transfer nearly every segment is the next one,
@@ -71,7 +72,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 7323 §5.3, R1, and §3.2 on segments without the option.
-    fn check_timestamp(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_timestamp(&mut self, seg: &Segment<'_>) -> Step {
         // RFC 7323 §5.2: a reset is not subject to the check.
         if !self.ts.is_enabled() || seg.flags.rst() {
             return Continue(());
@@ -79,12 +80,15 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         match seg.options.timestamps {
             // The sender of a SYN may have forgotten this connection and all
             // of its timestamps. RFC 5961 §4.2 tells it, whatever it says.
-            theirs if seg.flags.syn() && theirs.is_none_or(|ts| self.ts.is_old(ts, now)) => {
-                self.challenge(now)
+            theirs
+                if seg.flags.syn()
+                    && theirs.is_none_or(|ts| self.ts.is_old(ts, self.timers.now())) =>
+            {
+                self.challenge()
             }
-            Some(theirs) if self.ts.is_old(theirs, now) => {
+            Some(theirs) if self.ts.is_old(theirs, self.timers.now()) => {
                 self.stats.count(|stats| &mut stats.bad_segments);
-                self.answer_unacceptable(now, seg);
+                self.answer_unacceptable(seg);
                 Break(())
             }
             Some(_) => Continue(()),
@@ -99,9 +103,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 7323 §5.3, R3. Not before the other checks: what a blind attacker
     /// can send must not move TS.Recent. §5.2: nothing is taken from a reset.
-    fn remember_timestamp(&mut self, now: Instant, seg: &Segment<'_>) {
+    fn remember_timestamp(&mut self, seg: &Segment<'_>) {
         if let Some(theirs) = seg.options.timestamps {
-            self.ts.on_acceptable(theirs, seg.seq, now);
+            self.ts.on_acceptable(theirs, seg.seq, self.timers.now());
         }
     }
 
@@ -120,7 +124,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// First, check sequence number.
-    fn check_sequence(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_sequence(&mut self, seg: &Segment<'_>) -> Step {
         // RFC 5961 §3.2: a reset's own sequence number is what counts.
         let len = if seg.flags.rst() { 0 } else { seg.len() };
         if self.rcv.accepts(seg.seq, len) {
@@ -149,14 +153,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             && seg.flags.fin()
             && seg.end() == self.rcv.nxt
         {
-            self.prolong_time_wait(now);
+            self.prolong_time_wait();
         }
         if seg.flags.syn() {
             // RFC 5961 §4.2: "irrespective of the sequence number".
-            return self.challenge(now);
+            return self.challenge();
         }
-        self.answer_unacceptable(now, seg);
-        self.check_ack_at_the_edge(now, seg)
+        self.answer_unacceptable(seg);
+        self.check_ack_at_the_edge(seg)
     }
 
     /// RFC 9293 §3.10.7.4: with a window of zero "special allowance should be
@@ -165,9 +169,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Two ends that probe each other's closed window would else never hear of
     /// each other again: a probe may have been taken whose acknowledgment was
     /// lost, and what its sender says then comes from one number below.
-    fn check_ack_at_the_edge(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_ack_at_the_edge(&mut self, seg: &Segment<'_>) -> Step {
         if seg.seq == self.rcv.nxt || seg.seq + 1 == self.rcv.nxt {
-            self.check_ack(now, seg)?;
+            self.check_ack(seg)?;
         }
         Break(())
     }
@@ -188,20 +192,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Text and FIN are always answered: the peer may have lost our
     /// acknowledgment. Empty segments are answered at a limited rate, lest two
     /// ends answer each other's answers for ever.
-    fn answer_unacceptable(&mut self, now: Instant, seg: &Segment<'_>) {
+    fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
         let text = SeqRange::new(seg.seq, seg.seq + seg.payload.len() as u32);
         self.inbox.note_duplicate(self.rcv.nxt, text);
         if !text.is_empty() && text.start < self.rcv.nxt {
             self.acks.on_duplicate();
-        } else if !seg.is_empty() || self.challenge.admit(now) {
+        } else if !seg.is_empty() || self.challenge.admit(self.timers.now()) {
             self.acks.require();
         }
     }
 
     /// RFC 5961: answers with an ACK, at a limited rate, and drops.
-    fn challenge(&mut self, now: Instant) -> Step {
+    fn challenge(&mut self) -> Step {
         self.stats.count(|stats| &mut stats.bad_segments);
-        if self.challenge.admit(now) {
+        if self.challenge.admit(self.timers.now()) {
             self.stats.count(|stats| &mut stats.challenge_acks);
             self.acks.require();
         }
@@ -209,7 +213,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// Second, check the RST bit.
-    fn check_rst(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_rst(&mut self, seg: &Segment<'_>) -> Step {
         if !seg.flags.rst() {
             return Continue(());
         }
@@ -217,7 +221,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // outside the window was dropped in the first step.)
         if seg.seq != self.rcv.nxt {
             return if self.rcv.contains(seg.seq) {
-                self.challenge(now)
+                self.challenge()
             } else {
                 Break(())
             };
@@ -231,7 +235,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// Fourth, check the SYN bit.
-    fn check_syn(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_syn(&mut self, seg: &Segment<'_>) -> Step {
         if !seg.flags.syn() || self.is_peers_syn_again(seg) {
             return Continue(());
         }
@@ -243,41 +247,41 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 Break(())
             }
             // RFC 5961 §4.2: a challenge ACK, irrespective of the number.
-            _ => self.challenge(now),
+            _ => self.challenge(),
         }
     }
 
     /// Fifth, check the ACK field.
-    fn check_ack(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    fn check_ack(&mut self, seg: &Segment<'_>) -> Step {
         if !seg.flags.ack() {
             return Break(());
         }
         match self.phase {
-            Phase::SynReceived(state) => self.syn_received_ack(now, seg, state),
+            Phase::SynReceived(state) => self.syn_received_ack(seg, state),
             // RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
-            _ if !self.snd.is_plausible_ack(seg.ack) => self.challenge(now),
+            _ if !self.snd.is_plausible_ack(seg.ack) => self.challenge(),
             _ => {
-                self.on_heard(now);
-                self.acknowledge(now, seg)
+                self.on_heard();
+                self.acknowledge(seg)
             }
         }
     }
 
     /// The peer is there: a segment of its came through the checks.
-    pub(super) fn on_heard(&mut self, now: Instant) {
+    pub(super) fn on_heard(&mut self) {
         self.persist.on_heard();
         match self.synchronized() {
             Some(Synchronized::TimeWait) | None => return,
-            Some(Synchronized::FinWait2) => self.start_fin_wait_2(now),
+            Some(Synchronized::FinWait2) => self.start_fin_wait_2(),
             Some(_) => {}
         }
         if let Some(idle) = self.keepalive.on_heard(&self.params) {
-            self.timers.start(Timer::Keepalive, now, idle);
+            self.timers.start(Timer::Keepalive, idle);
         }
     }
 
     /// Seventh, process the segment text.
-    pub(super) fn process_text(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    pub(super) fn process_text(&mut self, seg: &Segment<'_>) -> Step {
         let receiving = self.synchronized().is_some_and(Synchronized::may_receive);
         if seg.payload.is_empty() || !receiving {
             return Continue(());
@@ -296,8 +300,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 if self.acks.on_in_order(self.params.ack_every)
                     && !self.timers.is_running(Timer::DelayedAck)
                 {
-                    let delay = self.params.delayed_ack.duration();
-                    self.timers.start(Timer::DelayedAck, now, delay);
+                    let delay = self.params.delayed_ack.get();
+                    self.timers.start(Timer::DelayedAck, delay);
                 }
             }
             Arrival::FilledGap => self.acks.on_gap_filled(),
@@ -316,7 +320,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// A FIN exactly at the right edge of the window is taken: it needs no
     /// buffer, and refusing it would cost the peer a timeout.
-    pub(super) fn process_fin(&mut self, now: Instant, seg: &Segment<'_>) -> Step {
+    pub(super) fn process_fin(&mut self, seg: &Segment<'_>) -> Step {
         if !self.synchronized().is_some_and(Synchronized::may_receive) {
             return Break(());
         }
@@ -330,7 +334,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.rcv.advance(self.rcv.nxt + 1);
             self.acks.require();
             self.events.peer_closed();
-            self.transition(now, Cause::FinReceived);
+            self.transition(Cause::FinReceived);
         }
         Continue(())
     }

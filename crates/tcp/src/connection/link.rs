@@ -1,6 +1,6 @@
 //! What the link reads and reports of the segments it was given.
 
-use redpoll_base::{Bytes, Duration, Instant};
+use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Gone;
@@ -37,37 +37,39 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 6298 §5.1: now the retransmission timer starts. Before, the
     /// segment was not on its way.
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
+        self.timers.enter(now);
         if let Some(pin) = self.release(token) {
-            self.last_sent = now.millis_wrapping();
+            self.last_sent = self.timers.now();
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
                 self.board.on_sent(pin.range(), Tick::of_ms(self.last_sent));
-                self.start_retransmission_timer(now, &pin);
+                self.start_retransmission_timer(&pin);
             }
             if pin.kind() == PinKind::First {
-                self.rtt.on_sent(pin.range().end, now);
+                self.rtt.on_sent(pin.range().end, self.last_sent);
             }
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
-                self.arm_probe(now);
+                self.arm_probe();
             }
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// The link gave the segment up.
     pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
+        self.timers.enter(now);
         if let Some(pin) = self.release(token) {
             self.stats.count(|stats| &mut stats.link_losses);
             self.link.on_lost();
             if pin.kind() != PinKind::Probe {
-                self.resend_after_link_loss(now, &pin);
+                self.resend_after_link_loss(&pin);
             }
             if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
-                self.timers.start(Timer::Retransmission, now, self.rto());
+                self.timers.start(Timer::Retransmission, self.rto_ms());
             }
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// Ends the pin, unless it is gone: then the report comes too late to
@@ -78,86 +80,86 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         Some(pin)
     }
 
-    fn resend_after_link_loss(&mut self, now: Instant, pin: &Pin) {
+    fn resend_after_link_loss(&mut self, pin: &Pin) {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost.get_or_insert(Loss::Link);
             return;
         }
-        self.on_link_loss(now, pin.range(), pin.kind() == PinKind::Again);
+        self.on_link_loss(pin.range(), pin.kind() == PinKind::Again);
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the
     /// segment that it would send again, which is the one at SND.UNA. A SYN
     /// that answers a repeated one leaves it alone: else a peer that repeats
     /// its SYN would keep a half-open connection for ever.
-    fn start_retransmission_timer(&mut self, now: Instant, pin: &Pin) {
+    fn start_retransmission_timer(&mut self, pin: &Pin) {
         let is_first = pin.range().start <= self.snd.una && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
-            self.timers.start(Timer::Retransmission, now, self.rto());
+            self.timers.start(Timer::Retransmission, self.rto_ms());
         }
     }
 
     /// Brings the timers that depend on several things in line with them.
     /// Called at the end of every event.
-    pub(super) fn settle(&mut self, now: Instant) {
+    pub(super) fn settle(&mut self) {
         // Nearly always: nothing to do about either, and no call for it.
         let is_timed = self.timers.is_running(Timer::Retransmission) || self.snd.flight() == 0;
         let is_open = self.snd.wnd() >= self.eff_snd_mss();
         if is_timed && is_open && !self.timers.is_running(Timer::Persist) {
             self.persist.stop();
         } else if !self.is_closed() {
-            self.settle_persist(now);
+            self.settle_persist();
         }
         if let Some(timeout) = self.params.user_timeout {
-            self.settle_user_timeout(now, timeout.duration());
+            self.settle_user_timeout(timeout.get());
         }
     }
 
     /// Probes the window if it alone holds something back.
     #[inline(never)]
-    fn settle_persist(&mut self, now: Instant) {
+    fn settle_persist(&mut self) {
         if !self.is_held_by_window() {
             if self.timers.is_running(Timer::Persist) {
                 self.timers.cancel(Timer::Persist);
                 // Whatever is out now is this timer's again.
-                self.restart_retransmission_timer(now);
+                self.restart_retransmission_timer();
             }
             // While the window is closed the count of probes goes on.
             if self.snd.wnd() > 0 {
                 self.persist.stop();
             }
-            self.settle_retransmission(now);
+            self.settle_retransmission();
         } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {
             self.timers.cancel(Timer::Retransmission);
-            let max = self.params.persist_max.duration();
-            let interval = self.persist.interval(self.rto(), max);
-            self.timers.start(Timer::Persist, now, interval);
+            let max = self.params.persist_max.get();
+            let interval = self.persist.interval(self.rto_ms(), max);
+            self.timers.start(Timer::Persist, interval);
         }
     }
 
     /// What was to be probed with is believed to be on its way again, because a
     /// timeout was taken back, or what the link has lost is said to have
     /// arrived: then its timer is needed again.
-    fn settle_retransmission(&mut self, now: Instant) {
+    fn settle_retransmission(&mut self) {
         let on_its_way = self.synchronized().is_some()
             && self.snd.flight() > 0
             && self.pins.is_empty()
             && !self.would_repair();
         if on_its_way && !self.timers.is_running(Timer::Retransmission) {
-            self.timers.start(Timer::Retransmission, now, self.rto());
+            self.timers.start(Timer::Retransmission, self.rto_ms());
         }
     }
 
     #[inline(never)]
-    fn settle_user_timeout(&mut self, now: Instant, timeout: Duration) {
+    fn settle_user_timeout(&mut self, timeout: u32) {
         if self.is_closed() {
             return;
         }
         if self.snd.una == self.snd.nxt && self.outbox.end() <= self.snd.nxt {
             self.timers.cancel(Timer::User);
         } else if !self.timers.is_running(Timer::User) {
-            self.timers.start(Timer::User, now, timeout);
+            self.timers.start(Timer::User, timeout);
         }
     }
 }

@@ -42,7 +42,7 @@ use crate::recovery::{Episode, LinkHealth, Loss, Prr, Rack, Rto, Tlp, Undo};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
 use crate::reset::Reset;
 use crate::rtt::RttEstimator;
-use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendStore, SendWindow};
+use crate::send::{Nagle, Persist, Pins, Scoreboard, SendRing, SendStore, SendWindow, Tick};
 use crate::state::{OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::stats::Tally;
 use crate::timers::TimerTable;
@@ -198,7 +198,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
-        connection.on_peer_syn(now, &request.syn);
+        connection.on_peer_syn(&request.syn);
         connection.ecn.on_peer_syn(request.flags(), false);
         connection.snd.set(request.syn.irs, iss, request.syn.window);
         connection
@@ -218,8 +218,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         connection.set_timestamp_offset(handshake.timestamp_offset);
         connection.snd.on_sent(iss + 1);
         connection.ts.on_ack_sent(connection.rcv.nxt);
-        let sent = now.as_micros().saturating_sub(how.age.as_micros());
-        let sent = Instant::from_micros(sent);
+        let age = how.age.millis_saturating();
+        let sent = connection.timers.now().wrapping_sub(age);
         if handshake.is_timed() {
             connection.rtt.on_sent(iss + 1, sent);
         } else {
@@ -246,6 +246,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store.begin(iss + 1);
         let params = Params::from(config);
         let size = SegmentSize::new(params.mss);
+        let timers = TimerTable::new(now);
         let mut connection = Connection {
             local,
             remote,
@@ -259,7 +260,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             nagle: Nagle::new(iss),
             persist: Persist::default(),
             cc: NewReno::new(size.eff_snd_mss(0)),
-            last_sent: now.millis_wrapping(),
+            last_sent: timers.now(),
             rtt: RttEstimator::new(),
             rto: Rto::default(),
             board: Scoreboard::new(iss + 1),
@@ -278,14 +279,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             keepalive: Keepalive::default(),
             uto: Negotiation::new(config),
             challenge: ChallengeLimit::new(),
-            timers: TimerTable::new(now),
+            timers,
             reset: None,
             events: EventSet::default(),
             stats: Tally::default(),
             size,
             params,
         };
-        connection.settle(now);
+        connection.settle();
         connection
     }
 
@@ -385,7 +386,16 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The present retransmission timeout, backoff included (RFC 6298).
     pub fn rto(&self) -> Duration {
+        Duration::from_millis_u32(self.rto_ms())
+    }
+
+    fn rto_ms(&self) -> u32 {
         self.rto.value(self.rtt.rto(), &self.params)
+    }
+
+    /// The present moment.
+    fn tick(&self) -> Tick {
+        Tick::of_ms(self.timers.now())
     }
 
     /// Eff.snd.MSS: the payload of a full-sized segment (RFC 9293 §3.7.1).

@@ -1,6 +1,6 @@
 //! What to send: one ordered list of reasons, and the making of a segment.
 
-use redpoll_base::{Bytes, Duration, Ecn, Instant};
+use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
 use crate::header::{self, Fields, Flags, Header};
@@ -91,13 +91,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
     /// four segments with data at once; acknowledgments come beyond that.
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
+        self.timers.enter(now);
         let draft = match self.reset.take() {
-            Some(reset) => self.draft_reset(now, reset),
+            Some(reset) => self.draft_reset(reset),
             None => {
-                self.restart_after_idle(now);
+                self.restart_after_idle();
                 let plan = self.reason_to_send(max_len)?;
-                let draft = self.draft(now, &plan);
-                self.settle(now);
+                let draft = self.draft(&plan);
+                self.settle();
                 draft
             }
         };
@@ -388,21 +389,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 5681 §4.1.
-    fn restart_after_idle(&mut self, now: Instant) {
+    fn restart_after_idle(&mut self) {
         if self.snd.flight() > 0 || !self.has_unsent() {
             return;
         }
-        let idle_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
+        let idle_ms = self.timers.now().wrapping_sub(self.last_sent);
         // The least timeout first: to know the present one takes longer.
         let may = idle_ms >= self.params.min_rto.get();
-        if may && Duration::from_millis_u32(idle_ms) > self.rto() {
+        if may && idle_ms > self.rto_ms() {
             self.cc.on_idle(self.eff_snd_mss());
         }
     }
 
     /// What the planned segment says; takes note of it everywhere.
-    fn draft(&mut self, now: Instant, plan: &Plan) -> Draft {
-        let ms = now.millis_wrapping();
+    fn draft(&mut self, plan: &Plan) -> Draft {
+        let ms = self.timers.now();
         // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes.
         let is_new = plan.len > 0 && plan.kind == PinKind::First && plan.seq == self.snd.nxt;
         let ecn = self.ecn.field(is_new);
@@ -420,7 +421,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.note_empty(plan);
             Token::UNPINNED
         } else {
-            self.note_sequence(now, ms, plan)
+            self.note_sequence(ms, plan)
         };
         if is_new {
             self.ecn.on_new_data_sent();
@@ -429,9 +430,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
             if self.sack_permitted && self.acks.wants_repeat() {
-                let delay =
-                    Duration::from_micros(self.params.delayed_ack.duration().as_micros() / 2);
-                self.timers.start(Timer::DelayedAck, now, delay);
+                let delay = self.params.delayed_ack.get() / 2;
+                self.timers.start(Timer::DelayedAck, delay);
             }
             self.ts.on_ack_sent(self.rcv.nxt);
             self.inbox.on_reported();
@@ -501,10 +501,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn note_sequence(&mut self, now: Instant, ms: u32, plan: &Plan) -> Token {
+    fn note_sequence(&mut self, ms: u32, plan: &Plan) -> Token {
         let range = plan.range();
         self.last_sent = ms;
-        self.note_retransmission(now, plan);
+        self.note_retransmission(plan);
         if let Some(syn) = self.phase.our_syn() {
             syn.due = false;
         }
@@ -547,11 +547,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn note_retransmission(&mut self, now: Instant, plan: &Plan) {
+    fn note_retransmission(&mut self, plan: &Plan) {
         if plan.seq >= self.snd.nxt {
             return;
         }
-        self.rtt.on_retransmission(plan.range().end, now);
+        self.rtt.on_retransmission(plan.range().end, self.last_sent);
         if !self.episode.is_open() {
             self.undo
                 .on_retransmission(plan.range().len(), self.last_sent);
@@ -579,12 +579,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// A reset: it belongs to no sequence and pins nothing.
-    fn draft_reset(&mut self, now: Instant, reset: Reset) -> Draft {
+    fn draft_reset(&mut self, reset: Reset) -> Draft {
         let mut fields = reset.fields();
         // RFC 7323 §5.2: an abort's reset carries timestamps as well; §3.2:
         // without ACK it echoes nothing.
         if fields.options.timestamps.is_none() && self.ts.is_enabled() {
-            fields.options.timestamps = Some(self.ts.offer(now.millis_wrapping()));
+            fields.options.timestamps = Some(self.ts.offer(self.timers.now()));
         }
         self.stats.count(|stats| &mut stats.segments_sent);
         Draft {

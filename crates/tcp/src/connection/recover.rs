@@ -1,7 +1,7 @@
 //! What follows from acknowledgments, timers and the link's word for losses
 //! and the congestion window (RFC 5681, 6582, 6675, 8985, 9937).
 
-use redpoll_base::{Bytes, Duration, Instant};
+use redpoll_base::Bytes;
 
 use super::Connection;
 use super::acknowledge::News;
@@ -12,11 +12,11 @@ use crate::{SeqNum, SeqRange};
 
 /// The least PTO: the first round trip is measured with the handshake's small
 /// packets, while a segment takes several frames on every hop, and waits.
-const LEAST_PTO: Duration = Duration::from_millis(200);
+const LEAST_PTO_MS: u32 = 200;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// An acknowledgment at or above SND.UNA arrived.
-    pub(super) fn respond(&mut self, now: Instant, news: &News) {
+    pub(super) fn respond(&mut self, news: &News) {
         if news.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
@@ -26,8 +26,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.advance > 0 && self.episode.on_advance(self.snd.una) {
             self.on_recovered(mode);
         }
-        let found = self.find_losses(now, news);
-        self.check_probe(now, news);
+        let found = self.find_losses(news);
+        self.check_probe(news);
         let is_marked = self.heed_echo(news);
         match self.episode.mode() {
             // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
@@ -39,10 +39,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         if news.advance > 0 {
             self.ecn.on_advance(self.snd.una);
-            self.restart_retransmission_timer(now);
+            self.restart_retransmission_timer();
         }
         if delivered > 0 {
-            self.arm_probe(now);
+            self.arm_probe();
         }
     }
 
@@ -80,12 +80,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// Marks what this acknowledgment shows to be lost.
-    fn find_losses(&mut self, now: Instant, news: &News) -> Found {
+    fn find_losses(&mut self, news: &News) -> Found {
         if self.sack_permitted {
             if news.dsack.is_some() {
                 self.rack.on_dsack(self.snd.una, self.snd.nxt);
             }
-            return self.detect_by_time(now, news.delivered);
+            return self.detect_by_time(news.delivered);
         }
         let is_hole = if news.advance > 0 {
             // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged
@@ -100,13 +100,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             bytes,
             ..Found::default()
         };
-        self.on_found(now, &found, news.delivered);
+        self.on_found(&found, news.delivered);
         found
     }
 
     /// RFC 8985 §6.2, step 5, and its timer. `delivered` is what the present
     /// ACK told of.
-    pub(super) fn detect_by_time(&mut self, now: Instant, delivered: u32) -> Found {
+    pub(super) fn detect_by_time(&mut self, delivered: u32) -> Found {
         if self.board.is_empty() {
             self.timers.cancel(Timer::Reordering);
             return Found::default();
@@ -114,23 +114,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mss = self.eff_snd_mss();
         let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
-        let pins = &self.pins;
+        let (now, pins) = (self.tick(), &self.pins);
         let found = self.rack.detect(
             &mut self.board,
-            Tick::at(now),
+            now,
             eager,
             self.rtt.srtt_ms(),
             self.episode.began(),
             |range| pins.overlaps(range),
         );
         match found.later {
-            Some(ms) => {
-                self.timers
-                    .start(Timer::Reordering, now, Duration::from_millis_u32(ms.into()))
-            }
+            Some(ms) => self.timers.start(Timer::Reordering, ms.into()),
             None => self.timers.cancel(Timer::Reordering),
         }
-        self.on_found(now, &found, delivered);
+        self.on_found(&found, delivered);
         found
     }
 
@@ -145,7 +142,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn on_found(&mut self, now: Instant, found: &Found, delivered: u32) {
+    fn on_found(&mut self, found: &Found, delivered: u32) {
         if found.bytes == 0 {
             return;
         }
@@ -153,14 +150,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // RFC 5681 §4.3: the loss of a retransmission is a further indication
         // of congestion.
         if self.episode.is_open() || found.again {
-            self.enter_recovery(now, delivered);
+            self.enter_recovery(delivered);
         }
         self.hold_back();
     }
 
     /// Recovery begins, or begins anew (RFC 9937 §6.1). `delivered` is what
     /// the present ACK told of.
-    pub(super) fn enter_recovery(&mut self, now: Instant, delivered: u32) {
+    pub(super) fn enter_recovery(&mut self, delivered: u32) {
         let flight = self.snd.flight();
         if self.episode.is_open() {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
@@ -168,9 +165,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.cc.on_loss(flight, self.eff_snd_mss());
         self.ecn.on_reduced(self.snd.nxt);
         if self.episode.mode() == Mode::Timeout {
-            return self.episode.begin_again(Tick::at(now));
+            return self.episode.begin_again(self.tick());
         }
-        self.episode.begin(self.snd.nxt, Tick::at(now));
+        self.episode.begin(self.snd.nxt, self.tick());
         let recover_fs = flight
             .saturating_sub(self.board.arrived())
             .saturating_add(delivered);
@@ -286,10 +283,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 8985 §7.4.2.
-    fn check_probe(&mut self, now: Instant, news: &News) {
+    fn check_probe(&mut self, news: &News) {
         let is_bare = news.is_duplicate && news.is_bare;
         if self.tlp.on_ack(self.snd.una, news.dsack, is_bare) && self.episode.is_open() {
-            self.enter_recovery(now, news.delivered);
+            self.enter_recovery(news.delivered);
             self.episode.cancel(self.snd.una);
             self.cc.on_recovered();
         }
@@ -314,7 +311,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Before the first measurement §7.3 forbids the probe. The timer of a
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
-    pub(super) fn arm_probe(&mut self, now: Instant) {
+    pub(super) fn arm_probe(&mut self) {
         let may = self.sack_permitted
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
@@ -323,40 +320,40 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
-        let mut pto = (srtt + srtt).max(LEAST_PTO);
+        let mut pto = srtt.saturating_mul(2).max(LEAST_PTO_MS);
         if self.snd.flight() <= self.eff_snd_mss() {
-            pto += self.params.delayed_ack.duration();
+            pto = pto.saturating_add(self.params.delayed_ack.get());
         }
-        if let Some(rto) = self.timers.remaining(Timer::Retransmission, now) {
+        if let Some(rto) = self.timers.remaining(Timer::Retransmission) {
             pto = pto.min(rto);
         }
-        self.timers.start(Timer::LossProbe, now, pto);
+        self.timers.start(Timer::LossProbe, pto);
     }
 
     /// RFC 8985 §7.3: the probe timer ran out.
-    pub(super) fn on_probe_timeout(&mut self, now: Instant) {
+    pub(super) fn on_probe_timeout(&mut self) {
         // What the link has yet to send will do for a probe.
         let may = self.is_untroubled() || self.can_probe_with_new_data();
         if self.pins.is_empty() && may {
             self.tlp.on_timeout();
         }
         // "The sender MUST re-arm the RTO timer."
-        self.restart_retransmission_timer(now);
+        self.restart_retransmission_timer();
     }
 
     /// RFC 6298 §5.2 and §5.3.
-    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+    pub(super) fn restart_retransmission_timer(&mut self) {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
         } else {
-            self.timers.start(Timer::Retransmission, now, self.rto());
+            self.timers.start(Timer::Retransmission, self.rto_ms());
         }
     }
 
     /// The retransmission timer ran out; `is_first` if for the first time
     /// since SND.UNA moved.
-    pub(super) fn enter_timeout_recovery(&mut self, now: Instant, is_first: bool) {
-        let (flight, tick) = (self.snd.flight(), Tick::at(now));
+    pub(super) fn enter_timeout_recovery(&mut self, is_first: bool) {
+        let (flight, tick) = (self.snd.flight(), self.tick());
         if is_first && self.episode.is_open() {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
         }
@@ -377,7 +374,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // RFC 8985 §6.3; without SACK nothing says that the others are there. A
         // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
-        let silent_ms = now.millis_wrapping().wrapping_sub(self.last_sent);
+        let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.sack_permitted && silent_ms < Tick::REACH_MS;
         let (pins, rack) = (&self.pins, &self.rack);
         self.board.mark_lost(|range, stretch| {
@@ -388,13 +385,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The link gave up `range`, which had been sent before if `again`: as good
     /// as three duplicate ACKs.
-    pub(super) fn on_link_loss(&mut self, now: Instant, range: SeqRange, again: bool) {
+    pub(super) fn on_link_loss(&mut self, range: SeqRange, again: bool) {
         let start: SeqNum = range.start.max(self.snd.una);
         if self.board.lose(SeqRange::new(start, range.end)) == 0 {
             return;
         }
         if self.episode.is_open() {
-            self.enter_recovery(now, 0);
+            self.enter_recovery(0);
         }
         self.episode.on_loss(Loss::Link);
         if again {

@@ -13,7 +13,7 @@ use crate::timers::Timer;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Follows the table of transitions.
-    pub(super) fn transition(&mut self, now: Instant, cause: Cause) {
+    pub(super) fn transition(&mut self, cause: Cause) {
         let Phase::Synchronized(state) = self.phase else {
             return;
         };
@@ -23,8 +23,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Some(next) => {
                 self.phase = Phase::Synchronized(next);
                 match next {
-                    Synchronized::TimeWait => self.enter_time_wait(now),
-                    Synchronized::FinWait2 => self.start_fin_wait_2(now),
+                    Synchronized::TimeWait => self.enter_time_wait(),
+                    Synchronized::FinWait2 => self.start_fin_wait_2(),
                     _ => {}
                 }
             }
@@ -32,26 +32,26 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// "Start the time-wait timer, turn off the other timers."
-    fn enter_time_wait(&mut self, now: Instant) {
+    fn enter_time_wait(&mut self) {
         self.timers.cancel_all();
         self.persist = Persist::default();
         self.keepalive = Keepalive::default();
-        self.start_time_wait(now);
+        self.start_time_wait();
     }
 
-    fn start_time_wait(&mut self, now: Instant) {
+    fn start_time_wait(&mut self) {
         self.timers
-            .start(Timer::TimeWait, now, self.params.time_wait.duration());
+            .start(Timer::Linger, self.params.time_wait.get());
     }
 
-    pub(super) fn start_fin_wait_2(&mut self, now: Instant) {
+    pub(super) fn start_fin_wait_2(&mut self) {
         let Some(limit) = self.params.fin_wait_2 else {
             return;
         };
         if self.orphaned {
-            self.end_within(now, limit.duration());
+            self.end_within(limit.get());
         } else {
-            self.timers.start(Timer::Linger, now, limit.duration());
+            self.timers.start(Timer::Linger, limit.get());
         }
     }
 
@@ -65,35 +65,36 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// anything, or never ends to talk, would hold the memory for ever.
     pub fn orphan(&mut self, now: Instant, limit: Duration) {
         let over = self.is_closed() || self.synchronized() == Some(Synchronized::TimeWait);
+        self.timers.enter(now);
         if !over {
-            self.end_within(now, limit);
+            self.end_within(limit.millis_saturating());
             self.orphaned = true;
         }
     }
 
     /// Brings the end forward, never puts it off.
-    fn end_within(&mut self, now: Instant, limit: Duration) {
-        let left = self.timers.remaining(Timer::Linger, now);
+    fn end_within(&mut self, limit: u32) {
+        let left = self.timers.remaining(Timer::Linger);
         if left.is_none_or(|left| left > limit) {
-            self.timers.start(Timer::Linger, now, limit);
+            self.timers.start(Timer::Linger, limit);
         }
     }
 
     pub(super) fn on_linger_timeout(&mut self) {
-        // In FIN-WAIT-2 a reset would be for nothing: what the peer still
-        // sends is answered by one.
-        if self.synchronized() == Some(Synchronized::FinWait2) {
-            self.fail(Error::TimedOut);
-        } else {
-            self.give_up();
+        match self.synchronized() {
+            Some(Synchronized::TimeWait) => self.transition(Cause::TimeWaitOver),
+            // A reset would be for nothing: what the peer still sends is
+            // answered by one.
+            Some(Synchronized::FinWait2) => self.fail(Error::TimedOut),
+            _ => self.give_up(),
         }
     }
 
     /// The peer's FIN comes again in TIME-WAIT: "restart the 2 MSL time-wait
     /// timeout", as often as a peer may try that loses our answers.
-    pub(super) fn prolong_time_wait(&mut self, now: Instant) {
+    pub(super) fn prolong_time_wait(&mut self) {
         if self.rto.on_timeout(self.params.max_retries) != Verdict::GiveUp {
-            self.start_time_wait(now);
+            self.start_time_wait();
         }
     }
 

@@ -7,35 +7,35 @@ use crate::Error;
 use crate::event::Trouble;
 use crate::recovery::{Loss, Verdict};
 use crate::send::SendStore;
-use crate::state::{Cause, Phase};
+use crate::state::Phase;
 use crate::timers::Timer;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Serves the timers that have run out by `now`; harmless if none has.
     pub fn on_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.take_expired(now) {
+        let floor = self.timers.enter(now);
+        while let Some(timer) = self.timers.take_expired(floor) {
             match timer {
-                Timer::Retransmission => self.on_retransmission_timeout(now),
-                Timer::LossProbe => self.on_probe_timeout(now),
+                Timer::Retransmission => self.on_retransmission_timeout(),
+                Timer::LossProbe => self.on_probe_timeout(),
                 Timer::Reordering => {
-                    self.detect_by_time(now, 0);
+                    self.detect_by_time(0);
                 }
                 Timer::Persist => self.on_persist_timeout(),
                 Timer::DelayedAck => self.acks.require(),
-                Timer::Keepalive => self.on_keepalive_timeout(now),
+                Timer::Keepalive => self.on_keepalive_timeout(),
                 Timer::Linger => self.on_linger_timeout(),
-                Timer::TimeWait => self.transition(now, Cause::TimeWaitOver),
                 // "For any state if the user timeout expires, flush all queues,
                 // signal the user ... delete the TCB."
                 Timer::User => self.fail(Error::UserTimeout),
             }
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// RFC 6298 §5.4 to §5.6. The timer starts again when the link has sent
     /// the segment.
-    fn on_retransmission_timeout(&mut self, now: Instant) {
+    fn on_retransmission_timeout(&mut self) {
         self.link.on_timeout();
         // What would be sent again is still with the link; or everything
         // arrived in the meantime.
@@ -66,7 +66,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             }
             return;
         }
-        self.enter_timeout_recovery(now, is_first);
+        self.enter_timeout_recovery(is_first);
     }
 
     /// R2 in retries. Where there is a user timeout, that decides.
@@ -89,16 +89,16 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn on_keepalive_timeout(&mut self, now: Instant) {
+    fn on_keepalive_timeout(&mut self) {
         // MUST-26: only when no sent data is outstanding; then the
         // retransmission timer watches the peer.
         if self.snd.flight() > 0 {
-            let interval = self.params.keepalive_interval.duration();
-            self.timers.start(Timer::Keepalive, now, interval);
+            let interval = self.params.keepalive_interval.get();
+            self.timers.start(Timer::Keepalive, interval);
             return;
         }
         match self.keepalive.on_timeout(&self.params) {
-            Some(interval) => self.timers.start(Timer::Keepalive, now, interval),
+            Some(interval) => self.timers.start(Timer::Keepalive, interval),
             None => self.give_up(),
         }
     }

@@ -19,18 +19,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an
     /// individual connection.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
+        self.timers.enter(now);
         self.params.nagle = on;
-        self.settle(now);
+        self.settle();
     }
 
     /// How long sent data may stay unacknowledged from now on; see
     /// [`Config::user_timeout`](crate::Config::user_timeout). The peer no longer
     /// changes it, and hears of it if the option is in use (RFC 5482 §3).
     pub fn set_user_timeout(&mut self, now: Instant, timeout: Option<Duration>) {
+        self.timers.enter(now);
         self.uto.on_set(timeout);
         self.params.user_timeout = timeout.map(Millis::from);
         self.timers.cancel(Timer::User);
-        self.settle(now);
+        self.settle();
     }
 
     /// The user timeout in force, if there is one.
@@ -74,6 +76,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.8.4, MUST-24: it can be turned on or off for each
     /// connection.
     pub fn set_keepalive(&mut self, now: Instant, keepalive: Option<Keepalive>) {
+        self.timers.enter(now);
         match keepalive {
             Some(keepalive) => {
                 self.params.keepalive_idle = Millis::from(keepalive.idle);
@@ -87,7 +90,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // Before and after these states there is nobody to probe.
         let is_open = !matches!(self.synchronized(), Some(Synchronized::TimeWait) | None);
         if let Some(idle) = idle.filter(|_| is_open) {
-            self.timers.start(Timer::Keepalive, now, idle);
+            self.timers.start(Timer::Keepalive, idle);
         }
     }
 }

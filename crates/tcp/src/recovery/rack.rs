@@ -232,14 +232,12 @@ impl MinRtt {
 
 #[cfg(test)]
 mod tests {
-    use redpoll_base::Instant;
-
     use super::*;
 
     const RTT: u64 = 100;
 
-    fn at(ms: u64) -> Instant {
-        Instant::from_millis(ms)
+    fn at(ms: u64) -> Tick {
+        Tick::of_ms(ms as u32)
     }
 
     fn range(segment: u32) -> SeqRange {
@@ -258,22 +256,22 @@ mod tests {
             rack.on_rtt(RTT as u16);
             let mut board = Scoreboard::new(SeqNum(0));
             for n in 0..segments {
-                board.on_made(range(n), Tick::at(at(u64::from(n) * 10)));
-                board.on_sent(range(n), Tick::at(at(u64::from(n) * 10)));
+                board.on_made(range(n), at(u64::from(n) * 10));
+                board.on_sent(range(n), at(u64::from(n) * 10));
             }
             Rig { rack, board }
         }
 
         fn sack(&mut self, segment: u32, ms: u64) {
-            let (rack, now) = (&mut self.rack, Tick::at(at(ms)));
+            let (rack, now) = (&mut self.rack, at(ms));
             self.board.on_sack(range(segment), |range, stretch| {
                 rack.on_delivered(range, stretch, now, None);
             });
         }
 
         fn detect(&mut self, ms: u64, eager: bool) -> Found {
-            let now = Tick::at(at(ms));
-            let since = Tick::at(at(0));
+            let now = at(ms);
+            let since = at(0);
             self.rack
                 .detect(&mut self.board, now, eager, RTT as u16, since, |_| false)
         }
@@ -308,8 +306,8 @@ mod tests {
         let mut rig = Rig::new(2);
         rig.sack(1, 110);
         assert_eq!(rig.detect(110, true).bytes, 100);
-        rig.board.on_made(range(0), Tick::at(at(110)));
-        rig.board.on_made(range(2), Tick::at(at(115)));
+        rig.board.on_made(range(0), at(110));
+        rig.board.on_made(range(2), at(115));
         rig.sack(2, 215);
         let found = rig.detect(215, true);
         assert!(found.again);
@@ -319,7 +317,7 @@ mod tests {
     #[test]
     fn an_answer_sooner_than_any_round_trip_is_not_the_retransmissions() {
         let mut rig = Rig::new(1);
-        rig.board.on_made(range(0), Tick::at(at(150)));
+        rig.board.on_made(range(0), at(150));
         rig.sack(0, 200);
         assert!(rig.rack.xmit_ts.is_none());
     }

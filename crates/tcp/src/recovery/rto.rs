@@ -1,15 +1,13 @@
 //! The retransmission timeout (RFC 6298 §2 and §5) and giving up
 //! (RFC 9293 §3.8.3).
 
-use redpoll_base::Duration;
-
 use crate::config::Params;
 
 /// RFC 9293 §3.8.3, SHLD-10: R1 corresponds to at least three retransmissions.
 const R1: u8 = 3;
 
 /// RFC 6298 §5.7: the timeout after a lost SYN.
-const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+const AFTER_LOST_SYN_MS: u32 = 3_000;
 
 /// What a timeout means for the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,17 +31,17 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// The present timeout. `estimated` is SRTT + max(G, K·RTTVAR).
-    pub(crate) fn value(&self, estimated: Option<Duration>, params: &Params) -> Duration {
+    /// The present timeout in milliseconds. `estimated` is SRTT + max(G, K·RTTVAR).
+    pub(crate) fn value(&self, estimated: Option<u32>, params: &Params) -> u32 {
         let base = match estimated {
             // RFC 6298 §2.4: not below the minimum.
-            Some(rto) => rto.max(params.min_rto.duration()),
+            Some(rto) => rto.max(params.min_rto.get()),
             // RFC 6298 §5.7, then §2.1.
-            None if self.syn_lost => AFTER_LOST_SYN.max(params.initial_rto.duration()),
-            None => params.initial_rto.duration(),
+            None if self.syn_lost => AFTER_LOST_SYN_MS.max(params.initial_rto.get()),
+            None => params.initial_rto.get(),
         };
         // RFC 6298 §5.5 and §2.5.
-        doubled(base, self.backoff, params.max_rto.duration())
+        doubled(base, self.backoff, params.max_rto.get())
     }
 
     /// Whether this is the first timeout since the last progress.
@@ -91,13 +89,13 @@ impl Rto {
 }
 
 /// `base` doubled so often, `max` at most.
-pub(crate) fn doubled(base: Duration, times: u8, max: Duration) -> Duration {
+pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
     let mut value = base;
     for _ in 0..times {
         if value >= max {
             break;
         }
-        value += value;
+        value = value.saturating_mul(2);
     }
     value.min(max)
 }
@@ -105,6 +103,8 @@ pub(crate) fn doubled(base: Duration, times: u8, max: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redpoll_base::Duration;
+
     use crate::Config;
 
     fn params() -> Params {
@@ -114,8 +114,8 @@ mod tests {
         })
     }
 
-    fn seconds(rto: &Rto, estimated: Option<Duration>) -> u64 {
-        rto.value(estimated, &params()).as_millis() / 1000
+    fn seconds(rto: &Rto, estimated: Option<u32>) -> u32 {
+        rto.value(estimated, &params()) / 1000
     }
 
     #[test]
@@ -147,8 +147,8 @@ mod tests {
         assert_eq!(seconds(&rto, None), 2);
         rto.on_measurement();
         assert_eq!(seconds(&rto, None), 1);
-        assert_eq!(seconds(&rto, Some(Duration::from_millis(300))), 1);
-        assert_eq!(seconds(&rto, Some(Duration::from_millis(4300))), 4);
+        assert_eq!(seconds(&rto, Some(300)), 1);
+        assert_eq!(seconds(&rto, Some(4300)), 4);
     }
 
     #[test]

@@ -3,8 +3,6 @@
 //! The same timer overrides silly-window avoidance when a window stays open
 //! too little (§3.8.6.2.1, rule 4).
 
-use redpoll_base::Duration;
-
 use crate::recovery::doubled;
 
 /// Paces window probes.
@@ -19,11 +17,11 @@ pub(crate) struct Persist {
 }
 
 impl Persist {
-    /// How long to wait for the next probe.
+    /// How long to wait for the next probe, in milliseconds.
     ///
     /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
     /// exponentially longer.
-    pub(crate) fn interval(&self, rto: Duration, max: Duration) -> Duration {
+    pub(crate) fn interval(&self, rto: u32, max: u32) -> u32 {
         doubled(rto, self.sent, max.max(rto))
     }
 
@@ -59,11 +57,11 @@ mod tests {
 
     #[test]
     fn intervals_double_up_to_the_limit() {
-        let (rto, max) = (Duration::from_secs(1), Duration::from_secs(10));
+        let (rto, max) = (1_000, 10_000);
         let mut persist = Persist::default();
         let mut seconds = [0; 6];
         for slot in &mut seconds {
-            *slot = persist.interval(rto, max).as_millis() / 1000;
+            *slot = persist.interval(rto, max) / 1000;
             persist.on_probe_sent();
         }
         assert_eq!(seconds, [1, 2, 4, 8, 10, 10]);

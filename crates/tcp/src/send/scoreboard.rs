@@ -10,8 +10,6 @@
 
 use core::num::NonZero;
 
-use redpoll_base::Instant;
-
 use crate::{SeqNum, SeqRange};
 
 /// How many stretches are told apart. Windows here are four to eight segments.
@@ -29,10 +27,6 @@ impl Tick {
 
     /// Half a minute, and less.
     pub(crate) const REACH_MS: u32 = 1 << 15;
-
-    pub(crate) fn at(now: Instant) -> Tick {
-        Tick(now.millis_wrapping() as u16)
-    }
 
     /// Milliseconds since `earlier`; 0 if that is later.
     pub(crate) fn since(self, earlier: Tick) -> u16 {

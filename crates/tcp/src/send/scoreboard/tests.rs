@@ -9,15 +9,15 @@ fn range(start: u32, end: u32) -> SeqRange {
     SeqRange::new(SeqNum(start), SeqNum(end))
 }
 
-fn at(ms: u64) -> Instant {
-    Instant::from_millis(ms)
+fn at(ms: u64) -> Tick {
+    Tick::of_ms(ms as u32)
 }
 
 /// Segments of 100 bytes from 0 on, sent a millisecond apart.
 fn sent(segments: u32) -> Scoreboard {
     let mut board = Scoreboard::new(SeqNum(0));
     for n in 0..segments {
-        board.on_made(range(n * 100, n * 100 + 100), Tick::at(at(u64::from(n))));
+        board.on_made(range(n * 100, n * 100 + 100), at(u64::from(n)));
     }
     board
 }
@@ -68,7 +68,7 @@ fn lost_is_lost_until_it_is_sent_again() {
     assert_eq!(board.lose(range(100, 300)), 0);
     assert_eq!((board.in_flight(), board.lost()), (200, 200));
     assert_eq!(board.first_lost(|run| run), range(100, 300));
-    board.on_made(range(100, 150), Tick::at(at(9)));
+    board.on_made(range(100, 150), at(9));
     assert_eq!(board.first_lost(|run| run), range(150, 300));
     assert_eq!(board.lost(), 150);
     board.take_back();
@@ -104,7 +104,7 @@ fn an_acknowledgment_takes_from_the_front() {
 fn new_data_may_follow_old_data_in_one_segment() {
     let mut board = sent(1);
     board.lose(range(0, 100));
-    board.on_made(range(50, 150), Tick::at(at(5)));
+    board.on_made(range(50, 150), at(5));
     let again: Vec<bool> = board
         .iter()
         .map(|(_, stretch)| stretch.was_sent_again())
@@ -117,11 +117,11 @@ fn new_data_may_follow_old_data_in_one_segment() {
 fn the_clock_starts_when_the_link_has_sent() {
     let mut board = sent(1);
     board.lose(range(0, 100));
-    board.on_made(range(0, 100), Tick::at(at(1_000)));
-    board.on_sent(range(0, 100), Tick::at(at(1_100)));
+    board.on_made(range(0, 100), at(1_000));
+    board.on_sent(range(0, 100), at(1_100));
     let (_, stretch) = board.iter().next().unwrap();
-    assert_eq!(stretch.at(), Tick::at(at(1_100)));
-    let made = Tick::at(at(1_000)).since(stretch.made_at());
+    assert_eq!(stretch.at(), at(1_100));
+    let made = at(1_000).since(stretch.made_at());
     assert!(made <= 2 * WAIT_STEP_MS, "{made}");
 }
 
@@ -136,21 +136,21 @@ fn old_data_sent_behind_new_data_is_the_later() {
         range(0, 100),
         range(300, 400),
     ] {
-        board.on_made(part, Tick::at(at(50)));
-        board.on_sent(part, Tick::at(at(50)));
+        board.on_made(part, at(50));
+        board.on_sent(part, at(50));
     }
     let moments: Vec<Tick> = board.iter().map(|(_, stretch)| stretch.at()).collect();
     assert!(moments[0].is_after(moments[2]) && moments[2].since(moments[1]) == 0);
     assert!(moments[3] == moments[0]);
-    board.on_made(range(400, 500), Tick::at(at(60)));
-    board.on_sent(range(400, 500), Tick::at(at(60)));
-    assert_eq!(board.iter().last().unwrap().1.at(), Tick::at(at(60)));
+    board.on_made(range(400, 500), at(60));
+    board.on_sent(range(400, 500), at(60));
+    assert_eq!(board.iter().last().unwrap().1.at(), at(60));
 }
 
 #[test]
 fn ticks_wrap() {
-    let early = Tick::at(at(65_530));
-    let late = Tick::at(at(65_540));
+    let early = at(65_530);
+    let late = at(65_540);
     assert!(late.is_after(early) && !early.is_after(late));
     assert_eq!((late.since(early), early.since(late)), (10, 0));
 }
@@ -172,7 +172,7 @@ fn a_full_table_claims_no_more_than_is_true() {
             match step % 5 {
                 0 | 1 if out - una < 600 => {
                     let end = out + 1 + rng.below(60);
-                    board.on_made(range(out, end), Tick::at(at(step)));
+                    board.on_made(range(out, end), at(step));
                     arrived.resize(end as usize, false);
                 }
                 2 if !part.is_empty() => {
@@ -185,7 +185,7 @@ fn a_full_table_claims_no_more_than_is_true() {
                     board.on_ack(SeqNum(una), |_, _| {});
                     arrived[..una as usize].fill(true);
                 }
-                _ => board.on_made(board.first_lost(|run| run), Tick::at(at(step))),
+                _ => board.on_made(board.first_lost(|run| run), at(step)),
             }
             let out = arrived.len() as u32;
             assert_eq!(board.end(), SeqNum(out));
