@@ -5,15 +5,16 @@ use crate::Addr;
 /// A running one's-complement sum over bytes that may come in pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
+    /// At most 17 bits.
     sum: u32,
-    /// The last byte of a piece of odd length, waiting for its partner.
-    odd: Option<u8>,
+    /// The bytes so far are odd in number: the next one is a word's second.
+    odd: bool,
 }
 
 impl Checksum {
     /// An empty sum.
     pub const fn new() -> Self {
-        Checksum { sum: 0, odd: None }
+        Checksum { sum: 0, odd: false }
     }
 
     /// The sum over the IPv6 pseudo-header: addresses, the upper-layer length
@@ -22,72 +23,59 @@ impl Checksum {
         let mut sum = Checksum::new();
         sum.add(&src.0);
         sum.add(&dst.0);
-        sum.add(&len.to_be_bytes());
-        sum.add(&[0, 0, 0, next_header]);
+        sum.add_sum(fold(len).wrapping_add(next_header.into()));
         sum
     }
 
-    /// Adds `bytes`, which continue where the last call ended.
+    /// Adds `bytes`, which continue where the last call ended; up to 16 MiB of
+    /// them.
+    ///
+    /// Bytes at even and at odd places are summed apart and put together once:
+    /// two instructions a byte, where a word at a time costs a Cortex-M0 seven.
     pub fn add(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        if let Some(high) = self.odd {
-            let [low, tail @ ..] = rest else { return };
-            self.add_word(u16::from_be_bytes([high, *low]));
-            self.odd = None;
-            rest = tail;
-        }
-        // In 64 KiB neither of the two sums of bytes exceeds 24 bits.
-        for piece in rest.chunks(1 << 16) {
-            self.add_piece(piece);
-        }
-    }
-
-    /// Adds what was summed up apart, of bytes that begin at an even place and
-    /// are the last ones.
-    pub fn append(&mut self, other: Checksum) {
-        let odd = other.odd.map_or(0, |high| u32::from(high) << 8);
-        // Three numbers of at most 17 bits.
-        self.sum = fold(self.sum.wrapping_add(other.sum).wrapping_add(odd));
-    }
-
-    /// Adds up to 64 KiB. Bytes at even and at odd places are summed apart and
-    /// put together once: two instructions a byte, where a word at a time
-    /// costs a Cortex-M0 seven.
-    fn add_piece(&mut self, piece: &[u8]) {
+        // In 16 MiB neither of the two exceeds 32 bits.
         let (mut high, mut low) = (0u32, 0u32);
         let mut sum = |h: u8, l: u8| {
             high = high.wrapping_add(u32::from(h));
             low = low.wrapping_add(u32::from(l));
         };
-        let mut eights = piece.chunks_exact(8);
-        for eight in eights.by_ref() {
-            if let &[a, b, c, d, e, f, g, h] = eight {
-                sum(a, b);
-                sum(c, d);
-                sum(e, f);
-                sum(g, h);
-            }
+        let (eights, rest) = bytes.as_chunks();
+        for &[a, b, c, d, e, f, g, h] in eights {
+            sum(a, b);
+            sum(c, d);
+            sum(e, f);
+            sum(g, h);
         }
-        let mut words = eights.remainder().chunks_exact(2);
-        for word in words.by_ref() {
-            if let &[h, l] = word {
-                sum(h, l);
-            }
+        let (words, last) = rest.as_chunks();
+        for &[h, l] in words {
+            sum(h, l);
         }
-        self.odd = words.remainder().first().copied();
-        let total = (high << 8).wrapping_add(low);
-        self.sum = fold(fold(total).wrapping_add(self.sum));
+        if let [last] = last {
+            sum(*last, 0);
+        }
+        let mut sum = fold((fold(high) << 8).wrapping_add(fold(low)));
+        // RFC 1071 §2 (B): of words whose bytes are swapped, the sum is
+        // swapped; and that is a product with 256.
+        if self.odd {
+            sum <<= 8;
+        }
+        self.add_sum(sum);
+        self.odd ^= !bytes.len().is_multiple_of(2);
     }
 
-    fn add_word(&mut self, word: u16) {
-        self.sum = fold(self.sum.wrapping_add(u32::from(word)));
+    /// Adds what was summed up apart, of bytes that begin at an even place and
+    /// are the last ones.
+    pub fn append(&mut self, other: Checksum) {
+        self.add_sum(other.sum);
+    }
+
+    /// Adds a sum of at most 25 bits.
+    fn add_sum(&mut self, sum: u32) {
+        self.sum = fold(self.sum.wrapping_add(sum));
     }
 
     /// The checksum to store: the complement of the sum.
-    pub fn finish(mut self) -> u16 {
-        if let Some(high) = self.odd.take() {
-            self.add_word(u16::from_be_bytes([high, 0]));
-        }
+    pub fn finish(self) -> u16 {
         !(fold(self.sum) as u16)
     }
 

@@ -15,6 +15,9 @@ pub(crate) const BASE_LEN: usize = 20;
 /// Length of the longest header, in bytes: the data offset counts to 15 words.
 pub(crate) const MAX_LEN: usize = 60;
 
+/// Likewise, in words of 32 bits.
+const WORDS: usize = MAX_LEN / 4;
+
 /// The control bits (RFC 9293 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Flags(pub u8);
@@ -120,7 +123,8 @@ pub struct Fields {
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 pub struct Header {
-    bytes: [u8; MAX_LEN],
+    words: [[u8; 4]; WORDS],
+    /// How many words are in use.
     len: u8,
 }
 
@@ -144,42 +148,38 @@ impl Header {
         len: u32,
         payload: Checksum,
     ) -> Header {
-        let header_len = BASE_LEN.saturating_add(fields.options.len());
-        // The data offset, in 32-bit words, fills the upper half of its byte.
-        let data_offset = (header_len as u8) << 2;
-        let ack = if fields.flags.ack() { fields.ack.0 } else { 0 };
-
         let mut header = Header {
-            bytes: [0; MAX_LEN],
-            len: 0,
+            words: [[0; 4]; WORDS],
+            len: BASE_LEN as u8 / 4,
         };
-        header.put(&src.port.to_be_bytes());
-        header.put(&dst.port.to_be_bytes());
-        header.put(&fields.seq.0.to_be_bytes());
-        header.put(&ack.to_be_bytes());
-        header.put(&[data_offset, fields.flags.0]);
-        header.put(&fields.window.to_be_bytes());
-        header.put(&[0; 4]); // checksum, filled in below, and urgent pointer
-        fields.options.emit(|piece| header.put(piece));
+        fields.options.emit(|word| header.put(word));
 
-        let len = len.saturating_add(header_len as u32);
+        let header_len = u32::from(header.len) << 2;
+        // The data offset, in words, fills the upper half of its byte.
+        let flags = u32::from(fields.flags.0) << 16;
+        let ack = if fields.flags.ack() { fields.ack.0 } else { 0 };
+        header.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
+        header.words[1] = fields.seq.0.to_be_bytes();
+        header.words[2] = ack.to_be_bytes();
+        header.words[3] = (header_len << 26 | flags | u32::from(fields.window)).to_be_bytes();
+        // The checksum, and no urgent pointer.
+        let len = len.saturating_add(header_len);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(header.as_bytes());
         sum.append(payload);
-        if let Some(field) = header.bytes.get_mut(16..18) {
-            field.copy_from_slice(&sum.finish().to_be_bytes());
-        }
+        header.words[4] = (u32::from(sum.finish()) << 16).to_be_bytes();
         header
     }
 
     /// The encoded header, 20 to 60 bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+        let bytes = self.words.as_flattened();
+        bytes.get(..self.len()).unwrap_or(&[])
     }
 
     /// Length in bytes.
     pub const fn len(&self) -> usize {
-        self.len as usize
+        (self.len as usize) << 2
     }
 
     /// Never: a header has at least 20 bytes.
@@ -187,12 +187,11 @@ impl Header {
         self.len == 0
     }
 
-    fn put(&mut self, piece: &[u8]) {
-        let start = usize::from(self.len);
-        let end = start.saturating_add(piece.len());
-        if let Some(room) = self.bytes.get_mut(start..end) {
-            room.copy_from_slice(piece);
-            self.len = end as u8;
+    #[inline(never)]
+    fn put(&mut self, word: u32) {
+        if let Some(room) = self.words.get_mut(usize::from(self.len)) {
+            *room = word.to_be_bytes();
+            self.len = self.len.wrapping_add(1);
         }
     }
 }

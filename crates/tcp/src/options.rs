@@ -106,14 +106,10 @@ impl Options {
     }
 
     /// Reads the option bytes of a header. Never fails; see the module.
+    // By itself, so that it is made where it will be: it is large to move.
+    #[inline(never)]
     pub fn parse(bytes: &[u8]) -> Options {
         let mut options = Options::default();
-        // RFC 7323 appendix A: what nearly every segment carries, and nothing
-        // else.
-        if let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = bytes {
-            options.take(TIMESTAMPS, &[a, b, c, d, e, f, g, h]);
-            return options;
-        }
         let mut rest = bytes;
         while let [kind, tail @ ..] = rest {
             match *kind {
@@ -137,11 +133,10 @@ impl Options {
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
-            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
-                self.timestamps = Some(TimestampOption {
-                    value: u32::from_be_bytes([a, b, c, d]),
-                    echo: u32::from_be_bytes([e, f, g, h]),
-                });
+            (TIMESTAMPS, value) => {
+                if let Some((value, echo)) = value.try_into().ok().map(two_words) {
+                    self.timestamps = Some(TimestampOption { value, echo });
+                }
             }
             (SACK_PERMITTED, &[]) => self.sack_permitted = true,
             (SACK, blocks) => self.take_sack(blocks),
@@ -160,16 +155,10 @@ impl Options {
     }
 
     fn take_sack(&mut self, blocks: &[u8]) {
-        let blocks = blocks.chunks_exact(SackBlocks::BLOCK_LEN);
-        if blocks.len() == 0 || !blocks.remainder().is_empty() {
-            return;
-        }
-        for block in blocks {
-            if let &[a, b, c, d, e, f, g, h] = block {
-                let start = SeqNum(u32::from_be_bytes([a, b, c, d]));
-                let end = SeqNum(u32::from_be_bytes([e, f, g, h]));
-                self.add_sack_block(SeqRange::new(start, end));
-            }
+        let (blocks, rest) = blocks.as_chunks();
+        for block in blocks.iter().filter(|_| rest.is_empty()) {
+            let (start, end) = two_words(block);
+            self.add_sack_block(SeqRange::new(SeqNum(start), SeqNum(end)));
         }
     }
 
@@ -215,47 +204,61 @@ impl Options {
         self.len() == 0
     }
 
-    /// Hands the option bytes to `put`, piece by piece.
-    pub(crate) fn emit(&self, mut put: impl FnMut(&[u8])) {
+    /// Hands the option bytes to `put`, word by word.
+    pub(crate) fn emit(&self, mut put: impl FnMut(u32)) {
+        let word = |[a, b]: [u8; 2], [c, d]: [u8; 2]| u32::from_be_bytes([a, b, c, d]);
+        let nops = [NOP, NOP];
         if let Some(mss) = self.mss {
-            put(&[MSS, MSS_LEN as u8]);
-            put(&mss.to_be_bytes());
+            put(word([MSS, MSS_LEN as u8], mss.to_be_bytes()));
         }
-        let permitted = [SACK_PERMITTED, SACK_PERMITTED_LEN as u8];
-        let filler = if self.sack_permitted {
-            permitted
+        let permitted = if self.sack_permitted {
+            [SACK_PERMITTED, SACK_PERMITTED_LEN as u8]
         } else {
-            [NOP, NOP]
+            nops
         };
         if let Some(timestamps) = self.timestamps {
-            put(&filler);
-            put(&[TIMESTAMPS, TIMESTAMPS_LEN as u8]);
-            put(&timestamps.value.to_be_bytes());
-            put(&timestamps.echo.to_be_bytes());
+            put(word(permitted, [TIMESTAMPS, TIMESTAMPS_LEN as u8]));
+            put(timestamps.value);
+            put(timestamps.echo);
         } else if self.sack_permitted {
-            put(&[NOP, NOP]);
-            put(&permitted);
+            put(word(nops, permitted));
         }
         if let Some(timeout) = self.user_timeout {
-            put(&[USER_TIMEOUT, USER_TIMEOUT_LEN as u8]);
-            put(&timeout.bits().to_be_bytes());
+            let kind = [USER_TIMEOUT, USER_TIMEOUT_LEN as u8];
+            put(word(kind, timeout.bits().to_be_bytes()));
         }
-        if let Some(cookie) = self.fast_open() {
-            put(&[FAST_OPEN, cookie.len().saturating_add(2)]);
-            put(cookie.as_bytes());
-            if !cookie.len().saturating_add(2).is_multiple_of(WORD as u8) {
-                put(&[NOP, NOP]);
+        match &self.extra {
+            Extra::FastOpen(cookie) => {
+                let mut first = Some([FAST_OPEN, cookie.len().saturating_add(2)]);
+                let (halves, _) = cookie.as_bytes().as_chunks();
+                for half in halves {
+                    match first.take() {
+                        Some(first) => put(word(first, *half)),
+                        None => first = Some(*half),
+                    }
+                }
+                if let Some(first) = first {
+                    put(word(first, nops));
+                }
             }
-        }
-        if let Some(sack) = self.sack().filter(|sack| !sack.is_empty()) {
-            let len = sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
-            put(&[NOP, NOP, SACK, len.saturating_add(2) as u8]);
-            for block in sack.iter() {
-                put(&block.start.0.to_be_bytes());
-                put(&block.end.0.to_be_bytes());
+            Extra::Sack(sack) if !sack.is_empty() => {
+                let len = sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
+                put(word(nops, [SACK, len.saturating_add(2) as u8]));
+                for block in sack.iter() {
+                    put(block.start.0);
+                    put(block.end.0);
+                }
             }
+            Extra::Sack(_) | Extra::None => {}
         }
     }
+}
+
+/// Two numbers, most significant byte first.
+#[inline(never)]
+pub(crate) fn two_words(&[a, b, c, d, e, f, g, h]: &[u8; 8]) -> (u32, u32) {
+    let (first, second) = ([a, b, c, d], [e, f, g, h]);
+    (u32::from_be_bytes(first), u32::from_be_bytes(second))
 }
 
 #[cfg(test)]
@@ -267,7 +270,7 @@ mod tests {
 
     fn emitted(options: &Options) -> Vec<u8> {
         let mut bytes = Vec::new();
-        options.emit(|piece| bytes.extend_from_slice(piece));
+        options.emit(|word| bytes.extend_from_slice(&word.to_be_bytes()));
         bytes
     }
 

@@ -4,6 +4,7 @@ use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn};
 
 use crate::header::{self, Flags};
+use crate::options::two_words;
 use crate::{Options, ParseError, SeqNum};
 
 /// What the IP layer knows about a received packet.
@@ -51,26 +52,8 @@ impl<'a> Segment<'a> {
         let (fixed, _) = bytes
             .split_first_chunk::<{ header::BASE_LEN }>()
             .ok_or(ParseError::Truncated)?;
-        let [
-            sp0,
-            sp1,
-            dp0,
-            dp1,
-            s0,
-            s1,
-            s2,
-            s3,
-            a0,
-            a1,
-            a2,
-            a3,
-            offset,
-            flags,
-            w0,
-            w1,
-            ..,
-        ] = *fixed;
-
+        let &[sp0, sp1, dp0, dp1, ref numbers @ .., offset, flags, w0, w1, _, _, _, _] = fixed;
+        let (seq, ack) = two_words(numbers);
         let header_len = usize::from(offset >> 4).saturating_mul(4);
         let (header, payload) = bytes
             .split_at_checked(header_len)
@@ -89,8 +72,8 @@ impl<'a> Segment<'a> {
         Ok(Segment {
             src_port: u16::from_be_bytes([sp0, sp1]),
             dst_port: u16::from_be_bytes([dp0, dp1]),
-            seq: SeqNum(u32::from_be_bytes([s0, s1, s2, s3])),
-            ack: SeqNum(u32::from_be_bytes([a0, a1, a2, a3])),
+            seq: SeqNum(seq),
+            ack: SeqNum(ack),
             flags: Flags(flags),
             window: u16::from_be_bytes([w0, w1]),
             options: Options::parse(options),
