@@ -13,40 +13,46 @@ const IP_HEADER: u16 = 40;
 /// The limits on the size of a segment that we send.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSize {
-    /// The least of SendMSS, what our link takes, and what the path takes, as
-    /// an MSS: without options.
-    mss: u16,
+    /// The least of SendMSS, what our link takes, and what the path takes, less
+    /// what options take in every segment.
+    eff_snd_mss: u16,
 }
 
 impl SegmentSize {
     /// `own` is the configured MSS, which says what our link takes.
     pub(crate) fn new(own: u16) -> Self {
-        SegmentSize { mss: own }
+        SegmentSize { eff_snd_mss: own }
     }
 
     /// The peer's SYN arrived, with or without an MSS option.
     pub(crate) fn on_peer_mss(&mut self, mss: Option<u16>) {
         let send_mss = mss.unwrap_or(DEFAULT_SEND_MSS).max(LEAST_MSS);
-        self.mss = self.mss.min(send_mss);
+        self.eff_snd_mss = self.eff_snd_mss.min(send_mss);
     }
 
-    /// The path takes packets of `mtu` bytes. Returns whether that is less
-    /// than before; the size never grows again (RFC 8201 §4 would allow it
-    /// after ten minutes).
-    pub(crate) fn on_path_mtu(&mut self, mtu: u16) -> bool {
+    /// From now on, each segment carries `space` bytes of options. After the
+    /// peer's MSS, which is without them (RFC 6691 §2).
+    pub(crate) fn on_options(&mut self, space: u16) {
+        self.eff_snd_mss = self.eff_snd_mss.saturating_sub(space);
+    }
+
+    /// The path takes packets of `mtu` bytes, and each carries `space` bytes of
+    /// options. Returns whether that is less than before; the size never grows
+    /// again (RFC 8201 §4 would allow it after ten minutes).
+    pub(crate) fn on_path_mtu(&mut self, mtu: u16, space: u16) -> bool {
         let headers = IP_HEADER.saturating_add(header::BASE_LEN as u16);
         let mss = mtu.saturating_sub(headers).max(LEAST_MSS);
-        let shrinks = mss < self.mss;
+        let eff_snd_mss = mss.saturating_sub(space);
+        let shrinks = eff_snd_mss < self.eff_snd_mss;
         if shrinks {
-            self.mss = mss;
+            self.eff_snd_mss = eff_snd_mss;
         }
         shrinks
     }
 
-    /// Eff.snd.MSS: the payload of a full-sized segment that carries
-    /// `option_space` bytes of options (RFC 6691 §2).
-    pub(crate) fn eff_snd_mss(&self, option_space: u16) -> u32 {
-        u32::from(self.mss.saturating_sub(option_space))
+    /// Eff.snd.MSS: the payload of a full-sized segment (RFC 6691 §2).
+    pub(crate) fn eff_snd_mss(&self) -> u32 {
+        self.eff_snd_mss.into()
     }
 }
 
@@ -58,23 +64,24 @@ mod tests {
     fn the_smallest_limit_counts_and_options_come_off() {
         let mut size = SegmentSize::new(474);
         size.on_peer_mss(Some(1440));
-        assert_eq!(size.eff_snd_mss(0), 474);
-        assert_eq!(size.eff_snd_mss(12), 462);
-        assert!(!size.on_path_mtu(1280));
-        assert!(size.on_path_mtu(300));
-        assert_eq!(size.eff_snd_mss(0), 240);
-        assert!(!size.on_path_mtu(1280));
-        assert_eq!(size.eff_snd_mss(0), 240);
+        assert_eq!(size.eff_snd_mss(), 474);
+        size.on_options(12);
+        assert_eq!(size.eff_snd_mss(), 462);
+        assert!(!size.on_path_mtu(1280, 12));
+        assert!(size.on_path_mtu(300, 12));
+        assert_eq!(size.eff_snd_mss(), 228);
+        assert!(!size.on_path_mtu(1280, 12));
+        assert_eq!(size.eff_snd_mss(), 228);
     }
 
     #[test]
     fn missing_and_absurd_mss_options() {
         let mut size = SegmentSize::new(9000);
         size.on_peer_mss(None);
-        assert_eq!(size.eff_snd_mss(0), 1220);
+        assert_eq!(size.eff_snd_mss(), 1220);
         size.on_peer_mss(Some(0));
-        assert_eq!(size.eff_snd_mss(0), u32::from(LEAST_MSS));
-        size.on_path_mtu(0);
-        assert_eq!(size.eff_snd_mss(0), u32::from(LEAST_MSS));
+        assert_eq!(size.eff_snd_mss(), u32::from(LEAST_MSS));
+        size.on_path_mtu(0, 0);
+        assert_eq!(size.eff_snd_mss(), u32::from(LEAST_MSS));
     }
 }

@@ -52,7 +52,21 @@ impl<'a> Segment<'a> {
         let (fixed, _) = bytes
             .split_first_chunk::<{ header::BASE_LEN }>()
             .ok_or(ParseError::Truncated)?;
-        let &[sp0, sp1, dp0, dp1, ref numbers @ .., offset, flags, w0, w1, _, _, _, _] = fixed;
+        let &[
+            sp0,
+            sp1,
+            dp0,
+            dp1,
+            ref numbers @ ..,
+            offset,
+            flags,
+            w0,
+            w1,
+            _,
+            _,
+            _,
+            _,
+        ] = fixed;
         let (seq, ack) = two_words(numbers);
         let header_len = usize::from(offset >> 4).saturating_mul(4);
         let (header, payload) = bytes

@@ -82,7 +82,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let head = header::BASE_LEN.saturating_add(MAX_OPTIONS);
         let room = max_len.saturating_sub(head);
         let data = self.outbox.range().len().min(room as u32);
-        data.min(self.size.eff_snd_mss(MAX_OPTIONS as u16))
+        data.min(self.eff_snd_mss().saturating_sub(MAX_OPTIONS as u32))
     }
 
     /// What our SYN, which is not answered yet, tried.

@@ -7,6 +7,7 @@ use redpoll_base::Bytes;
 use super::Connection;
 use super::input::Step;
 use crate::listener::{Offer, PeerSyn};
+use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::send::{Scoreboard, SendStore};
@@ -91,6 +92,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.sack_permitted = syn.offer.has(Offer::SACK) && self.params.sack;
         if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
             self.ts.enable(syn.ts_value, self.timers.now());
+            self.size.on_options(TIMESTAMPS_SPACE);
         }
     }
 

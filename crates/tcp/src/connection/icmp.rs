@@ -86,7 +86,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
         self.timers.enter(now);
         let old = self.eff_snd_mss();
-        if !self.size.on_path_mtu(mtu) {
+        if !self.size.on_path_mtu(mtu, self.option_space()) {
             return;
         }
         self.cc.on_smaller_mss(old, self.eff_snd_mss());

@@ -259,7 +259,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             pins: Pins::default(),
             nagle: Nagle::new(iss),
             persist: Persist::default(),
-            cc: NewReno::new(size.eff_snd_mss(0)),
+            cc: NewReno::new(size.eff_snd_mss()),
             last_sent: timers.now(),
             rtt: RttEstimator::new(),
             rto: Rto::default(),
@@ -400,7 +400,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Eff.snd.MSS: the payload of a full-sized segment (RFC 9293 §3.7.1).
     pub fn eff_snd_mss(&self) -> u32 {
-        self.size.eff_snd_mss(self.option_space())
+        self.size.eff_snd_mss()
     }
 
     /// Gives the memory back: what holds the bytes to send, and the receive
