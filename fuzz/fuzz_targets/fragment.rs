@@ -1,9 +1,10 @@
-//! 6LoWPAN dispatch and fragment headers (RFC 4944 §5).
+//! 6LoWPAN dispatch and fragment headers (RFC 4944 §5, RFC 8931 §5).
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use redpoll_wire::Cursor;
 use redpoll_wire::sixlowpan::fragment::Header;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch};
 
 fuzz_target!(|payload: &[u8]| {
@@ -17,5 +18,16 @@ fuzz_target!(|payload: &[u8]| {
             .emit(&mut out)
             .expect("the buffer is as long as the longer header");
         assert_eq!([out.written(), part].concat(), payload);
+    }
+    if let Ok((header, part)) = Fragment::parse(payload) {
+        assert_eq!(kind, Dispatch::Recoverable);
+        let mut buffer = [0; Fragment::LEN];
+        let mut out = Cursor::new(&mut buffer);
+        header.emit(&mut out).expect("the buffer is as long");
+        assert_eq!([out.written(), part].concat(), payload);
+    }
+    if let Ok(ack) = Ack::parse(payload) {
+        assert_eq!(kind, Dispatch::RecoverableAck);
+        assert_eq!(ack.to_bytes(), payload[..Ack::LEN]);
     }
 });

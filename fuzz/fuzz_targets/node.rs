@@ -7,7 +7,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
-use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_lowpan::{
+    ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
+    RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
+};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
@@ -83,6 +86,18 @@ fn node() -> Node<Heap> {
         },
     };
     let mut node = Node::new(config, memory, Rng::new(1));
+    node.forward_fragments(ForwardingMemory {
+        datagrams: vec![VirtualBuffer::EMPTY; 2].into(),
+        fragments: vec![FragmentBuffer::EMPTY; 3].into(),
+    });
+    node.recover_fragments(
+        RecoveryConfig::default(),
+        RecoveryMemory {
+            outgoing: vec![Outgoing::EMPTY; 2].into(),
+            incoming: vec![Incoming::EMPTY; 2].into(),
+            paths: vec![SwitchedPath::EMPTY; 2].into(),
+        },
+    );
     for (prefix, len, via) in [(PREFIX, 64, Via::OnLink), (Addr::UNSPECIFIED, 0, Via::Host)] {
         node.add_route(Route { prefix, len, via })
             .expect("the table has room");

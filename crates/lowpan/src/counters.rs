@@ -56,6 +56,8 @@ pub struct LowpanCounters {
     pub malformed_out: u32,
     /// Datagrams that no frame of this link can carry.
     pub unsendable: u32,
+    /// Datagrams whose recoverable fragments were not acknowledged.
+    pub not_recovered: u32,
 
     /// Datagrams that a sleepy node did not ask for in time.
     pub expired: u32,
@@ -73,7 +75,7 @@ pub struct LowpanCounters {
 
 impl LowpanCounters {
     /// Every reason for which frames or datagrams are dropped, by name.
-    pub fn drops(&self) -> [(&'static str, u32); 19] {
+    pub fn drops(&self) -> [(&'static str, u32); 20] {
         [
             ("malformed", self.malformed),
             ("unsupported", self.unsupported),
@@ -91,6 +93,7 @@ impl LowpanCounters {
             ("segment_gone", self.segment_gone),
             ("malformed_out", self.malformed_out),
             ("unsendable", self.unsendable),
+            ("not_recovered", self.not_recovered),
             ("expired", self.expired),
             ("indirect_full", self.indirect_full),
             ("red", self.red),
@@ -120,6 +123,7 @@ impl LowpanCounters {
             LossReason::Expired => &mut self.expired,
             LossReason::IndirectFull => &mut self.indirect_full,
             LossReason::Red => &mut self.red,
+            LossReason::NotRecovered => &mut self.not_recovered,
         });
     }
 }

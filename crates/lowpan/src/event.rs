@@ -83,7 +83,8 @@ pub enum Drop {
     /// datagram is dropped.
     FragmentGap,
     /// A fragment to forward while too many wait for the radio; the rest of its
-    /// datagram is dropped.
+    /// datagram is dropped, unless it can be recovered. Or a recoverable one
+    /// behind too many gaps.
     NoFragmentBuffer,
 }
 
@@ -106,6 +107,8 @@ pub enum LossReason {
     IndirectFull,
     /// Random early detection would have marked it, and it takes no marks.
     Red,
+    /// Its recoverable fragments were not acknowledged, nor after all retries.
+    NotRecovered,
 }
 
 /// Something the layer above should know.

@@ -15,10 +15,12 @@ use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::sixlowpan::recoverable::Fragment as Recoverable;
 use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 
 use crate::duplicates::Key;
 use crate::receive::Piece;
+use crate::recovery::Path;
 use crate::transmit::udp_header;
 use crate::{Drop, Note};
 
@@ -83,6 +85,8 @@ pub struct FragmentBuffer {
     next_hop: Address,
     tag: u16,
     place: Place,
+    /// Others of its datagram do not depend on it (RFC 8931).
+    recoverable: bool,
     /// Its datagram has been given up.
     dead: bool,
     repeats: Option<Note>,
@@ -96,11 +100,19 @@ impl FragmentBuffer {
         next_hop: Address::Absent,
         tag: 0,
         place: Place::First,
+        recoverable: false,
         dead: false,
         repeats: None,
         len: 0,
         bytes: [0; FRAME],
     };
+}
+
+impl FragmentBuffer {
+    /// Which datagram it belongs to: the two kinds have tags of their own.
+    fn name(&self) -> (u16, bool) {
+        (self.tag, self.recoverable)
+    }
 }
 
 impl Default for FragmentBuffer {
@@ -212,11 +224,13 @@ impl<M: Memory> Forwarding<M> {
             onward.capacity,
         );
         let room = fragment.bytes.get_mut(..end.min(FRAME));
-        let Some(len) = room.and_then(|room| rewrite(room, first, header, piece, onward, contexts))
-        else {
+        let mut out = Cursor::new(room.unwrap_or_default());
+        let written = first.emit(&mut out).ok();
+        let written = written.and_then(|()| rewrite(&mut out, header, piece, onward, contexts));
+        if written.is_none() {
             return false;
-        };
-        fragment.len = len as u8;
+        }
+        fragment.len = out.position() as u8;
         *free = VirtualBuffer(Some(Entry {
             key,
             next_hop: onward.next_hop,
@@ -290,7 +304,7 @@ impl<M: Memory> Forwarding<M> {
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| is(entry, key));
         if let Some(Entry { tag, .. }) = entry.and_then(|entry| entry.0.take()) {
-            self.kill(tag);
+            self.kill((tag, false));
         }
     }
 
@@ -303,6 +317,86 @@ impl<M: Memory> Forwarding<M> {
     pub(crate) fn poll_at(&self) -> Option<Wake> {
         let progress = self.entries().map(|entry| entry.progress).min()?;
         Some(Wake::within(progress + self.timeout, TIMEOUT_SLACK))
+    }
+
+    // --- recoverable fragments that come ---
+
+    /// The first fragment of a recoverable datagram, for the next hop of its
+    /// `path`.
+    ///
+    /// # Errors
+    /// It is dropped: no room, or it does not fit.
+    pub(crate) fn on_recoverable_first(
+        &mut self,
+        path: &mut Path,
+        header: &Recoverable,
+        (ip, piece): (&Ipv6Header, &Piece<'_>),
+        contexts: &Contexts,
+    ) -> Result<(), Drop> {
+        let mut fragment = self.recoverable(path, Place::First)?;
+        let room = fragment.bytes.get_mut(..path.onward.capacity.min(FRAME));
+        let mut out = Cursor::new(room.unwrap_or_default());
+        let written = out.put_zeros(Recoverable::LEN).ok();
+        let written = written.and_then(|()| rewrite(&mut out, ip, piece, path.onward, contexts));
+        written.ok_or(Drop::TooLarge)?;
+        let size = out.position().saturating_sub(Recoverable::LEN) as u16;
+        let header = path
+            .first(&self.marked(header), size)
+            .ok_or(Drop::Malformed)?;
+        let mut front = Cursor::new(out.written_mut());
+        header.emit(&mut front).map_err(|_| Drop::TooLarge)?;
+        fragment.len = out.position() as u8;
+        self.push(fragment);
+        Ok(())
+    }
+
+    /// A later fragment, or what aborts the datagram.
+    ///
+    /// # Errors
+    /// As the first.
+    pub(crate) fn on_recoverable_later(
+        &mut self,
+        path: &Path,
+        header: &Recoverable,
+        body: &[u8],
+    ) -> Result<(), Drop> {
+        let mut fragment = self.recoverable(path, Place::Middle)?;
+        let header = path.later(&self.marked(header)).ok_or(Drop::Malformed)?;
+        let room = fragment.bytes.get_mut(..path.onward.capacity.min(FRAME));
+        let mut out = Cursor::new(room.unwrap_or_default());
+        let written = header.emit(&mut out).and_then(|()| out.put(body));
+        written.map_err(|_| Drop::TooLarge)?;
+        fragment.len = out.position() as u8;
+        self.push(fragment);
+        Ok(())
+    }
+
+    fn recoverable(&self, path: &Path, place: Place) -> Result<FragmentBuffer, Drop> {
+        if !self.has_room() {
+            return Err(Drop::NoFragmentBuffer);
+        }
+        Ok(FragmentBuffer {
+            next_hop: path.next_hop,
+            tag: path.tag_out.into(),
+            place,
+            recoverable: true,
+            ..FragmentBuffer::EMPTY
+        })
+    }
+
+    /// RFC 8931 §4.3: a node that is congested MAY say so. It is when three
+    /// quarters of the fragments that may wait do (our choice).
+    fn marked(&self, header: &Recoverable) -> Recoverable {
+        let spare = self.ring().saturating_sub(self.len);
+        Recoverable {
+            ecn: header.ecn || spare <= self.ring() / 4,
+            ..*header
+        }
+    }
+
+    /// A recoverable datagram is aborted: what waits of it need not leave.
+    pub(crate) fn kill_recoverable(&mut self, tag: u8) {
+        self.kill((tag.into(), true));
     }
 
     // --- fragments that leave ---
@@ -350,7 +444,7 @@ impl<M: Memory> Forwarding<M> {
         let (front, next) = (self.get(0), self.get(1));
         front
             .zip(next)
-            .is_some_and(|(front, next)| !next.dead && next.tag == front.tag)
+            .is_some_and(|(front, next)| !next.dead && next.name() == front.name())
     }
 
     /// The fragment at the front is to be built again later.
@@ -364,12 +458,12 @@ impl<M: Memory> Forwarding<M> {
     /// `drop_rest`, neither will the others. Says which datagram then ends
     /// before all of it has come.
     pub(crate) fn finish(&mut self, delivered: bool, drop_rest: bool) -> Option<Key> {
-        let tag = self.get(0)?.tag;
+        let (tag, recoverable) = self.get(0)?.name();
         self.pop();
-        if delivered || !drop_rest {
+        if delivered || !drop_rest || recoverable {
             return None;
         }
-        self.kill(tag);
+        self.kill((tag, false));
         let of_tag = |entry: &Entry| entry.tag == tag;
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| entry.0.as_ref().is_some_and(of_tag))?;
@@ -421,11 +515,11 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    fn kill(&mut self, tag: u16) {
+    fn kill(&mut self, name: (u16, bool)) {
         for i in 0..self.len {
             let place = self.place(i);
             let fragment = self.fragments.as_mut().get_mut(place);
-            if let Some(fragment) = fragment.filter(|fragment| fragment.tag == tag) {
+            if let Some(fragment) = fragment.filter(|fragment| fragment.name() == name) {
                 fragment.dead = true;
             }
         }
@@ -436,19 +530,15 @@ fn is(entry: &VirtualBuffer, key: &Key) -> bool {
     entry.0.as_ref().is_some_and(|entry| entry.key == *key)
 }
 
-/// Writes a first fragment anew: with the tag of this node, a hop limit one
-/// less (RFC 8200 §3), and the headers compressed for the next link. `None` if
-/// it does not fit.
+/// Writes what a first fragment holds anew: with a hop limit one less (RFC 8200
+/// §3), and the headers compressed for the next link. `None` if it does not fit.
 fn rewrite(
-    out: &mut [u8],
-    first: fragment::Header,
+    out: &mut Cursor<'_>,
     header: &Ipv6Header,
     piece: &Piece<'_>,
     onward: Onward,
     contexts: &Contexts,
-) -> Option<usize> {
-    let mut out = Cursor::new(out);
-    first.emit(&mut out).ok()?;
+) -> Option<()> {
     let header = Ipv6Header {
         hop_limit: header.hop_limit.checked_sub(1)?,
         ..*header
@@ -462,8 +552,7 @@ fn rewrite(
         None => iphc::Upper::Other,
     };
     let (src, dst) = (onward.link_src, onward.next_hop);
-    let done = iphc::compress(&header, upper, src, dst, contexts, &mut out).ok()?;
+    let done = iphc::compress(&header, upper, src, dst, contexts, out).ok()?;
     out.put(piece.head.get(done.uncompressed_len..)?).ok()?;
-    out.put(piece.body).ok()?;
-    Some(out.position())
+    out.put(piece.body).ok()
 }

@@ -26,7 +26,9 @@
 //!
 //! A relay reassembles what it forwards, or, given memory for it
 //! ([`Lowpan::forward_fragments`]), passes fragments on as they come (RFC 8930); the
-//! feature `forwarding`, on by default, is the code for that.
+//! feature `forwarding`, on by default, is the code for that. With more memory
+//! ([`Lowpan::recover_fragments`]) fragments that are lost on the way are sent
+//! again alone (RFC 8931); the feature `recovery`.
 //!
 //! What this crate does not do: mesh-under forwarding (RFC 4944 §5.2),
 //! suppression of repeated *unfragmented* packets (the
@@ -57,6 +59,7 @@ mod pool;
 mod queue;
 mod reassembly;
 mod receive;
+mod recovery;
 mod red;
 mod sizing;
 mod transmit;
@@ -69,5 +72,8 @@ pub use event::{
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
 pub use lowpan::Lowpan;
 pub use pool::{Slot, SlotId};
+pub use recovery::{
+    Incoming, Outgoing, RecoveryConfig, RecoveryCounters, RecoveryMemory, SwitchedPath,
+};
 pub use red::RedConfig;
 pub use sizing::{COMPRESSED_HEADER_MAX, MTU, TCP_HEADER_LEN, frames_needed, mss_for_frames};

@@ -4,12 +4,14 @@
 mod forwarding;
 mod order;
 mod pause;
+mod recover;
+mod recovery;
 mod sleepy;
 
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
-use redpoll_wire::sixlowpan::Contexts;
+use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch};
 
 use crate::counters::count;
 use crate::event::{FrameOut, LossReason, LowpanEvent};
@@ -19,6 +21,7 @@ use crate::pool::{Pool, State};
 use crate::queue::Queue;
 use crate::reassembly::Reassembly;
 use crate::receive::{self, Arrival, HeaderScratch, Piece};
+use crate::recovery::{Recovering, Recovery};
 use crate::red::Red;
 use crate::transmit::{InService, Origin, Sending};
 use crate::{
@@ -85,6 +88,7 @@ pub struct Lowpan<M: Memory> {
     suspended: Option<InService>,
     indirect: IndirectQueue,
     forwarding: Passing<M>,
+    recovery: Recovering<M>,
     /// The datagram begun last was a forwarded one.
     has_forwarded: bool,
     drop_rest: bool,
@@ -128,6 +132,7 @@ impl<M: Memory> Lowpan<M> {
             suspended: None,
             indirect: IndirectQueue::new(&config),
             forwarding: Passing::NONE,
+            recovery: Recovering::NONE,
             has_forwarded: false,
             drop_rest: config.drop_rest,
             fragment_burst: config.fragment_burst,
@@ -199,9 +204,12 @@ impl<M: Memory> Lowpan<M> {
         count(&mut self.counters.frames_received);
         self.on_timeout(now);
         let mut scratch: HeaderScratch = [0; 192];
-        let outcome =
-            receive::parse(payload, src, dst, &self.contexts, &mut scratch).and_then(|arrival| {
-                match arrival {
+        let outcome = match dispatch(payload) {
+            Dispatch::Recoverable | Dispatch::RecoverableAck => {
+                self.on_recoverable(now, (src, dst), payload, &mut scratch, route)
+            }
+            _ => receive::parse(payload, src, dst, &self.contexts, &mut scratch).and_then(
+                |arrival| match arrival {
                     Arrival::Whole(packet) => self.on_whole(now, src, &packet).map(Some),
                     Arrival::Fragment(key, piece) => {
                         if self.forward(now, key, &piece, route)? {
@@ -211,8 +219,9 @@ impl<M: Memory> Lowpan<M> {
                         let reassembly = &mut self.reassembly;
                         reassembly.on_fragment(now, pool, counters, key, &piece)
                     }
-                }
-            });
+                },
+            ),
+        };
         match outcome {
             Ok(Some(_)) => count(&mut self.counters.packets_received),
             Ok(None) => {}
@@ -334,6 +343,7 @@ impl<M: Memory> Lowpan<M> {
             && self.in_service.is_none()
             && self.suspended.is_none()
             && !self.fragment_goes_first()
+            && !self.recovery_goes_first()
             && self.paused_until.is_none()
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
@@ -364,6 +374,7 @@ impl<M: Memory> Lowpan<M> {
         let something = self.is_mid_datagram()
             || self.pulled.is_some()
             || !self.queue.is_empty()
+            || self.recovery_goes_first()
             || forwarding.is_some_and(|forwarding| forwarding.waiting().is_some());
         !self.frame_out && something
     }
@@ -394,16 +405,9 @@ impl<M: Memory> Lowpan<M> {
         let out = out.get_mut(..end)?;
         loop {
             let mut datagram = self.turn(now)?;
-            let sending = Sending {
-                pool: &self.pool,
-                pulled: self.pulled.as_ref(),
-                contexts: &self.contexts,
-                link_src,
-                forwarded: self.forwarding.get().map_or(&[], Forwarding::bytes),
-                slack: self.forwarding.get().map_or(0, |_| SLACK),
-            };
+            self.make_recoverable(&mut datagram, link_src, end);
             let repeats = datagram.repeats;
-            let built = datagram.build(&sending, source, &mut self.next_tag, out);
+            let built = self.build(&mut datagram, link_src, source, out);
             self.in_service = Some(datagram);
             match built {
                 Ok(len) => {
@@ -422,6 +426,33 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
+    fn build<S: PayloadSource>(
+        &mut self,
+        datagram: &mut InService,
+        link_src: Address,
+        source: &mut S,
+        out: &mut [u8],
+    ) -> Result<usize, LossReason> {
+        if let Origin::Recoverable(index) = datagram.origin {
+            return self.build_recoverable(datagram, index, link_src, source, out);
+        }
+        let ack = self.recovery.get().and_then(Recovery::leaving_ack);
+        let ack = ack.map(|ack| ack.to_bytes());
+        let forwarded = match (datagram.origin, &ack) {
+            (Origin::Acknowledgment, Some(ack)) => ack,
+            _ => self.forwarding.get().map_or(&[][..], Forwarding::bytes),
+        };
+        let sending = Sending {
+            pool: &self.pool,
+            pulled: self.pulled.as_ref(),
+            contexts: &self.contexts,
+            link_src,
+            forwarded,
+            slack: self.forwarding.get().map_or(0, |_| SLACK),
+        };
+        datagram.build(&sending, source, &mut self.next_tag, out)
+    }
+
     /// Says how the frame built last has ended. When it was not delivered, the
     /// rest of its datagram is dropped
     /// ([`drop_rest`](crate::LowpanConfig::drop_rest)): link retries are
@@ -434,6 +465,9 @@ impl<M: Memory> Lowpan<M> {
             return;
         };
         datagram.repeats = None;
+        if let Origin::Recoverable(index) = datagram.origin {
+            return self.on_recoverable_done(now, index, delivered);
+        }
         datagram.broken |= !delivered;
         let datagram = *datagram;
         if delivered && datagram.indirect {
@@ -454,6 +488,9 @@ impl<M: Memory> Lowpan<M> {
         let Some(datagram) = self.in_service.take() else {
             return;
         };
+        if let (Origin::Recoverable(index), Err(reason)) = (datagram.origin, outcome) {
+            return self.on_recoverable_unbuilt(now, index, reason);
+        }
         if let Err(reason) = outcome {
             self.counters.lost(reason);
         } else {
@@ -476,6 +513,12 @@ impl<M: Memory> Lowpan<M> {
                 }
             }
             Origin::Forwarded => self.end_fragment(now, &datagram, outcome),
+            Origin::Recoverable(_) => {}
+            Origin::Acknowledgment => {
+                if let Some(recovery) = self.recovery.get_mut() {
+                    recovery.on_ack_done();
+                }
+            }
             Origin::Pulled => {
                 let handle = self.pulled.take().map_or(0, |pulled| pulled.handle);
                 self.segment_event = Some(match outcome {
@@ -497,6 +540,7 @@ impl<M: Memory> Lowpan<M> {
         self.segment_event
             .take()
             .or_else(|| self.datagram_event.take())
+            .or_else(|| self.ended_segment())
     }
 
     /// When [`Lowpan::on_timeout`] wants to be called.
@@ -504,7 +548,9 @@ impl<M: Memory> Lowpan<M> {
         let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
         let forwarding = self.forwarding.get().and_then(Forwarding::poll_at);
         let reassembly = self.reassembly.poll_at(&self.pool);
-        let fragments = earliest(earliest(reassembly, forwarding), self.gap_end());
+        let recovery = self.recovery.get().and_then(Recovery::poll_at);
+        let passing = earliest(forwarding, recovery);
+        let fragments = earliest(earliest(reassembly, passing), self.gap_end());
         earliest(fragments, earliest(indirect, self.pause_ends()))
     }
 
@@ -513,6 +559,7 @@ impl<M: Memory> Lowpan<M> {
         self.reassembly
             .on_timeout(now, &mut self.pool, &mut self.counters);
         self.expire_forwarded(now);
+        self.expire_recoverable(now);
         self.expire_indirect(now);
         self.end_pause(now);
     }
@@ -550,12 +597,14 @@ impl<M: Memory> Lowpan<M> {
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);
         let forwarded = self.forwarding.get().map_or(0, Forwarding::datagrams);
+        let recoverable = self.recovery.get().map_or(0, Recovery::datagrams);
         let current = self
             .queue
             .len()
             .saturating_add(self.indirect.len())
             .saturating_add(leaving.count() as u8)
             .saturating_add(forwarded as u8)
+            .saturating_add(recoverable as u8)
             .saturating_add(u8::from(self.pulled.is_some()));
         self.occupancy.change(now, current);
     }

@@ -31,6 +31,8 @@ pub(crate) enum State {
     Free,
     /// Fragments are coming in.
     Reassembling(Partial),
+    /// Recoverable fragments are; what has come is known to `recovery`.
+    Recovering,
     /// The caller reads or writes it.
     Held,
     /// It waits for the radio or its frames are leaving.

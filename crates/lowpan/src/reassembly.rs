@@ -51,6 +51,12 @@ impl Reassembly {
         self.timeout
     }
 
+    /// How long it may take altogether.
+    #[cfg(feature = "recovery")]
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// Whether the datagram has been completed or given up, or is being
     /// reassembled.
     pub(crate) fn is_settled<M: Memory>(&self, now: Instant, pool: &Pool<M>, key: &Key) -> bool {

@@ -71,9 +71,13 @@ pub(crate) fn parse<'a>(
             };
             Ok(Arrival::Fragment(key, piece))
         }
-        Dispatch::Mesh | Dispatch::Bc0 | Dispatch::NotALowpan | Dispatch::Unknown(_) => {
-            Err(Drop::Unsupported)
-        }
+        // Those have a way of their own.
+        Dispatch::Recoverable
+        | Dispatch::RecoverableAck
+        | Dispatch::Mesh
+        | Dispatch::Bc0
+        | Dispatch::NotALowpan
+        | Dispatch::Unknown(_) => Err(Drop::Unsupported),
     }
 }
 
@@ -105,6 +109,28 @@ fn beginning<'a>(
     })
 }
 
+/// The beginning of a datagram that has `size` bytes in compressed form
+/// (RFC 8931 §5.1).
+pub(crate) fn beginning_of<'a>(
+    bytes: &'a [u8],
+    src: Address,
+    dst: Address,
+    contexts: &Contexts,
+    size: usize,
+    scratch: &'a mut HeaderScratch,
+) -> Result<Piece<'a>, Drop> {
+    if dispatch(bytes) != Dispatch::Iphc {
+        let packet = size.checked_sub(1).ok_or(Drop::Malformed)?;
+        return beginning(bytes, src, dst, contexts, Some(packet), scratch);
+    }
+    let done = iphc::decompress_of(bytes, src, dst, contexts, size, scratch).map_err(reason)?;
+    Ok(Piece {
+        offset: 0,
+        head: scratch.get(..done.written).ok_or(Drop::Malformed)?,
+        body: bytes.get(done.consumed..).ok_or(Drop::Malformed)?,
+    })
+}
+
 /// As much of `packet` as belongs to it, once its length has been checked.
 fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], Drop> {
     let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
@@ -117,7 +143,7 @@ fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], Drop> {
     }
 }
 
-fn reason(error: Error) -> Drop {
+pub(crate) fn reason(error: Error) -> Drop {
     match error {
         Error::Unsupported => Drop::Unsupported,
         _ => Drop::Malformed,

@@ -27,6 +27,10 @@ pub(crate) enum Origin {
     Forwarded,
     /// In the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
+    /// A datagram in recoverable fragments: its place among those.
+    Recoverable(u8),
+    /// An acknowledgment of recoverable fragments.
+    Acknowledgment,
 }
 
 /// A datagram of which frames are leaving.
@@ -96,6 +100,23 @@ impl InService {
         self.covered >= self.size
     }
 
+    /// Bytes of the uncompressed datagram.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether it is this one among those in recoverable fragments.
+    pub(crate) fn is_recoverable(&self, index: u8) -> bool {
+        matches!(self.origin, Origin::Recoverable(it) if it == index)
+    }
+
+    /// A frame has been built elsewhere; whether it is the last.
+    pub(crate) fn on_built(&mut self, is_last: bool) {
+        self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
+        self.covered = if is_last { self.size } else { 0 };
+        self.frames = self.frames.saturating_add(1);
+    }
+
     /// Builds the next frame into `out`, which is as long as the frame may be,
     /// and says how long it has become. A datagram that needs fragments takes
     /// its tag from `next_tag`.
@@ -108,7 +129,7 @@ impl InService {
     ) -> Result<usize, LossReason> {
         let mut out = Cursor::new(out);
         self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
-        let covered = if let Origin::Forwarded = self.origin {
+        let covered = if let Origin::Forwarded | Origin::Acknowledgment = self.origin {
             out.put(context.forwarded)?;
             self.size
         } else if self.covered == 0 {
@@ -204,7 +225,11 @@ pub(crate) struct Sending<'a, M: Memory> {
 impl<M: Memory> Sending<'_, M> {
     /// Writes the compressed headers; returns how many bytes of the datagram
     /// they stand for.
-    fn compress(&self, datagram: &InService, out: &mut Cursor<'_>) -> Result<usize, LossReason> {
+    pub(crate) fn compress(
+        &self,
+        datagram: &InService,
+        out: &mut Cursor<'_>,
+    ) -> Result<usize, LossReason> {
         let (ip, transport) = match datagram.origin {
             Origin::Slot(id) => {
                 let (ip, payload) =
@@ -216,7 +241,9 @@ impl<M: Memory> Sending<'_, M> {
                 }
                 (ip, payload)
             }
-            Origin::Forwarded => return Err(LossReason::Malformed),
+            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => {
+                return Err(LossReason::Malformed);
+            }
             Origin::Pulled => {
                 let pulled = self.pulled.ok_or(LossReason::Gone)?;
                 (pulled.ip_header(), pulled.transport_header())
@@ -243,7 +270,7 @@ impl<M: Memory> Sending<'_, M> {
     }
 
     /// Appends the bytes `from..from + len` of the uncompressed datagram.
-    fn copy<S: PayloadSource>(
+    pub(crate) fn copy<S: PayloadSource>(
         &self,
         datagram: &InService,
         source: &mut S,
@@ -256,7 +283,9 @@ impl<M: Memory> Sending<'_, M> {
                 let bytes = self.pool.packet(id).get(from..from.saturating_add(len));
                 out.put(bytes.ok_or(LossReason::Malformed)?)?;
             }
-            Origin::Forwarded => return Err(LossReason::Malformed),
+            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => {
+                return Err(LossReason::Malformed);
+            }
             Origin::Pulled => {
                 let pulled = self.pulled.ok_or(LossReason::Gone)?;
                 // The IPv6 header always leaves in compressed form.

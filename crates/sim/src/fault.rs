@@ -32,6 +32,16 @@ pub enum Rule {
         /// Share of the frames, 0 to 1.
         probability: f64,
     },
+    /// Data frames are lost behind the radio that has acknowledged them: no
+    /// retry of the link mends that.
+    LoseFrames {
+        /// Sender; `None` is any.
+        from: Option<usize>,
+        /// Receiver; `None` is any.
+        to: Option<usize>,
+        /// Share of the frames, 0 to 1.
+        probability: f64,
+    },
     /// The MAC of the receiver gets data frames twice, as when a neighbour
     /// repeats a frame whose acknowledgement was lost.
     DuplicateFrames {
@@ -79,6 +89,8 @@ pub enum Verdict {
     Pass,
     /// It is lost.
     Drop,
+    /// It is acknowledged and then lost.
+    Lose,
     /// It arrives twice.
     Duplicate,
 }
@@ -109,7 +121,7 @@ impl Faults {
         let about_frames = specs.iter().any(|spec| {
             matches!(
                 spec.rule,
-                Rule::DropFrames { .. } | Rule::DuplicateFrames { .. }
+                Rule::DropFrames { .. } | Rule::LoseFrames { .. } | Rule::DuplicateFrames { .. }
             )
         });
         Faults {
@@ -156,6 +168,16 @@ impl Faults {
                     && chance(rng, *probability) =>
                 {
                     Verdict::Drop
+                }
+                Rule::LoseFrames {
+                    from,
+                    to,
+                    probability,
+                } if is_between(&frame, *from, *to)
+                    && !frame.is_ack
+                    && chance(rng, *probability) =>
+                {
+                    Verdict::Lose
                 }
                 Rule::DuplicateFrames {
                     from,

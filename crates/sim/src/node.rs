@@ -1,9 +1,10 @@
 //! Simulated nodes: `stack::Node` with its memory on the heap, set up as a
 //! scenario says.
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Rng};
 use redpoll_lowpan::{
-    ForwardingMemory, FragmentBuffer, LowpanConfig, LowpanMemory, Slot, VirtualBuffer,
+    ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
+    RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_stack::{
@@ -49,91 +50,103 @@ pub(crate) fn build(
     sockets: Sockets,
     seed: Seed,
 ) -> Built {
-    let spec = place(scenario, index);
-    let sleepy = &scenario.sleepy;
-    let sleepers = sleepers(scenario);
-    let prefix = scenario.border.prefix;
     let mut rng = seed.node_stream("node", index);
-    let mut secret = [0; 16];
-    secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
-    secret[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
-    let config = NodeConfig {
-        mac: MacConfig {
-            pan_id: scenario.mac.pan_id,
-            short: spec.short,
-            extended: spec.eui64,
-            caps: RadioCaps {
-                auto_ack: true,
-                source_match: true,
-                ..RadioCaps::default()
-            },
-            max_frame_retries: scenario.mac.max_frame_retries,
-            min_be: scenario.mac.min_be,
-            max_be: scenario.mac.max_be,
-            max_csma_backoffs: scenario.mac.max_csma_backoffs,
-            link_retry_delay: scenario.mac.link_retry_delay,
-            deaf_backoff: scenario.mac.deaf_backoff,
-            indirect_retries: sleepy.retries,
-            indirect_retry_delay: sleepy.retry_delay,
-            ..MacConfig::default()
-        },
-        lowpan: LowpanConfig {
-            indirect_persistence: sleepy.persistence,
-            indirect_limit: sleepy.limit,
-            indirect_window: sleepy.poll.window,
-            indirect_polls: sleepy.polls,
-            indirect_burst: sleepy.burst,
-            fragment_burst: scenario.lowpan.fragment_burst,
-            fragment_gap: scenario.lowpan.fragment_gap,
-            pause: scenario.lowpan.pause,
-            red: scenario.lowpan.red,
-            drop_rest: scenario.lowpan.drop_rest,
-            reassembly_timeout: scenario.lowpan.reassembly_timeout,
-            first_tag: rng.next_u32() as u16,
-            ..LowpanConfig::default()
-        },
-        contexts: Contexts::with_prefix(prefix),
-        tcp: tcp_config(&scenario.tcp),
-        address: scenario.address(index).unwrap_or_default(),
-        hop_limit: 64,
-        forwards: spec.role != Role::Leaf,
-        sleepy: routes
-            .default
-            .filter(|_| spec.sleepy)
-            .map(|parent| SleepyConfig {
-                parents: parents(scenario, parent, &routes.parents),
-                parent_failures: sleepy.parent_failures,
-                poll: sleepy.poll,
-                burst: sleepy.burst,
-            }),
-        preempts: sleepy.preempt,
-        nd: NdConfig {
-            solicit: false,
-            advertise: (sleepers > 0 && spec.role != Role::Leaf).then_some(Advertised {
-                prefix,
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 60,
-                border_router: global_address(&prefix, scenario.nodes[root].short),
-            }),
-        },
-        isn_secret: secret,
-    };
+    let config = config(scenario, index, (root, routes), &mut rng);
     let (memory, boxed) = memory(scenario, index, routes, sockets);
     let mut node = Node::new(config, memory, rng);
-    let forwarding = forwarding(scenario);
-    let forwarding_bytes = forwarding.as_ref().map_or(0, |memory| {
-        bytes_of(&memory.datagrams) + bytes_of(&memory.fragments)
-    });
-    if let Some(memory) = forwarding {
-        node.forward_fragments(memory);
-    }
+    let fragments = add_fragments(scenario, index, &mut node);
     for route in routes_of(scenario, index, routes) {
         // The table was made as long as the list.
         let _ = node.add_route(route);
     }
     Built {
         node,
-        memory_bytes: boxed + forwarding_bytes + size_of::<SimNode>(),
+        memory_bytes: boxed + fragments + size_of::<SimNode>(),
+    }
+}
+
+/// What a node is told of itself and its surroundings.
+fn config(
+    scenario: &Scenario,
+    index: usize,
+    (root, routes): (usize, &NodeRoutes),
+    rng: &mut Rng,
+) -> NodeConfig {
+    let spec = place(scenario, index);
+    let sleepy = &scenario.sleepy;
+    let prefix = scenario.border.prefix;
+    let mut isn_secret = [0; 16];
+    isn_secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
+    isn_secret[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
+    let sleeps = |parent| SleepyConfig {
+        parents: parents(scenario, parent, &routes.parents),
+        parent_failures: sleepy.parent_failures,
+        poll: sleepy.poll,
+        burst: sleepy.burst,
+    };
+    let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
+    NodeConfig {
+        mac: mac(scenario, spec),
+        lowpan: lowpan(scenario, rng.next_u32() as u16),
+        contexts: Contexts::with_prefix(prefix),
+        tcp: tcp_config(&scenario.tcp),
+        address: scenario.address(index).unwrap_or_default(),
+        hop_limit: 64,
+        forwards: spec.role != Role::Leaf,
+        sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
+        preempts: sleepy.preempt,
+        nd: NdConfig {
+            solicit: false,
+            advertise: advertises.then_some(Advertised {
+                prefix,
+                router_lifetime_s: 1_800,
+                context_lifetime_min: 60,
+                border_router: global_address(&prefix, scenario.nodes[root].short),
+            }),
+        },
+        isn_secret,
+    }
+}
+
+fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
+    let (mac, sleepy) = (&scenario.mac, &scenario.sleepy);
+    MacConfig {
+        pan_id: mac.pan_id,
+        short: spec.short,
+        extended: spec.eui64,
+        caps: RadioCaps {
+            auto_ack: true,
+            source_match: true,
+            ..RadioCaps::default()
+        },
+        max_frame_retries: mac.max_frame_retries,
+        min_be: mac.min_be,
+        max_be: mac.max_be,
+        max_csma_backoffs: mac.max_csma_backoffs,
+        link_retry_delay: mac.link_retry_delay,
+        deaf_backoff: mac.deaf_backoff,
+        indirect_retries: sleepy.retries,
+        indirect_retry_delay: sleepy.retry_delay,
+        ..MacConfig::default()
+    }
+}
+
+fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
+    let (lowpan, sleepy) = (&scenario.lowpan, &scenario.sleepy);
+    LowpanConfig {
+        indirect_persistence: sleepy.persistence,
+        indirect_limit: sleepy.limit,
+        indirect_window: sleepy.poll.window,
+        indirect_polls: sleepy.polls,
+        indirect_burst: sleepy.burst,
+        fragment_burst: lowpan.fragment_burst,
+        fragment_gap: lowpan.fragment_gap,
+        pause: lowpan.pause,
+        red: lowpan.red,
+        drop_rest: lowpan.drop_rest,
+        reassembly_timeout: lowpan.reassembly_timeout,
+        first_tag,
+        ..LowpanConfig::default()
     }
 }
 
@@ -225,14 +238,40 @@ fn memory(
     (memory, bytes)
 }
 
-/// What a node needs to pass fragments on as they come. A leaf has it too: so
-/// it leaves room in its first fragments, and a gap between them.
-fn forwarding(scenario: &Scenario) -> Option<ForwardingMemory<HeapMemory>> {
-    let fragments = usize::from(scenario.lowpan.forwarded_fragments?);
-    Some(ForwardingMemory {
+/// Gives a node what it needs to pass fragments on as they come, and to recover
+/// them; says how many bytes. A leaf has it too: so it leaves room in its first
+/// fragments, and a gap between them.
+fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize {
+    let lowpan = &scenario.lowpan;
+    let Some(fragments) = lowpan.forwarded_fragments.map(usize::from) else {
+        return 0;
+    };
+    let forwarding = ForwardingMemory {
         datagrams: vec![VirtualBuffer::EMPTY; fragments.div_ceil(2)].into(),
         fragments: vec![FragmentBuffer::EMPTY; fragments].into(),
-    })
+    };
+    let bytes = bytes_of(&forwarding.datagrams) + bytes_of(&forwarding.fragments);
+    node.forward_fragments(forwarding);
+    let Some(params) = lowpan.recovery.filter(|_| !place(scenario, index).sleepy) else {
+        return bytes;
+    };
+    let recovery = RecoveryMemory {
+        outgoing: vec![Outgoing::EMPTY; usize::from(lowpan.slots)].into(),
+        incoming: vec![Incoming::EMPTY; 2 * usize::from(lowpan.slots)].into(),
+        paths: vec![SwitchedPath::EMPTY; fragments.div_ceil(2)].into(),
+    };
+    let more = bytes_of(&recovery.outgoing) + bytes_of(&recovery.incoming);
+    let more = more + bytes_of(&recovery.paths);
+    let config = RecoveryConfig {
+        window: params.window,
+        arq_timeout: params.arq_timeout,
+        arq_timeout_max: params.arq_timeout.times(4),
+        fragment_retries: params.fragment_retries,
+        datagram_retries: params.datagram_retries,
+        ..RecoveryConfig::default()
+    };
+    node.recover_fragments(config, recovery);
+    bytes + more
 }
 
 fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {

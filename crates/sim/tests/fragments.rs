@@ -1,4 +1,5 @@
-//! Fragment forwarding (RFC 8930): what it costs and what it saves.
+//! Fragment forwarding (RFC 8930) and recovery (RFC 8931): what they cost and what
+//! they save.
 
 use redpoll_base::Instant;
 use redpoll_sim::report::Report;
@@ -17,6 +18,7 @@ fn run(scenario: &str, overrides: &[(&str, &str)]) -> Report {
 }
 
 const FORWARDING: (&str, &str) = ("lowpan.fragment_forwarding", "true");
+const RECOVERY: (&str, &str) = ("lowpan.fragment_recovery", "true");
 
 /// Four segments are on their way through two relays, and a relay has room for
 /// one.
@@ -51,14 +53,51 @@ fn what_relays_drop_has_a_name() {
     assert!(report.flows[0].goodput_kbps > 5.0);
 }
 
+/// Frames are lost that no retry of the link brings back: recovery does; where none
+/// is lost it costs.
+#[test]
+fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
+    let loss = |share| {
+        [
+            ("faults.air.type", "lose-frames"),
+            ("faults.air.share", share),
+        ]
+    };
+    for line in ["line-1", "line-3"] {
+        let lossy = loss("5 %");
+        let goodput = |more: &[(&str, &str)]| run(line, more).flows[0].goodput_kbps;
+        let plain = goodput(&lossy);
+        let forwarded = goodput(&[&lossy[..], &[FORWARDING]].concat());
+        let recovered = run(line, &[&lossy[..], &[RECOVERY]].concat());
+        let flow = &recovered.flows[0];
+        assert!(flow.goodput_kbps > 1.1 * plain.max(forwarded), "{line}");
+        assert!(flow.segment_loss < 0.05, "{line}: {}", flow.segment_loss);
+
+        let (plain, recovered) = (goodput(&[]), goodput(&[RECOVERY]));
+        assert!((0.85..0.98).contains(&(recovered / plain)), "{line}");
+    }
+}
+
 /// As over reassembling relays, also through a border router to a host.
 #[test]
 fn uploads_to_a_host_come_through() {
-    let report = run("office", &[FORWARDING, ("apps.bulk.when", "always")]);
-    assert!(
-        report
-            .flows
-            .iter()
-            .any(|flow| flow.delivered_bytes > 10_000)
-    );
+    for how in [FORWARDING, RECOVERY] {
+        let report = run("office", &[how, ("apps.bulk.when", "always")]);
+        let arrives = |bytes: u64| bytes > 10_000;
+        assert!(
+            report
+                .flows
+                .iter()
+                .any(|flow| arrives(flow.delivered_bytes))
+        );
+    }
+}
+
+/// Sleepy leaves take no part; their parents join what is for them.
+#[test]
+fn sleepy_leaves_are_served_as_before() {
+    let plain = run("sleepy-3", &[]);
+    let report = run("sleepy-3", &[RECOVERY]);
+    let bytes = |report: &Report| report.flows[0].delivered_bytes;
+    assert!(2 * bytes(&report) > bytes(&plain) && bytes(&plain) > 1_000);
 }

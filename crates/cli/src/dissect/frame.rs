@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs};
-use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
+use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc, recoverable};
 
 use super::capture::Captured;
 use super::packet;
@@ -101,8 +101,44 @@ fn lowpan(payload: &[u8], src: Address, dst: Address, contexts: &Contexts) -> St
             }
             Err(error) => format!("malformed fragment ({error})"),
         },
+        Dispatch::Recoverable => recoverable_fragment(payload, src, dst, contexts),
+        Dispatch::RecoverableAck => match recoverable::Ack::parse(payload) {
+            Ok(ack) => {
+                let ecn = if ack.ecn { " congested" } else { "" };
+                format!("RFRAG-ACK tag {} {:08x}{ecn}", ack.tag, ack.bitmap.0)
+            }
+            Err(error) => format!("malformed acknowledgment ({error})"),
+        },
         _ => datagram(payload, src, dst, contexts, None),
     }
+}
+
+/// A fragment of RFC 8931.
+fn recoverable_fragment(payload: &[u8], src: Address, dst: Address, contexts: &Contexts) -> String {
+    let (header, rest) = match recoverable::Fragment::parse(payload) {
+        Ok(parsed) => parsed,
+        Err(error) => return format!("malformed fragment ({error})"),
+    };
+    let mut text = format!("RFRAG tag {} seq {}", header.tag, header.sequence);
+    if header.ack_request {
+        text += " ack requested";
+    }
+    if header.ecn {
+        text += " congested";
+    }
+    if header.is_abort() {
+        return text + " abort";
+    }
+    if header.sequence != 0 {
+        return text + &format!(" offset {} len {}", header.offset, header.size);
+    }
+    // What the datagram measures uncompressed shows only when it is expanded.
+    let mut headers = [0; 48];
+    let size = usize::from(header.offset);
+    let done = iphc::decompress_of(rest, src, dst, contexts, size, &mut headers);
+    let whole = done.map(|done| size - done.consumed + done.written);
+    let inner = datagram(rest, src, dst, contexts, Some(whole.unwrap_or(size)));
+    text + &format!(" size {} len {} {inner}", header.offset, header.size)
 }
 
 /// A datagram or the beginning of one, whose size is then `whole`.
@@ -134,7 +170,9 @@ fn datagram(
         Dispatch::Mesh => "mesh header".to_owned(),
         Dispatch::Bc0 => "broadcast header".to_owned(),
         Dispatch::NotALowpan => format!("not 6LoWPAN, {} B", bytes.len()),
-        Dispatch::First | Dispatch::Next => "malformed: a fragment within a fragment".to_owned(),
+        Dispatch::First | Dispatch::Next | Dispatch::Recoverable | Dispatch::RecoverableAck => {
+            "malformed: a fragment within a fragment".to_owned()
+        }
         Dispatch::Unknown(byte) => format!("unknown dispatch 0x{byte:02x}"),
     }
 }

@@ -99,7 +99,8 @@ impl<M: Memory> Lowpan<M> {
 
     /// The forwarded fragment that leaves next, if it is its turn.
     pub(super) fn next_fragment(&mut self) -> Option<InService> {
-        let others = self.pulled.is_some() || !self.queue.is_empty();
+        let lost = self.recovery.get().is_some_and(|r| r.ready().is_some());
+        let others = lost || self.pulled.is_some() || !self.queue.is_empty();
         if others && !self.fragment_goes_first() {
             return None;
         }

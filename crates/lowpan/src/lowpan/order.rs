@@ -14,10 +14,15 @@ use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
     pub(super) fn start_next(&mut self) -> Option<InService> {
-        if let Some(fragment) = self.next_fragment() {
-            return Some(fragment);
+        let passing = self.next_ack().or_else(|| self.next_fragment());
+        if passing.is_some() {
+            return passing;
         }
         self.has_forwarded = false;
+        let lost = self.next_train();
+        if lost.is_some() {
+            return lost;
+        }
         if self.paused_until.is_some() {
             return None;
         }

@@ -32,8 +32,9 @@ impl<M: Memory> Lowpan<M> {
                 let parsed = Ipv6Header::parse(self.pool.packet(id));
                 parsed.ok().map(|(ip, _)| ip.dst)
             }
-            // Fragments that pass through have a gap of their own.
-            Origin::Forwarded => None,
+            // Fragments that pass through have a gap of their own, and recoverable
+            // ones wait for their acknowledgment.
+            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => None,
         };
         let next_hop = datagram.next_hop;
         next_hop != Address::BROADCAST

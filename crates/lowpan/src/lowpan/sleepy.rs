@@ -72,6 +72,8 @@ impl<M: Memory> Lowpan<M> {
                 }
             }
             Origin::Forwarded => self.suspend_fragment(note),
+            // It is the next again.
+            Origin::Acknowledgment => {}
             _ => self.suspended = Some(datagram),
         }
     }
@@ -100,7 +102,7 @@ impl<M: Memory> Lowpan<M> {
             return Some(InService::resume(id, usize::from(slot.len), indirect));
         }
         if self.suspended.is_some() && now < self.gap_until {
-            return self.next_fragment();
+            return self.next_ack().or_else(|| self.next_fragment());
         }
         self.suspended.take().or_else(|| self.start_next())
     }
@@ -145,7 +147,7 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn slot_in_service(&self) -> Option<SlotId> {
         match self.in_service?.origin {
             Origin::Slot(id) => Some(id),
-            Origin::Pulled | Origin::Forwarded => None,
+            _ => None,
         }
     }
 

@@ -1,6 +1,8 @@
 //! What the packet tests share: nodes on a heap, packets, a payload source.
 #![allow(dead_code)]
 
+pub mod recoverable;
+
 use redpoll_base::{Addr, Ecn, Instant, Memory};
 use redpoll_lowpan::{
     Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, PulledDatagram, Slot, SlotId,

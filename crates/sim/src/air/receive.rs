@@ -139,6 +139,9 @@ impl Air {
             let node = node as u32;
             queue.schedule(now + TURNAROUND, Event::AckDue { node }.into());
         }
+        if verdict == Verdict::Lose {
+            return Outcome::Fault;
+        }
         if station.reading {
             station.waiting = Some(Box::new(received));
             return Outcome::Delivered;

@@ -117,11 +117,12 @@ const COAP: Only = Some(("type", &["coap-server", "coap-client"]));
 const SENSOR: Only = Some(("type", &["sensor"]));
 const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
 const MQTT: Only = Some(("type", &["mqtt-sensor"]));
-const FRAMES: Only = Some(("type", &["drop-frames", "duplicate-frames"]));
+const FRAMES: Only = Some(("type", &["drop-frames", "lose-frames", "duplicate-frames"]));
 const LOSSES: Only = Some((
     "type",
     &[
         "drop-frames",
+        "lose-frames",
         "duplicate-frames",
         "drop-packets",
         "duplicate-packets",
@@ -242,6 +243,16 @@ pub(crate) const KEYS: &[Key] = &[
         "The fragments of a datagram follow one another without backoffs, and their receiver holds its own frames back meanwhile: all but the last have the frame-pending bit."),
     key("lowpan.fragment_forwarding", Bool, Default("false"), None,
         "Routers pass fragments on as they come (RFC 8930) instead of reassembling what they forward."),
+    key("lowpan.fragment_recovery", Bool, Default("false"), None,
+        "Fragments that are lost on the way are sent again alone, by the node that made them (RFC 8931); routers pass them on as with `lowpan.fragment_forwarding`. Sleepy nodes take no part."),
+    key("lowpan.fragment_window", Count { min: 1, max: 32 }, Default("32"), None,
+        "With `lowpan.fragment_recovery`: fragments after which an acknowledgment is asked for (Window_Size); in any case after the last."),
+    key("lowpan.arq_timeout", time(10_000.0, 10.0 * US_PER_S), Default("500 ms"), None,
+        "With `lowpan.fragment_recovery`: how long an acknowledgment is waited for (OptARQTimeOut); it doubles at most twice."),
+    key("lowpan.fragment_retries", Count { min: 0, max: 32 }, Default("3"), None,
+        "With `lowpan.fragment_recovery`: how often what is missing of a datagram is sent again (MaxFragRetries)."),
+    key("lowpan.datagram_retries", Count { min: 0, max: 32 }, Default("1"), None,
+        "With `lowpan.fragment_recovery`: how often a datagram is then begun anew (MaxDatagramRetries)."),
     key("lowpan.fragment_gap", time(0.0, US_PER_S), Default("0 ms"), None,
         "With `lowpan.fragment_forwarding`: how long a datagram's next fragment waits after one of them, so that the latter gets ahead."),
     key("lowpan.fragments", Count { min: 1, max: 254 }, Default("24"), None,
@@ -379,8 +390,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.reconnect", time(100_000.0, DAY_US), Default("3 s"), SENSORS,
         "Pause before it connects again, or posts again what a server refused."),
 
-    key("faults.*.type", Choice(&["drop-frames", "duplicate-frames", "drop-packets", "duplicate-packets", "node-off"]), Required, None,
-        "What goes wrong. Frames are those on the air, packets those between border router and host; `node-off` switches a node's radio off."),
+    key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "drop-packets", "duplicate-packets", "node-off"]), Required, None,
+        "What goes wrong. Frames are those on the air, packets those between border router and host; `lose-frames` loses data frames behind the radio that has acknowledged them, so that no retry of the link mends it; `node-off` switches a node's radio off."),
     key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it begins."),
     key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), None,

@@ -28,8 +28,8 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, ClientProtocol, ClientSpec, CocoaReading, Keepalive,
-    LowpanParams, MacParams, Mss, NodeSpec, Role, Scenario, SensorSpec, SensorTransport,
-    SleepyParams, Target, TargetHost, TcpParams, When, global_address,
+    LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SensorSpec,
+    SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
 };
 pub use reference::reference;
 

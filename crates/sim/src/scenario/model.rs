@@ -105,12 +105,27 @@ pub struct LowpanParams {
     /// Fragments that wait at most in a router that forwards them as they come;
     /// `None`: routers reassemble.
     pub forwarded_fragments: Option<u8>,
+    /// Fragments are recovered one by one; only if they are forwarded so.
+    pub recovery: Option<RecoveryParams>,
     /// How long a datagram's next fragment waits if routers forward so.
     pub fragment_gap: Duration,
     /// Pause for each frame of a datagram that its addressee forwards.
     pub pause: Duration,
     /// Random early detection.
     pub red: Option<RedConfig>,
+}
+
+/// Selective fragment recovery, by the names of RFC 8931 §7.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecoveryParams {
+    /// Window_Size.
+    pub window: u8,
+    /// OptARQTimeOut.
+    pub arq_timeout: Duration,
+    /// MaxFragRetries.
+    pub fragment_retries: u8,
+    /// MaxDatagramRetries.
+    pub datagram_retries: u8,
 }
 
 /// How large a full segment is.

@@ -128,9 +128,9 @@ fn check(scenario: &Scenario) -> Result<(), BuildError> {
     }
     for (fault, spec) in scenario.faults.iter().enumerate() {
         let named = match spec.rule {
-            Rule::DropFrames { from, to, .. } | Rule::DuplicateFrames { from, to, .. } => {
-                [from, to]
-            }
+            Rule::DropFrames { from, to, .. }
+            | Rule::LoseFrames { from, to, .. }
+            | Rule::DuplicateFrames { from, to, .. } => [from, to],
             Rule::NodeOff { node } => [Some(node), None],
             Rule::DropPackets { .. } | Rule::DuplicatePackets { .. } => [None, None],
         };

@@ -14,7 +14,7 @@ impl World {
     /// with the packet is counted there.
     pub fn host_input(&mut self, packet: &[u8]) {
         let copies = match self.air.faults_mut().on_packet(self.now) {
-            Verdict::Drop => 0,
+            Verdict::Drop | Verdict::Lose => 0,
             Verdict::Pass => 1,
             Verdict::Duplicate => 2,
         };
@@ -46,7 +46,7 @@ impl World {
                 return;
             };
             let copies = match self.air.faults_mut().on_packet(self.now) {
-                Verdict::Drop => 0,
+                Verdict::Drop | Verdict::Lose => 0,
                 Verdict::Pass => 1,
                 Verdict::Duplicate => 2,
             };

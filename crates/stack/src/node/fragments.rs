@@ -1,9 +1,12 @@
-//! Fragments of datagrams for others, forwarded as they come (RFC 8930).
+//! Fragments of datagrams for others, forwarded as they come (RFC 8930), and
+//! recovered one by one (RFC 8931).
 
 use redpoll_base::{Addr, Instant, Memory};
 #[cfg(feature = "forwarding")]
 use redpoll_lowpan::ForwardingMemory;
 use redpoll_lowpan::{Drop, Onward, SlotId};
+#[cfg(feature = "recovery")]
+use redpoll_lowpan::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
@@ -16,6 +19,21 @@ impl<M: Memory + 'static> Node<M> {
     #[cfg(feature = "forwarding")]
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         self.lowpan.forward_fragments(memory);
+    }
+
+    /// From now on this node sends its datagrams in fragments that are recovered
+    /// one by one, and takes such from others (RFC 8931). All nodes of a mesh
+    /// must; a router should also [forward fragments](Self::forward_fragments),
+    /// else it joins what it passes on.
+    #[cfg(feature = "recovery")]
+    pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
+        self.lowpan.recover_fragments(config, memory);
+    }
+
+    /// What recovery has done so far.
+    #[cfg(feature = "recovery")]
+    pub fn recovery_counters(&self) -> RecoveryCounters {
+        self.lowpan.recovery_counters()
     }
 
     /// The payload of a frame goes to 6LoWPAN; first fragments that a router

@@ -37,6 +37,8 @@ impl<M: Memory + 'static> Node<M> {
             self.input_slot(now, slot, Origin::Link { from, broadcast });
         }
         self.on_sleepy_received(now, src, more);
+        // An acknowledgment of fragments ends a segment.
+        self.drain_link_events(now);
     }
 
     /// The radio has finished the work that it was given.

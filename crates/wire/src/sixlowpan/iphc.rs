@@ -162,6 +162,43 @@ pub fn decompress(
     datagram_len: Option<usize>,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
+    expand(
+        bytes,
+        (link_src, link_dst),
+        contexts,
+        out,
+        |available, _| Ok(datagram_len.unwrap_or(available)),
+    )
+}
+
+/// The same for the beginning of a datagram of which the *compressed* size is
+/// known, as in RFC 8931 §5.1.
+///
+/// # Errors
+/// As [`decompress`]; [`Error::Length`] when the headers are longer than that.
+pub fn decompress_of(
+    bytes: &[u8],
+    link_src: Address,
+    link_dst: Address,
+    contexts: &Contexts,
+    compressed_len: usize,
+    out: &mut [u8],
+) -> Result<Decompressed, Error> {
+    expand(bytes, (link_src, link_dst), contexts, out, |_, done| {
+        let rest = compressed_len.checked_sub(done.consumed);
+        Ok(done.written.saturating_add(rest.ok_or(Error::Length)?))
+    })
+}
+
+/// Decompresses; `total` says, of what is here and what has been done, how long
+/// the uncompressed datagram is.
+fn expand(
+    bytes: &[u8],
+    (link_src, link_dst): (Address, Address),
+    contexts: &Contexts,
+    out: &mut [u8],
+    total: impl FnOnce(usize, Decompressed) -> Result<usize, Error>,
+) -> Result<Decompressed, Error> {
     let mut input = Reader::new(bytes);
     let ip = read_header(&mut input, link_src, link_dst, contexts)?;
     let mut out = Cursor::new(out);
@@ -173,8 +210,12 @@ pub fn decompress(
     };
 
     let written = out.position();
+    let done = Decompressed {
+        consumed: bytes.len().saturating_sub(input.rest().len()),
+        written,
+    };
     let available = written.saturating_add(input.rest().len());
-    let total = datagram_len.unwrap_or(available);
+    let total = total(available, done)?;
     if available > total {
         return Err(Error::Length);
     }
@@ -187,10 +228,7 @@ pub fn decompress(
     if let Some(at) = udp_at {
         out.patch_u16(at.saturating_add(4), length_from(at)?)?;
     }
-    Ok(Decompressed {
-        consumed: bytes.len().saturating_sub(input.rest().len()),
-        written,
-    })
+    Ok(done)
 }
 
 /// An IPv6 header whose payload length is not known yet.

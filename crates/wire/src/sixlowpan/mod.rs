@@ -9,6 +9,7 @@ mod context;
 pub mod fragment;
 pub mod iphc;
 mod nhc;
+pub mod recoverable;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -16,7 +17,7 @@ mod traffic;
 pub use context::{Context, Contexts};
 
 /// What the first byte of a frame's payload announces
-/// (RFC 4944 §5.1, RFC 6282 §5).
+/// (RFC 4944 §5.1, RFC 6282 §5, RFC 8931 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatch {
     /// An uncompressed IPv6 packet follows this one byte.
@@ -27,6 +28,10 @@ pub enum Dispatch {
     First,
     /// A later fragment; see [`fragment`].
     Next,
+    /// A fragment that can be recovered; see [`recoverable`].
+    Recoverable,
+    /// An acknowledgment of such fragments.
+    RecoverableAck,
     /// A mesh addressing header.
     Mesh,
     /// A broadcast header.
@@ -51,6 +56,8 @@ pub fn dispatch(payload: &[u8]) -> Dispatch {
         Some(0b1000_0000..=0b1011_1111) => Dispatch::Mesh,
         Some(0b1100_0000..=0b1100_0111) => Dispatch::First,
         Some(0b1110_0000..=0b1110_0111) => Dispatch::Next,
+        Some(0b1110_1000..=0b1110_1001) => Dispatch::Recoverable,
+        Some(0b1110_1010..=0b1110_1011) => Dispatch::RecoverableAck,
         Some(&other) => Dispatch::Unknown(other),
     }
 }

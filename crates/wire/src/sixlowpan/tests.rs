@@ -15,5 +15,6 @@ fn dispatch_bytes_of_rfc4944_and_rfc6282() {
     assert_eq!(dispatch(&[0xc7]), Dispatch::First);
     assert_eq!(dispatch(&[0xc8]), Dispatch::Unknown(0xc8));
     assert_eq!(dispatch(&[0xe0]), Dispatch::Next);
-    assert_eq!(dispatch(&[0xe8]), Dispatch::Unknown(0xe8));
+    assert_eq!(dispatch(&[0xe7]), Dispatch::Next);
+    assert_eq!(dispatch(&[0xec]), Dispatch::Unknown(0xec));
 }

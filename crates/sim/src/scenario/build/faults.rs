@@ -44,6 +44,11 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
             },
             probability,
         },
+        "lose-frames" => Rule::LoseFrames {
+            from: node("sender")?,
+            to: node("receiver")?,
+            probability,
+        },
         "duplicate-frames" => Rule::DuplicateFrames {
             from: node("sender")?,
             to: node("receiver")?,

@@ -14,8 +14,8 @@ use crate::{energy, radio};
 use super::check::Values;
 use super::error::ScenarioError;
 use super::model::{
-    AppKind, BorderParams, ClientProtocol, Keepalive, LowpanParams, MacParams, Mss, Scenario,
-    SleepyParams, TcpParams,
+    AppKind, BorderParams, ClientProtocol, Keepalive, LowpanParams, MacParams, Mss, RecoveryParams,
+    Scenario, SleepyParams, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -212,9 +212,18 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_burst: values.flag("lowpan.fragment_burst"),
-        forwarded_fragments: values
-            .flag("lowpan.fragment_forwarding")
+        forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
+            .iter()
+            .any(|key| values.flag(key))
             .then(|| values.small("lowpan.fragments")),
+        recovery: values
+            .flag("lowpan.fragment_recovery")
+            .then(|| RecoveryParams {
+                window: values.small("lowpan.fragment_window"),
+                arq_timeout: values.duration("lowpan.arq_timeout"),
+                fragment_retries: values.small("lowpan.fragment_retries"),
+                datagram_retries: values.small("lowpan.datagram_retries"),
+            }),
         fragment_gap: values.duration("lowpan.fragment_gap"),
         pause: values.duration("lowpan.pause"),
         red: values.flag("lowpan.red").then(|| red(values)),

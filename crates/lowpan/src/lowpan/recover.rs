@@ -1,0 +1,295 @@
+//! This node's own datagrams in recoverable fragments (RFC 8931 §6): their
+//! frames, and their ends.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::iphc;
+use redpoll_wire::sixlowpan::recoverable::Fragment;
+
+use super::Lowpan;
+use crate::PayloadSource;
+use crate::counters::count;
+use crate::event::{LossReason, LowpanEvent};
+use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Verdict};
+use crate::transmit::{InService, Origin, Sending};
+
+impl<M: Memory> Lowpan<M> {
+    /// Makes a datagram that begins, and needs fragments, a recoverable one if
+    /// there is room; else it leaves in plain fragments.
+    pub(super) fn make_recoverable(
+        &mut self,
+        datagram: &mut InService,
+        link_src: Address,
+        capacity: usize,
+    ) {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return;
+        };
+        let begins = datagram.frames == 0 && !datagram.indirect;
+        if !begins || datagram.next_hop == Address::BROADCAST || !recovery.has_outgoing_room() {
+            return;
+        }
+        let sending = Sending {
+            pool: &self.pool,
+            pulled: self.pulled.as_ref(),
+            contexts: &self.contexts,
+            link_src,
+            forwarded: &[],
+            slack: 0,
+        };
+        let Some(shape) = shape(&sending, datagram, capacity, recovery) else {
+            return;
+        };
+        let source = match datagram.origin {
+            Origin::Slot(id) => Some(Source::Slot(id)),
+            Origin::Pulled => self.pulled.take().map(Source::Pulled),
+            _ => None,
+        };
+        let next_hop = datagram.next_hop;
+        let begun = source.and_then(|source| recovery.begin(source, next_hop, shape));
+        if let Some(index) = begun {
+            *datagram = InService::new(Origin::Recoverable(index), next_hop, 1);
+        }
+    }
+
+    /// Builds the next fragment of a datagram in service.
+    pub(super) fn build_recoverable<S: PayloadSource>(
+        &mut self,
+        datagram: &mut InService,
+        index: u8,
+        link_src: Address,
+        source: &mut S,
+        out: &mut [u8],
+    ) -> Result<usize, LossReason> {
+        let recovery = self.recovery.get_mut().ok_or(LossReason::Gone)?;
+        let sender = recovery.sender_mut(index).ok_or(LossReason::Gone)?;
+        let (header, is_last) = sender.next().ok_or(LossReason::Gone)?;
+        let mut out = Cursor::new(out);
+        header.emit(&mut out)?;
+        if !header.is_abort() {
+            let pulled = match &sender.source {
+                Source::Pulled(pulled) => Some(pulled),
+                Source::Slot(_) => None,
+            };
+            let sending = Sending {
+                pool: &self.pool,
+                pulled,
+                contexts: &self.contexts,
+                link_src,
+                forwarded: &[],
+                slack: 0,
+            };
+            put_part(&sending, sender, &header, source, &mut out)?;
+        }
+        if sender.is_repeated() {
+            count(&mut recovery.counters.repeated);
+        }
+        datagram.on_built(is_last);
+        Ok(out.position())
+    }
+
+    /// A frame of a recoverable datagram has ended.
+    pub(super) fn on_recoverable_done(&mut self, now: Instant, index: u8, delivered: bool) {
+        let Some((sender, config)) = self
+            .recovery
+            .get_mut()
+            .and_then(|r| r.sender_mut_with(index))
+        else {
+            self.in_service = None;
+            return;
+        };
+        if let Some(verdict) = sender.pending.take() {
+            self.conclude(now, index, verdict);
+        } else if sender.phase == Phase::Aborting {
+            self.in_service = None;
+            self.after_abort(now, index);
+        } else if sender.fails_without(delivered) {
+            self.in_service = None;
+            self.end_recoverable(now, index, Err(LossReason::LinkFailure));
+        } else if !sender.on_frame_done(now, config) {
+            self.in_service = None;
+        } else if !self.fragment_gap.is_zero() {
+            self.gap_until = now + self.fragment_gap;
+        }
+    }
+
+    /// A fragment could not be built.
+    pub(super) fn on_recoverable_unbuilt(&mut self, now: Instant, index: u8, reason: LossReason) {
+        let aborting = |sender: &Sender| sender.phase == Phase::Aborting;
+        let recovery = self.recovery.get_mut();
+        let Some((sender, config)) = recovery.and_then(|r| r.sender_mut_with(index)) else {
+            return;
+        };
+        if aborting(sender) {
+            self.after_abort(now, index);
+        } else {
+            sender.abort(reason, config);
+        }
+    }
+
+    /// Draws the conclusion from an acknowledgment or a timeout.
+    pub(super) fn conclude(&mut self, now: Instant, index: u8, verdict: Verdict) {
+        let Some((sender, config)) = self
+            .recovery
+            .get_mut()
+            .and_then(|r| r.sender_mut_with(index))
+        else {
+            return;
+        };
+        let is_it = |datagram: &mut InService| datagram.is_recoverable(index);
+        match verdict {
+            Verdict::GoesOn => {}
+            Verdict::Exhausted => sender.abort(LossReason::NotRecovered, config),
+            // A frame of it is with the MAC.
+            _ if self.frame_out && self.in_service.as_mut().is_some_and(is_it) => {
+                sender.pending = Some(verdict);
+            }
+            Verdict::Arrived => {
+                self.in_service.take_if(is_it);
+                self.suspended.take_if(is_it);
+                self.end_recoverable(now, index, Ok(()));
+            }
+            // RFC 8931 §6.3: "upon an acknowledgment with a NULL bitmap, the
+            // fragmenting endpoint MUST abort the transmission".
+            Verdict::Refused => {
+                sender.abort(LossReason::NotRecovered, config);
+                self.in_service.take_if(is_it);
+                self.suspended.take_if(is_it);
+                self.after_abort(now, index);
+            }
+        }
+    }
+
+    /// Who had to know that a datagram is aborted has been told.
+    fn after_abort(&mut self, now: Instant, index: u8) {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return;
+        };
+        let (tag, window) = (recovery.new_tag(), recovery.config.window);
+        let Some(sender) = recovery.sender_mut(index) else {
+            return;
+        };
+        match sender.after_abort(tag, window) {
+            Some(reason) => self.end_recoverable(now, index, Err(reason)),
+            None => count(&mut recovery.counters.restarted),
+        }
+    }
+
+    fn end_recoverable(&mut self, now: Instant, index: u8, outcome: Result<(), LossReason>) {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return;
+        };
+        let Some(sender) = recovery.sender_mut(index) else {
+            return;
+        };
+        if let Err(reason) = outcome {
+            self.counters.lost(reason);
+        }
+        sender.phase = Phase::Ended(outcome);
+        let next_hop = sender.next_hop;
+        if let Source::Slot(id) = sender.source {
+            recovery.end(index);
+            self.pool.free_slot(id);
+            match outcome {
+                Ok(()) => count(&mut self.counters.datagrams_sent),
+                Err(reason) => {
+                    self.datagram_event = Some(LowpanEvent::DatagramDropped { next_hop, reason });
+                }
+            }
+        }
+        self.note_occupancy(now);
+    }
+
+    /// The end of a segment that the transport does not know of yet.
+    pub(super) fn ended_segment(&mut self) -> Option<LowpanEvent> {
+        let recovery = self.recovery.get_mut()?;
+        let ended = |sender: &Sender| matches!(sender.phase, Phase::Ended(_));
+        let sender = recovery.find(ended).and_then(|index| recovery.end(index))?;
+        let Source::Pulled(pulled) = sender.source else {
+            return None;
+        };
+        let handle = pulled.handle;
+        Some(match sender.phase {
+            Phase::Ended(Err(reason)) => LowpanEvent::SegmentLost { handle, reason },
+            _ => {
+                count(&mut self.counters.segments_sent);
+                LowpanEvent::SegmentSent { handle }
+            }
+        })
+    }
+
+    /// What leaves before anything new: an acknowledgment, for a sender waits
+    /// for it and it is short.
+    pub(super) fn next_ack(&mut self) -> Option<InService> {
+        let (to, _) = self.recovery.get_mut()?.next_ack()?;
+        Some(InService::new(Origin::Acknowledgment, to, 1))
+    }
+
+    /// Then what has been lost.
+    pub(super) fn next_train(&mut self) -> Option<InService> {
+        let recovery = self.recovery.get()?;
+        let index = recovery.ready()?;
+        let next_hop = recovery.sender(index)?.next_hop;
+        Some(InService::new(Origin::Recoverable(index), next_hop, 1))
+    }
+
+    /// Whether there is such.
+    pub(super) fn recovery_goes_first(&self) -> bool {
+        let recovery = self.recovery.get();
+        recovery.is_some_and(|recovery| recovery.has_ack() || recovery.ready().is_some())
+    }
+}
+
+/// How the datagram would be cut.
+fn shape<M: Memory>(
+    sending: &Sending<'_, M>,
+    datagram: &InService,
+    capacity: usize,
+    recovery: &Recovery<M>,
+) -> Option<Shape> {
+    if !matches!(datagram.origin, Origin::Slot(_) | Origin::Pulled) {
+        return None;
+    }
+    let mut scratch = [0; iphc::MAX_COMPRESSED_LEN];
+    let mut headers = Cursor::new(&mut scratch);
+    let expanded = sending.compress(datagram, &mut headers).ok()?;
+    let number = |n: usize| u16::try_from(n).ok();
+    let lengths = (
+        number(datagram.size())?,
+        number(headers.position())?,
+        number(expanded)?,
+    );
+    Shape::new(lengths, number(capacity)?, &recovery.config)
+}
+
+/// Appends the bytes of the fragment that `header` announces.
+fn put_part<M: Memory, S: PayloadSource>(
+    sending: &Sending<'_, M>,
+    sender: &Sender,
+    header: &Fragment,
+    source: &mut S,
+    out: &mut Cursor<'_>,
+) -> Result<(), LossReason> {
+    let origin = match &sender.source {
+        Source::Slot(id) => Origin::Slot(*id),
+        Source::Pulled(_) => Origin::Pulled,
+    };
+    let shape = &sender.shape;
+    let whole = InService::new(origin, sender.next_hop, shape.size.into());
+    let (mut from, mut len) = (usize::from(shape.expanded), usize::from(header.size));
+    let head = usize::from(shape.head);
+    if header.sequence == 0 {
+        let start = out.position();
+        sending.compress(&whole, out)?;
+        // A context that has changed since would shift everything.
+        if out.position().saturating_sub(start) != head {
+            return Err(LossReason::Unsendable);
+        }
+        len = len.saturating_sub(head);
+    } else {
+        let behind = usize::from(header.offset).saturating_sub(head);
+        from = from.saturating_add(behind);
+    }
+    sending.copy(&whole, source, from, len, out)
+}

@@ -1,0 +1,290 @@
+//! Recoverable fragments (RFC 8931): what comes, and what becomes of this node's
+//! own datagrams. How their fragments leave is in `recover.rs`.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Fragment};
+use redpoll_wire::sixlowpan::{Dispatch, dispatch};
+
+use super::Lowpan;
+use crate::counters::count;
+use crate::pool::State;
+use crate::receive::{self, HeaderScratch, Piece};
+use crate::recovery::{Arriving, Outcome, Path};
+use crate::{Drop, Onward, SlotId};
+#[cfg(feature = "recovery")]
+use crate::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
+
+impl<M: Memory> Lowpan<M> {
+    /// From now on this node sends datagrams in recoverable fragments
+    /// (RFC 8931), and takes such from others, as far as this memory goes. As a
+    /// relay it passes them on if it
+    /// [forwards fragments](Self::forward_fragments), else it joins them.
+    ///
+    /// All nodes of a mesh must do it: those that do not drop such fragments as
+    /// [`Drop::Unsupported`].
+    #[cfg(feature = "recovery")]
+    pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
+        let [first_tag, _] = self.next_tag.to_be_bytes();
+        let timeouts = (self.reassembly.timeout(), self.reassembly.limit());
+        self.recovery.begin(config, memory, timeouts, first_tag);
+    }
+
+    /// What recovery has done so far.
+    #[cfg(feature = "recovery")]
+    pub fn recovery_counters(&self) -> RecoveryCounters {
+        let recovery = self.recovery.get();
+        recovery.map_or_else(RecoveryCounters::default, |recovery| recovery.counters)
+    }
+
+    /// Takes in a recoverable fragment or an acknowledgment of such.
+    pub(super) fn on_recoverable(
+        &mut self,
+        now: Instant,
+        (src, dst): (Address, Address),
+        payload: &[u8],
+        scratch: &mut HeaderScratch,
+        route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
+    ) -> Result<Option<SlotId>, Drop> {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return Err(Drop::Unsupported);
+        };
+        if dst == Address::BROADCAST {
+            return Err(Drop::Unsupported);
+        }
+        if dispatch(payload) == Dispatch::RecoverableAck {
+            let ack = Ack::parse(payload).map_err(receive::reason)?;
+            return self.on_ack(now, src, ack).map(|()| None);
+        }
+        let (header, body) = Fragment::parse(payload).map_err(receive::reason)?;
+        let tag = header.tag;
+        if recovery.path_mut(src, tag).is_some() {
+            self.pass(now, (src, dst), &header, body, scratch)?;
+            return Ok(None);
+        }
+        if header.is_abort() {
+            self.on_abort(src, &header);
+            return Ok(None);
+        }
+        if recovery.arriving_mut(src, tag).is_some() {
+            let piece = Piece {
+                offset: 0,
+                head: &[],
+                body,
+            };
+            return self.join(now, src, &header, &piece);
+        }
+        // RFC 8931 §6.1.2: without the first fragment nobody knows where to.
+        if header.sequence != 0 {
+            recovery.refuse(src, tag);
+            return Err(Drop::Orphan);
+        }
+        let size = usize::from(header.offset);
+        let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
+        if self.open_path(now, src, &header, &piece, route) {
+            return Ok(None);
+        }
+        self.open(now, src, &header, (&piece, body.len()))
+    }
+
+    /// RFC 8931 §6.1.1: the first fragment makes the path and is itself passed
+    /// on, or neither.
+    fn open_path(
+        &mut self,
+        now: Instant,
+        src: Address,
+        header: &Fragment,
+        piece: &Piece<'_>,
+        route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
+    ) -> bool {
+        let (Some(recovery), Some(forwarding)) =
+            (self.recovery.get_mut(), self.forwarding.get_mut())
+        else {
+            return false;
+        };
+        let Ok((ip, _)) = Ipv6Header::parse_partial(piece.head) else {
+            return false;
+        };
+        if !recovery.has_path_room() {
+            return false;
+        }
+        let Some(onward) = route(&ip) else {
+            return false;
+        };
+        let mut path = Path::new(now, (src, header.tag), onward, recovery.new_tag());
+        let passed =
+            forwarding.on_recoverable_first(&mut path, header, (&ip, piece), &self.contexts);
+        if passed.is_ok() {
+            recovery.open_path(path);
+            count(&mut self.counters.datagrams_forwarded);
+        }
+        passed.is_ok()
+    }
+
+    /// A fragment of a datagram that passes through goes where the first went.
+    fn pass(
+        &mut self,
+        now: Instant,
+        (src, dst): (Address, Address),
+        header: &Fragment,
+        body: &[u8],
+        scratch: &mut HeaderScratch,
+    ) -> Result<(), Drop> {
+        let (Some(recovery), Some(forwarding)) =
+            (self.recovery.get_mut(), self.forwarding.get_mut())
+        else {
+            return Err(Drop::Orphan);
+        };
+        let path = recovery.path_mut(src, header.tag).ok_or(Drop::Orphan)?;
+        if path.is_full {
+            // RFC 8931 §6.2: its sender has not heard that all has arrived.
+            if header.ack_request {
+                path.repeat_full();
+            }
+            return Err(Drop::Duplicate);
+        }
+        path.progress = now;
+        if header.sequence == 0 && !header.is_abort() {
+            let size = usize::from(header.offset);
+            let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
+            let (ip, _) = Ipv6Header::parse_partial(piece.head).map_err(receive::reason)?;
+            return forwarding.on_recoverable_first(path, header, (&ip, &piece), &self.contexts);
+        }
+        forwarding.on_recoverable_later(path, header, body)?;
+        // RFC 8931 §6.3: "if an acknowledgment is not requested, the VRB and all
+        // associated states are destroyed".
+        if header.is_abort() && !header.ack_request {
+            recovery.close_path(src, header.tag);
+        }
+        Ok(())
+    }
+
+    /// RFC 8931 §6.3: a datagram that comes here is aborted by its sender.
+    fn on_abort(&mut self, src: Address, header: &Fragment) {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return;
+        };
+        if let Some(slot) = recovery.forget(src, header.tag) {
+            self.pool.free_slot(slot);
+        }
+        if header.ack_request || header.sequence != 0 {
+            recovery.refuse(src, header.tag);
+        }
+    }
+
+    /// A datagram for this node begins to arrive; its first fragment took `len`
+    /// bytes in compressed form.
+    fn open(
+        &mut self,
+        now: Instant,
+        src: Address,
+        header: &Fragment,
+        (piece, len): (&Piece<'_>, usize),
+    ) -> Result<Option<SlotId>, Drop> {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return Err(Drop::Unsupported);
+        };
+        let rest = header.offset.checked_sub(header.size);
+        let size = piece
+            .len()
+            .saturating_add(rest.ok_or(Drop::Malformed)?.into());
+        let slot = if recovery.has_incoming_room() {
+            let (pool, counters) = (&mut self.pool, &mut self.counters);
+            let state = State::Recovering;
+            self.reassembly
+                .slot_for(now, pool, counters, src, size, state)
+        } else {
+            Err(Drop::NoSlot)
+        };
+        let slot = match slot {
+            Ok(slot) => slot,
+            Err(reason) => {
+                // RFC 8931 §6.3: "if it is out of reassembly buffers".
+                recovery.refuse(src, header.tag);
+                return Err(reason);
+            }
+        };
+        let consumed = len.saturating_sub(piece.body.len());
+        let head = (consumed as u16, piece.head.len() as u16);
+        recovery.accept(Arriving::new(now, src, header, slot, head));
+        self.join(now, src, header, piece)
+    }
+
+    /// A fragment of a datagram that arrives here is put in its place.
+    fn join(
+        &mut self,
+        now: Instant,
+        src: Address,
+        header: &Fragment,
+        piece: &Piece<'_>,
+    ) -> Result<Option<SlotId>, Drop> {
+        let recovery = self.recovery.get_mut();
+        let arriving = recovery.and_then(|recovery| recovery.arriving_mut(src, header.tag));
+        let arriving = arriving.ok_or(Drop::Orphan)?;
+        let place = match arriving.on_fragment(header)? {
+            Outcome::Place(place) => place,
+            Outcome::Known => return Err(Drop::Duplicate),
+        };
+        let slot = arriving.slot.ok_or(Drop::Duplicate)?;
+        let bytes = self.pool.part_mut(slot, place, piece.len());
+        let parts = bytes.and_then(|bytes| bytes.split_at_mut_checked(piece.head.len()));
+        let (head, body) = parts.ok_or(Drop::Malformed)?;
+        head.copy_from_slice(piece.head);
+        body.copy_from_slice(piece.body);
+        let complete = arriving.complete(now);
+        if let Some(slot) = complete.and_then(|id| self.pool.slot_mut(id)) {
+            slot.state = State::Held;
+        }
+        Ok(complete)
+    }
+
+    /// An acknowledgment is for a datagram of this node's, or goes back further.
+    fn on_ack(&mut self, now: Instant, src: Address, ack: Ack) -> Result<(), Drop> {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return Err(Drop::Unsupported);
+        };
+        if let Some((index, verdict)) = recovery.on_ack(src, &ack) {
+            self.conclude(now, index, verdict);
+            return Ok(());
+        }
+        // RFC 8931 §6.2: "if the reverse LSP is not found, the router MUST
+        // silently drop the RFRAG-ACK message".
+        if !recovery.pass_back(now, src, ack) {
+            return Err(Drop::Orphan);
+        }
+        if ack.bitmap.is_null()
+            && let Some(forwarding) = self.forwarding.get_mut()
+        {
+            forwarding.kill_recoverable(ack.tag);
+        }
+        Ok(())
+    }
+
+    /// Gives up what has waited too long, and sends again what is not
+    /// acknowledged in time.
+    pub(super) fn expire_recoverable(&mut self, now: Instant) {
+        while let Some(recovery) = self.recovery.get_mut()
+            && let Some((index, verdict)) = recovery.on_timeout(now)
+        {
+            self.conclude(now, index, verdict);
+        }
+        while let Some(recovery) = self.recovery.get_mut()
+            && let Some((src, tag)) = recovery.stale(now)
+        {
+            if let Some(slot) = recovery.forget(src, tag) {
+                self.pool.free_slot(slot);
+            }
+            recovery.refuse(src, tag);
+            count(&mut self.counters.reassembly_timeout);
+        }
+        if let Some(recovery) = self.recovery.get_mut() {
+            let lost = recovery.expire(now);
+            let total = self.counters.forward_timeout.wrapping_add(lost);
+            self.counters.forward_timeout = total;
+            if lost > 0 {
+                self.note_occupancy(now);
+            }
+        }
+    }
+}

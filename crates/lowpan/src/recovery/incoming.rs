@@ -1,0 +1,158 @@
+//! A datagram that comes in recoverable fragments: the reassembling endpoint of
+//! RFC 8931 §6.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
+
+use super::ranges::Ranges;
+use crate::{Drop, SlotId};
+
+/// What is known of a datagram that arrives, or has just arrived; opaque.
+#[derive(Clone, Debug, Default)]
+pub struct Incoming(pub(crate) Option<Arriving>);
+
+impl Incoming {
+    /// One that is free.
+    pub const EMPTY: Incoming = Incoming(None);
+
+    pub(crate) fn peek(&self) -> Option<&Arriving> {
+        self.0.as_ref()
+    }
+
+    pub(crate) fn get(&mut self) -> Option<&mut Arriving> {
+        self.0.as_mut()
+    }
+
+    /// Whether another datagram may have it.
+    pub(crate) fn is_available(&self) -> bool {
+        let over = |entry: &Arriving| entry.slot.is_none() && !entry.ack_due;
+        self.0.as_ref().is_none_or(over)
+    }
+
+    /// How willingly: a free one first, then one that arrived longest ago.
+    pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
+        let available = self.is_available();
+        let since = self.0.as_ref().map(|entry| entry.progress);
+        available.then_some((since, self))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Arriving {
+    pub(crate) src: Address,
+    pub(crate) tag: u8,
+    /// Where it is put together; `None` once all of it has been handed up.
+    pub(crate) slot: Option<SlotId>,
+    /// Bytes of the compressed datagram.
+    size: u16,
+    /// Bytes of its compressed headers, and of the same expanded.
+    head: (u16, u16),
+    bitmap: Bitmap,
+    seen: Ranges,
+    /// A fragment met congestion, and the sender does not know yet.
+    ecn: bool,
+    pub(crate) ack_due: bool,
+    pub(crate) first: Instant,
+    pub(crate) progress: Instant,
+}
+
+/// What a fragment did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It belongs at this place of the expanded datagram.
+    Place(usize),
+    /// It is here already.
+    Known,
+}
+
+impl Arriving {
+    /// A datagram of which the first fragment, `header`, has come: `consumed`
+    /// bytes of compressed headers stand for `expanded`.
+    pub(crate) fn new(
+        now: Instant,
+        src: Address,
+        header: &Fragment,
+        slot: SlotId,
+        (consumed, expanded): (u16, u16),
+    ) -> Self {
+        Arriving {
+            src,
+            tag: header.tag,
+            slot: Some(slot),
+            size: header.offset,
+            head: (consumed, expanded),
+            bitmap: Bitmap::NULL,
+            seen: Ranges::default(),
+            ecn: false,
+            ack_due: false,
+            first: now,
+            progress: now,
+        }
+    }
+
+    pub(crate) fn is(&self, src: Address, tag: u8) -> bool {
+        self.src == src && self.tag == tag
+    }
+
+    /// A fragment has come. RFC 8931 §6: "the reassembling endpoint MUST
+    /// acknowledge a fragment with the acknowledgment request bit set".
+    ///
+    /// # Errors
+    /// It cannot be part of the datagram, or there is no room for one more gap.
+    pub(crate) fn on_fragment(&mut self, header: &Fragment) -> Result<Outcome, Drop> {
+        self.ecn |= header.ecn;
+        self.ack_due |= header.ack_request;
+        if self.slot.is_none() || self.bitmap.has(header.sequence) {
+            return Ok(Outcome::Known);
+        }
+        let (head, expanded) = self.head;
+        let start = if header.sequence == 0 {
+            0
+        } else {
+            header.offset
+        };
+        let place = match header.sequence {
+            0 => 0,
+            _ => {
+                let behind = start.checked_sub(head).ok_or(Drop::Malformed)?;
+                usize::from(expanded).saturating_add(behind.into())
+            }
+        };
+        let end = start.checked_add(header.size).ok_or(Drop::Malformed)?;
+        if end > self.size {
+            return Err(Drop::Malformed);
+        }
+        if !self.seen.insert(start, end) {
+            return Err(Drop::NoFragmentBuffer);
+        }
+        self.bitmap = self.bitmap.with(Bitmap::of(header.sequence));
+        Ok(Outcome::Place(place))
+    }
+
+    /// Whether all of the datagram is here. RFC 8931 §6: it is handed up, and
+    /// acknowledged as a whole whether the sender asked or not.
+    pub(crate) fn complete(&mut self, now: Instant) -> Option<SlotId> {
+        self.progress = now;
+        if !self.seen.is_complete(self.size) {
+            return None;
+        }
+        self.bitmap = Bitmap::FULL;
+        self.ack_due = true;
+        self.slot.take()
+    }
+
+    /// The acknowledgment that is due. RFC 8931 §6: congestion is echoed "at
+    /// most once".
+    pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
+        if !core::mem::take(&mut self.ack_due) {
+            return None;
+        }
+        let ack = Ack {
+            ecn: core::mem::take(&mut self.ecn),
+            tag: self.tag,
+            bitmap: self.bitmap,
+        };
+        Some((self.src, ack))
+    }
+}

@@ -1,0 +1,517 @@
+//! Selective fragment recovery (RFC 8931): the fragments of a datagram go from
+//! the node that makes them to the node that joins them, through relays that
+//! only switch labels, and what is lost on the way is sent again alone.
+//!
+//! Three roles, each with a table of the caller's that bounds it: [`Outgoing`]
+//! datagrams of this node (the *fragmenting endpoint*), [`Incoming`] ones (the
+//! *reassembling endpoint*), and [`SwitchedPath`]s of datagrams that pass
+//! through. Without a free entry a datagram leaves in plain fragments, is
+//! refused, or is reassembled instead of passed on.
+//!
+//! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
+//! next hops for a first fragment (§6.3), diverse paths (§6.4). The timeout is a
+//! parameter and not measured.
+
+mod incoming;
+mod outgoing;
+mod path;
+mod ranges;
+
+use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
+
+use crate::SlotId;
+
+pub use incoming::Incoming;
+pub(crate) use incoming::{Arriving, Outcome};
+pub use outgoing::Outgoing;
+pub(crate) use outgoing::{Phase, Sender, Shape, Source, Verdict};
+pub(crate) use path::Path;
+pub use path::SwitchedPath;
+
+/// Parameters of selective fragment recovery, by their names in RFC 8931 §7.1.
+#[derive(Clone, Debug)]
+pub struct RecoveryConfig {
+    /// Window_Size: fragments after which an acknowledgment is asked for, 1 to
+    /// 32. Default 32, which is after the last.
+    pub window: u8,
+    /// MinFragmentSize in bytes: where frames carry less, datagrams leave in
+    /// plain fragments. Default 40.
+    pub min_fragment: u16,
+    /// MaxFragmentSize and OptFragmentSize in bytes, at most 511; frames bound
+    /// it as well. Default 511.
+    pub max_fragment: u16,
+    /// OptARQTimeOut and MinARQTimeOut: how long an acknowledgment is waited
+    /// for, more than the longest round trip. The RFC names no value. Default
+    /// 500 ms.
+    pub arq_timeout: Duration,
+    /// MaxARQTimeOut: it doubles up to here. Default 2 s.
+    pub arq_timeout_max: Duration,
+    /// MaxFragRetries: how often fragments of a datagram are sent again, all
+    /// that are missing counting as once. Default 3.
+    pub fragment_retries: u8,
+    /// MaxDatagramRetries: how often a datagram is begun anew. Default 1.
+    pub datagram_retries: u8,
+    /// UseECN: after congestion the rest of a datagram leaves fragment by
+    /// fragment. Default true.
+    pub use_ecn: bool,
+    /// How long it is remembered that a datagram has arrived in full, so that
+    /// its sender can be told again. The RFC asks for about a round trip; it has
+    /// to outlast the sender's timeouts. Default 2 s.
+    pub linger: Duration,
+}
+
+impl Default for RecoveryConfig {
+    fn default() -> Self {
+        RecoveryConfig {
+            window: 32,
+            min_fragment: 40,
+            max_fragment: LARGEST,
+            arq_timeout: Duration::from_millis(500),
+            arq_timeout_max: Duration::from_secs(2),
+            fragment_retries: 3,
+            datagram_retries: 1,
+            use_ecn: true,
+            linger: Duration::from_secs(2),
+        }
+    }
+}
+
+/// RFC 8931 §7.1: MaxFragmentSize "MUST be less than 512".
+const LARGEST: u16 = 511;
+
+/// The memory of selective fragment recovery; at most 254 entries of each table
+/// are used.
+pub struct RecoveryMemory<M: Memory> {
+    /// One entry for each datagram of this node's that is under way, filled with
+    /// [`Outgoing::EMPTY`].
+    pub outgoing: M::Table<Outgoing>,
+    /// One for each datagram that comes here, and for some that have just come,
+    /// filled with [`Incoming::EMPTY`].
+    pub incoming: M::Table<Incoming>,
+    /// One for each datagram that passes through, filled with
+    /// [`SwitchedPath::EMPTY`].
+    pub paths: M::Table<SwitchedPath>,
+}
+
+/// What recovery has done, in numbers that wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecoveryCounters {
+    /// Datagrams sent in recoverable fragments.
+    pub datagrams: u32,
+    /// Fragments sent again.
+    pub repeated: u32,
+    /// Datagrams begun anew.
+    pub restarted: u32,
+    /// Acknowledgments made or passed on.
+    pub acknowledgments: u32,
+    /// Fragments of datagrams that nothing is known of.
+    pub refused: u32,
+}
+
+/// Recovery, if there is memory for it; never, and without any code, without the
+/// feature `recovery`.
+pub(crate) struct Recovering<M: Memory> {
+    #[cfg(feature = "recovery")]
+    recovery: Option<Recovery<M>>,
+    #[cfg(not(feature = "recovery"))]
+    recovery: core::marker::PhantomData<M>,
+}
+
+impl<M: Memory> Recovering<M> {
+    pub(crate) const NONE: Self = Recovering {
+        #[cfg(feature = "recovery")]
+        recovery: None,
+        #[cfg(not(feature = "recovery"))]
+        recovery: core::marker::PhantomData,
+    };
+
+    #[cfg(feature = "recovery")]
+    pub(crate) fn begin(
+        &mut self,
+        config: RecoveryConfig,
+        memory: RecoveryMemory<M>,
+        timeouts: (Duration, Duration),
+        first_tag: u8,
+    ) {
+        self.recovery = Some(Recovery::new(config, memory, timeouts, first_tag));
+    }
+
+    pub(crate) fn get(&self) -> Option<&Recovery<M>> {
+        #[cfg(feature = "recovery")]
+        return self.recovery.as_ref();
+        #[cfg(not(feature = "recovery"))]
+        None
+    }
+
+    pub(crate) fn get_mut(&mut self) -> Option<&mut Recovery<M>> {
+        #[cfg(feature = "recovery")]
+        return self.recovery.as_mut();
+        #[cfg(not(feature = "recovery"))]
+        None
+    }
+}
+
+/// Neighbours to be told at once that nothing is known of their datagram.
+const REFUSALS: usize = 4;
+
+/// All that is known of recoverable datagrams.
+pub(crate) struct Recovery<M: Memory> {
+    pub(crate) config: RecoveryConfig,
+    /// How long a datagram may stand still, and how long it may take.
+    pub(crate) timeout: Duration,
+    pub(crate) limit: Duration,
+    outgoing: M::Table<Outgoing>,
+    incoming: M::Table<Incoming>,
+    paths: M::Table<SwitchedPath>,
+    refusals: [Option<(Address, u8)>; REFUSALS],
+    /// The acknowledgment that leaves next, or is with the MAC.
+    leaving: Option<(Address, Ack)>,
+    next_tag: u8,
+    pub(crate) counters: RecoveryCounters,
+}
+
+impl<M: Memory> Recovery<M> {
+    #[cfg(feature = "recovery")]
+    fn new(
+        config: RecoveryConfig,
+        memory: RecoveryMemory<M>,
+        (timeout, limit): (Duration, Duration),
+        first_tag: u8,
+    ) -> Self {
+        let RecoveryMemory {
+            mut outgoing,
+            mut incoming,
+            mut paths,
+        } = memory;
+        outgoing.as_mut().fill(Outgoing::EMPTY);
+        incoming.as_mut().fill(Incoming::EMPTY);
+        paths.as_mut().fill(SwitchedPath::EMPTY);
+        let config = RecoveryConfig {
+            window: config.window.clamp(1, 32),
+            max_fragment: config.max_fragment.min(LARGEST),
+            ..config
+        };
+        Recovery {
+            config,
+            timeout,
+            limit,
+            outgoing,
+            incoming,
+            paths,
+            refusals: [None; REFUSALS],
+            leaving: None,
+            next_tag: first_tag,
+            counters: RecoveryCounters::default(),
+        }
+    }
+
+    // --- the tables ---
+
+    pub(crate) fn senders(&self) -> impl Iterator<Item = (u8, &Sender)> {
+        let numbered = (0..u8::MAX).zip(self.outgoing.as_ref());
+        numbered.filter_map(|(i, entry)| Some((i, entry.0.as_ref()?)))
+    }
+
+    pub(crate) fn find(&self, is_it: impl Fn(&Sender) -> bool) -> Option<u8> {
+        let mut senders = self.senders();
+        senders.find(|(_, sender)| is_it(sender)).map(|(i, _)| i)
+    }
+
+    pub(crate) fn sender(&self, index: u8) -> Option<&Sender> {
+        self.outgoing.as_ref().get(usize::from(index))?.0.as_ref()
+    }
+
+    pub(crate) fn sender_mut(&mut self, index: u8) -> Option<&mut Sender> {
+        let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
+        entry.0.as_mut()
+    }
+
+    pub(crate) fn arriving_mut(&mut self, src: Address, tag: u8) -> Option<&mut Arriving> {
+        let mut entries = self.incoming.as_mut().iter_mut().filter_map(Incoming::get);
+        entries.find(|entry| entry.is(src, tag))
+    }
+
+    pub(crate) fn path_mut(&mut self, src: Address, tag: u8) -> Option<&mut Path> {
+        let mut entries = self
+            .paths
+            .as_mut()
+            .iter_mut()
+            .filter_map(|path| path.0.as_mut());
+        entries.find(|path| path.comes_from(src, tag))
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths
+            .as_ref()
+            .iter()
+            .filter_map(|path| path.0.as_ref())
+    }
+
+    /// Datagrams that are on their way from here or through here.
+    pub(crate) fn datagrams(&self) -> usize {
+        let runs = |(_, sender): &(u8, &Sender)| !matches!(sender.phase, Phase::Ended(_));
+        let passing = self.paths().filter(|path| !path.is_full);
+        let own = self.senders().filter(runs);
+        own.count().saturating_add(passing.count())
+    }
+
+    // --- the fragmenting endpoint ---
+
+    pub(crate) fn has_outgoing_room(&self) -> bool {
+        let entries = self.outgoing.as_ref().iter().take(usize::from(u8::MAX));
+        entries.into_iter().any(|entry| entry.0.is_none())
+    }
+
+    /// Takes a datagram over that is in service; there is
+    /// [room](Self::has_outgoing_room).
+    pub(crate) fn begin(&mut self, source: Source, next_hop: Address, shape: Shape) -> Option<u8> {
+        let tag = self.new_tag();
+        let window = self.config.window;
+        let mut entries = (0..u8::MAX).zip(self.outgoing.as_mut());
+        let (index, entry) = entries.find(|(_, entry)| entry.0.is_none())?;
+        entry.0 = Some(Sender::new(source, next_hop, tag, shape, window));
+        self.counters.datagrams = self.counters.datagrams.wrapping_add(1);
+        Some(index)
+    }
+
+    /// RFC 8931 §5: a tag is "locally unique" to its sender for the lifetime of
+    /// the datagram, whether that begins here or passes through.
+    pub(crate) fn new_tag(&mut self) -> u8 {
+        let mut tag = self.next_tag;
+        for _ in 0..u8::MAX {
+            let ours = self.senders().any(|(_, sender)| sender.tag == tag);
+            if !ours && !self.paths().any(|path| path.tag_out == tag) {
+                break;
+            }
+            tag = tag.wrapping_add(1);
+        }
+        self.next_tag = tag.wrapping_add(1);
+        tag
+    }
+
+    /// The datagram of this node's that has fragments to send and is not in
+    /// service.
+    pub(crate) fn ready(&self) -> Option<u8> {
+        self.find(|sender| matches!(sender.phase, Phase::Ready | Phase::Aborting))
+    }
+
+    /// A datagram has ended: its place is free.
+    pub(crate) fn end(&mut self, index: u8) -> Option<Sender> {
+        let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
+        entry.0.take()
+    }
+
+    pub(crate) fn sender_mut_with(&mut self, index: u8) -> Option<(&mut Sender, &RecoveryConfig)> {
+        let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
+        Some((entry.0.as_mut()?, &self.config))
+    }
+
+    /// An acknowledgment from `src`: for which of this node's datagrams, and what
+    /// follows from it.
+    pub(crate) fn on_ack(&mut self, src: Address, ack: &Ack) -> Option<(u8, Verdict)> {
+        let is_its = |sender: &Sender| {
+            let runs = !matches!(sender.phase, Phase::Ended(_));
+            runs && sender.next_hop == src && sender.tag == ack.tag
+        };
+        let index = self.find(is_its)?;
+        let (sender, config) = self.sender_mut_with(index)?;
+        Some((index, sender.on_ack(ack, config)))
+    }
+
+    /// The datagram whose acknowledgment is overdue, and what follows from that.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<(u8, Verdict)> {
+        let due = |sender: &Sender| sender.deadline().is_some_and(|at| at <= now);
+        let index = self.find(due)?;
+        let (sender, config) = self.sender_mut_with(index)?;
+        Some((index, sender.on_timeout(config)))
+    }
+
+    // --- acknowledgments ---
+
+    /// RFC 8931 §6.1.2: nothing is known of the datagram, which aborts it.
+    pub(crate) fn refuse(&mut self, to: Address, tag: u8) {
+        self.counters.refused = self.counters.refused.wrapping_add(1);
+        let refusal = Some((to, tag));
+        if self.refusals.contains(&refusal) {
+            return;
+        }
+        // If there are too many, the sender's timer takes care of it.
+        if let Some(free) = self.refusals.iter_mut().find(|entry| entry.is_none()) {
+            *free = refusal;
+        }
+    }
+
+    /// RFC 8931 §6.2: an acknowledgment goes back along the path of its datagram.
+    /// `false`: there is none.
+    pub(crate) fn pass_back(&mut self, now: Instant, from: Address, ack: Ack) -> bool {
+        let mut paths = self
+            .paths
+            .as_mut()
+            .iter_mut()
+            .filter_map(|path| path.0.as_mut());
+        let path = paths.find(|path| path.next_hop == from && path.tag_out == ack.tag);
+        if let Some(path) = path {
+            path.on_ack(now, ack);
+            return true;
+        }
+        false
+    }
+
+    pub(crate) fn has_ack(&self) -> bool {
+        let arriving = self.incoming.as_ref().iter().filter_map(Incoming::peek);
+        self.leaving.is_some()
+            || self.paths().any(|path| path.ack.is_some())
+            || arriving.into_iter().any(|entry| entry.ack_due)
+            || self.refusals.iter().any(Option::is_some)
+    }
+
+    /// The acknowledgment that leaves next.
+    pub(crate) fn next_ack(&mut self) -> Option<(Address, Ack)> {
+        if self.leaving.is_none() {
+            self.leaving = self.take_ack();
+        }
+        self.leaving
+    }
+
+    pub(crate) fn leaving_ack(&self) -> Option<Ack> {
+        self.leaving.map(|(_, ack)| ack)
+    }
+
+    pub(crate) fn on_ack_done(&mut self) {
+        self.leaving = None;
+        self.counters.acknowledgments = self.counters.acknowledgments.wrapping_add(1);
+    }
+
+    fn take_ack(&mut self) -> Option<(Address, Ack)> {
+        for entry in self.paths.as_mut() {
+            let taken = entry.0.as_mut().and_then(Path::take_ack);
+            if let Some((_, ack)) = &taken {
+                // RFC 8931 §6.3: it "cleans up all resources on the path".
+                if ack.bitmap.is_null() {
+                    entry.0 = None;
+                }
+                return taken;
+            }
+        }
+        let mut arriving = self.incoming.as_mut().iter_mut().filter_map(Incoming::get);
+        if let Some(ack) = arriving.find_map(Arriving::take_ack) {
+            return Some(ack);
+        }
+        let refusal = self.refusals.iter_mut().find_map(Option::take);
+        refusal.map(|(to, tag)| {
+            let ack = Ack {
+                ecn: false,
+                tag,
+                bitmap: Bitmap::NULL,
+            };
+            (to, ack)
+        })
+    }
+
+    // --- the reassembling endpoint and the relay ---
+
+    /// An entry for a datagram that begins to arrive, if need be that of one
+    /// that has arrived in full.
+    pub(crate) fn accept(&mut self, arriving: Arriving) -> bool {
+        let entries = self.incoming.as_mut().iter_mut();
+        let best = entries
+            .filter_map(Incoming::rank)
+            .min_by_key(|(rank, _)| *rank);
+        let Some((_, entry)) = best else {
+            return false;
+        };
+        entry.0 = Some(arriving);
+        true
+    }
+
+    pub(crate) fn has_incoming_room(&self) -> bool {
+        let mut entries = self.incoming.as_ref().iter();
+        entries.any(Incoming::is_available)
+    }
+
+    /// Forgets a datagram that was arriving; says which slot it had.
+    pub(crate) fn forget(&mut self, src: Address, tag: u8) -> Option<SlotId> {
+        let mut entries = self.incoming.as_mut().iter_mut();
+        let entry = entries.find(|entry| entry.peek().is_some_and(|entry| entry.is(src, tag)))?;
+        entry.0.take()?.slot
+    }
+
+    pub(crate) fn has_path_room(&self) -> bool {
+        let mut paths = self.paths.as_ref().iter();
+        paths.any(SwitchedPath::is_available)
+    }
+
+    pub(crate) fn open_path(&mut self, path: Path) {
+        let entries = self.paths.as_mut().iter_mut();
+        let best = entries
+            .filter_map(SwitchedPath::rank)
+            .min_by_key(|(rank, _)| *rank);
+        if let Some((_, entry)) = best {
+            entry.0 = Some(path);
+        }
+    }
+
+    pub(crate) fn close_path(&mut self, src: Address, tag: u8) {
+        let is_it = |path: &Path| path.comes_from(src, tag);
+        for entry in self.paths.as_mut() {
+            entry.0.take_if(|path| is_it(path));
+        }
+    }
+
+    // --- time ---
+
+    /// The datagram that was arriving and has waited too long.
+    pub(crate) fn stale(&self, now: Instant) -> Option<(Address, u8)> {
+        let mut entries = self.incoming.as_ref().iter().filter_map(Incoming::peek);
+        entries
+            .find(|entry| entry.slot.is_some() && now >= self.arriving_ends(entry))
+            .map(|entry| (entry.src, entry.tag))
+    }
+
+    fn arriving_ends(&self, entry: &Arriving) -> Instant {
+        match entry.slot {
+            Some(_) => (entry.progress + self.timeout).min(entry.first + self.limit),
+            None => entry.progress + self.config.linger,
+        }
+    }
+
+    fn path_ends(&self, path: &Path) -> Instant {
+        let wait = match path.is_full {
+            true => self.config.linger,
+            false => self.timeout,
+        };
+        path.progress + wait
+    }
+
+    /// Forgets what is over, says how many paths died with their datagram under
+    /// way.
+    pub(crate) fn expire(&mut self, now: Instant) -> u32 {
+        let (linger, timeout) = (self.config.linger, self.timeout);
+        for entry in self.incoming.as_mut() {
+            entry
+                .0
+                .take_if(|entry| entry.slot.is_none() && now >= entry.progress + linger);
+        }
+        let mut lost = 0u32;
+        for entry in self.paths.as_mut() {
+            let wait = |path: &Path| if path.is_full { linger } else { timeout };
+            let gone = entry.0.take_if(|path| now >= path.progress + wait(path));
+            lost = lost.saturating_add(u32::from(gone.is_some_and(|path| !path.is_full)));
+        }
+        lost
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        let arriving = self.incoming.as_ref().iter().filter_map(Incoming::peek);
+        let ends = arriving.map(|entry| self.arriving_ends(entry));
+        let ends = ends.chain(self.paths().map(|path| self.path_ends(path)));
+        let ends = ends.min().map(|at| Wake::within(at, TIMEOUT_SLACK));
+        let arq = self.senders().filter_map(|(_, sender)| sender.deadline());
+        earliest(arq.min().map(Wake::exactly), ends)
+    }
+}
+
+/// A slow start of the other timers does no harm.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(500);

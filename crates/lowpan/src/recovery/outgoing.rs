@@ -1,0 +1,343 @@
+//! A datagram that leaves in recoverable fragments: the fragmenting endpoint of
+//! RFC 8931 §6.
+//!
+//! Its fragments leave in *trains*, of which the last asks for an
+//! acknowledgment: first all fragments, a window at a time, then those that are
+//! missing, until none is or the retries are used up.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment, MAX_SEQUENCE};
+
+use super::RecoveryConfig;
+use crate::{LossReason, PulledDatagram, SlotId};
+
+/// What is known of a datagram of this node's that is under way; opaque.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing(pub(crate) Option<Sender>);
+
+impl Outgoing {
+    /// One that is free.
+    pub const EMPTY: Outgoing = Outgoing(None);
+}
+
+/// Where its bytes are.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Slot(SlotId),
+    Pulled(PulledDatagram),
+}
+
+/// How a datagram is cut, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Of the datagram, uncompressed.
+    pub(crate) size: u16,
+    /// Of its compressed headers, and of what they stand for.
+    pub(crate) head: u16,
+    pub(crate) expanded: u16,
+    /// Of the first fragment, which has them, and of every other but the last.
+    pub(crate) first: u16,
+    pub(crate) step: u16,
+    /// Fragments.
+    pub(crate) count: u8,
+}
+
+/// RFC 8931 §4.1: a first fragment leaves so much room as if the MTU were 8 bytes
+/// less, for the source's interface identifier; the byte is the hop limit's.
+pub(crate) const SLACK: u16 = 8 + 1;
+
+impl Shape {
+    /// A datagram of `size` bytes whose first `expanded` bytes become `head`, in
+    /// frames that carry `capacity`. `None` if it needs no fragments, or these
+    /// cannot carry it.
+    pub(crate) fn new(
+        (size, head, expanded): (u16, u16, u16),
+        capacity: u16,
+        config: &RecoveryConfig,
+    ) -> Option<Shape> {
+        let total = head.checked_add(size.checked_sub(expanded)?)?;
+        if total <= capacity {
+            return None;
+        }
+        let room = capacity.checked_sub(Fragment::LEN as u16)?;
+        let step = room.min(config.max_fragment);
+        let first = room.checked_sub(SLACK)?.min(config.max_fragment);
+        if step < config.min_fragment || step == 0 || first < head {
+            return None;
+        }
+        let (mut covered, mut count) = (first, 1u8);
+        while covered < total {
+            covered = covered.checked_add(step)?;
+            count = count.saturating_add(1);
+            if count > MAX_SEQUENCE.saturating_add(1) {
+                return None;
+            }
+        }
+        Some(Shape {
+            size,
+            head,
+            expanded,
+            first,
+            step,
+            count,
+        })
+    }
+
+    /// Bytes of the compressed datagram.
+    pub(crate) fn total(&self) -> u16 {
+        let behind = self.size.saturating_sub(self.expanded);
+        self.head.saturating_add(behind)
+    }
+
+    /// Where a fragment begins in it, and how long the fragment is.
+    pub(crate) fn part(&self, sequence: u8) -> (u16, u16) {
+        if sequence == 0 {
+            return (0, self.first);
+        }
+        let steps = u16::from(sequence).saturating_sub(1);
+        let offset = self.first.saturating_add(steps.saturating_mul(self.step));
+        (offset, self.step.min(self.total().saturating_sub(offset)))
+    }
+}
+
+/// What happens to a datagram next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// It waits for the radio.
+    Ready,
+    /// Its fragments leave.
+    Leaving,
+    /// It waits for an acknowledgment until then.
+    Waiting(Instant),
+    /// It waits for the radio to say that it is aborted.
+    Aborting,
+    /// It is over, which the transport has not been told yet.
+    Ended(Result<(), LossReason>),
+}
+
+/// What an event means for the datagram as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    GoesOn,
+    /// It has arrived.
+    Arrived,
+    /// Nobody on the way knows of it any more.
+    Refused,
+    /// Its retries are used up.
+    Exhausted,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) source: Source,
+    pub(crate) next_hop: Address,
+    pub(crate) tag: u8,
+    pub(crate) shape: Shape,
+    pub(crate) phase: Phase,
+    /// Why it ends once it is aborted; `None`: it then begins anew.
+    ends: Option<LossReason>,
+    window: u8,
+    sent: Bitmap,
+    acked: Bitmap,
+    /// The rest of the train.
+    todo: Bitmap,
+    /// The fragment that is leaving.
+    current: u8,
+    retries: u8,
+    restarts: u8,
+    /// Timeouts in a row.
+    backoff: u8,
+    /// What an acknowledgment said while a frame was with the MAC.
+    pub(crate) pending: Option<Verdict>,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        source: Source,
+        next_hop: Address,
+        tag: u8,
+        shape: Shape,
+        window: u8,
+    ) -> Self {
+        let mut sender = Sender {
+            source,
+            next_hop,
+            tag,
+            shape,
+            phase: Phase::Leaving,
+            ends: None,
+            window,
+            sent: Bitmap::NULL,
+            acked: Bitmap::NULL,
+            todo: Bitmap::NULL,
+            current: 0,
+            retries: 0,
+            restarts: 0,
+            backoff: 0,
+            pending: None,
+        };
+        sender.todo = sender.train();
+        sender
+    }
+
+    fn all(&self) -> Bitmap {
+        Bitmap::first(self.shape.count)
+    }
+
+    /// RFC 8931 §6: "the sender MUST send all the fragments for a first time
+    /// before it retries any lost fragment; lost fragments MUST be retried in
+    /// sequence, oldest first".
+    fn train(&self) -> Bitmap {
+        let fresh = self.all().without(self.sent);
+        let mut from = match fresh.is_null() {
+            true => self.all().without(self.acked),
+            false => fresh,
+        };
+        let mut train = Bitmap::NULL;
+        for _ in 0..self.window {
+            let Some(next) = from.lowest() else {
+                break;
+            };
+            train = train.with(Bitmap::of(next));
+            from = from.without(train);
+        }
+        train
+    }
+
+    /// The header of the fragment that leaves next, and whether it is the last
+    /// of its train.
+    pub(crate) fn next(&mut self) -> Option<(Fragment, bool)> {
+        if self.phase == Phase::Aborting {
+            return Some((Fragment::abort(self.tag), true));
+        }
+        let sequence = self.todo.lowest()?;
+        self.current = sequence;
+        self.phase = Phase::Leaving;
+        let (offset, size) = self.shape.part(sequence);
+        let last = self.todo == Bitmap::of(sequence);
+        let header = Fragment {
+            ecn: false,
+            tag: self.tag,
+            // RFC 8931 §6: it "marks the end of a window".
+            ack_request: last,
+            sequence,
+            size,
+            offset: match sequence {
+                0 => self.shape.total(),
+                _ => offset,
+            },
+        };
+        Some((header, last))
+    }
+
+    /// Whether the fragment that leaves has left before.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.phase != Phase::Aborting && self.sent.has(self.current)
+    }
+
+    /// A frame has ended; whether another of the train follows.
+    pub(crate) fn on_frame_done(&mut self, now: Instant, config: &RecoveryConfig) -> bool {
+        let this = Bitmap::of(self.current);
+        self.todo = self.todo.without(this);
+        self.sent = self.sent.with(this);
+        if self.todo.is_null() {
+            self.phase = Phase::Waiting(now + self.wait(config));
+        }
+        !self.todo.is_null()
+    }
+
+    /// RFC 8930 §5: a node "should abort the datagram and release its state if
+    /// it fails to send the first fragment".
+    pub(crate) fn fails_without(&self, delivered: bool) -> bool {
+        !delivered && self.current == 0 && self.acked.is_null() && self.retries == 0
+    }
+
+    /// RFC 8931 §6: "with an exponential backoff".
+    fn wait(&self, config: &RecoveryConfig) -> Duration {
+        let factor = 1u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX);
+        let wait = config.arq_timeout.times(factor);
+        wait.min(config.arq_timeout_max.max(config.arq_timeout))
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Waiting(until) => Some(until),
+            _ => None,
+        }
+    }
+
+    /// An acknowledgment has come back.
+    pub(crate) fn on_ack(&mut self, ack: &Ack, config: &RecoveryConfig) -> Verdict {
+        if ack.bitmap.is_null() {
+            return Verdict::Refused;
+        }
+        self.acked = self.acked.with(ack.bitmap);
+        if self.all().without(self.acked).is_null() {
+            return Verdict::Arrived;
+        }
+        if ack.ecn && config.use_ecn {
+            self.window = 1;
+        }
+        match self.phase {
+            Phase::Waiting(_) => {
+                self.backoff = 0;
+                self.next_train(config)
+            }
+            Phase::Ready => {
+                self.todo = self.train();
+                Verdict::GoesOn
+            }
+            _ => Verdict::GoesOn,
+        }
+    }
+
+    fn next_train(&mut self, config: &RecoveryConfig) -> Verdict {
+        if self.all().without(self.sent).is_null() && !self.may_retry(config) {
+            return Verdict::Exhausted;
+        }
+        self.todo = self.train();
+        self.phase = Phase::Ready;
+        Verdict::GoesOn
+    }
+
+    /// RFC 8931 §6: the timer has run out, and "the fragment that carries the X
+    /// flag MAY be retried".
+    pub(crate) fn on_timeout(&mut self, config: &RecoveryConfig) -> Verdict {
+        if !self.may_retry(config) {
+            return Verdict::Exhausted;
+        }
+        self.backoff = self.backoff.saturating_add(1);
+        self.todo = Bitmap::of(self.current);
+        self.phase = Phase::Ready;
+        Verdict::GoesOn
+    }
+
+    fn may_retry(&mut self, config: &RecoveryConfig) -> bool {
+        self.retries = self.retries.saturating_add(1);
+        self.retries <= config.fragment_retries
+    }
+
+    /// It fails for `reason`; those on its way are told, and then it may begin
+    /// anew.
+    pub(crate) fn abort(&mut self, reason: LossReason, config: &RecoveryConfig) {
+        let again = reason == LossReason::NotRecovered && self.restarts < config.datagram_retries;
+        self.ends = (!again).then_some(reason);
+        self.phase = Phase::Aborting;
+    }
+
+    /// That has been said. `Some`: it is over; else it begins anew, with another
+    /// tag.
+    pub(crate) fn after_abort(&mut self, tag: u8, window: u8) -> Option<LossReason> {
+        if self.ends.is_none() {
+            self.tag = tag;
+            self.window = window;
+            self.restarts = self.restarts.saturating_add(1);
+            (self.retries, self.backoff) = (0, 0);
+            (self.sent, self.acked) = (Bitmap::NULL, Bitmap::NULL);
+            self.todo = self.train();
+            self.phase = Phase::Ready;
+        }
+        self.ends
+    }
+}

@@ -1,0 +1,124 @@
+//! The way of a datagram through a relay: a label-switched path (RFC 8931
+//! §6.1.1), forward for its fragments and back for their acknowledgments.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
+
+use crate::Onward;
+
+/// What a relay knows of a recoverable datagram on its way; opaque.
+#[derive(Clone, Debug, Default)]
+pub struct SwitchedPath(pub(crate) Option<Path>);
+
+impl SwitchedPath {
+    /// One that is free.
+    pub const EMPTY: SwitchedPath = SwitchedPath(None);
+
+    pub(crate) fn is_available(&self) -> bool {
+        self.0.as_ref().is_none_or(|path| path.is_full)
+    }
+
+    /// How willingly it takes another datagram: a free one first, then one whose
+    /// datagram arrived longest ago.
+    pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
+        let available = self.is_available();
+        let since = self.0.as_ref().map(|path| path.progress);
+        available.then_some((since, self))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    /// The previous hop, and its tag.
+    src: Address,
+    tag_in: u8,
+    pub(crate) next_hop: Address,
+    /// The tag that the next hop knows.
+    pub(crate) tag_out: u8,
+    pub(crate) onward: Onward,
+    /// RFC 8931 §4.4: by how much the first fragment has grown.
+    shift: i16,
+    /// All of the datagram has arrived.
+    pub(crate) is_full: bool,
+    /// On its way back.
+    pub(crate) ack: Option<Ack>,
+    pub(crate) progress: Instant,
+}
+
+impl Path {
+    pub(crate) fn new(
+        now: Instant,
+        (src, tag_in): (Address, u8),
+        onward: Onward,
+        tag_out: u8,
+    ) -> Self {
+        Path {
+            src,
+            tag_in,
+            next_hop: onward.next_hop,
+            tag_out,
+            onward,
+            shift: 0,
+            is_full: false,
+            ack: None,
+            progress: now,
+        }
+    }
+
+    pub(crate) fn comes_from(&self, src: Address, tag: u8) -> bool {
+        self.src == src && self.tag_in == tag
+    }
+
+    /// The header of the datagram's first fragment for the next hop, where it
+    /// measures `size` bytes; all later ones shift accordingly.
+    pub(crate) fn first(&mut self, header: &Fragment, size: u16) -> Option<Fragment> {
+        let shift = i32::from(size).checked_sub(header.size.into())?;
+        self.shift = i16::try_from(shift).ok()?;
+        Some(Fragment {
+            tag: self.tag_out,
+            size,
+            offset: header.offset.checked_add_signed(self.shift)?,
+            ..*header
+        })
+    }
+
+    /// The header of a later fragment for the next hop, or of what aborts the
+    /// datagram.
+    pub(crate) fn later(&self, header: &Fragment) -> Option<Fragment> {
+        let shift = if header.is_abort() { 0 } else { self.shift };
+        let offset = header.offset.checked_add_signed(shift)?;
+        (header.is_abort() || offset > 0).then_some(Fragment {
+            tag: self.tag_out,
+            offset,
+            ..*header
+        })
+    }
+
+    /// RFC 8931 §6.2: a full bitmap ends the path, but it is kept for a while.
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: Ack) {
+        self.is_full |= ack.bitmap == Bitmap::FULL;
+        self.progress = now;
+        let before = self.ack.is_some_and(|before| before.ecn);
+        self.ack = Some(Ack {
+            ecn: ack.ecn || before,
+            ..ack
+        });
+    }
+
+    /// The sender asks again for what it has not heard.
+    pub(crate) fn repeat_full(&mut self) {
+        self.ack.get_or_insert(Ack {
+            ecn: false,
+            tag: self.tag_out,
+            bitmap: Bitmap::FULL,
+        });
+    }
+
+    /// The acknowledgment for the previous hop, by the tag that it knows.
+    pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
+        let ack = self.ack.take()?;
+        let tag = self.tag_in;
+        Some((self.src, Ack { tag, ..ack }))
+    }
+}

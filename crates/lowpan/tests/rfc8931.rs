@@ -1,0 +1,384 @@
+//! RFC 8931: fragments that are recovered one by one, from `A` to `B`.
+
+mod common;
+
+use common::recoverable::*;
+use common::*;
+use redpoll_base::Duration;
+use redpoll_lowpan::{Drop, LossReason, LowpanConfig, LowpanEvent, RecoveryConfig};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::sixlowpan::recoverable::{Bitmap, Fragment};
+use redpoll_wire::sixlowpan::{Dispatch, dispatch};
+
+/// §5.1, §6: sequence numbers from 0, sizes and offsets of the compressed form,
+/// the last fragment asks; §4.1: the first leaves room.
+#[test]
+fn a_datagram_leaves_in_recoverable_fragments() {
+    let (mut a, _) = pair();
+    let (packet, frames) = begin(&mut a, START, 6);
+    let n = frames.len();
+    let asks: Vec<_> = (0..n).map(|i| (i as u8, i + 1 == n)).collect();
+    assert_eq!(sequences(&frames), asks);
+    let first = header(&frames[0]);
+    assert!(frames[0].len() + 9 <= CAPACITY);
+    assert!(frames[1..n - 1].iter().all(|f| f.len() == CAPACITY));
+    let mut covered = first.size;
+    for frame in &frames[1..] {
+        let header = header(frame);
+        assert_eq!((header.tag, header.offset), (first.tag, covered));
+        covered += header.size;
+    }
+    assert_eq!(first.offset, covered);
+    // Two bytes of encoding, next header and the addresses' last 16 bits.
+    assert!(usize::from(covered) < packet.len() - 30);
+}
+
+/// §6: what has arrived is acknowledged with a full bitmap, and only then has it
+/// been sent.
+#[test]
+fn a_full_bitmap_ends_a_datagram() {
+    let (mut a, mut b) = pair();
+    let (packet, frames) = begin(&mut a, START, 6);
+    assert_eq!(a.counters().datagrams_sent, 0);
+    let (last, others) = frames.split_last().unwrap();
+    for frame in others {
+        assert_eq!(receive(&mut b, START, frame), None);
+        assert!(!b.has_frame(), "nobody asked");
+    }
+    assert_eq!(receive(&mut b, START, last), Some(packet));
+    let ack = ack(&mut b, START, B, A);
+    assert_eq!(ack.bitmap, Bitmap::FULL);
+    assert_eq!(ack.tag, header(last).tag);
+    a.input(START, B, A, &ack.to_bytes()).unwrap();
+    assert_eq!(a.counters().datagrams_sent, 1);
+    assert_eq!((a.free_slots(), a.occupancy().current), (4, 0));
+    assert_eq!(a.poll_at(), None);
+}
+
+/// The same for a transport's segment, whose payload is read again for what is
+/// repeated.
+#[test]
+fn a_segment_has_been_sent_when_it_has_arrived() {
+    let (mut a, mut b) = pair();
+    let (segment, packet) = segment(7, ip(6), 462);
+    assert!(a.start_segment(START, segment));
+    let frames_out = frames(&mut a, START, A, B);
+    assert_eq!(a.poll_event(), None);
+    assert!(a.wants_segment(), "others may follow meanwhile");
+    for (i, frame) in frames_out.iter().enumerate() {
+        if i != 2 {
+            assert_eq!(receive(&mut b, START, frame), None);
+        }
+    }
+    let partial = ack(&mut b, START, B, A);
+    a.input(START, B, A, &partial.to_bytes()).unwrap();
+    let again = frames(&mut a, START, A, B);
+    assert_eq!(sequences(&again), [(2, true)]);
+    assert_eq!(receive(&mut b, START, &again[0]), Some(packet));
+    let full = ack(&mut b, START, B, A);
+    a.input(START, B, A, &full.to_bytes()).unwrap();
+    let sent = LowpanEvent::SegmentSent { handle: 7 };
+    assert_eq!(a.poll_event(), Some(sent));
+    assert_eq!(a.poll_event(), None);
+    assert_eq!(a.recovery_counters().repeated, 1);
+}
+
+/// §6: "lost fragments MUST be retried in sequence, oldest first", those alone.
+#[test]
+fn what_is_lost_is_sent_again_alone() {
+    let (mut a, mut b) = pair();
+    let (packet, first) = begin(&mut a, START, 6);
+    assert_eq!(first.len(), 5);
+    for i in [0, 2, 4] {
+        receive(&mut b, START, &first[i]);
+    }
+    let partial = ack(&mut b, START, B, A);
+    assert_eq!(partial.bitmap, bits(&[0, 2, 4]));
+    a.input(START, B, A, &partial.to_bytes()).unwrap();
+    let again = frames(&mut a, START, A, B);
+    assert_eq!(sequences(&again), [(1, false), (3, true)]);
+    // Of these the second is lost again, and nobody hears: the timer.
+    assert_eq!(receive(&mut b, START, &again[0]), None);
+    assert_eq!(a.poll_at().unwrap().at, ms(500));
+    a.on_timeout(ms(500));
+    let third = frames(&mut a, ms(500), A, B);
+    assert_eq!(sequences(&third), [(3, true)]);
+    assert_eq!(receive(&mut b, ms(500), &third[0]), Some(packet));
+}
+
+/// §6: the timer doubles, the retries end, the datagram is aborted, begun anew
+/// with another tag, and in the end given up.
+#[test]
+fn retries_are_bounded() {
+    let mut a = recovering(RecoveryConfig {
+        fragment_retries: 2,
+        datagram_retries: 1,
+        ..RecoveryConfig::default()
+    });
+    let (_, first) = begin(&mut a, START, 6);
+    let tag = header(&first[0]).tag;
+    let mut now = 0;
+    for (wait, expected) in [
+        (500, vec![(4, true)]),
+        (1_000, vec![(4, true)]),
+        // The abort, and at once everything anew.
+        (
+            2_000,
+            vec![
+                (0, false),
+                (0, false),
+                (1, false),
+                (2, false),
+                (3, false),
+                (4, true),
+            ],
+        ),
+        (500, vec![(4, true)]),
+        (1_000, vec![(4, true)]),
+        (2_000, vec![(0, false)]),
+    ] {
+        a.on_timeout(ms(now + wait - 1));
+        assert!(!a.has_frame(), "{now}");
+        now += wait;
+        a.on_timeout(ms(now));
+        let frames = frames(&mut a, ms(now), A, B);
+        assert_eq!(sequences(&frames), expected, "{now}");
+        if wait == 2_000 {
+            assert!(header(&frames[0]).is_abort());
+            assert!(frames[1..].iter().all(|f| header(f).tag != tag));
+        }
+    }
+    let dropped = LowpanEvent::DatagramDropped {
+        next_hop: B,
+        reason: LossReason::NotRecovered,
+    };
+    assert_eq!(a.poll_event(), Some(dropped));
+    assert_eq!(a.counters().not_recovered, 1);
+    assert_eq!(a.recovery_counters().restarted, 1);
+    assert_eq!((a.free_slots(), a.poll_at()), (4, None));
+}
+
+/// §7.1: Window_Size bounds what is outstanding.
+#[test]
+fn a_window_asks_more_often() {
+    let mut a = recovering(RecoveryConfig {
+        window: 2,
+        ..RecoveryConfig::default()
+    });
+    let mut b = recovering(RecoveryConfig::default());
+    let (packet, mut frames_out) = begin(&mut a, START, 6);
+    let mut arrived = None;
+    let trains = [
+        vec![(0, false), (1, true)],
+        vec![(2, false), (3, true)],
+        vec![(4, true)],
+        vec![(1, true)],
+    ];
+    for train in trains {
+        assert_eq!(sequences(&frames_out), train);
+        for frame in &frames_out {
+            let lost = header(frame).sequence == 1 && train.len() == 2;
+            if lost {
+                // What asks is lost: the receiver is asked by the timer alone.
+                b.input(
+                    START,
+                    A,
+                    B,
+                    &emit(
+                        Fragment {
+                            sequence: 0,
+                            ack_request: true,
+                            ..header(frame)
+                        },
+                        &frame[6..],
+                    ),
+                )
+                .unwrap_err();
+            } else {
+                arrived = arrived.or(receive(&mut b, START, frame));
+            }
+        }
+        let ack = ack(&mut b, START, B, A);
+        a.input(START, B, A, &ack.to_bytes()).unwrap();
+        frames_out = frames(&mut a, START, A, B);
+    }
+    assert!(frames_out.is_empty());
+    assert_eq!(arrived, Some(packet));
+    assert_eq!(a.counters().datagrams_sent, 1);
+}
+
+/// §7.1: MinFragmentSize and MaxFragmentSize.
+#[test]
+fn fragments_are_as_long_as_configured() {
+    let with = |min_fragment, max_fragment| RecoveryConfig {
+        min_fragment,
+        max_fragment,
+        ..RecoveryConfig::default()
+    };
+    let (_, frames) = begin(&mut recovering(with(40, 64)), START, 6);
+    let sizes: Vec<_> = frames.iter().map(|frame| header(frame).size).collect();
+    assert!(sizes[1..sizes.len() - 1].iter().all(|size| *size == 64));
+    assert!(sizes[0] <= 64);
+
+    // What frames carry is less than the least; what is asked for too much.
+    let (_, plain) = begin(&mut recovering(with(111, 2_000)), START, 6);
+    assert_eq!(dispatch(&plain[0]), Dispatch::First);
+    let mut wide = recovering(with(110, 2_000));
+    let slot = hold(&mut wide, &packet(ip(6), 3, 1_200));
+    wide.queue(START, slot, B);
+    let mut out = [0; 900];
+    let frame = wide.next_frame(START, A, 900, &mut out, &mut Source::default());
+    assert_eq!(frame.map(|frame| frame.len), Some(511 + 6));
+    // More fragments than there are numbers.
+    let (_, plain) = begin(&mut recovering(with(4, 15)), START, 6);
+    assert_eq!(dispatch(&plain[0]), Dispatch::First);
+}
+
+/// §6: late fragments of a datagram that has arrived are absorbed, and
+/// acknowledged in full if they ask; the packet is handed up once.
+#[test]
+fn late_fragments_are_absorbed() {
+    let (mut a, mut b) = pair();
+    let (packet, first) = begin(&mut a, START, 6);
+    let whole = first.iter().find_map(|f| receive(&mut b, START, f));
+    assert_eq!(whole, Some(packet));
+    ack(&mut b, START, B, A);
+    for (i, frame) in first.iter().enumerate() {
+        assert_eq!(b.input(ms(100), A, B, frame), Err(Drop::Duplicate));
+        assert_eq!(b.has_frame(), i == 4);
+    }
+    assert_eq!(ack(&mut b, ms(100), B, A).bitmap, Bitmap::FULL);
+    assert_eq!(b.free_slots(), 4);
+    // Afterwards nothing is known of it.
+    b.on_timeout(ms(2_000));
+    assert_eq!(b.poll_at(), None);
+    assert_eq!(b.input(ms(2_000), A, B, &first[4]), Err(Drop::Orphan));
+    assert_eq!(ack(&mut b, ms(2_000), B, A).bitmap, Bitmap::NULL);
+}
+
+/// RFC 8930 §5: if the first fragment does not leave, the datagram is over.
+#[test]
+fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
+    let (mut a, _) = pair();
+    let (segment, _) = segment(7, ip(6), 462);
+    a.start_segment(START, segment);
+    next_frame(&mut a, START, &mut Source::default()).unwrap();
+    a.on_frame_done(START, false);
+    let lost = LowpanEvent::SegmentLost {
+        handle: 7,
+        reason: LossReason::LinkFailure,
+    };
+    assert_eq!(a.poll_event(), Some(lost));
+    assert_eq!(next_frame(&mut a, START, &mut Source::default()), None);
+
+    // A later one is missing like any other.
+    let (segment, _) = common::segment(8, ip(6), 462);
+    a.start_segment(START, segment);
+    for i in 0..5 {
+        next_frame(&mut a, START, &mut Source::default()).unwrap();
+        a.on_frame_done(START, i != 2);
+    }
+    assert_eq!(a.poll_event(), None);
+    assert!(a.poll_at().is_some());
+}
+
+/// The transport has its acknowledgment, and its bytes are gone: the rest is
+/// not sent, and who waits for it is told.
+#[test]
+fn a_segment_that_is_gone_is_aborted() {
+    let (mut a, _) = pair();
+    let (segment, _) = segment(7, ip(6), 462);
+    a.start_segment(START, segment);
+    next_frame(&mut a, START, &mut Source::default()).unwrap();
+    a.on_frame_done(START, true);
+    let mut gone = Source {
+        reads_left: Some(0),
+        ..Source::default()
+    };
+    let (_, frame) = next_frame(&mut a, START, &mut gone).unwrap();
+    assert!(header(&frame).is_abort());
+    a.on_frame_done(START, true);
+    let lost = LowpanEvent::SegmentLost {
+        handle: 7,
+        reason: LossReason::Gone,
+    };
+    assert_eq!(a.poll_event(), Some(lost));
+}
+
+/// §5.1: positions do not follow from sequence numbers. A fragment that was cut
+/// in two comes under other numbers, and may overlap.
+#[test]
+fn fragments_under_other_numbers_fill_the_gap() {
+    let (mut a, mut b) = pair();
+    let (packet, first) = begin(&mut a, START, 6);
+    for i in [0, 1, 2, 4] {
+        assert_eq!(receive(&mut b, START, &first[i]), None);
+    }
+    let lost = header(&first[3]);
+    let body = &first[3][6..];
+    let half = Fragment {
+        sequence: 13,
+        size: 60,
+        ..lost
+    };
+    let rest = Fragment {
+        sequence: 14,
+        size: lost.size - 50,
+        offset: lost.offset + 50,
+        ..lost
+    };
+    assert_eq!(receive(&mut b, START, &emit(half, &body[..60])), None);
+    let whole = receive(&mut b, START, &emit(rest, &body[50..]));
+    assert_eq!(whole, Some(packet));
+}
+
+/// Nothing that comes makes a reassembly begin, or reach out of its slot, that
+/// could not end well.
+#[test]
+fn what_cannot_be_is_refused() {
+    let (mut a, mut b) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    assert_eq!(
+        b.input(START, A, Address::BROADCAST, &first[0]),
+        Err(Drop::Unsupported)
+    );
+    // Less than its own first fragment; more than a slot.
+    let body = &first[0][6..];
+    for (offset, reason) in [(20, Drop::Malformed), (5_000, Drop::TooLarge)] {
+        let bad = Fragment {
+            offset,
+            ..header(&first[0])
+        };
+        assert_eq!(b.input(START, A, B, &emit(bad, body)), Err(reason));
+    }
+    frames(&mut b, START, B, A);
+    receive(&mut b, START, &first[0]);
+    // Beyond the end; within the headers.
+    for offset in [header(&first[0]).offset - 10, 2] {
+        let bad = Fragment {
+            offset,
+            ..header(&first[1])
+        };
+        let answer = b.input(START, A, B, &emit(bad, &first[1][6..]));
+        assert_eq!(answer, Err(Drop::Malformed));
+    }
+    assert_eq!(b.free_slots(), 3);
+}
+
+/// §4.2: a gap between the fragments, for others.
+#[test]
+fn fragments_leave_a_gap() {
+    let config = LowpanConfig {
+        fragment_gap: Duration::from_millis(10),
+        ..LowpanConfig::default()
+    };
+    let mut a = node_with(config, 4, 1280);
+    a.recover_fragments(RecoveryConfig::default(), memory(4, 4, 4));
+    let slot = hold(&mut a, &packet(ip(6), 3, 200));
+    a.queue(START, slot, B);
+    next_frame(&mut a, START, &mut Source::default()).unwrap();
+    a.on_frame_done(START, true);
+    assert_eq!(next_frame(&mut a, ms(9), &mut Source::default()), None);
+    assert_eq!(a.poll_at().unwrap().at, ms(10));
+    assert!(next_frame(&mut a, ms(10), &mut Source::default()).is_some());
+}

@@ -1,0 +1,371 @@
+//! RFC 8931: recoverable fragments that pass through a relay, from `A` through `B`
+//! to `C`; and what there is no memory for.
+
+mod common;
+
+use common::recoverable::*;
+use common::*;
+use redpoll_base::Rng;
+use redpoll_lowpan::{Drop, Onward, RecoveryConfig};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
+use redpoll_wire::sixlowpan::{Dispatch, dispatch, fragment};
+
+/// §6.1.1: labels are switched; §4.4: sizes and offsets follow the first
+/// fragment; §6.2: acknowledgments go back by the other label.
+#[test]
+fn a_relay_switches_labels() {
+    for packet in [packet(to_c(6), 3, 500), {
+        let mut udp = udp_packet(3, 480);
+        udp[24..40].copy_from_slice(&addr(3).0);
+        udp
+    }] {
+        let (mut a, mut relay) = pair();
+        let mut c = recovering(RecoveryConfig::default());
+        // Its tags differ from those of `A`.
+        let slot = hold(&mut relay, &common::packet(to_c(59), 1, 300));
+        relay.queue(START, slot, C);
+        let others = frames(&mut relay, START, B, C);
+        let slot = hold(&mut a, &packet);
+        a.queue(START, slot, B);
+        let frames_out = frames(&mut a, START, A, B);
+        let mut arrived = None;
+        let mut grown = None;
+        for frame in &frames_out {
+            assert_eq!(pass(&mut relay, START, frame), Ok(None));
+            let onward = frames(&mut relay, START, B, C);
+            assert_eq!(onward.len(), 1, "as it comes");
+            let (before, after) = (header(frame), header(&onward[0]));
+            assert_ne!(after.tag, before.tag);
+            assert_ne!(after.tag, header(&others[0]).tag);
+            assert_eq!(after.sequence, before.sequence);
+            let grown = *grown.get_or_insert(after.size - before.size);
+            assert_eq!(after.offset, before.offset + grown);
+            if let Ok(Some(slot)) = c.input(START, B, C, &onward[0]) {
+                arrived = Some(c.packet(slot).to_vec());
+            }
+        }
+        // The source's last 16 bits and the hop limit no longer follow from
+        // anything; those of the destination now do.
+        assert_eq!(grown, Some(1));
+        assert_eq!(arrived, Some(one_hop_on(packet)));
+        assert_eq!(relay.free_slots(), 3);
+        let back = ack(&mut c, START, C, B);
+        relay.input(START, C, B, &back.to_bytes()).unwrap();
+        let back = ack(&mut relay, START, B, A);
+        assert_eq!(back.tag, header(&frames_out[0]).tag);
+        assert_eq!(back.bitmap, Bitmap::FULL);
+        a.input(START, B, A, &back.to_bytes()).unwrap();
+        assert_eq!(a.counters().datagrams_sent, 1);
+    }
+}
+
+/// §6.2: once all has arrived, a relay answers for the receiver, for a while.
+#[test]
+fn a_relay_answers_when_its_acknowledgment_was_lost() {
+    let (mut a, mut relay) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    for frame in &first {
+        pass(&mut relay, START, frame).unwrap();
+    }
+    let tag = header(&frames(&mut relay, START, B, C)[0]).tag;
+    let full = Ack {
+        ecn: false,
+        tag,
+        bitmap: Bitmap::FULL,
+    };
+    relay.input(START, C, B, &full.to_bytes()).unwrap();
+    ack(&mut relay, START, B, A);
+    a.on_timeout(ms(500));
+    let again = frames(&mut a, ms(500), A, B);
+    assert_eq!(pass(&mut relay, ms(500), &again[0]), Err(Drop::Duplicate));
+    let back = ack(&mut relay, ms(500), B, A);
+    assert_eq!(
+        (back.tag, back.bitmap),
+        (header(&again[0]).tag, Bitmap::FULL)
+    );
+    // One that does not ask is dropped silently.
+    assert_eq!(pass(&mut relay, ms(500), &first[1]), Err(Drop::Duplicate));
+    assert!(!relay.has_frame());
+    // "It arms a short timer, and upon timeout, the VRB ... destroyed".
+    relay.on_timeout(ms(2_000));
+    assert_eq!(relay.poll_at(), None);
+    assert_eq!(relay.counters().forward_timeout, 0);
+    assert_eq!(pass(&mut relay, ms(2_000), &again[0]), Err(Drop::Orphan));
+    assert_eq!(ack(&mut relay, ms(2_000), B, A).bitmap, Bitmap::NULL);
+}
+
+/// §6.1.2, §6.3: without the first fragment there is no path, and a null bitmap
+/// says so; the sender aborts, and begins anew at most as often as it may.
+#[test]
+fn a_null_bitmap_aborts() {
+    let (mut a, mut relay) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    let mut restarted = first;
+    for attempt in 0..2 {
+        for frame in &restarted[1..] {
+            assert_eq!(pass(&mut relay, START, frame), Err(Drop::Orphan));
+        }
+        assert!(relay.poll_at().is_none(), "no state");
+        let null = ack(&mut relay, START, B, A);
+        assert_eq!(null.bitmap, Bitmap::NULL);
+        assert_eq!(null.tag, header(&restarted[0]).tag);
+        a.input(START, B, A, &null.to_bytes()).unwrap();
+        let next = frames(&mut a, START, A, B);
+        if attempt == 0 {
+            assert_eq!(next.len(), 5);
+            assert_ne!(header(&next[0]).tag, null.tag);
+            restarted = next;
+        } else {
+            assert!(next.is_empty());
+        }
+        // The same again finds nobody.
+        assert_eq!(a.input(START, B, A, &null.to_bytes()), Err(Drop::Orphan));
+    }
+    assert_eq!(a.counters().not_recovered, 1);
+    assert_eq!(a.free_slots(), 4);
+}
+
+/// §6.3: a null bitmap that passes through cleans up on its way.
+#[test]
+fn a_null_bitmap_ends_the_path() {
+    let (mut a, mut relay) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    pass(&mut relay, START, &first[0]).unwrap();
+    let tag = header(&frames(&mut relay, START, B, C)[0]).tag;
+    pass(&mut relay, START, &first[1]).unwrap();
+    let null = Ack {
+        ecn: false,
+        tag,
+        bitmap: Bitmap::NULL,
+    };
+    relay.input(START, C, B, &null.to_bytes()).unwrap();
+    // The fragment that waited does not leave any more.
+    assert_eq!(ack(&mut relay, START, B, A).bitmap, Bitmap::NULL);
+    assert_eq!((relay.poll_at(), relay.occupancy().current), (None, 0));
+    // §6.2: without a path back it is dropped silently.
+    let stray = relay.input(START, C, B, &null.to_bytes());
+    assert_eq!(stray, Err(Drop::Orphan));
+    assert!(!relay.has_frame());
+}
+
+/// §6.3: the sender's abort is passed on and frees everything.
+#[test]
+fn an_abort_frees_path_and_slot() {
+    let (mut a, mut relay) = pair();
+    let mut c = recovering(RecoveryConfig::default());
+    let (_, first) = begin(&mut a, START, 6);
+    pass(&mut relay, START, &first[0]).unwrap();
+    let onward = frames(&mut relay, START, B, C);
+    c.input(START, B, C, &onward[0]).unwrap();
+    assert_eq!(c.free_slots(), 3);
+    let abort = Fragment::abort(header(&first[0]).tag);
+    pass(&mut relay, START, &emit(abort, &[])).unwrap();
+    assert_eq!(relay.poll_at(), None);
+    let onward = frames(&mut relay, START, B, C);
+    assert_eq!(onward.len(), 1);
+    assert!(header(&onward[0]).is_abort());
+    // "If an acknowledgment is requested": with a null bitmap.
+    let asks = Fragment {
+        ack_request: true,
+        ..header(&onward[0])
+    };
+    c.input(START, B, C, &emit(asks, &[])).unwrap();
+    assert_eq!(c.free_slots(), 4);
+    assert_eq!(ack(&mut c, START, C, B).bitmap, Bitmap::NULL);
+    assert_eq!(c.poll_at(), None);
+}
+
+/// §4.3, §6: congestion is marked, passed on, echoed once, and heeded.
+#[test]
+fn congestion_is_echoed_once() {
+    let mut relay = node(4);
+    relay.forward_fragments(forwarding(4));
+    relay.recover_fragments(RecoveryConfig::default(), memory(4, 4, 4));
+    let (mut a, mut c) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    let mut onward = Vec::new();
+    for (i, frame) in first.iter().enumerate() {
+        let passed = pass(&mut relay, START, frame);
+        // The fifth finds no room, and only it is lost.
+        assert_eq!(passed.err(), (i == 4).then_some(Drop::NoFragmentBuffer));
+        if i == 3 {
+            onward = frames(&mut relay, START, B, C);
+        }
+        if i == 3 {
+            let marks: Vec<_> = onward.iter().map(|f| header(f).ecn).collect();
+            assert_eq!(marks, [false, false, false, true]);
+            // Full again.
+            for frame in [&first[1], &first[1], &first[1], &first[1]] {
+                pass(&mut relay, START, frame).unwrap();
+            }
+        }
+    }
+    let asks = Fragment {
+        ack_request: true,
+        ..header(&onward[3])
+    };
+    c.input(START, B, C, &onward[0]).unwrap();
+    c.input(START, B, C, &emit(asks, &onward[3][6..])).unwrap();
+    let echo = ack(&mut c, START, C, B);
+    assert_eq!((echo.ecn, echo.bitmap), (true, bits(&[0, 3])));
+    c.input(
+        START,
+        B,
+        C,
+        &emit(Fragment { ecn: false, ..asks }, &onward[3][6..]),
+    )
+    .unwrap_err();
+    assert!(!ack(&mut c, START, C, B).ecn, "at most once");
+
+    // The relay passes it on, and the sender goes on fragment by fragment.
+    frames(&mut relay, START, B, C);
+    relay.input(START, C, B, &echo.to_bytes()).unwrap();
+    let back = ack(&mut relay, START, B, A);
+    assert!(back.ecn);
+    a.input(START, B, A, &back.to_bytes()).unwrap();
+    assert_eq!(sequences(&frames(&mut a, START, A, B)), [(1, true)]);
+}
+
+/// What lacks memory has another way, or is refused.
+#[test]
+fn memory_bounds_what_is_under_way() {
+    // Nothing for own datagrams: plain fragments.
+    let mut a = node(4);
+    a.forward_fragments(forwarding(16));
+    a.recover_fragments(RecoveryConfig::default(), memory(0, 4, 4));
+    let (packet, plain) = begin(&mut a, START, 6);
+    let kinds: Vec<_> = plain.iter().map(|frame| dispatch(frame)).collect();
+    assert_eq!(kinds[0], Dispatch::First);
+    assert!(kinds[1..].iter().all(|kind| *kind == Dispatch::Next));
+    assert!(fragment::Header::parse(&plain[0]).is_ok());
+
+    // Nothing for paths: the relay joins the datagram.
+    let (mut a, _) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    let mut relay = node(4);
+    relay.forward_fragments(forwarding(16));
+    relay.recover_fragments(RecoveryConfig::default(), memory(4, 4, 0));
+    let slot = first
+        .iter()
+        .find_map(|frame| pass(&mut relay, START, frame).unwrap());
+    assert_eq!(relay.packet(slot.unwrap()), packet);
+
+    // Nothing for what arrives, or no slot: a null bitmap.
+    for (slots, incoming, reason) in [(4, 0, Drop::NoSlot), (1, 4, Drop::NoSlot)] {
+        let mut b = node(slots);
+        b.recover_fragments(RecoveryConfig::default(), memory(4, incoming, 0));
+        let held = (slots == 1).then(|| hold(&mut b, &packet));
+        assert_eq!(b.input(START, A, B, &first[0]), Err(reason));
+        assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::NULL);
+        held.into_iter().for_each(|slot| b.release(slot));
+    }
+
+    // Who knows nothing of all this does not understand.
+    assert_eq!(
+        node(4).input(START, A, B, &first[0]),
+        Err(Drop::Unsupported)
+    );
+}
+
+/// §6.3: what does not go on is given up, and its sender told.
+#[test]
+fn a_reassembly_that_does_not_go_on_is_aborted() {
+    let (mut a, mut b) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    receive(&mut b, ms(10), &first[0]);
+    b.on_timeout(ms(3_009));
+    assert_eq!(b.free_slots(), 3);
+    b.on_timeout(ms(3_010));
+    assert_eq!((b.free_slots(), b.counters().reassembly_timeout), (4, 1));
+    assert_eq!(ack(&mut b, ms(3_010), B, A).bitmap, Bitmap::NULL);
+
+    // And so is a path.
+    let mut relay = recovering(RecoveryConfig::default());
+    pass(&mut relay, ms(10), &first[0]).unwrap();
+    frames(&mut relay, ms(10), B, C);
+    relay.on_timeout(ms(3_010));
+    assert_eq!(relay.counters().forward_timeout, 1);
+    assert_eq!(relay.poll_at(), None);
+}
+
+/// Over links that lose, repeat and swap frames, in both directions, every packet
+/// arrives intact and once, or is reported lost; and nothing is left behind.
+#[test]
+fn over_bad_links_packets_arrive_or_are_reported() {
+    let mut rng = Rng::new(1);
+    let (mut arrived, mut lost) = (0, 0);
+    for round in 0..300 {
+        let config = RecoveryConfig {
+            window: [32, 3][round % 2],
+            ..RecoveryConfig::default()
+        };
+        let mut nodes = [(); 3].map(|()| {
+            let mut node = node(6);
+            node.forward_fragments(forwarding(16));
+            node.recover_fragments(config.clone(), memory(4, 4, 4));
+            node
+        });
+        let names = [A, B, C];
+        let packets: Vec<_> = (0..4).map(|i| packet(to_c(6), i, 150 + 150 * i)).collect();
+        let mut whole = [0; 4];
+        for packet in &packets {
+            let slot = hold(&mut nodes[0], packet);
+            nodes[0].queue(START, slot, B);
+        }
+        let mut now = START;
+        let mut air: Vec<(Address, Address, Vec<u8>)> = Vec::new();
+        for _ in 0..4_000 {
+            for (node, name) in nodes.iter_mut().zip(names) {
+                let sent = sends(node, now, name);
+                air.extend(sent.into_iter().map(|(to, frame)| (name, to, frame)));
+            }
+            if air.is_empty() {
+                let wakes = nodes.iter().filter_map(|node| node.poll_at());
+                let Some(at) = wakes.map(|wake| wake.at).min() else {
+                    break;
+                };
+                now = now.max(at);
+                nodes.iter_mut().for_each(|node| node.on_timeout(now));
+                continue;
+            }
+            let next = if rng.below(20) == 0 { air.len() - 1 } else { 0 };
+            let (from, to, frame) = air.remove(next);
+            for _ in 0..[1, 1, 1, 1, 1, 1, 1, 1, 0, 2][rng.below(10) as usize] {
+                let index = names.iter().position(|name| *name == to).unwrap();
+                let onward = Onward {
+                    next_hop: C,
+                    link_src: B,
+                    capacity: CAPACITY,
+                };
+                let route = |_: &Ipv6Header| (to == B).then_some(onward);
+                let node = &mut nodes[index];
+                if let Ok(Some(slot)) = node.input_routed(now, from, to, &frame, route) {
+                    if to == B {
+                        // The relay had no room to pass it on, and has joined it.
+                        node.packet_mut(slot)[7] -= 1;
+                        node.queue(now, slot, C);
+                        continue;
+                    }
+                    let same = |p: &&Vec<u8>| one_hop_on((*p).clone()) == node.packet(slot);
+                    whole[packets.iter().position(|p| same(&p)).expect("intact")] += 1;
+                    node.release(slot);
+                }
+            }
+        }
+        // Begun anew after all of it had arrived, it may come twice.
+        let restarted = nodes[0].recovery_counters().restarted;
+        let twice = whole.iter().filter(|n| **n > 1).count() as u32;
+        assert!(twice <= restarted, "round {round}: {whole:?}");
+        arrived += whole.iter().filter(|n| **n > 0).count();
+        lost += nodes[0].counters().not_recovered;
+        let counted = nodes[0].counters().datagrams_sent + nodes[0].counters().not_recovered;
+        assert_eq!(counted, 4);
+        for node in &nodes {
+            assert_eq!((node.free_slots(), node.occupancy().current), (6, 0));
+            assert_eq!(node.poll_at(), None);
+        }
+    }
+    assert!(arrived > 1_000, "{arrived} arrived, {lost} reported lost");
+}

@@ -1,0 +1,204 @@
+//! Recoverable fragments and their acknowledgments (RFC 8931 §5).
+//!
+//! Sizes and offsets count bytes of the *compressed* datagram, unlike those of
+//! RFC 4944's [fragments](super::fragment).
+
+#[cfg(test)]
+mod tests;
+
+use crate::cursor::Reader;
+use crate::{Cursor, Error, NoRoom};
+
+const FRAGMENT: u8 = 0b1110_1000;
+const ACK: u8 = 0b1110_1010;
+/// The bit that says in either header that there was congestion.
+const ECN: u8 = 1;
+const ACK_REQUEST: u16 = 1 << 15;
+const SEQUENCE_SHIFT: u32 = 10;
+
+/// The largest fragment that a header can express, in bytes: 10 bits of size.
+pub const MAX_SIZE: u16 = 0x3ff;
+/// The last sequence number that a fragment can have: 5 bits.
+pub const MAX_SEQUENCE: u8 = 31;
+
+/// Which fragments have arrived (RFC 8931 §5.2, figure 2): the bit on the left
+/// stands for sequence number 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bitmap(pub u32);
+
+impl Bitmap {
+    /// The datagram was aborted.
+    pub const NULL: Bitmap = Bitmap(0);
+    /// All of the datagram has arrived, however many fragments that took.
+    pub const FULL: Bitmap = Bitmap(u32::MAX);
+
+    /// The one fragment with this sequence number; none beyond
+    /// [`MAX_SEQUENCE`].
+    pub const fn of(sequence: u8) -> Bitmap {
+        match (1u32 << MAX_SEQUENCE).checked_shr(sequence as u32) {
+            Some(bit) => Bitmap(bit),
+            None => Bitmap::NULL,
+        }
+    }
+
+    /// The first `count` sequence numbers.
+    pub const fn first(count: u8) -> Bitmap {
+        match u32::MAX.checked_shr(count as u32) {
+            Some(others) => Bitmap(!others),
+            None => Bitmap::FULL,
+        }
+    }
+
+    /// Those that are in either.
+    #[must_use]
+    pub const fn with(self, other: Bitmap) -> Bitmap {
+        Bitmap(self.0 | other.0)
+    }
+
+    /// Those that are not in the other.
+    #[must_use]
+    pub const fn without(self, other: Bitmap) -> Bitmap {
+        Bitmap(self.0 & !other.0)
+    }
+
+    /// Whether this sequence number is among them.
+    pub const fn has(self, sequence: u8) -> bool {
+        self.0 & Bitmap::of(sequence).0 != 0
+    }
+
+    /// Whether there is none.
+    pub const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The lowest sequence number among them.
+    pub const fn lowest(self) -> Option<u8> {
+        match self.is_null() {
+            true => None,
+            false => Some(self.0.leading_zeros() as u8),
+        }
+    }
+}
+
+/// The header of a recoverable fragment, RFRAG (RFC 8931 §5.1, figure 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fragment {
+    /// It met congestion on its way.
+    pub ecn: bool,
+    /// The sender's number for the datagram.
+    pub tag: u8,
+    /// The sender asks for an acknowledgment.
+    pub ack_request: bool,
+    /// The fragment's number in the acknowledgment, 0 to [`MAX_SEQUENCE`]; 0 is
+    /// the datagram's beginning.
+    pub sequence: u8,
+    /// Bytes of the fragment, 0 to [`MAX_SIZE`].
+    pub size: u16,
+    /// Of the first fragment the size of the datagram; of another where it
+    /// belongs; 0: the datagram is aborted.
+    pub offset: u16,
+}
+
+impl Fragment {
+    /// Bytes of the header.
+    pub const LEN: usize = 6;
+
+    /// What aborts a datagram (RFC 8931 §6.3).
+    pub const fn abort(tag: u8) -> Fragment {
+        Fragment {
+            ecn: false,
+            tag,
+            ack_request: false,
+            sequence: 0,
+            size: 0,
+            offset: 0,
+        }
+    }
+
+    /// Whether the datagram is aborted.
+    pub const fn is_abort(&self) -> bool {
+        self.offset == 0
+    }
+
+    /// The header, and the bytes of the fragment behind it.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Reserved`] when it is something else;
+    /// [`Error::Length`] when not as many bytes follow as it says, or none
+    /// although it aborts nothing.
+    pub fn parse(bytes: &[u8]) -> Result<(Fragment, &[u8]), Error> {
+        let mut input = Reader::new(bytes);
+        let dispatch = input.u8()?;
+        if dispatch & !ECN != FRAGMENT {
+            return Err(Error::Reserved);
+        }
+        let tag = input.u8()?;
+        let word = input.u16()?;
+        let header = Fragment {
+            ecn: dispatch & ECN != 0,
+            tag,
+            ack_request: word & ACK_REQUEST != 0,
+            sequence: (word >> SEQUENCE_SHIFT) as u8 & MAX_SEQUENCE,
+            size: word & MAX_SIZE,
+            offset: input.u16()?,
+        };
+        let body = input.rest();
+        let is_empty = body.is_empty() && !header.is_abort();
+        if body.len() != usize::from(header.size) || is_empty {
+            return Err(Error::Length);
+        }
+        Ok((header, body))
+    }
+
+    /// Writes the header. What does not fit into a field is cut off.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when `out` is too short.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let sequence = u16::from(self.sequence & MAX_SEQUENCE) << SEQUENCE_SHIFT;
+        let request = if self.ack_request { ACK_REQUEST } else { 0 };
+        let [w0, w1] = (request | sequence | self.size & MAX_SIZE).to_be_bytes();
+        let [o0, o1] = self.offset.to_be_bytes();
+        out.put(&[FRAGMENT | u8::from(self.ecn), self.tag, w0, w1, o0, o1])
+    }
+}
+
+/// An acknowledgment, RFRAG-ACK (RFC 8931 §5.2, figure 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ack {
+    /// Fragments met congestion.
+    pub ecn: bool,
+    /// The number that its recipient gave the datagram.
+    pub tag: u8,
+    /// What has arrived.
+    pub bitmap: Bitmap,
+}
+
+impl Ack {
+    /// Its bytes.
+    pub const LEN: usize = 6;
+
+    /// The acknowledgment at the start of `bytes`; it carries nothing, and what
+    /// follows is ignored.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Reserved`] when it is something else.
+    pub fn parse(bytes: &[u8]) -> Result<Ack, Error> {
+        let mut input = Reader::new(bytes);
+        let dispatch = input.u8()?;
+        if dispatch & !ECN != ACK {
+            return Err(Error::Reserved);
+        }
+        Ok(Ack {
+            ecn: dispatch & ECN != 0,
+            tag: input.u8()?,
+            bitmap: Bitmap(input.u32()?),
+        })
+    }
+
+    /// As bytes.
+    pub const fn to_bytes(&self) -> [u8; Ack::LEN] {
+        let [a, b, c, d] = self.bitmap.0.to_be_bytes();
+        [ACK | self.ecn as u8, self.tag, a, b, c, d]
+    }
+}
