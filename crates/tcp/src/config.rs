@@ -139,7 +139,7 @@ impl Default for Keepalive {
 ///
 /// Four decimal digits and how many zeros follow, so that what people choose is
 /// kept exactly, up to 49 days; anything finer is rounded up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Millis(NonZero<u16>);
 
 /// The upper bits say how many zeros follow.
@@ -159,19 +159,27 @@ impl Millis {
     pub(crate) fn duration(self) -> Duration {
         Duration::from_millis_u32(self.get())
     }
-}
 
-impl From<Duration> for Millis {
-    /// Zero counts as one millisecond.
-    fn from(duration: Duration) -> Self {
-        let mut digits = duration.millis_saturating().max(1);
+    /// `ms` milliseconds. Zero counts as one.
+    #[inline(never)]
+    pub(crate) const fn new(ms: u32) -> Self {
+        let mut digits = if ms == 0 { 1 } else { ms };
         let mut zeros = 0u16;
-        while digits > u32::from(DIGITS) {
+        while digits > DIGITS as u32 {
             digits = digits.div_ceil(10);
             zeros = zeros.wrapping_add(1);
         }
         let bits = digits as u16 | zeros << DIGITS.count_ones();
-        Millis(NonZero::new(bits).unwrap_or(NonZero::<u16>::MIN))
+        match NonZero::new(bits) {
+            Some(bits) => Millis(bits),
+            None => Millis(NonZero::<u16>::MIN),
+        }
+    }
+}
+
+impl From<Duration> for Millis {
+    fn from(duration: Duration) -> Self {
+        Millis::new(duration.millis_saturating())
     }
 }
 
@@ -202,7 +210,7 @@ pub(crate) struct Params {
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
 /// node wakes up as late as its timer allows.
-const LONGEST_ACK_DELAY: Duration = Duration::from_millis(479);
+const LONGEST_ACK_DELAY: Millis = Millis::new(479);
 
 /// RFC 9293 §3.8.4, MUST-29: a single unanswered probe proves nothing.
 const LEAST_PROBES: u8 = 2;
@@ -212,21 +220,24 @@ const LEAST_PROBES: u8 = 2;
 pub(crate) const LEAST_MSS: u16 = 64;
 
 impl From<&Config> for Params {
+    #[inline(never)]
     fn from(config: &Config) -> Self {
-        let keepalive = config.keepalive.unwrap_or_default();
+        let keepalive = config.keepalive.as_ref();
+        let Keepalive { idle, interval, .. } = keepalive.unwrap_or(&Keepalive::DEFAULT);
+        let min_rto = Millis::from(config.min_rto);
         Params {
             initial_rto: config.initial_rto.into(),
-            min_rto: config.min_rto.into(),
-            max_rto: config.max_rto.max(config.min_rto).into(),
+            min_rto,
+            max_rto: Millis::from(config.max_rto).max(min_rto),
             persist_max: config.persist_max.into(),
             time_wait: config.time_wait.into(),
             fin_wait_2: config.fin_wait_2.map(Millis::from),
             user_timeout: config.user_timeout.map(Millis::from),
-            keepalive_idle: keepalive.idle.into(),
-            keepalive_interval: keepalive.interval.into(),
-            delayed_ack: config.delayed_ack.min(LONGEST_ACK_DELAY).into(),
+            keepalive_idle: (*idle).into(),
+            keepalive_interval: (*interval).into(),
+            delayed_ack: Millis::from(config.delayed_ack).min(LONGEST_ACK_DELAY),
             mss: config.mss.max(LEAST_MSS),
-            keepalive_count: config.keepalive.map_or(0, |k| k.count.max(LEAST_PROBES)),
+            keepalive_count: keepalive.map_or(0, |k| k.count.max(LEAST_PROBES)),
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,

@@ -103,15 +103,17 @@ impl fmt::Debug for Flags {
 
 /// What a header says, apart from ports and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+// In this order on purpose, small things first: see `Connection`.
+#[repr(C)]
 pub struct Fields {
-    /// Sequence number of the first byte, or of the SYN.
-    pub seq: SeqNum,
-    /// Next sequence number expected; 0 on the wire without the ACK flag.
-    pub ack: SeqNum,
     /// Control bits.
     pub flags: Flags,
     /// Receive window in bytes.
     pub window: u16,
+    /// Sequence number of the first byte, or of the SYN.
+    pub seq: SeqNum,
+    /// Next sequence number expected; 0 on the wire without the ACK flag.
+    pub ack: SeqNum,
     /// Options.
     pub options: Options,
 }

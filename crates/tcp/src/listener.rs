@@ -108,6 +108,7 @@ impl Offer {
 
 impl Request {
     /// The request that `seg` makes if it is a SYN.
+    #[inline(never)]
     pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
         Request {
             local: Endpoint::new(meta.dst, seg.dst_port),

@@ -9,15 +9,17 @@ use crate::{FastOpenCookie, SackBlocks, SeqNum, SeqRange, UserTimeout};
 
 /// The options that this TCP understands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+// In this order on purpose, small things first: see `Connection`.
+#[repr(C)]
 pub struct Options {
-    /// Maximum segment size in bytes; on SYN segments only (RFC 9293 §3.7.1).
-    pub mss: Option<u16>,
-    /// Timestamps (RFC 7323 §3.2).
-    pub timestamps: Option<TimestampOption>,
     /// SACK-permitted; on SYN segments only (RFC 2018 §2).
     pub sack_permitted: bool,
     /// User timeout (RFC 5482 §3.3).
     pub user_timeout: Option<UserTimeout>,
+    /// Maximum segment size in bytes; on SYN segments only (RFC 9293 §3.7.1).
+    pub mss: Option<u16>,
+    /// Timestamps (RFC 7323 §3.2).
+    pub timestamps: Option<TimestampOption>,
     /// What is on SYN segments only, or only on others.
     pub extra: Extra,
 }
@@ -81,11 +83,9 @@ pub(crate) fn sack_space(blocks: usize) -> usize {
     }
 }
 
-/// The bytes that a Fast Open option takes, filled up with NOPs.
+/// The bytes that a Fast Open option takes, with two NOPs and filled up.
 fn fast_open_space(cookie: &FastOpenCookie) -> usize {
-    usize::from(cookie.len())
-        .saturating_add(2)
-        .next_multiple_of(WORD)
+    cookie.words().len().saturating_add(1).saturating_mul(WORD)
 }
 
 impl Options {
@@ -229,21 +229,15 @@ impl Options {
         }
         match &self.extra {
             Extra::FastOpen(cookie) => {
-                let mut first = Some([FAST_OPEN, cookie.len().saturating_add(2)]);
-                let (halves, _) = cookie.as_bytes().as_chunks();
-                for half in halves {
-                    match first.take() {
-                        Some(first) => put(word(first, *half)),
-                        None => first = Some(*half),
-                    }
-                }
-                if let Some(first) = first {
-                    put(word(first, nops));
+                put(word(nops, [FAST_OPEN, cookie.len().wrapping_add(2)]));
+                // Behind a cookie of odd length the list of options ends.
+                for four in cookie.words() {
+                    put(u32::from_be_bytes(*four));
                 }
             }
             Extra::Sack(sack) if !sack.is_empty() => {
-                let len = sack.len().saturating_mul(SackBlocks::BLOCK_LEN);
-                put(word(nops, [SACK, len.saturating_add(2) as u8]));
+                let len = sack.len().wrapping_mul(SackBlocks::BLOCK_LEN);
+                put(word(nops, [SACK, len.wrapping_add(2) as u8]));
                 for block in sack.iter() {
                     put(block.start.0);
                     put(block.end.0);

@@ -2,25 +2,30 @@
 
 use redpoll_base::checksum::Checksum;
 
-use crate::{Endpoint, Fields, Flags, Header, IpMeta, Segment, SeqNum, TimestampOption};
+use crate::{Fields, Flags, Header, IpMeta, Request, Segment, SeqNum, TimestampOption};
 
 /// The reset that answers a segment for which there is no connection, or
 /// `None` if nothing is to be answered (RFC 9293 §3.10.7.1).
 ///
 /// It goes from `meta.dst` to `meta.src`.
 pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
+    reset_between(&Request::new(meta, seg), seg)
+}
+
+/// Likewise, for a segment of which a request was made.
+#[inline(never)]
+pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header> {
+    let Request { local, remote, .. } = ends;
     // Nothing that came from, or went to, a group is answered (RFC 9293
     // §3.9.2.3, MUST-57).
-    if meta.src.is_multicast() || meta.dst.is_multicast() || meta.src.is_unspecified() {
+    if remote.addr.is_multicast() || local.addr.is_multicast() || remote.addr.is_unspecified() {
         return None;
     }
     let fields = Reset::answering(seg)?.fields();
-    let local = Endpoint::new(meta.dst, seg.dst_port);
-    let remote = Endpoint::new(meta.src, seg.src_port);
     Some(Header::encode_over(
         &fields,
-        &local,
-        &remote,
+        local,
+        remote,
         0,
         Checksum::new(),
     ))

@@ -22,23 +22,25 @@ pub struct IpMeta {
 
 /// A received segment with a correct length and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+// In this order on purpose, small things first: see `Connection`.
+#[repr(C)]
 pub struct Segment<'a> {
+    /// Control bits.
+    pub flags: Flags,
     /// Source port.
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
+    /// SEG.WND in bytes.
+    pub window: u16,
     /// SEG.SEQ.
     pub seq: SeqNum,
     /// SEG.ACK; meaningless without the ACK flag.
     pub ack: SeqNum,
-    /// Control bits.
-    pub flags: Flags,
-    /// SEG.WND in bytes.
-    pub window: u16,
-    /// Options.
-    pub options: Options,
     /// The data.
     pub payload: &'a [u8],
+    /// Options.
+    pub options: Options,
 }
 
 impl<'a> Segment<'a> {

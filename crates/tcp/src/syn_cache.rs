@@ -5,13 +5,14 @@
 //! cookies (RFC 4987 §3.6), which take no memory: nobody who is there is
 //! kept out by many who are not.
 
+use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Wake};
 
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
 use crate::header::{Fields, Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
-use crate::reset::reset_reply;
+use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
 use crate::{Config, Endpoint, Extra, IpMeta, IsnGenerator, Request, Segment, SeqNum};
 
@@ -26,19 +27,21 @@ const SLACK: Duration = Duration::from_millis(20);
 
 /// Memory for a half-open connection.
 #[derive(Clone, Copy, Default, Debug)]
+// In this order on purpose, small things first: see `Connection`.
+#[repr(C)]
 pub struct HalfOpen {
-    remote: Endpoint,
-    local_port: u16,
-    syn: PeerSyn,
-    iss: SeqNum,
-    /// When the answer goes out again, in milliseconds, wrapping.
-    deadline: u32,
-    /// Which of our addresses the request was sent to.
-    local: u8,
     /// How often the answer was due; 0 in a free entry.
     tries: u8,
     /// The answer is to go out again now.
     due: bool,
+    /// Which of our addresses the request was sent to.
+    local: u8,
+    local_port: u16,
+    remote: Endpoint,
+    syn: PeerSyn,
+    iss: SeqNum,
+    /// When the answer goes out again, in milliseconds, wrapping.
+    deadline: u32,
 }
 
 /// The budget, in bytes.
@@ -212,7 +215,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         let entry = self.find(local, &request);
         match self.judge(now, terms, (local, entry), &mut request, seg) {
             Verdict::Drop => Answer::Drop,
-            Verdict::Reset => reset_reply(meta, seg).map_or(Answer::Drop, Answer::Reply),
+            Verdict::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reply),
             Verdict::Open => Answer::Open(request),
             Verdict::Answer(syn_ack) => {
                 let header = syn_ack.header(now, terms, &request);
@@ -516,6 +519,6 @@ impl OurSyn {
         if self.fast_open {
             options.extra = Extra::FastOpen(isn.fast_open_cookie(now, &remote.addr));
         }
-        Header::encode(&fields, local, remote, [&[], &[]])
+        Header::encode_over(&fields, local, remote, 0, Checksum::new())
     }
 }

@@ -8,8 +8,8 @@ use redpoll_base::Duration;
 use crate::config::{Config, Millis};
 
 /// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
-/// retransmission timer.
-const LEAST: Duration = Duration::from_secs(100);
+/// retransmission timer. In seconds.
+const LEAST: u32 = 100;
 
 /// The granularity bit (RFC 5482 §3.3): minutes.
 const MINUTES: u16 = 1 << 15;
@@ -19,6 +19,8 @@ const MINUTES: u16 = 1 << 15;
 pub struct UserTimeout(NonZero<u16>);
 
 impl UserTimeout {
+    const LEAST: UserTimeout = UserTimeout(NonZero::new(LEAST as u16).unwrap());
+
     /// The option's value; `None` for those that RFC 5482 §3.4 reserves.
     pub const fn from_bits(bits: u16) -> Option<UserTimeout> {
         match NonZero::new(bits) {
@@ -34,9 +36,14 @@ impl UserTimeout {
 
     /// The timeout meant.
     pub const fn duration(self) -> Duration {
-        let count = (self.bits() & !MINUTES) as u64;
+        Duration::from_millis_u32(self.seconds().wrapping_mul(1_000))
+    }
+
+    /// Likewise, in seconds: less than 2^21.
+    const fn seconds(self) -> u32 {
+        let count = (self.bits() & !MINUTES) as u32;
         let unit = if self.bits() & MINUTES == 0 { 1 } else { 60 };
-        Duration::from_secs(count.saturating_mul(unit))
+        count.wrapping_mul(unit)
     }
 }
 
@@ -81,7 +88,7 @@ impl Negotiation {
         let option = config.user_timeout_option;
         Negotiation {
             advertise: option.map(|option| option.advertise.into()),
-            most: option.map_or(LEAST, |option| option.most).into(),
+            most: option.map_or(UserTimeout::LEAST, |option| option.most.into()),
             changeable: config.user_timeout.is_none(),
             owed: option.is_some(),
         }
@@ -115,10 +122,11 @@ impl Negotiation {
     /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
     /// L_LIMIT))`, or `None` if it stays as it is.
     pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<Millis> {
-        let ours = self.advertise.filter(|_| self.changeable)?.duration();
-        let theirs = theirs.map_or(ours, UserTimeout::duration);
-        let most = self.most.duration().max(LEAST);
-        Some(ours.max(theirs).max(LEAST).min(most).into())
+        let ours = self.advertise.filter(|_| self.changeable)?;
+        let theirs = theirs.unwrap_or(ours).seconds();
+        let most = self.most.seconds().max(LEAST);
+        let seconds = ours.seconds().max(theirs).max(LEAST).min(most);
+        Some(Millis::new(seconds.wrapping_mul(1_000)))
     }
 }
 

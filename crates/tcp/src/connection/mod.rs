@@ -247,7 +247,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let params = Params::from(config);
         let size = SegmentSize::new(params.mss);
         let timers = TimerTable::new(now);
-        let mut connection = Connection {
+        Connection {
             local,
             remote,
             phase,
@@ -285,9 +285,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             stats: Tally::default(),
             size,
             params,
-        };
-        connection.settle();
-        connection
+        }
     }
 
     /// When to call [`on_timeout`](Self::on_timeout) next.

@@ -10,8 +10,8 @@ use crate::timers::Timer;
 use crate::{Keepalive, UserTimeout};
 
 /// How much longer than the user timeout a connection is idle before it is
-/// probed.
-const KEEPALIVE_LATER: Duration = Duration::from_secs(1);
+/// probed, in milliseconds.
+const KEEPALIVE_LATER: u32 = 1_000;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Whether small segments wait for company from now on.
@@ -50,9 +50,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.params.user_timeout = adopted;
         self.timers.cancel(Timer::User);
         // RFC 5482 §4.2: keep-alives begin later than that.
-        let later = adopted.map_or(Duration::ZERO, Millis::duration) + KEEPALIVE_LATER;
-        let idle = self.params.keepalive_idle.duration().max(later);
-        self.params.keepalive_idle = Millis::from(idle);
+        let later = adopted.map_or(0, Millis::get).saturating_add(KEEPALIVE_LATER);
+        let idle = self.params.keepalive_idle.get().max(later);
+        self.params.keepalive_idle = Millis::new(idle);
     }
 
     /// How many milliseconds a keep-alive probe may be late: half the time

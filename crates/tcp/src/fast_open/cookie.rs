@@ -58,6 +58,13 @@ impl FastOpenCookie {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
+    /// The bytes by fours, filled up with zeros.
+    pub(crate) fn words(&self) -> &[[u8; 4]] {
+        let (words, _) = self.bytes.as_chunks();
+        let count = usize::from(self.len).div_ceil(4);
+        words.get(..count).unwrap_or(words)
+    }
+
     /// Whether it only asks for one.
     pub fn is_request(&self) -> bool {
         self.len == 0
