@@ -50,7 +50,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.params.user_timeout = adopted;
         self.timers.cancel(Timer::User);
         // RFC 5482 §4.2: keep-alives begin later than that.
-        let later = adopted.map_or(0, Millis::get).saturating_add(KEEPALIVE_LATER);
+        let later = adopted
+            .map_or(0, Millis::get)
+            .saturating_add(KEEPALIVE_LATER);
         let idle = self.params.keepalive_idle.get().max(later);
         self.params.keepalive_idle = Millis::new(idle);
     }
