@@ -23,7 +23,23 @@ impl SeqNum {
     pub fn min(self, other: SeqNum) -> SeqNum {
         if other < self { other } else { self }
     }
+
+    /// The lower half, for what there is little room for.
+    pub(crate) fn low(self) -> Low {
+        Low(self.0 as u16)
+    }
+
+    /// The first number from this one on that ends in `low`: the number that
+    /// `low` was made of if that is less than 65,536 away.
+    pub(crate) fn first_with(self, low: Low) -> SeqNum {
+        self + u32::from(low.0.wrapping_sub(self.0 as u16))
+    }
 }
+
+/// The lower half of a [`SeqNum`]. With a window that is not scaled, that is
+/// enough to know a number again, by one that is known to come before it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Low(u16);
 
 impl PartialOrd for SeqNum {
     fn partial_cmp(&self, other: &SeqNum) -> Option<Ordering> {

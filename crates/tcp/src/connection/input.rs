@@ -326,7 +326,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let fin = seg.end() - 1;
         if seg.flags.fin() && self.rcv.nxt <= fin && fin <= self.rcv.edge() {
-            self.inbox.on_fin(fin);
+            self.inbox.on_fin(self.rcv.nxt, fin);
             // Answered at once, be it in order or beyond a gap.
             self.acks.require();
         }

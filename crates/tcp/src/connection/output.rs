@@ -377,7 +377,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn sack_blocks(&self) -> Option<SackBlocks> {
         match self.sack_block_count() {
             0 => None,
-            count => Some(self.inbox.sack_blocks().first(count)),
+            count => Some(self.inbox.sack_blocks(self.rcv.nxt).first(count)),
         }
     }
 

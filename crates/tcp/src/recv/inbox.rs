@@ -2,8 +2,9 @@
 
 use redpoll_base::Bytes;
 
-use super::ranges::Ranges;
+use super::ranges::{Ranges, Span};
 use super::store::RecvRing;
+use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
 
 /// What a piece of text did.
@@ -23,12 +24,12 @@ pub(crate) enum Arrival {
 #[derive(Debug)]
 pub(crate) struct Inbox<B> {
     ring: RecvRing<B>,
-    beyond: Ranges,
-    /// Sequence number of the peer's FIN once it `has_fin`, be it beyond a gap.
-    fin: SeqNum,
     /// What arrived twice and is not reported yet; empty for nothing.
     duplicate: SeqNum,
     duplicate_len: u16,
+    /// Sequence number of the peer's FIN once it `has_fin`, be it beyond a gap.
+    fin: Low,
+    beyond: Ranges,
     has_fin: bool,
 }
 
@@ -36,10 +37,10 @@ impl<B: Bytes> Inbox<B> {
     pub(crate) fn new(buf: B) -> Self {
         Inbox {
             ring: RecvRing::new(buf),
-            beyond: Ranges::default(),
-            fin: SeqNum(0),
             duplicate: SeqNum(0),
             duplicate_len: 0,
+            fin: SeqNum(0).low(),
+            beyond: Ranges::default(),
             has_fin: false,
         }
     }
@@ -77,38 +78,38 @@ impl<B: Bytes> Inbox<B> {
         // between old and new, only the new parts are processed." And nothing
         // comes behind a FIN.
         let edge = if self.has_fin {
-            self.fin.min(edge)
+            nxt.first_with(self.fin).min(edge)
         } else {
             edge
         };
         let start = seq.max(nxt);
-        let end = (seq + text.len() as u32).min(edge);
-        let new = SeqRange::new(start, end);
         let skip = (start - seq) as usize;
-        let keep = skip.saturating_add(new.len() as usize);
-        let text = text.get(skip..keep).unwrap_or(&[]);
+        let text = text.get(skip..).unwrap_or(&[]);
+        let text = text
+            .get(..text.len().min((edge - start) as usize))
+            .unwrap_or(&[]);
         if text.is_empty() {
             return (nxt, Arrival::Nothing);
         }
 
-        if start == nxt {
+        let offset = start - nxt;
+        let new = span(offset, offset.saturating_add(text.len() as u32));
+        if new.start == 0 {
             self.ring.write_at(0, text);
             let had_gap = self.has_gap();
-            let advanced = self.beyond.absorb(end);
-            self.ring.commit((advanced - nxt) as usize);
-            (
-                advanced,
-                if had_gap {
-                    Arrival::FilledGap
-                } else {
-                    Arrival::InOrder
-                },
-            )
+            let advance = self.beyond.absorb(new.end);
+            self.ring.commit(usize::from(advance));
+            let arrival = if had_gap {
+                Arrival::FilledGap
+            } else {
+                Arrival::InOrder
+            };
+            (nxt + u32::from(advance), arrival)
         } else {
             // SHLD-31: text beyond a gap is kept, while there is a place in
             // the list; else it is dropped and acknowledged like the rest.
             if self.beyond.can_add(new) {
-                self.ring.write_at((start - nxt) as usize, text);
+                self.ring.write_at(usize::from(new.start), text);
                 self.beyond.add(new);
             }
             (nxt, Arrival::OutOfOrder)
@@ -118,8 +119,13 @@ impl<B: Bytes> Inbox<B> {
     /// RFC 2883 §4: the first part of `text` that had arrived before.
     pub(crate) fn note_duplicate(&mut self, nxt: SeqNum, text: SeqRange) {
         let below = SeqRange::new(text.start, text.end.min(nxt));
-        let known = Some(below).filter(|below| !below.is_empty());
-        if let Some(part) = known.or_else(|| self.beyond.known_part(text)) {
+        let part = if below.is_empty() {
+            let span = span(text.start - nxt, text.end - nxt);
+            self.beyond.known_part(span).map(|part| range(nxt, part))
+        } else {
+            Some(below)
+        };
+        if let Some(part) = part {
             self.duplicate = part.start;
             self.duplicate_len = u16::try_from(part.len()).unwrap_or(u16::MAX);
         }
@@ -127,14 +133,14 @@ impl<B: Bytes> Inbox<B> {
 
     /// What to report by SACK: a duplicate first (RFC 2883 §4), then what lies
     /// beyond the gap, the most recent first (RFC 2018 §4).
-    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+    pub(crate) fn sack_blocks(&self, nxt: SeqNum) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         if self.duplicate_len > 0 {
             let end = self.duplicate + u32::from(self.duplicate_len);
             blocks.push(SeqRange::new(self.duplicate, end));
         }
-        for range in self.beyond.iter() {
-            blocks.push(range);
+        for known in self.beyond.iter() {
+            blocks.push(range(nxt, known));
         }
         blocks
     }
@@ -159,13 +165,13 @@ impl<B: Bytes> Inbox<B> {
     /// Text that had arrived from beyond it contradicts it. RFC 9293
     /// §3.10.7.4 ignores text behind a FIN, so it counts as never received, as
     /// does what lies before the FIN but not in order: the peer has it still.
-    pub(crate) fn on_fin(&mut self, seq: SeqNum) {
+    pub(crate) fn on_fin(&mut self, nxt: SeqNum, seq: SeqNum) {
         if !self.has_fin {
-            self.fin = seq;
+            self.fin = seq.low();
             self.has_fin = true;
         }
-        let fin = self.fin;
-        if self.beyond.iter().any(|range| range.end > fin) {
+        let fin = nxt.first_with(self.fin) - nxt;
+        if self.beyond.iter().any(|known| u32::from(known.end) > fin) {
             self.beyond.clear();
         }
     }
@@ -177,7 +183,7 @@ impl<B: Bytes> Inbox<B> {
 
     /// Whether the FIN is what comes next.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
-        self.has_fin && self.fin == nxt
+        self.has_fin && self.fin == nxt.low()
     }
 
     /// The ready bytes, in up to two pieces.
@@ -211,6 +217,20 @@ impl<B: Bytes> Inbox<B> {
     pub(crate) fn into_buffer(self) -> B {
         self.ring.into_buffer()
     }
+}
+
+/// What is so far from RCV.NXT; a window ends there.
+fn span(start: u32, end: u32) -> Span {
+    let near = |distance: u32| u16::try_from(distance).unwrap_or(u16::MAX);
+    Span {
+        start: near(start),
+        end: near(end),
+    }
+}
+
+/// Where `span` lies.
+fn range(nxt: SeqNum, span: Span) -> SeqRange {
+    SeqRange::new(nxt + u32::from(span.start), nxt + u32::from(span.end))
 }
 
 #[cfg(test)]

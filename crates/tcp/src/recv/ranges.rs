@@ -1,104 +1,116 @@
-//! Which sequence numbers beyond RCV.NXT have arrived.
-
-use crate::{SeqNum, SeqRange};
+//! Which of the text beyond RCV.NXT has arrived.
 
 /// How many separate stretches beyond a gap are remembered. With a window of
 /// four segments there cannot be more than two; a larger window may have to
 /// see the data of one more hole twice.
 const RANGES: usize = 3;
 
-/// Disjoint ranges with gaps between them, the one that grew last in front:
-/// the order of a SACK option (RFC 2018 §4).
+/// A stretch of text, by its distance from RCV.NXT: from `start` up to `end`.
+/// No window is larger than two bytes can say, as it is not scaled.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Span {
+    pub(super) start: u16,
+    pub(super) end: u16,
+}
+
+impl Span {
+    fn touches(self, other: Span) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// What both have, if that is something.
+    fn common(self, other: Span) -> Option<Span> {
+        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
+        (start < end).then_some(Span { start, end })
+    }
+}
+
+/// Disjoint spans with gaps between them, the one that grew last at the end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranges {
-    starts: [SeqNum; RANGES],
-    /// No window is larger than two bytes can say, as it is not scaled.
-    lens: [u16; RANGES],
+pub(super) struct Ranges {
+    list: [Span; RANGES],
     len: u8,
 }
 
 impl Ranges {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// The ranges, the most recent first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
-        let known = self.starts.iter().zip(self.lens);
-        known
-            .take(usize::from(self.len))
-            .map(|(&start, len)| SeqRange::new(start, start + u32::from(len)))
+    fn known(&self) -> &[Span] {
+        self.list.get(..self.len()).unwrap_or(&[])
     }
 
-    fn push(&mut self, range: SeqRange) {
-        let free = usize::from(self.len);
-        if let (Some(start), Some(len)) = (self.starts.get_mut(free), self.lens.get_mut(free)) {
-            *start = range.start;
-            *len = u16::try_from(range.len()).unwrap_or(u16::MAX);
+    /// The spans, the most recent first: the order of a SACK option (RFC 2018
+    /// §4).
+    pub(super) fn iter(&self) -> impl Iterator<Item = Span> + '_ {
+        self.known().iter().rev().copied()
+    }
+
+    fn push(&mut self, span: Span) {
+        if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
+            *slot = span;
             self.len = self.len.saturating_add(1);
         }
     }
 
-    /// Whether `range` could be added: it touches a known one or there is a
+    /// Whether `span` could be added: it touches a known one or there is a
     /// free place.
-    pub(crate) fn can_add(&self, range: SeqRange) -> bool {
-        usize::from(self.len) < RANGES || self.iter().any(|known| touches(known, range))
+    pub(super) fn can_add(&self, span: Span) -> bool {
+        self.len() < RANGES || self.iter().any(|known| known.touches(span))
     }
 
-    /// The first part of `range` that is known, if any is.
-    pub(crate) fn known_part(&self, range: SeqRange) -> Option<SeqRange> {
-        self.iter()
-            .map(|known| SeqRange::new(known.start.max(range.start), known.end.min(range.end)))
-            .find(|part| !part.is_empty())
+    /// The first part of `span` that is known, if any is.
+    pub(super) fn known_part(&self, span: Span) -> Option<Span> {
+        self.iter().find_map(|known| known.common(span))
     }
 
-    /// Adds `range`, joining it with those that it touches.
+    /// Adds `span`, joining it with those that it touches.
     ///
-    /// What is known never touches each other, so that a range joined on the
+    /// What is known never touches each other, so that a span joined on the
     /// way can touch none that was left aside before.
-    pub(crate) fn add(&mut self, range: SeqRange) {
-        let mut joined = range;
-        for known in self.iter().filter(|known| touches(*known, range)) {
-            joined = SeqRange::new(joined.start.min(known.start), joined.end.max(known.end));
+    pub(super) fn add(&mut self, span: Span) {
+        let mut joined = span;
+        let old = core::mem::take(self);
+        for &known in old.known() {
+            if known.touches(span) {
+                joined.start = joined.start.min(known.start);
+                joined.end = joined.end.max(known.end);
+            } else {
+                self.push(known);
+            }
         }
-        let mut result = Ranges::default();
-        result.push(joined);
-        for known in self.iter().filter(|known| !touches(*known, range)) {
-            result.push(known);
-        }
-        *self = result;
+        self.push(joined);
     }
 
-    /// Everything before `nxt` has arrived in order. Removes the ranges that
-    /// this reaches; returns where the next gap begins.
-    pub(crate) fn absorb(&mut self, nxt: SeqNum) -> SeqNum {
-        if self.is_empty() {
-            return nxt;
+    /// The first `next` bytes have arrived in order. Removes the spans that
+    /// this reaches; returns where the next gap begins. From there the others
+    /// are counted now: RCV.NXT moves there.
+    pub(super) fn absorb(&mut self, next: u16) -> u16 {
+        // No two spans touch: one at most reaches beyond `next`.
+        let mut end = next;
+        for known in self.known() {
+            if known.start <= next {
+                end = end.max(known.end);
+            }
         }
-        // No two ranges touch: one at most reaches beyond `nxt`.
-        let end = self
-            .iter()
-            .filter(|range| range.start <= nxt)
-            .fold(nxt, |end, range| end.max(range.end));
-        let mut rest = Ranges::default();
-        for range in self.iter().filter(|range| end < range.start) {
-            rest.push(range);
+        let old = core::mem::take(self);
+        for known in old.known() {
+            if let Some(start) = known.start.checked_sub(end) {
+                let end = known.end.saturating_sub(end);
+                self.push(Span { start, end });
+            }
         }
-        *self = rest;
         end
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.len = 0;
     }
-}
-
-fn touches(a: SeqRange, b: SeqRange) -> bool {
-    a.start <= b.end && b.start <= a.end
 }
 
 #[cfg(test)]
@@ -107,11 +119,11 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
-    fn range(start: u32, end: u32) -> SeqRange {
-        SeqRange::new(SeqNum(start), SeqNum(end))
+    fn range(start: u16, end: u16) -> Span {
+        Span { start, end }
     }
 
-    fn of(list: &[(u32, u32)]) -> Ranges {
+    fn of(list: &[(u16, u16)]) -> Ranges {
         let mut ranges = Ranges::default();
         for &(start, end) in list {
             ranges.add(range(start, end));
@@ -119,8 +131,8 @@ mod tests {
         ranges
     }
 
-    fn listed(ranges: &Ranges) -> Vec<(u32, u32)> {
-        ranges.iter().map(|r| (r.start.0, r.end.0)).collect()
+    fn listed(ranges: &Ranges) -> Vec<(u16, u16)> {
+        ranges.iter().map(|r| (r.start, r.end)).collect()
     }
 
     #[test]
@@ -137,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_full_list_takes_only_what_touches() {
-        let full = of(&[(10, 20), (30, 40), (50, 60), (70, 80)]);
+        let full = of(&[(10, 20), (30, 40), (70, 80)]);
         assert!(!full.can_add(range(90, 95)));
         assert!(full.can_add(range(80, 95)) && full.can_add(range(25, 30)));
     }
@@ -152,10 +164,11 @@ mod tests {
     #[test]
     fn absorbing_reaches_over_ranges_that_follow() {
         let mut ranges = of(&[(10, 20), (30, 40)]);
-        assert_eq!(ranges.absorb(SeqNum(5)), SeqNum(5));
-        assert_eq!(ranges.absorb(SeqNum(10)), SeqNum(20));
-        assert_eq!(listed(&ranges), [(30, 40)]);
-        assert_eq!(ranges.absorb(SeqNum(35)), SeqNum(40));
+        assert_eq!(ranges.absorb(5), 5);
+        assert_eq!(listed(&ranges), [(25, 35), (5, 15)]);
+        assert_eq!(ranges.absorb(5), 15);
+        assert_eq!(listed(&ranges), [(10, 20)]);
+        assert_eq!(ranges.absorb(13), 20);
         assert!(ranges.is_empty());
     }
 }

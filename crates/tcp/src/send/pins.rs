@@ -15,25 +15,25 @@ const PINS: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     slot: u8,
-    generation: u8,
+    tag: u8,
 }
 
 impl Token {
     /// For segments that occupy no sequence number: there is nothing to pin.
     pub(crate) const UNPINNED: Token = Token {
         slot: u8::MAX,
-        generation: 0,
+        tag: 0,
     };
 
     /// The token as a number, for callers that keep it in a handle of theirs.
     pub const fn to_bits(self) -> u16 {
-        u16::from_be_bytes([self.slot, self.generation])
+        u16::from_be_bytes([self.slot, self.tag])
     }
 
     /// The token of which [`to_bits`](Self::to_bits) gave this number.
     pub const fn from_bits(bits: u16) -> Token {
-        let [slot, generation] = bits.to_be_bytes();
-        Token { slot, generation }
+        let [slot, tag] = bits.to_be_bytes();
+        Token { slot, tag }
     }
 
     pub(crate) fn is_unpinned(self) -> bool {
@@ -45,7 +45,7 @@ impl Token {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PinKind {
     /// For the first time.
-    First,
+    First = 1,
     /// Again, at least in part.
     Again,
     /// To probe a closed window.
@@ -55,16 +55,13 @@ pub(crate) enum PinKind {
 /// A pinned range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pin {
-    start: SeqNum,
-    len: u16,
+    range: SeqRange,
     kind: PinKind,
-    /// As in its token.
-    generation: u8,
 }
 
 impl Pin {
     pub(crate) fn range(&self) -> SeqRange {
-        SeqRange::new(self.start, self.start + u32::from(self.len))
+        self.range
     }
 
     pub(crate) fn kind(&self) -> PinKind {
@@ -75,73 +72,86 @@ impl Pin {
 /// The pinned ranges of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
-    slots: [Option<Pin>; PINS],
-    /// Tells tokens of one slot apart. A token would have to be 255 segments
-    /// old to be taken for another one.
-    generation: u8,
+    starts: [SeqNum; PINS],
+    lens: [u16; PINS],
+    /// Of each slot the [`PinKind`] in two bits, none if it is free. The rest
+    /// counts its pins, to tell their tokens apart: a token would have to be 64
+    /// pins old to be taken for another one.
+    tags: [u8; PINS],
 }
 
+/// The part of a tag that says the kind.
+const KIND: u8 = 3;
+
 impl Pins {
-    fn iter(&self) -> impl Iterator<Item = Pin> + '_ {
-        self.slots.iter().copied().flatten()
+    /// Every pinned range.
+    fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
+        let slots = self.starts.iter().zip(self.lens).zip(self.tags);
+        slots
+            .filter(|(_, tag)| tag & KIND != 0)
+            .map(|((&start, len), _)| SeqRange::new(start, start + u32::from(len)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.slots.iter().all(Option::is_none)
+        self.tags.iter().all(|tag| tag & KIND == 0)
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.slots.iter().all(Option::is_some)
+        self.tags.iter().all(|tag| tag & KIND != 0)
     }
 
     /// Pins `range`. Without a free slot the token is [`Token::UNPINNED`];
     /// callers ask [`is_full`](Self::is_full) first.
     pub(crate) fn insert(&mut self, range: SeqRange, kind: PinKind) -> Token {
-        let free = self
-            .slots
-            .iter_mut()
-            .zip(0u8..)
-            .find(|(slot, _)| slot.is_none());
-        let Some((slot, number)) = free else {
+        let tags = self.tags.iter_mut().zip(0u8..);
+        let places = self.starts.iter_mut().zip(&mut self.lens);
+        let mut slots = tags.zip(places);
+        let Some(((tag, slot), (start, len))) = slots.find(|((tag, _), _)| **tag & KIND == 0)
+        else {
             return Token::UNPINNED;
         };
-        self.generation = self.generation.wrapping_add(1);
-        let generation = self.generation;
-        let len = u16::try_from(range.len()).unwrap_or(u16::MAX);
-        *slot = Some(Pin {
-            start: range.start,
-            len,
-            kind,
-            generation,
-        });
-        Token {
-            slot: number,
-            generation,
-        }
+        *tag = tag.wrapping_add(KIND + 1) | kind as u8;
+        *start = range.start;
+        *len = u16::try_from(range.len()).unwrap_or(u16::MAX);
+        Token { slot, tag: *tag }
     }
 
     /// The range behind a token, unless it is gone.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
-        let pin = *self.slots.get(usize::from(token.slot))?;
-        pin.filter(|pin| pin.generation == token.generation)
+        let slot = usize::from(token.slot);
+        let kind = match token.tag & KIND {
+            1 => PinKind::First,
+            2 => PinKind::Again,
+            3 => PinKind::Probe,
+            _ => return None,
+        };
+        let (&start, &len) = (self.starts.get(slot)?, self.lens.get(slot)?);
+        let range = SeqRange::new(start, start + u32::from(len));
+        (self.tags.get(slot) == Some(&token.tag)).then_some(Pin { range, kind })
     }
 
     /// Ends a pin. `None` if it is gone already.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
-        let slot = self.slots.get_mut(usize::from(token.slot))?;
-        slot.take_if(|pin| pin.generation == token.generation)
+        let pin = self.get(token)?;
+        *self.tags.get_mut(usize::from(token.slot))? &= !KIND;
+        Some(pin)
     }
 
     /// Ends the pins of segments that were acknowledged as a whole.
     pub(crate) fn on_ack(&mut self, una: SeqNum) {
-        for slot in &mut self.slots {
-            slot.take_if(|pin| pin.range().end <= una);
+        let places = self.starts.iter().zip(self.lens);
+        for (tag, (&start, len)) in self.tags.iter_mut().zip(places) {
+            if start + u32::from(len) <= una {
+                *tag &= !KIND;
+            }
         }
     }
 
     /// Ends every pin.
     pub(crate) fn clear(&mut self) {
-        self.slots = [None; PINS];
+        for tag in &mut self.tags {
+            *tag &= !KIND;
+        }
     }
 
     /// The oldest sequence number that must be kept, if it is before `una`.
@@ -151,13 +161,13 @@ impl Pins {
 
     /// Whether `seq` is in a pinned range.
     pub(crate) fn covers(&self, seq: SeqNum) -> bool {
-        self.iter().any(|pin| pin.range().contains(seq))
+        self.iter().any(|pin| pin.contains(seq))
     }
 
     /// Whether part of `range` is pinned.
     pub(crate) fn overlaps(&self, range: SeqRange) -> bool {
         self.iter()
-            .any(|pin| pin.start < range.end && range.start < pin.range().end)
+            .any(|pin| pin.start < range.end && range.start < pin.end)
     }
 
     /// The first part of `range` that is not pinned; empty if all of it is.
@@ -166,8 +176,8 @@ impl Pins {
         // Every pin can cover the start once.
         for _ in 0..PINS {
             for pin in self.iter() {
-                if pin.range().contains(part.start) {
-                    part.start = pin.range().end;
+                if pin.contains(part.start) {
+                    part.start = pin.end;
                 }
             }
         }

@@ -71,8 +71,8 @@ fn text_outside_the_window_is_cut_off() {
 #[test]
 fn nothing_comes_behind_a_fin() {
     let mut rig = Rig::new();
-    rig.inbox.on_fin(IRS + 3);
-    rig.inbox.on_fin(IRS + 9);
+    rig.inbox.on_fin(rig.nxt, IRS + 3);
+    rig.inbox.on_fin(rig.nxt, IRS + 9);
     assert_eq!(rig.take(3, b"xxx"), Arrival::Nothing);
     assert!(!rig.inbox.fin_is_next(rig.nxt));
     assert_eq!(rig.take(0, b"abcdef"), Arrival::InOrder);
