@@ -12,7 +12,7 @@ const LIMIT: u8 = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeLimit {
     /// The number of the window, wrapping.
-    window: u16,
+    window: u8,
     sent: u8,
 }
 
@@ -23,7 +23,7 @@ impl ChallengeLimit {
 
     /// Whether one more answer may be sent now; if so, counts it.
     pub(crate) fn admit(&mut self, now: u32) -> bool {
-        let window = (now / WINDOW_MS) as u16;
+        let window = (now / WINDOW_MS) as u8;
         if window != self.window {
             *self = ChallengeLimit { window, sent: 0 };
         }

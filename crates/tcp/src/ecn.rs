@@ -3,7 +3,7 @@
 
 use redpoll_base::Ecn;
 
-use crate::{Flags, SeqNum};
+use crate::Flags;
 
 /// The flags of an ECN-setup SYN (RFC 3168 §6.1.1).
 const SETUP: Flags = Flags::ECE.with(Flags::CWR);
@@ -17,18 +17,19 @@ pub(crate) struct EcnState {
     echo: bool,
     /// The window was reduced and the peer does not know yet.
     cwr: bool,
-    /// What was sent before this has had its answer.
-    recover: SeqNum,
+    /// What was sent before the last reduction has had its answer. It ends so
+    /// far beyond SND.UNA, plus one; 0 once more than it is acknowledged.
+    answered: u16,
 }
 
 impl EcnState {
     /// `wanted` by the configuration; for an active opener.
-    pub(crate) fn new(wanted: bool, iss: SeqNum) -> Self {
+    pub(crate) fn new(wanted: bool) -> Self {
         EcnState {
             enabled: wanted,
             echo: false,
             cwr: false,
-            recover: iss,
+            answered: 0,
         }
     }
 
@@ -94,21 +95,20 @@ impl EcnState {
     }
 
     /// Whether an echo calls for a reduction: once a window.
-    pub(crate) fn is_news(&self, una: SeqNum) -> bool {
-        una > self.recover
+    pub(crate) fn is_news(&self) -> bool {
+        self.answered == 0
     }
 
-    /// The window was reduced, for whatever reason; everything before `nxt` is
-    /// answered for.
-    pub(crate) fn on_reduced(&mut self, nxt: SeqNum) {
+    /// The window was reduced, for whatever reason; the `flight` bytes that are
+    /// out are answered for.
+    pub(crate) fn on_reduced(&mut self, flight: u32) {
         self.cwr = self.enabled;
-        self.recover = nxt;
+        self.answered = u16::try_from(flight.saturating_add(1)).unwrap_or(u16::MAX);
     }
 
-    /// SND.UNA moved: keeps `recover` from falling so far behind that the
-    /// order wraps.
-    pub(crate) fn on_advance(&mut self, una: SeqNum) {
-        self.recover = self.recover.max(una - 1);
+    /// SND.UNA moved by `advance`.
+    pub(crate) fn on_advance(&mut self, advance: u32) {
+        self.answered = u32::from(self.answered).saturating_sub(advance) as u16;
     }
 }
 
@@ -126,10 +126,10 @@ mod tests {
             (SETUP, true, false),
             (Flags::NONE, true, false),
         ] {
-            let mut ecn = EcnState::new(true, SeqNum(0));
+            let mut ecn = EcnState::new(true);
             ecn.on_peer_syn(flags, is_answer);
             assert_eq!(ecn.field(true).is_capable(), agreed);
-            let mut ecn = EcnState::new(false, SeqNum(0));
+            let mut ecn = EcnState::new(false);
             ecn.on_peer_syn(flags, is_answer);
             assert!(!ecn.field(true).is_capable());
         }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_echoed_until_cwr() {
-        let mut ecn = EcnState::new(true, SeqNum(0));
+        let mut ecn = EcnState::new(true);
         ecn.on_data(Ecn::Ect0, Flags::ACK);
         assert_eq!(ecn.flags(false), Flags::NONE);
         ecn.on_data(Ecn::Ce, Flags::ACK);
@@ -151,11 +151,14 @@ mod tests {
 
     #[test]
     fn one_reduction_for_a_window() {
-        let mut ecn = EcnState::new(true, SeqNum(0));
-        assert!(ecn.is_echo(Flags::ECE) && ecn.is_news(SeqNum(10)));
-        ecn.on_reduced(SeqNum(100));
-        assert!(!ecn.is_news(SeqNum(100)));
-        assert!(ecn.is_news(SeqNum(101)));
+        let mut ecn = EcnState::new(true);
+        ecn.on_advance(10);
+        assert!(ecn.is_echo(Flags::ECE) && ecn.is_news());
+        ecn.on_reduced(100);
+        ecn.on_advance(100);
+        assert!(!ecn.is_news());
+        ecn.on_advance(1);
+        assert!(ecn.is_news());
         assert_eq!(ecn.flags(false), Flags::NONE);
         assert_eq!(ecn.flags(true), Flags::CWR);
         ecn.on_new_data_sent();

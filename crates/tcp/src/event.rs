@@ -45,18 +45,20 @@ pub enum Expect {
     Ack,
 }
 
-/// The set of events not yet polled.
+/// The set of events not yet polled: a bit for each, the lowest to be told
+/// first.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct EventSet {
     bits: u8,
-    trouble: Option<Trouble>,
 }
 
-const CONNECTED: u8 = 1 << 0;
-const READABLE: u8 = 1 << 1;
-const WRITABLE: u8 = 1 << 2;
-const PEER_CLOSED: u8 = 1 << 3;
-const CLOSED: u8 = 1 << 4;
+const NO_ANSWER: u8 = 1 << 0;
+const ICMP: u8 = 1 << 1;
+const CONNECTED: u8 = 1 << 2;
+const READABLE: u8 = 1 << 3;
+const WRITABLE: u8 = 1 << 4;
+const PEER_CLOSED: u8 = 1 << 5;
+const CLOSED: u8 = 1 << 6;
 
 impl EventSet {
     pub(crate) fn connected(&mut self) {
@@ -81,21 +83,20 @@ impl EventSet {
     }
 
     pub(crate) fn trouble(&mut self, trouble: Trouble) {
-        self.trouble = Some(trouble);
+        self.bits |= match trouble {
+            Trouble::NoAnswer => NO_ANSWER,
+            Trouble::Icmp => ICMP,
+        };
     }
 
     /// Takes the next event, in the order in which they make sense. `error`
     /// is the reason if the connection is over because of one.
     pub(crate) fn take(&mut self, error: Option<Error>) -> Option<Event> {
-        if let Some(trouble) = self.trouble.take() {
-            return Some(Event::Trouble(trouble));
-        }
-        if self.bits == 0 {
-            return None;
-        }
         let lowest = self.bits & self.bits.wrapping_neg();
         self.bits &= !lowest;
         match lowest {
+            NO_ANSWER => Some(Event::Trouble(Trouble::NoAnswer)),
+            ICMP => Some(Event::Trouble(Trouble::Icmp)),
             CONNECTED => Some(Event::Connected),
             READABLE => Some(Event::Readable),
             WRITABLE => Some(Event::Writable),

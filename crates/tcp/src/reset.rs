@@ -34,18 +34,12 @@ pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header>
 /// A reset waiting to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reset {
-    number: Number,
-    /// RFC 7323 §5.2: the TSval of the segment that it answers.
-    echo: Option<u32>,
-}
-
-/// Where in the sequence space a reset stands.
-#[derive(Clone, Copy, Debug)]
-enum Number {
-    /// `<SEQ=n><CTL=RST>`
-    Seq(SeqNum),
-    /// `<SEQ=0><ACK=n><CTL=RST,ACK>`
-    Ack(SeqNum),
+    /// `<SEQ=n><CTL=RST>`, or `<SEQ=0><ACK=n><CTL=RST,ACK>` if it `is_ack`.
+    number: SeqNum,
+    is_ack: bool,
+    /// RFC 7323 §5.2: the TSval of the segment that it answers, if that had one.
+    echo: u32,
+    has_echo: bool,
 }
 
 impl Reset {
@@ -56,35 +50,41 @@ impl Reset {
         }
         // "If the incoming segment has an ACK field, the reset takes its
         // sequence number from the ACK field of the segment."
-        let number = if seg.flags.ack() {
-            Number::Seq(seg.ack)
-        } else {
-            Number::Ack(seg.end())
-        };
-        let echo = seg.options.timestamps.map(|theirs| theirs.value);
-        Some(Reset { number, echo })
+        let is_ack = !seg.flags.ack();
+        let theirs = seg.options.timestamps;
+        Some(Reset {
+            number: if is_ack { seg.end() } else { seg.ack },
+            is_ack,
+            echo: theirs.map_or(0, |theirs| theirs.value),
+            has_echo: theirs.is_some(),
+        })
     }
 
     /// Of our own accord (RFC 9293 §3.10.5): `<SEQ=SND.NXT><CTL=RST>`.
     pub(crate) fn aborting(nxt: SeqNum) -> Reset {
         Reset {
-            number: Number::Seq(nxt),
-            echo: None,
+            number: nxt,
+            is_ack: false,
+            echo: 0,
+            has_echo: false,
         }
     }
 
     pub(crate) fn fields(self) -> Fields {
-        let (seq, ack, flags) = match self.number {
-            Number::Seq(seq) => (seq, SeqNum(0), Flags::RST),
-            Number::Ack(ack) => (SeqNum(0), ack, Flags::RST.with(Flags::ACK)),
-        };
         let mut fields = Fields {
-            seq,
-            ack,
-            flags,
+            flags: Flags::RST,
             ..Fields::default()
         };
-        fields.options.timestamps = self.echo.map(|echo| TimestampOption { value: 0, echo });
+        if self.is_ack {
+            fields.flags = Flags::RST.with(Flags::ACK);
+            fields.ack = self.number;
+        } else {
+            fields.seq = self.number;
+        }
+        fields.options.timestamps = self.has_echo.then_some(TimestampOption {
+            value: 0,
+            echo: self.echo,
+        });
         fields
     }
 }

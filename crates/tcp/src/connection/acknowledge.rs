@@ -39,7 +39,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
         // updated." An older one has nothing to say.
-        if seg.ack == self.snd.max && seg.ack == self.snd.una && seg.options.sack().is_none() {
+        if seg.ack == self.snd.max() && seg.ack == self.snd.una && seg.options.sack().is_none() {
             // With nothing out there is only the window to learn of.
             self.snd.update(seg, self.rcv.nxt);
         } else if self.snd.una <= seg.ack {
@@ -107,7 +107,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.board.on_ack(seg.ack, |range, stretch| {
             rack.on_delivered(range, stretch, tick, echo);
         });
-        self.nagle.on_ack(seg.ack);
+        self.nagle.on_ack(news.advance);
         self.pins.on_ack(seg.ack);
         self.free_acked();
         self.rto.on_progress();

@@ -39,7 +39,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.on_peer_syn(&PeerSyn::of(seg));
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
-            self.snd.set(seg.seq, seg.ack, seg.window);
+            self.snd.set(seg.seq, seg.window);
             // Simultaneous open. Text on the SYN will come again.
             self.phase = Phase::SynReceived(SynReceived {
                 syn: OurSyn {
@@ -104,7 +104,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.stats.add(|stats| &mut stats.bytes_acked, data);
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
-        self.snd.set(seq, seg.ack, seg.window);
+        self.snd.set(seq, seg.window);
         // Data on a SYN is not on it.
         self.board = Scoreboard::new(self.snd.una);
         self.pins.on_ack(self.snd.una);

@@ -44,7 +44,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn on_icmp(&mut self, now: Instant, kind: IcmpKind, quoted: SeqNum) {
         self.timers.enter(now);
         // RFC 5927 §4.1: the quoted number must be one that is out.
-        if !(self.snd.una <= quoted && quoted < self.snd.max) {
+        if !(self.snd.una <= quoted && quoted < self.snd.max()) {
             return;
         }
         match self.phase {
@@ -70,7 +70,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// that is too large brings a new message, so the true one is heard; a
     /// blind attacker would have to send during an outage.
     pub fn on_packet_too_big(&mut self, now: Instant, mtu: u16, quoted: SeqNum) {
-        let is_out = self.snd.una <= quoted && quoted < self.snd.max;
+        let is_out = self.snd.una <= quoted && quoted < self.snd.max();
         if is_out && mtu >= IPV6_LEAST_MTU && !self.rto.is_first() {
             self.on_path_mtu(now, mtu);
         }

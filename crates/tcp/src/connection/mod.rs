@@ -200,7 +200,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
         connection.on_peer_syn(&request.syn);
         connection.ecn.on_peer_syn(request.flags(), false);
-        connection.snd.set(request.syn.irs, iss, request.syn.window);
+        connection.snd.set(request.syn.irs, request.syn.window);
         connection
     }
 
@@ -257,7 +257,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             starved: false,
             orphaned: false,
             pins: Pins::default(),
-            nagle: Nagle::new(iss),
+            nagle: Nagle::default(),
             persist: Persist::default(),
             cc: NewReno::new(size.eff_snd_mss()),
             last_sent: timers.now(),
@@ -275,7 +275,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             acks: AckPolicy::default(),
             sack_permitted: false,
             ts: Timestamps::new(),
-            ecn: EcnState::new(config.ecn, iss),
+            ecn: EcnState::new(config.ecn),
             keepalive: Keepalive::default(),
             uto: Negotiation::new(config),
             challenge: ChallengeLimit::new(),
@@ -302,7 +302,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// What kind of traffic the connection waits for.
     pub fn expects(&self) -> Expect {
         let syn_under_way = matches!(self.phase, Phase::SynSent(_) | Phase::SynReceived(_));
-        if syn_under_way || self.snd.una < self.snd.max {
+        if syn_under_way || self.snd.una < self.snd.max() {
             Expect::Ack
         } else if self.acks.is_waiting() || self.inbox.has_gap() || self.state() == State::FinWait2
         {

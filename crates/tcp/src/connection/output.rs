@@ -267,7 +267,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         // The bracketed condition is the Nagle algorithm's. A FIN says that
         // nothing more will come to wait for.
-        let nagle_holds = self.params.nagle && !plan.flags.fin() && self.nagle.holds(self.snd.una);
+        let nagle_holds = self.params.nagle && !plan.flags.fin() && self.nagle.holds();
         // (2) all that is there, or (3) half the largest window seen.
         let all = plan.len == unsent;
         let half = plan.len >= self.snd.max_wnd() / 2;
@@ -519,7 +519,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.snd.on_sent(range.end);
                 // The first half of a split segment has company.
                 if plan.flags.contains(Flags::PSH) && plan.len < self.eff_snd_mss() {
-                    self.nagle.on_small_sent(range.end);
+                    self.nagle.on_small_sent(range.end - self.snd.una);
                 }
             }
         }

@@ -28,6 +28,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let found = self.find_losses(news);
         self.check_probe(news);
+        self.ecn.on_advance(news.advance);
         let is_marked = self.heed_echo(news);
         match self.episode.mode() {
             // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
@@ -38,7 +39,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Mode::Fast => self.reduce_proportionally(delivered, news, &found),
         }
         if news.advance > 0 {
-            self.ecn.on_advance(self.snd.una);
             self.restart_retransmission_timer();
         }
         if delivered > 0 {
@@ -163,7 +163,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
         }
         self.cc.on_loss(flight, self.eff_snd_mss());
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.flight());
         if self.episode.mode() == Mode::Timeout {
             return self.episode.begin_again(self.tick());
         }
@@ -270,14 +270,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// each window, be it of losses or of marks. Returns whether it says so.
     fn heed_echo(&mut self, news: &News) -> bool {
         let is_marked = self.ecn.is_echo(news.flags);
-        if is_marked && self.ecn.is_news(self.snd.una) {
+        if is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
                 // This answer was due, whatever an earlier one was.
                 self.undo = Undo::default();
             }
-            self.ecn.on_reduced(self.snd.nxt);
+            self.ecn.on_reduced(self.snd.flight());
         }
         is_marked
     }
@@ -358,7 +358,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.undo = Undo::begin(flight, self.cc.ssthresh());
         }
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.flight());
         // Timestamps tell sooner, by the first acknowledgment.
         self.episode
             .on_timeout(self.snd.nxt, tick, !self.ts.is_enabled());

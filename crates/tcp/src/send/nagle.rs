@@ -6,32 +6,29 @@
 //! transfer. Modified, it waits only for an earlier *small* segment: at most
 //! one is in the network at a time, which was the purpose.
 
-use crate::SeqNum;
-
 /// Remembers the last small segment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Nagle {
-    /// One past the end of the last segment sent that was not full-sized.
-    small_end: SeqNum,
+    /// How far beyond SND.UNA the last segment ends that was sent and is not
+    /// full-sized; 0 once it is acknowledged.
+    small_end: u16,
 }
 
 impl Nagle {
-    pub(crate) fn new(iss: SeqNum) -> Self {
-        Nagle { small_end: iss }
-    }
-
     /// Whether the next small segment must wait for company.
-    pub(crate) fn holds(&self, una: SeqNum) -> bool {
-        una < self.small_end
+    pub(crate) fn holds(&self) -> bool {
+        self.small_end > 0
     }
 
-    pub(crate) fn on_small_sent(&mut self, end: SeqNum) {
-        self.small_end = end;
+    /// A small segment left that ends `end` beyond SND.UNA.
+    pub(crate) fn on_small_sent(&mut self, end: u32) {
+        self.small_end = u16::try_from(end).unwrap_or(u16::MAX);
     }
 
-    /// Keeps the memory from growing so old that the order wraps.
-    pub(crate) fn on_ack(&mut self, una: SeqNum) {
-        self.small_end = self.small_end.max(una);
+    /// SND.UNA moved by `advance`.
+    pub(crate) fn on_ack(&mut self, advance: u32) {
+        let left = u32::from(self.small_end).saturating_sub(advance);
+        self.small_end = left as u16;
     }
 }
 
@@ -41,11 +38,12 @@ mod tests {
 
     #[test]
     fn one_small_segment_at_a_time() {
-        let mut nagle = Nagle::new(SeqNum(0));
-        assert!(!nagle.holds(SeqNum(0)));
-        nagle.on_small_sent(SeqNum(10));
-        assert!(nagle.holds(SeqNum(9)));
-        nagle.on_ack(SeqNum(10));
-        assert!(!nagle.holds(SeqNum(10)));
+        let mut nagle = Nagle::default();
+        assert!(!nagle.holds());
+        nagle.on_small_sent(10);
+        nagle.on_ack(9);
+        assert!(nagle.holds());
+        nagle.on_ack(1);
+        assert!(!nagle.holds());
     }
 }

@@ -9,16 +9,15 @@ pub(crate) struct SendWindow {
     pub(crate) una: SeqNum,
     /// SND.NXT: the next sequence number to send.
     pub(crate) nxt: SeqNum,
-    /// One past the highest sequence number that may have reached the peer:
-    /// SND.NXT, or one more after a window probe, which does not move SND.NXT
-    /// because the octet is likely to be refused.
-    pub(crate) max: SeqNum,
     /// SND.WL1: sequence number of the segment that last updated the window.
+    /// SND.WL2, its acknowledgment number, need not be known: a segment whose
+    /// SEG.ACK is below SND.UNA updates nothing, and WL2 is never above that.
     wl1: SeqNum,
-    /// SND.WL2: its acknowledgment number.
-    wl2: SeqNum,
     wnd: u16,
     max_wnd: u16,
+    /// The octet at SND.NXT was sent into a closed window. That does not move
+    /// SND.NXT, because it is likely to be refused.
+    probed: bool,
 }
 
 /// What a frame of IEEE 802.15.4 has room for (aMaxPhyPacketSize).
@@ -40,11 +39,10 @@ impl SendWindow {
         SendWindow {
             una: iss,
             nxt: iss,
-            max: iss,
             wl1: iss,
-            wl2: iss,
             wnd: 0,
             max_wnd: 0,
+            probed: false,
         }
     }
 
@@ -70,31 +68,39 @@ impl SendWindow {
         (self.una + self.wnd()) - seq
     }
 
-    /// Everything before `end` was handed to the link.
-    pub(crate) fn on_sent(&mut self, end: SeqNum) {
-        self.nxt = self.nxt.max(end);
-        self.max = self.max.max(end);
+    /// One past the highest sequence number that may have reached the peer.
+    pub(crate) fn max(&self) -> SeqNum {
+        self.nxt + u32::from(self.probed)
     }
 
-    /// An octet at SND.NXT was sent into a closed window.
+    /// Everything before `end` was handed to the link.
+    pub(crate) fn on_sent(&mut self, end: SeqNum) {
+        if self.nxt < end {
+            self.nxt = end;
+            self.probed = false;
+        }
+    }
+
+    /// An octet that ends at `end`, at SND.NXT or before, was sent into a
+    /// closed window.
     pub(crate) fn on_probe_sent(&mut self, end: SeqNum) {
-        self.max = self.max.max(end);
+        self.probed |= self.nxt < end;
     }
 
     /// RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
     pub(crate) fn is_plausible_ack(&self, ack: SeqNum) -> bool {
-        self.una - self.max_wnd() <= ack && ack <= self.max
+        self.una - self.max_wnd() <= ack && ack <= self.max()
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
     pub(crate) fn is_new_ack(&self, ack: SeqNum) -> bool {
-        self.una < ack && ack <= self.max
+        self.una < ack && ack <= self.max()
     }
 
     /// The peer has nothing from `seq` on: it counts as never sent.
     pub(crate) fn take_back(&mut self, seq: SeqNum) {
         self.nxt = seq;
-        self.max = seq;
+        self.probed = false;
     }
 
     /// A new acknowledgment: everything before `ack` has arrived.
@@ -102,26 +108,26 @@ impl SendWindow {
         // The window's right edge stays; the segment's own window comes next.
         self.wnd = self.room_from(ack) as u16;
         self.una = ack;
-        self.nxt = self.nxt.max(ack);
+        self.on_sent(ack);
     }
 
-    /// Takes the window of an acceptable segment if it is the newest.
+    /// Takes the window of an acceptable segment that acknowledges SND.UNA, if
+    /// it is the newest.
     ///
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 =
-    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`. A segment beyond a gap counts as one at
+    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`, of which the last holds. A segment beyond a gap counts as one at
     /// RCV.NXT: if it was forged, its number would else make all of a peer's
     /// windows look old that has nothing more to send.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
-        if self.wl1 < seq || (self.wl1 == seq && self.wl2 <= seg.ack) {
-            self.set(seq, seg.ack, seg.window);
+        if self.wl1 <= seq {
+            self.set(seq, seg.window);
         }
     }
 
     /// The window at the start of the connection.
-    pub(crate) fn set(&mut self, wl1: SeqNum, wl2: SeqNum, wnd: u16) {
+    pub(crate) fn set(&mut self, wl1: SeqNum, wnd: u16) {
         self.wl1 = wl1;
-        self.wl2 = wl2;
         self.wnd = wnd;
         self.max_wnd = self.max_wnd.max(wnd);
     }
@@ -148,10 +154,8 @@ mod tests {
     #[test]
     fn old_segments_do_not_move_the_window() {
         let mut snd = SendWindow::new(SeqNum(1000));
-        snd.set(SeqNum(50), SeqNum(1001), 500);
+        snd.set(SeqNum(50), 500);
         snd.update(&seg(49, 1001, 7), SeqNum(50));
-        assert_eq!(snd.wnd(), 500);
-        snd.update(&seg(50, 1000, 7), SeqNum(50));
         assert_eq!(snd.wnd(), 500);
         snd.update(&seg(50, 1001, 7), SeqNum(50));
         assert_eq!(snd.wnd(), 7);
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn a_shrunk_window_leaves_no_room_and_no_underflow() {
         let mut snd = SendWindow::new(SeqNum(0));
-        snd.set(SeqNum(0), SeqNum(0), 100);
+        snd.set(SeqNum(0), 100);
         snd.on_sent(SeqNum(100));
         snd.update(&seg(0, 0, 30), SeqNum(0));
         assert_eq!(snd.room_from(snd.nxt), 0);
