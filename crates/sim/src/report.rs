@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use redpoll_base::Instant;
 use redpoll_border::Gate;
 use serde::Serialize;
 
@@ -40,6 +41,8 @@ pub struct Report {
     pub flows: Vec<FlowFigures>,
     /// All nodes, in the order of the scenario.
     pub nodes: Vec<NodeFigures>,
+    /// All interferers, in the order of the scenario.
+    pub interferers: Vec<InterfererFigures>,
 }
 
 /// The medium of a run.
@@ -85,6 +88,32 @@ pub struct NodeFigures {
     pub ecn_marks: u64,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
+}
+
+/// The figures of an interferer.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct InterfererFigures {
+    /// Its name.
+    pub name: String,
+    /// Nodes that it reaches.
+    pub nodes: usize,
+    /// Bursts begun.
+    pub bursts: u64,
+    /// Seconds for which it was on the air.
+    pub on_air_s: f64,
+}
+
+/// The interferers of a medium.
+pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<InterfererFigures> {
+    let figures = medium
+        .interferers()
+        .map(|(course, nodes)| InterfererFigures {
+            name: course.spec().name.clone(),
+            nodes,
+            bursts: course.bursts(),
+            on_air_s: course.on_air(now).as_micros() as f64 / 1e6,
+        });
+    figures.collect()
 }
 
 /// The medium of a scenario.

@@ -140,7 +140,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
         keys(&object),
         sorted(
             "version scenario seed medium simulated_s wall_s events peak_memory_bytes
-            oracle flows nodes"
+            oracle flows nodes interferers"
         )
     );
     assert_eq!(object["version"], 1);

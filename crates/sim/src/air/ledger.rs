@@ -28,11 +28,13 @@ pub enum Outcome {
     Fault,
     /// An acknowledgement for which nobody waited any more.
     Unexpected,
+    /// An interferer destroyed it at the receiver.
+    Interference,
 }
 
 impl Outcome {
     /// All outcomes, in the order of their numbers.
-    pub const ALL: [Outcome; 11] = [
+    pub const ALL: [Outcome; 12] = [
         Outcome::Delivered,
         Outcome::Collision,
         Outcome::OutOfRange,
@@ -44,6 +46,7 @@ impl Outcome {
         Outcome::SenderOff,
         Outcome::Fault,
         Outcome::Unexpected,
+        Outcome::Interference,
     ];
 
     /// The name in reports.
@@ -60,6 +63,7 @@ impl Outcome {
             Outcome::SenderOff => "sender_off",
             Outcome::Fault => "fault",
             Outcome::Unexpected => "unexpected",
+            Outcome::Interference => "interference",
         }
     }
 

@@ -28,7 +28,7 @@ pub use ledger::{Counts, Kind, Ledger, Outcome};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
-use crate::medium::{self, ListedLink, Medium, TxId};
+use crate::medium::{self, Interferer, ListedLink, Medium, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::trace::Traces;
 use flight::Flights;
@@ -62,6 +62,11 @@ pub enum Event {
     Switch {
         /// Index of the node.
         node: u32,
+    },
+    /// An interferer begins or ends a burst.
+    Burst {
+        /// Its index.
+        interferer: u32,
     },
 }
 
@@ -109,6 +114,8 @@ pub struct Layout<'a> {
     pub positions_m: &'a [(f64, f64)],
     /// Links listed by hand.
     pub listed: Option<&'a [ListedLink]>,
+    /// Who else is on the air.
+    pub interferers: &'a [Interferer],
     /// What goes wrong.
     pub faults: &'a [Spec],
 }
@@ -125,8 +132,21 @@ impl Air {
                 queue.schedule(at, Event::Switch { node: node as u32 }.into());
             }
         }
+        let mut medium = Medium::new(
+            layout.medium,
+            layout.positions_m,
+            layout.listed,
+            layout.interferers,
+            seed,
+        );
+        for (interferer, first) in medium.first_bursts().into_iter().enumerate() {
+            if let Some(at) = first {
+                let interferer = interferer as u32;
+                queue.schedule(at, Event::Burst { interferer }.into());
+            }
+        }
         Air {
-            medium: Medium::new(layout.medium, layout.positions_m, layout.listed, seed),
+            medium,
             stations: layout
                 .identities
                 .iter()
@@ -191,6 +211,11 @@ impl Air {
             Event::AckDue { node } => self.on_ack_due(now, node as usize, queue),
             Event::ReadDone { node } => self.on_read_done(now, node as usize, queue),
             Event::Switch { node } => self.on_switch(now, node as usize),
+            Event::Burst { interferer } => {
+                self.digest.add(now.as_micros());
+                let next = self.medium.interfere(now, interferer as usize);
+                queue.schedule(next, event.into());
+            }
         }
     }
 

@@ -384,6 +384,7 @@ pub(super) fn outcome_of(reception: Reception) -> Outcome {
     match reception {
         Reception::Intact => Outcome::Delivered,
         Reception::Collision => Outcome::Collision,
+        Reception::Interference => Outcome::Interference,
         Reception::RandomLoss => Outcome::RandomLoss,
         Reception::OutOfRange => Outcome::OutOfRange,
     }

@@ -79,6 +79,7 @@ impl Bench {
         });
         let mut queue = Queue::default();
         let layout = Layout {
+            interferers: &[],
             medium,
             radio: &radio::Config::of(model),
             identities: &identities,

@@ -15,6 +15,8 @@ pub enum Reception {
     Intact,
     /// Other transmissions disturbed it.
     Collision,
+    /// An interferer disturbed it, and no other transmission did.
+    Interference,
     /// Noise or the link's success ratio.
     RandomLoss,
     /// Too far away, or too weak.
@@ -40,13 +42,28 @@ struct Followed {
     tx: TxId,
     /// The frame has certainly been disturbed (unit disk).
     spoilt: bool,
-    /// Something else was on the air meanwhile.
+    /// Another frame was on the air meanwhile.
     disturbed: bool,
+    /// An interferer was.
+    foreign: bool,
     power_mw: f64,
     since: Instant,
     /// SINR: bits up to here are accounted for in `ln_success`.
     settled: Instant,
     ln_success: f64,
+}
+
+impl Followed {
+    /// Why bits of it are wrong.
+    fn failure(&self) -> Reception {
+        if self.disturbed {
+            Reception::Collision
+        } else if self.foreign {
+            Reception::Interference
+        } else {
+            Reception::RandomLoss
+        }
+    }
 }
 
 /// What reaches one receiver.
@@ -60,6 +77,9 @@ pub struct Ear {
     busy_since: Option<Instant>,
     /// Sum of the power of all that is audible; SINR only.
     power_mw: f64,
+    /// Interferers on the air, and the sum of their power.
+    foreign: u16,
+    foreign_mw: f64,
     followed: Option<Followed>,
 }
 
@@ -85,9 +105,10 @@ impl SinrRules {
         }
     }
 
-    /// The ratio at which bits are received beside interference.
-    fn sinr(&self, signal_mw: f64, others_mw: f64) -> f64 {
-        signal_mw / (self.noise_mw + self.co_channel * others_mw)
+    /// The ratio at which bits are received beside other frames, and beside
+    /// interferers, which are noise.
+    fn sinr(&self, signal_mw: f64, others_mw: f64, foreign_mw: f64) -> f64 {
+        signal_mw / (self.noise_mw + foreign_mw + self.co_channel * others_mw)
     }
 }
 
@@ -121,8 +142,8 @@ impl Ear {
 
     fn is_busy(&self, sinr: Option<&SinrRules>) -> bool {
         match sinr {
-            None => self.sensed > 0,
-            Some(rules) => self.power_mw + rules.noise_mw >= rules.cca_mw,
+            None => self.sensed > 0 || self.foreign > 0,
+            Some(rules) => self.power_mw + self.foreign_mw + rules.noise_mw >= rules.cca_mw,
         }
     }
 
@@ -155,6 +176,9 @@ impl Ear {
         if self.audible > 1 {
             return Start::Lost(Reception::Collision);
         }
+        if self.foreign > 0 {
+            return Start::Lost(Reception::Interference);
+        }
         if link.success != u32::MAX && rng.next_u32() >= link.success {
             return Start::Lost(Reception::RandomLoss);
         }
@@ -162,6 +186,7 @@ impl Ear {
             tx,
             spoilt: false,
             disturbed: false,
+            foreign: false,
             power_mw: 0.0,
             since: now,
             settled: now,
@@ -179,6 +204,8 @@ impl Ear {
         let followed = self.followed.take_if(|followed| followed.tx == tx)?;
         Some(if followed.spoilt {
             Reception::Collision
+        } else if followed.foreign {
+            Reception::Interference
         } else {
             Reception::Intact
         })
@@ -209,11 +236,12 @@ impl Ear {
         if !ready {
             return Start::NotReady;
         }
-        let ratio = link.power_mw / (rules.noise_mw + others_mw);
+        let ratio = link.power_mw / (rules.noise_mw + others_mw + self.foreign_mw);
         let follow = Followed {
             tx,
             spoilt: false,
             disturbed: others_mw > 0.0,
+            foreign: self.foreign > 0,
             power_mw: link.power_mw,
             since: now,
             settled: now,
@@ -228,14 +256,10 @@ impl Ear {
             return Start::Lost(Reception::Collision);
         }
         // A preamble is found if it is more likely right than not.
-        let found = rules.sinr(link.power_mw, others_mw);
+        let found = rules.sinr(link.power_mw, others_mw, self.foreign_mw);
         let ln_found = rules.bits.ln_of(found) * SYNCHRONISATION_BITS;
         if ln_found < -std::f64::consts::LN_2 {
-            return Start::Lost(if others_mw > 0.0 {
-                Reception::Collision
-            } else {
-                Reception::RandomLoss
-            });
+            return Start::Lost(follow.failure());
         }
         self.followed = Some(follow);
         Start::Followed
@@ -264,11 +288,33 @@ impl Ear {
         let chance = libm::exp(followed.ln_success);
         Some(if chance >= 1.0 || crate::fault::unit(rng) < chance {
             Reception::Intact
-        } else if followed.disturbed {
-            Reception::Collision
         } else {
-            Reception::RandomLoss
+            followed.failure()
         })
+    }
+
+    /// An interferer that arrives with this power begins or ends. It can arrive
+    /// without any, where there are no powers.
+    pub fn interfere(&mut self, now: Instant, power_mw: f64, on: bool, rules: Option<&SinrRules>) {
+        if let Some(rules) = rules {
+            self.settle(now, rules);
+        }
+        if !on {
+            self.foreign -= 1;
+            self.foreign_mw = match self.foreign {
+                0 => 0.0,
+                _ => (self.foreign_mw - power_mw).max(0.0),
+            };
+            return;
+        }
+        self.foreign += 1;
+        self.foreign_mw += power_mw;
+        if self.is_busy(rules) {
+            self.busy_since.get_or_insert(now);
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.foreign = true;
+        }
     }
 
     /// Accounts for the bits received since the last change of interference.
@@ -282,7 +328,7 @@ impl Ear {
         }
         followed.settled = now;
         let others_mw = (self.power_mw - followed.power_mw).max(0.0);
-        let ratio = rules.sinr(followed.power_mw, others_mw);
+        let ratio = rules.sinr(followed.power_mw, others_mw, self.foreign_mw);
         followed.ln_success += rules.bits.ln_of(ratio) * (elapsed_us as f64 / US_PER_BIT);
     }
 }

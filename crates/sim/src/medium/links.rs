@@ -4,7 +4,7 @@ use redpoll_base::Rng;
 
 use super::grid::for_each_pair_within;
 use super::oqpsk::from_db;
-use super::{Config, ListedLink, Sinr, UnitDisk};
+use super::{Config, Interferer, ListedLink, Sinr, UnitDisk};
 
 /// What a transmission of one node is at one other node.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -146,15 +146,7 @@ fn of_sinr(sinr: &Sinr, positions: &[(f64, f64)], seed: u64) -> Vec<(usize, Link
     let reach = libm::pow(10.0, budget / (10.0 * sinr.path_loss_exponent)).max(1.0);
     let mut links = Vec::new();
     for_each_pair_within(positions, reach, |from, to, distance| {
-        // Nearer than the reference distance the model says nothing.
-        let loss = sinr.reference_loss_db
-            + 10.0 * sinr.path_loss_exponent * libm::log10(distance.max(1.0));
-        let shadowing = if sinr.shadowing_sigma_db > 0.0 {
-            sinr.shadowing_sigma_db * normal_of_pair(seed, from, to)
-        } else {
-            0.0
-        };
-        let power_dbm = sinr.tx_power_dbm - loss + shadowing;
+        let power_dbm = sinr.tx_power_dbm - loss_db(sinr, distance, seed, (from, to));
         if power_dbm < floor_dbm {
             return;
         }
@@ -171,6 +163,46 @@ fn of_sinr(sinr: &Sinr, positions: &[(f64, f64)], seed: u64) -> Vec<(usize, Link
         links.push((from, link));
     });
     links
+}
+
+/// What the way between two places takes, shadowing included.
+fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64 {
+    let shadowing = if sinr.shadowing_sigma_db > 0.0 {
+        sinr.shadowing_sigma_db * normal_of_pair(seed, a, b)
+    } else {
+        0.0
+    };
+    // Nearer than the reference distance the model says nothing.
+    let distance = distance.max(1.0);
+    sinr.reference_loss_db + 10.0 * sinr.path_loss_exponent * libm::log10(distance) - shadowing
+}
+
+/// The nodes that an interferer reaches, and with how much power in milliwatts;
+/// where links are listed it is all of them, as nobody knows where they are.
+/// `number` is the interferer's among the places with shadowing.
+pub fn reached(
+    config: &Config,
+    positions_m: &[(f64, f64)],
+    is_listed: bool,
+    interferer: &Interferer,
+    (number, shadowing): (usize, u64),
+) -> Vec<(u32, f64)> {
+    let (x, y) = interferer.position_m;
+    let places = positions_m.iter().enumerate();
+    let power = |(node, at): (usize, &(f64, f64))| {
+        let distance = libm::hypot(at.0 - x, at.1 - y);
+        let power_mw = match config {
+            _ if is_listed => 0.0,
+            Config::UnitDisk(_) => (distance <= interferer.range_m).then_some(0.0)?,
+            Config::Sinr(sinr) => {
+                let loss = loss_db(sinr, distance, shadowing, (node, number));
+                let power_dbm = interferer.power_dbm - loss;
+                (power_dbm >= sinr.noise_floor_dbm - NEGLIGIBLE_DB).then(|| from_db(power_dbm))?
+            }
+        };
+        Some((node as u32, power_mw))
+    };
+    places.filter_map(power).collect()
 }
 
 /// A standard normal value that belongs to a pair of nodes, in either order,

@@ -8,6 +8,7 @@
 mod config;
 mod ear;
 mod grid;
+mod interferer;
 mod links;
 pub mod oqpsk;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 
 pub use config::{Config, ListedLink, Sinr, UnitDisk};
 pub use ear::{Reception, Start, TxId};
+pub use interferer::{Course, Interferer, Lengths};
 pub use links::{Link, Links};
 
 use ear::{Ear, SinrRules};
@@ -30,17 +32,21 @@ pub struct Medium {
     ears: Vec<Ear>,
     /// `None` for unit disk and listed links.
     sinr: Option<SinrRules>,
+    interferers: Vec<Course>,
+    /// The nodes that each of them reaches, and with how much power.
+    reached: Vec<Vec<(u32, f64)>>,
     success_ratio_tx: f64,
     rng: Rng,
 }
 
 impl Medium {
-    /// The medium between nodes at `positions_m`; listed links, where given,
-    /// replace what follows from the positions.
+    /// The medium between nodes at `positions_m` and interferers; listed links,
+    /// where given, replace what follows from the positions.
     pub fn new(
         config: &Config,
         positions_m: &[(f64, f64)],
         listed: Option<&[ListedLink]>,
+        interferers: &[Interferer],
         seed: Seed,
     ) -> Self {
         let shadowing = seed.stream("shadowing").next_u64();
@@ -53,6 +59,13 @@ impl Medium {
             links: Links::new(config, positions_m, listed, shadowing),
             ears: vec![Ear::default(); positions_m.len()],
             sinr,
+            interferers: courses(interferers, seed),
+            reached: (interferers.iter().enumerate())
+                .map(|(index, interferer)| {
+                    let place = (positions_m.len() + index, shadowing);
+                    links::reached(config, positions_m, listed.is_some(), interferer, place)
+                })
+                .collect(),
             success_ratio_tx,
             rng: seed.stream("medium"),
         }
@@ -104,6 +117,26 @@ impl Medium {
         self.ears[node].abandon()
     }
 
+    /// When each interferer begins for the first time, if ever.
+    pub fn first_bursts(&mut self) -> Vec<Option<Instant>> {
+        self.interferers.iter_mut().map(Course::first).collect()
+    }
+
+    /// An interferer begins or ends a burst; says when it changes next.
+    pub fn interfere(&mut self, now: Instant, interferer: usize) -> Instant {
+        let (on, next) = self.interferers[interferer].turn(now);
+        for (node, power_mw) in &self.reached[interferer] {
+            self.ears[*node as usize].interfere(now, *power_mw, on, self.sinr.as_ref());
+        }
+        next
+    }
+
+    /// The interferers, and how many nodes each of them reaches.
+    pub fn interferers(&self) -> impl Iterator<Item = (&Course, usize)> {
+        let reached = self.reached.iter().map(Vec::len);
+        self.interferers.iter().zip(reached)
+    }
+
     /// `node` begins a clear channel assessment.
     pub fn watch(&mut self, now: Instant, node: usize) {
         self.ears[node].watch(now, self.sinr.as_ref());
@@ -114,4 +147,13 @@ impl Medium {
     pub fn was_busy(&self, now: Instant, node: usize) -> bool {
         self.ears[node].was_busy(now)
     }
+}
+
+/// Each with random numbers of its own, so that one more does not change the
+/// others.
+fn courses(interferers: &[Interferer], seed: Seed) -> Vec<Course> {
+    let numbered = interferers.iter().cloned().enumerate();
+    numbered
+        .map(|(index, spec)| Course::new(spec, seed.node_stream("interferer", index)))
+        .collect()
 }

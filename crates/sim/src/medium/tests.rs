@@ -10,7 +10,7 @@ const DISK: UnitDisk = UnitDisk {
 
 fn line(config: &Config, xs: &[f64]) -> Medium {
     let positions: Vec<_> = xs.iter().map(|x| (*x, 0.0)).collect();
-    Medium::new(config, &positions, None, Seed(1))
+    Medium::new(config, &positions, None, &[], Seed(1))
 }
 
 fn link(medium: &Medium, from: usize, to: usize) -> Link {
@@ -164,7 +164,7 @@ fn interference_is_cumulative() {
         let angle = f64::from(i) * 0.7;
         (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
     }));
-    let mut medium = Medium::new(&config, &positions, None, Seed(1));
+    let mut medium = Medium::new(&config, &positions, None, &[], Seed(1));
     let signal = link(&medium, 0, 1);
     for (count, expected) in [(1, Reception::Intact), (8, Reception::Collision)] {
         assert_eq!(medium.start(at(0), 1, &signal, true), Start::Followed);
@@ -239,7 +239,7 @@ fn shadowing_is_symmetric_and_comes_from_the_seed() {
         ..sinr_config()
     });
     let positions = [(0.0, 0.0), (20.0, 0.0), (0.0, 20.0)];
-    let of_seed = |seed| Medium::new(&config, &positions, None, Seed(seed));
+    let of_seed = |seed| Medium::new(&config, &positions, None, &[], Seed(seed));
     let medium = of_seed(4);
     assert_eq!(link(&medium, 0, 1).power_mw, link(&medium, 1, 0).power_mw);
     assert_ne!(link(&medium, 0, 1).power_mw, link(&medium, 0, 2).power_mw);
@@ -261,7 +261,7 @@ fn listed_links_replace_positions() {
         success_ratio: 0.5,
     }];
     let positions = [(0.0, 0.0); 3];
-    let mut medium = Medium::new(&Config::default(), &positions, Some(&listed), Seed(1));
+    let mut medium = Medium::new(&Config::default(), &positions, Some(&listed), &[], Seed(1));
     assert!(medium.links.of(1).is_empty());
     let l = link(&medium, 0, 2);
     let followed = (0..2_000)
@@ -283,4 +283,129 @@ fn a_transmission_may_be_heard_by_nobody() {
     let mut medium = line(&config, &[0.0, 25.0]);
     let heard = (0..4_000).filter(|_| medium.is_heard()).count();
     assert!((900..1_100).contains(&heard), "{heard}");
+}
+
+fn wifi(x: f64) -> Interferer {
+    Interferer {
+        name: "wifi".to_owned(),
+        position_m: (x, 0.0),
+        power_dbm: 10.0,
+        range_m: 30.0,
+        burst: redpoll_base::Duration::from_millis(2),
+        busy: 0.5,
+        lengths: Lengths::Constant,
+        hours: (
+            redpoll_base::Duration::ZERO,
+            redpoll_base::Duration::from_secs(86_400),
+        ),
+        session: None,
+        session_share: 1.0,
+    }
+}
+
+/// Two nodes 10 m apart, and an interferer at `x`.
+fn beside(config: &Config, x: f64) -> Medium {
+    let positions = [(0.0, 0.0), (10.0, 0.0)];
+    Medium::new(config, &positions, None, &[wifi(x)], Seed(1))
+}
+
+#[test]
+fn an_interferer_is_sensed_and_destroys_within_its_range() {
+    // 31 m from the one, 21 m from the other.
+    let mut medium = beside(&Config::UnitDisk(DISK), 31.0);
+    let (there, back) = (link(&medium, 0, 1), link(&medium, 1, 0));
+    medium.watch(at(0), 0);
+    medium.watch(at(0), 1);
+    assert_eq!(medium.start(at(0), 1, &there, true), Start::Followed);
+    medium.end(at(50), 1, &there);
+    medium.interfere(at(100), 0);
+    assert!(medium.was_busy(at(128), 1));
+    assert!(!medium.was_busy(at(128), 0), "out of range");
+    // It is on: nothing begins where it is heard, all else elsewhere.
+    assert_eq!(
+        medium.start(at(200), 2, &there, true),
+        Start::Lost(Reception::Interference)
+    );
+    medium.end(at(300), 2, &there);
+    assert_eq!(medium.start(at(400), 3, &back, true), Start::Followed);
+    assert_eq!(medium.end(at(500), 3, &back), Some(Reception::Intact));
+    // It ends, begins again during a frame, and has destroyed that.
+    medium.interfere(at(600), 0);
+    assert_eq!(medium.start(at(700), 4, &there, true), Start::Followed);
+    medium.interfere(at(800), 0);
+    medium.interfere(at(900), 0);
+    assert_eq!(
+        medium.end(at(4_956), 4, &there),
+        Some(Reception::Interference)
+    );
+    medium.watch(at(5_000), 1);
+    assert!(!medium.was_busy(at(5_128), 1), "it is silent");
+}
+
+/// 10 dBm at 1 m, exponent 3: 12 m away -62.6 dBm, over the threshold and over
+/// the signal of -70.2 dBm 10 m from its sender; 200 m away -99.2 dBm.
+#[test]
+fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
+    for (x, is_loud) in [(22.0, true), (210.0, false)] {
+        let mut medium = beside(&Config::Sinr(sinr_config()), x);
+        let there = link(&medium, 0, 1);
+        medium.watch(at(0), 1);
+        assert_eq!(medium.start(at(0), 1, &there, true), Start::Followed);
+        medium.interfere(at(1_000), 0);
+        medium.interfere(at(3_000), 0);
+        let expected = match is_loud {
+            true => Reception::Interference,
+            false => Reception::Intact,
+        };
+        assert_eq!(medium.end(at(4_256), 1, &there), Some(expected), "{x}");
+        medium.watch(at(5_000), 1);
+        medium.interfere(at(5_100), 0);
+        assert_eq!(medium.was_busy(at(5_128), 1), is_loud, "{x}");
+        // What begins while it is on the air is found, or not.
+        let start = medium.start(at(6_000), 2, &there, true);
+        assert_eq!(start == Start::Followed, !is_loud, "{x}: {start:?}");
+    }
+}
+
+#[test]
+fn powers_of_interferers_leave_nothing_behind() {
+    let positions = [(0.0, 0.0), (10.0, 0.0)];
+    let all = [wifi(12.0), wifi(13.7), wifi(25.1)];
+    let mut medium = Medium::new(
+        &Config::Sinr(sinr_config()),
+        &positions,
+        None,
+        &all,
+        Seed(1),
+    );
+    for turn in 0..1_001 {
+        for interferer in [2, 0, 1] {
+            medium.interfere(at(turn * 10), interferer);
+        }
+    }
+    medium.watch(at(20_000), 1);
+    assert!(medium.was_busy(at(20_128), 1), "all three are on");
+    for interferer in [1, 2, 0] {
+        medium.interfere(at(20_200), interferer);
+    }
+    let there = link(&medium, 0, 1);
+    medium.watch(at(20_300), 1);
+    assert!(!medium.was_busy(at(20_428), 1));
+    assert_eq!(medium.start(at(21_000), 1, &there, true), Start::Followed);
+    assert_eq!(medium.end(at(25_256), 1, &there), Some(Reception::Intact));
+}
+
+/// Listed links have no places: everybody hears an interferer.
+#[test]
+fn with_listed_links_an_interferer_is_everywhere() {
+    let listed = [ListedLink {
+        a: 0,
+        b: 1,
+        success_ratio: 1.0,
+    }];
+    let positions = [(0.0, 0.0), (1_000.0, 0.0)];
+    let config = Config::default();
+    let medium = Medium::new(&config, &positions, Some(&listed), &[wifi(0.0)], Seed(1));
+    let reached: Vec<usize> = medium.interferers().map(|(_, nodes)| nodes).collect();
+    assert_eq!(reached, [2]);
 }

@@ -16,7 +16,7 @@ pub(crate) struct Values<'f> {
     file: &'f str,
     found: BTreeMap<String, (Value, Origin)>,
     tables: BTreeMap<String, Origin>,
-    /// The names chosen in `nodes`, `apps` and `faults`, in the file's order.
+    /// The names chosen in `nodes`, `apps` and the like, in the file's order.
     names: BTreeMap<String, Vec<String>>,
 }
 

@@ -42,6 +42,8 @@ pub struct Scenario {
     /// The links of a topology of kind `links`; `None` where positions and
     /// the medium decide who hears whom.
     pub links: Option<Vec<ListedLink>>,
+    /// Who else is on the air.
+    pub interferers: Vec<medium::Interferer>,
     /// What is to go wrong, and when.
     pub faults: Vec<fault::Spec>,
 }

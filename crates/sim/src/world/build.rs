@@ -55,6 +55,7 @@ impl World {
             .collect();
         let positions_m: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
         let layout = Layout {
+            interferers: &scenario.interferers,
             medium: &scenario.medium,
             radio: &scenario.radio,
             identities: &identities,

@@ -67,6 +67,7 @@ impl World {
             },
             flows: self.oracle.figures(self.now),
             nodes,
+            interferers: report::interferers(self.air.medium(), self.now),
         }
     }
 

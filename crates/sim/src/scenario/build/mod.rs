@@ -2,6 +2,7 @@
 
 mod apps;
 mod faults;
+mod interferers;
 mod nodes;
 
 use redpoll_base::Addr;
@@ -42,6 +43,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         nodes,
         host: None,
         links,
+        interferers: interferers::interferers(values)?,
         faults: Vec::new(),
     };
     check_slots(values, &scenario)?;

@@ -1,0 +1,354 @@
+//! Others on the same frequencies, such as a Wi-Fi access point and its
+//! stations: bursts of energy that no radio here understands.
+//!
+//! An interferer is on the air for a burst, then silent for a gap, and so on,
+//! both drawn from one kind of distribution. It does so within sessions, which
+//! follow one another at random within the hours of the day that it is given. It
+//! heeds nobody: what the nodes send does not change its course.
+
+use redpoll_base::{Duration, Instant, Rng};
+
+use crate::fault::{chance, unit};
+
+/// What a scenario says about an interferer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interferer {
+    /// Its name, as in results.
+    pub name: String,
+    /// Where its antenna stands, in metres.
+    pub position_m: (f64, f64),
+    /// SINR medium: the power that leaves its antenna within the channel, in
+    /// dBm.
+    pub power_dbm: f64,
+    /// Unit disk: how far it makes the channel busy and destroys receptions, in
+    /// metres.
+    pub range_m: f64,
+    /// Mean length of a burst.
+    pub burst: Duration,
+    /// Share of the time that bursts take while it is active, 0 to 0.99.
+    pub busy: f64,
+    /// How long bursts and gaps are.
+    pub lengths: Lengths,
+    /// The hours of each day between which it may be active; the run begins at
+    /// midnight.
+    pub hours: (Duration, Duration),
+    /// Mean length of a session; `None`: active all the time.
+    pub session: Option<Duration>,
+    /// Share of those hours that sessions take.
+    pub session_share: f64,
+}
+
+/// A distribution of lengths of time; its mean is given elsewhere.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Lengths {
+    /// All the same.
+    Constant,
+    /// Without memory.
+    Exponential,
+    /// With a heavy tail, cut off at [`LONGEST`] times the mean.
+    Pareto {
+        /// Over 1; the variance is large up to 2.
+        shape: f64,
+    },
+}
+
+/// The longest of a heavy tail, in means.
+const LONGEST: f64 = 1_000.0;
+const DAY: Duration = Duration::from_secs(86_400);
+
+impl Lengths {
+    /// A length in microseconds with this mean, one at least.
+    fn draw(self, mean_us: f64, rng: &mut Rng) -> Duration {
+        // In (0, 1].
+        let rest = 1.0 - unit(rng);
+        let relative = match self {
+            Lengths::Constant => 1.0,
+            Lengths::Exponential => -libm::log(rest),
+            Lengths::Pareto { shape } => {
+                (shape - 1.0) / shape * libm::pow(rest, -1.0 / shape).min(LONGEST)
+            }
+        };
+        Duration::from_micros(libm::round(relative * mean_us).max(1.0) as u64)
+    }
+}
+
+/// How an interferer fares: its bursts, one after the other.
+#[derive(Clone, Debug)]
+pub struct Course {
+    spec: Interferer,
+    rng: Rng,
+    is_on: bool,
+    since: Instant,
+    /// When the session ends.
+    active_until: Instant,
+    bursts: u64,
+    on_air: Duration,
+}
+
+impl Course {
+    /// A course that has not begun.
+    pub fn new(spec: Interferer, rng: Rng) -> Self {
+        Course {
+            spec,
+            rng,
+            is_on: false,
+            since: Instant::ZERO,
+            active_until: Instant::ZERO,
+            bursts: 0,
+            on_air: Duration::ZERO,
+        }
+    }
+
+    /// When the first burst begins, if ever one does.
+    pub fn first(&mut self) -> Option<Instant> {
+        let is_ever = self.spec.busy > 0.0
+            && (self.spec.session.is_none() || self.spec.session_share > 0.0)
+            && self.spec.hours.0 < self.spec.hours.1;
+        is_ever.then(|| self.next_burst(Instant::ZERO))
+    }
+
+    /// A burst begins or ends. Says which, and when the next change comes.
+    pub fn turn(&mut self, now: Instant) -> (bool, Instant) {
+        self.is_on = !self.is_on;
+        let next = if self.is_on {
+            self.bursts += 1;
+            now + self.length(self.burst_us())
+        } else {
+            self.on_air += now.since(self.since);
+            self.next_burst(now)
+        };
+        self.since = now;
+        (self.is_on, next)
+    }
+
+    /// What a scenario says about it.
+    pub fn spec(&self) -> &Interferer {
+        &self.spec
+    }
+
+    /// Bursts so far.
+    pub fn bursts(&self) -> u64 {
+        self.bursts
+    }
+
+    /// How long it was on the air until `now`.
+    pub fn on_air(&self, now: Instant) -> Duration {
+        match self.is_on {
+            true => self.on_air + now.since(self.since),
+            false => self.on_air,
+        }
+    }
+
+    fn burst_us(&self) -> f64 {
+        self.spec.burst.as_micros() as f64
+    }
+
+    fn length(&mut self, mean_us: f64) -> Duration {
+        self.spec.lengths.draw(mean_us, &mut self.rng)
+    }
+
+    /// A gap after `now`, or after the beginning of a later session.
+    fn next_burst(&mut self, now: Instant) -> Instant {
+        let gap_us = self.burst_us() * (1.0 - self.spec.busy) / self.spec.busy;
+        let mut from = now;
+        loop {
+            let at = from + self.length(gap_us);
+            if at < self.active_until {
+                return at;
+            }
+            (from, self.active_until) = self.session_after(now.max(self.active_until));
+        }
+    }
+
+    /// The next session that begins at `at` or later.
+    fn session_after(&mut self, at: Instant) -> (Instant, Instant) {
+        let mut at = at;
+        loop {
+            let (opens, closes) = self.hours_after(at);
+            let Some(mean) = self.spec.session else {
+                return (opens.max(at), closes);
+            };
+            let mean_us = mean.as_micros() as f64;
+            let share = self.spec.session_share;
+            // Sessions have no memory: whether one is under way when the hours
+            // begin is a matter of their share.
+            let is_under_way = at <= opens && chance(&mut self.rng, share);
+            let pause_us = mean_us * (1.0 - share) / share;
+            let mut begins = opens.max(at);
+            if !is_under_way && share < 1.0 {
+                begins += Lengths::Exponential.draw(pause_us, &mut self.rng);
+            }
+            if begins < closes {
+                let ends = begins + Lengths::Exponential.draw(mean_us, &mut self.rng);
+                return (begins, ends.min(closes));
+            }
+            at = closes;
+        }
+    }
+
+    /// The hours of activity that are not over at `at`.
+    fn hours_after(&self, at: Instant) -> (Instant, Instant) {
+        let (from, until) = self.spec.hours;
+        if from.is_zero() && until >= DAY {
+            return (Instant::ZERO, Instant::FAR_FUTURE);
+        }
+        let day = at.as_micros() / DAY.as_micros();
+        let of_day = |day: u64| {
+            let midnight = Instant::from_micros(day * DAY.as_micros());
+            (midnight + from, midnight + until)
+        };
+        let today = of_day(day);
+        match at < today.1 {
+            true => today,
+            false => of_day(day + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wifi() -> Interferer {
+        Interferer {
+            name: "wifi".to_owned(),
+            position_m: (0.0, 0.0),
+            power_dbm: 10.0,
+            range_m: 50.0,
+            burst: Duration::from_millis(2),
+            busy: 0.3,
+            lengths: Lengths::Exponential,
+            hours: (Duration::ZERO, DAY),
+            session: None,
+            session_share: 1.0,
+        }
+    }
+
+    /// When bursts begin and end, up to a moment.
+    fn bursts(spec: Interferer, seed: u64, until: Instant) -> Vec<(Instant, Instant)> {
+        let mut course = Course::new(spec, Rng::new(seed));
+        let mut bursts = Vec::new();
+        let mut at = course.first().unwrap();
+        while at < until {
+            let (is_on, ends) = course.turn(at);
+            assert!(is_on && ends > at);
+            bursts.push((at, ends));
+            let (is_on, next) = course.turn(ends);
+            assert!(!is_on && next > ends);
+            at = next;
+        }
+        bursts
+    }
+
+    fn seconds(bursts: &[(Instant, Instant)]) -> f64 {
+        let lengths = bursts.iter().map(|(from, until)| until.since(*from));
+        lengths.map(|l| l.as_micros() as f64 / 1e6).sum()
+    }
+
+    #[test]
+    fn bursts_have_their_mean_length_and_their_share_of_the_time() {
+        for (lengths, tolerance) in [
+            (Lengths::Constant, 0.001),
+            (Lengths::Exponential, 0.02),
+            (Lengths::Pareto { shape: 2.5 }, 0.05),
+        ] {
+            for busy in [0.05, 0.3, 0.8] {
+                let spec = Interferer {
+                    lengths,
+                    busy,
+                    ..wifi()
+                };
+                let all = bursts(spec, 3, Instant::from_millis(1_000_000));
+                let share = seconds(&all) / 1_000.0;
+                let mean = seconds(&all) / all.len() as f64;
+                assert!(
+                    (share / busy - 1.0).abs() < tolerance,
+                    "{lengths:?}: {share}"
+                );
+                assert!(
+                    (mean / 0.002 - 1.0).abs() < tolerance,
+                    "{lengths:?}: {mean}"
+                );
+            }
+        }
+    }
+
+    /// Of exponential lengths 1/e are over the mean, of Pareto's with shape 2.5
+    /// (5/3)^-2.5, of constant ones none.
+    #[test]
+    fn lengths_are_distributed_as_they_should_be() {
+        for (lengths, expected) in [
+            (Lengths::Constant, 0.0),
+            (Lengths::Exponential, 0.3679),
+            (Lengths::Pareto { shape: 2.5 }, 0.2789),
+        ] {
+            let spec = Interferer { lengths, ..wifi() };
+            let all = bursts(spec, 5, Instant::from_millis(600_000));
+            let long = |(from, until): &&(Instant, Instant)| until.since(*from).as_micros() > 2_000;
+            let share = all.iter().filter(long).count() as f64 / all.len() as f64;
+            assert!((share - expected).abs() < 0.01, "{lengths:?}: {share}");
+        }
+    }
+
+    #[test]
+    fn it_is_silent_outside_its_hours() {
+        let spec = Interferer {
+            hours: (
+                Duration::from_secs(9 * 3_600),
+                Duration::from_secs(18 * 3_600),
+            ),
+            burst: Duration::from_millis(200),
+            ..wifi()
+        };
+        let all = bursts(spec, 1, Instant::from_millis(3 * 86_400_000));
+        let hour = |at: Instant| at.as_micros() / 3_600_000_000 % 24;
+        assert!(all.iter().all(|(from, _)| (9..18).contains(&hour(*from))));
+        // Three days of nine hours, 30 % of each.
+        let share = seconds(&all) / (3.0 * 9.0 * 3_600.0);
+        assert!((share - 0.3).abs() < 0.01, "{share}");
+    }
+
+    #[test]
+    fn sessions_take_their_share_of_the_hours() {
+        let spec = Interferer {
+            hours: (Duration::from_secs(3_600), Duration::from_secs(23 * 3_600)),
+            burst: Duration::from_millis(100),
+            session: Some(Duration::from_secs(30)),
+            session_share: 0.25,
+            ..wifi()
+        };
+        let all = bursts(spec, 1, Instant::from_millis(10 * 86_400_000));
+        let share = seconds(&all) / (10.0 * 22.0 * 3_600.0);
+        assert!((share - 0.25 * 0.3).abs() < 0.004, "{share}");
+        // Between sessions it is silent for 90 s on average: longer than no gap
+        // of 233 ms ever is.
+        let gaps = all.windows(2).map(|pair| pair[1].0.since(pair[0].1));
+        let pauses = gaps.filter(|gap| *gap > Duration::from_secs(5)).count();
+        // 792,000 s in periods of 120 s, most of them with a pause so long.
+        assert!((5_800..6_700).contains(&pauses), "{pauses}");
+    }
+
+    #[test]
+    fn what_is_never_busy_never_begins() {
+        for spec in [
+            Interferer {
+                busy: 0.0,
+                ..wifi()
+            },
+            Interferer {
+                session: Some(DAY),
+                session_share: 0.0,
+                ..wifi()
+            },
+        ] {
+            assert_eq!(Course::new(spec, Rng::new(1)).first(), None);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_course() {
+        let until = Instant::from_millis(10_000);
+        assert_eq!(bursts(wifi(), 7, until), bursts(wifi(), 7, until));
+        assert_ne!(bursts(wifi(), 7, until), bursts(wifi(), 8, until));
+    }
+}
