@@ -178,6 +178,7 @@ fn the_json_object_has_the_documented_keys() {
         [
             "events",
             "flows",
+            "interferers",
             "medium",
             "nodes",
             "oracle",
