@@ -147,6 +147,7 @@ const DIGITS: u16 = (1 << 13) - 1;
 
 impl Millis {
     /// In milliseconds, one at least.
+    #[inline(never)]
     pub(crate) fn get(self) -> u32 {
         let bits = self.0.get();
         let mut ms = u32::from(bits & DIGITS);

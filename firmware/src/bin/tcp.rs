@@ -1,6 +1,12 @@
 //! Calls everything that the TCP engine has, with arguments of which the
 //! compiler knows nothing: what is linked is what the whole engine needs.
 //!
+//! As a product would, it has one table of connections and one place for each
+//! thing that is done to them: else the compiler would put some of the engine
+//! in line twice.
+//!
+//! `Reconnect` is not in it: it is the application's, beside a connection.
+//!
 //! It is never run. Nothing in here panics; if the image holds code that
 //! does, it is the engine's.
 #![no_std]
@@ -12,10 +18,12 @@ use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_firmware as image;
 use redpoll_tcp::{
     Answer, Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind,
-    IpMeta, IsnGenerator, Keepalive, Listener, Segment, SynCache, Terms, Token, reset_reply,
+    IpMeta, IsnGenerator, Keepalive, Listener, Segment, SeqNum, SynCache, Terms, Token,
+    UserTimeoutOption,
 };
 
 type Buffer = &'static mut [u8];
+type Slot = Option<Connection<Buffer>>;
 
 /// Some value.
 fn any<T: Copy>(value: T) -> T {
@@ -34,31 +42,37 @@ fn endpoint() -> Endpoint {
     Endpoint::new(Addr(any([1; 16])), any(1))
 }
 
-#[allow(clippy::needless_update)]
+fn keepalive() -> Option<Keepalive> {
+    any(true).then(|| Keepalive {
+        idle: span(),
+        interval: span(),
+        count: any(8),
+    })
+}
+
+/// Parameters that the compiler does not know, each set apart: so that their
+/// defaults are not counted as code.
+#[inline(never)]
 fn config() -> Config {
     Config {
-        mss: any(474),
-        nagle: any(true),
-        timestamps: any(true),
-        delayed_ack: span(),
-        ack_every: any(2),
-        initial_rto: span(),
-        min_rto: span(),
-        max_rto: span(),
-        max_retries: any(12),
-        syn_retries: any(7),
-        persist_max: span(),
-        keepalive: any(true).then(|| Keepalive {
-            idle: span(),
-            interval: span(),
-            count: any(8),
-        }),
-        time_wait: span(),
-        fin_wait_2: any(true).then(span),
+        keepalive: keepalive(),
         user_timeout: any(true).then(span),
-        // What the engine learns to do later is part of it as well.
+        user_timeout_option: any(true).then(|| UserTimeoutOption {
+            advertise: span(),
+            most: span(),
+        }),
         ..black_box(Config::default())
     }
+}
+
+/// What a node keeps of TCP.
+struct Node {
+    config: Config,
+    isn: IsnGenerator,
+    slots: [Slot; 2],
+    listener: Listener,
+    half_open: SynCache<[HalfOpen; 4]>,
+    servers: FastOpenServers<[FastOpenServer; 4]>,
 }
 
 #[unsafe(no_mangle)]
@@ -66,118 +80,209 @@ fn image_main() -> ! {
     let Some([a, b, c, d]) = image::memory::buffers() else {
         image::host::exit(false)
     };
-    let isn = IsnGenerator::new(any([7; 16]));
-    let meta = IpMeta {
-        src: Addr(any([1; 16])),
-        dst: Addr(any([2; 16])),
-        ecn: any(Ecn::NotEct),
-        hop_limit: any(64),
-    };
-    let iss = isn.isn(now(), &endpoint(), &endpoint());
-    let mut connection = Connection::connect(now(), &config(), endpoint(), endpoint(), iss, a, b);
-    let mut servers = FastOpenServers::new([FastOpenServer::default(); 4]);
-    if let Some((cookie, mss)) = servers.find(now(), &endpoint()) {
-        connection.fast_open(&cookie, mss);
-    }
-    use_all(&mut connection, &meta);
-    servers.watch(now(), &mut connection, None, |c| c.on_timeout(now()));
-
-    let listener = Listener::new(endpoint());
-    black_box(listener.local());
-    let mut cache = SynCache::new([HalfOpen::default(); 4]);
-    let terms = Terms {
-        config: &config(),
-        isn: &isn,
-        fast_open: any(true),
-        window: any(1848),
+    let mut free = [Some((a, b)), Some((c, d))];
+    let mut node = Node {
+        config: config(),
+        isn: IsnGenerator::new(any([7; 16])),
+        slots: [None, None],
+        listener: Listener::new(endpoint()),
+        half_open: SynCache::new([HalfOpen::default(); 4]),
+        servers: FastOpenServers::new([FastOpenServer::default(); 4]),
     };
     let bytes = any([0u8; 64]);
-    if let Ok(seg) = Segment::parse(&meta, &bytes) {
-        black_box(listener.matches(&meta, &seg));
-        match cache.input(now(), &terms, any(0), &meta, &seg) {
-            Answer::Reply(header) | Answer::Cookie(header) => {
-                black_box(header.as_bytes());
-            }
-            Answer::Complete(handshake) => {
-                let mut accepted = Connection::complete(now(), terms.config, &handshake, c, d);
-                cache.remove(&handshake);
-                use_all(&mut accepted, &meta);
-                black_box(accepted.into_buffers());
-            }
-            Answer::Open(request) => {
-                let mut accepted = Connection::accept(now(), terms.config, request, iss, c, d);
-                accepted.take_syn_data(&seg);
-                use_all(&mut accepted, &meta);
-                black_box(accepted.into_buffers());
-            }
-            Answer::Drop => {}
-        }
-        black_box(reset_reply(&meta, &seg));
-    }
-    black_box(cache.poll_at());
-    black_box(cache.on_timeout(now(), terms.config));
-    let answer = cache.poll_segment(now(), &terms, |addr, local| {
-        black_box((addr, local));
-        any(true).then(|| Addr(any([1; 16])))
-    });
-    black_box(answer.is_some());
-    cache.forget(any(80));
-    black_box(connection.into_buffers());
     loop {
-        black_box(0);
-    }
-}
-
-/// One of the calls, over and over.
-#[inline(never)]
-fn use_all(connection: &mut Connection<Buffer>, meta: &IpMeta) {
-    let mut bytes = any([0u8; 64]);
-    let token = Token::from_bits(any(0));
-    while any(true) {
+        let index = usize::from(any(0u8) & 1);
         match any(0u8) {
-            0 => {
-                if let Ok(seg) = Segment::parse(meta, &bytes) {
-                    if connection.matches(meta, &seg) && !connection.yields_to(&seg) {
-                        connection.input(now(), meta, &seg);
+            0 => node.input(&bytes, &mut free),
+            1 => node.open(&mut free),
+            2 => node.half_open(),
+            _ => {
+                if let Some(slot) = node.slots.get_mut(index) {
+                    if let Some(connection) = slot {
+                        happen(&mut node.servers, connection, None);
+                        use_one(connection);
+                    }
+                    let is_finished = slot.as_ref().is_some_and(Connection::is_finished);
+                    if is_finished && let Some(free) = free.get_mut(index) {
+                        *free = slot.take().map(Connection::into_buffers);
                     }
                 }
             }
-            1 => {
-                let kinds = [
-                    IcmpKind::NoRoute,
-                    IcmpKind::Prohibited,
-                    IcmpKind::AddressUnreachable,
-                    IcmpKind::PortUnreachable,
-                    IcmpKind::TimeExceeded,
-                    IcmpKind::ParameterProblem,
-                ];
-                if let Some(kind) = kinds.get(any(0usize)) {
-                    connection.on_icmp(now(), *kind, redpoll_tcp::SeqNum(any(1)));
-                }
-            }
-            2 => connection.on_path_mtu(now(), any(1280)),
-            3 => connection.on_timeout(now()),
-            4 => {
-                if let Some(desc) = connection.poll_segment(now(), any(1280)) {
-                    black_box((desc.header.as_bytes(), desc.payload_len, desc.ecn));
-                    black_box(desc.token.to_bits());
-                }
-            }
-            5 => {
-                black_box(connection.read(token, any(0), &mut bytes)).ok();
-            }
-            6 => connection.on_segment_sent(token, now()),
-            7 => connection.on_segment_lost(token, now()),
-            8 => {
-                black_box(connection.send(now(), &bytes)).ok();
-            }
-            9 => {
-                black_box(connection.recv(now(), &mut bytes)).ok();
-            }
-            10 => connection.close(now()),
-            11 => connection.abort(now()),
-            _ => query(connection),
         }
+    }
+}
+
+type Free = [Option<(Buffer, Buffer)>; 2];
+
+impl Node {
+    fn open(&mut self, free: &mut Free) {
+        let (Some(slot), Some((tx, rx))) = (
+            self.slots.iter_mut().find(|slot| slot.is_none()),
+            free.iter_mut().find_map(Option::take),
+        ) else {
+            return;
+        };
+        let (here, there) = (endpoint(), endpoint());
+        let iss = self.isn.isn(now(), &here, &there);
+        let offset = self.isn.timestamp_offset(&here, &there);
+        let connection = Connection::connect(now(), &self.config, here, there, iss, tx, rx);
+        let connection = slot.insert(connection);
+        connection.set_timestamp_offset(offset);
+        if let Some((cookie, mss)) = self.servers.find(now(), &there) {
+            connection.fast_open(&cookie, mss);
+        }
+    }
+
+    /// A segment arrives: for a connection, or else for the listener.
+    fn input(&mut self, bytes: &[u8], free: &mut Free) {
+        let meta = IpMeta {
+            src: Addr(any([1; 16])),
+            dst: Addr(any([2; 16])),
+            ecn: any(Ecn::NotEct),
+            hop_limit: any(64),
+        };
+        let Ok(seg) = &Segment::parse(&meta, bytes) else {
+            return;
+        };
+        let is_its = |it: &Connection<Buffer>| it.matches(&meta, seg) && !it.yields_to(seg);
+        let its = self
+            .slots
+            .iter()
+            .position(|slot| slot.as_ref().is_some_and(is_its));
+        let index = its.or_else(|| self.request(&meta, seg, free));
+        let slot = index.and_then(|index| self.slots.get_mut(index));
+        if let Some(Some(connection)) = slot {
+            happen(&mut self.servers, connection, Some((&meta, seg)));
+        }
+    }
+
+    /// A segment that no connection claims: the number of the one that it makes.
+    fn request(&mut self, meta: &IpMeta, seg: &Segment<'_>, free: &mut Free) -> Option<usize> {
+        black_box(self.listener.local());
+        if !self.listener.matches(meta, seg) {
+            answer(redpoll_tcp::reset_reply(meta, seg));
+            return None;
+        }
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            fast_open: any(true),
+            window: any(1848),
+        };
+        let half_open = &mut self.half_open;
+        let made = match half_open.input(now(), &terms, any(0), meta, seg) {
+            Answer::Reply(header) | Answer::Cookie(header) => {
+                answer(Some(header));
+                return None;
+            }
+            Answer::Drop => return None,
+            Answer::Complete(handshake) => {
+                black_box(handshake.is_by_cookie());
+                let (tx, rx) = free.iter_mut().find_map(Option::take)?;
+                half_open.remove(&handshake);
+                Connection::complete(now(), &self.config, &handshake, tx, rx)
+            }
+            Answer::Open(request) => {
+                let (tx, rx) = free.iter_mut().find_map(Option::take)?;
+                let iss = self.isn.isn(now(), &request.local, &request.remote);
+                let mut made = Connection::accept(now(), &self.config, request, iss, tx, rx);
+                made.take_syn_data(seg);
+                made
+            }
+        };
+        let index = self.slots.iter().position(Option::is_none)?;
+        *self.slots.get_mut(index)? = Some(made);
+        Some(index)
+    }
+
+    fn half_open(&mut self) {
+        let terms = Terms {
+            config: &self.config,
+            isn: &self.isn,
+            fast_open: any(true),
+            window: any(1848),
+        };
+        let half_open = &mut self.half_open;
+        black_box(half_open.poll_at());
+        black_box(half_open.on_timeout(now(), &self.config));
+        let again = half_open.poll_segment(now(), &terms, |addr, local| {
+            black_box((addr, local));
+            any(true).then(|| Addr(any([1; 16])))
+        });
+        if let Some(again) = again {
+            black_box((again.src, again.dst));
+            answer(Some(again.header));
+        }
+        half_open.forget(any(80));
+        black_box(half_open.is_empty());
+    }
+}
+
+fn answer(header: Option<redpoll_tcp::Header>) {
+    if let Some(header) = &header {
+        black_box(header.as_bytes());
+    }
+}
+
+/// What may end an attempt to open fast: a segment, a timer, ICMP.
+#[inline(never)]
+fn happen(
+    servers: &mut FastOpenServers<[FastOpenServer; 4]>,
+    connection: &mut Connection<Buffer>,
+    arrived: Option<(&IpMeta, &Segment<'_>)>,
+) {
+    let seg = arrived.map(|(_, seg)| seg);
+    servers.watch(now(), connection, seg, |connection| match arrived {
+        Some((meta, seg)) => connection.input(now(), meta, seg),
+        None if any(true) => connection.on_timeout(now()),
+        None if any(true) => {
+            let kinds = [
+                IcmpKind::NoRoute,
+                IcmpKind::Prohibited,
+                IcmpKind::AddressUnreachable,
+                IcmpKind::PortUnreachable,
+                IcmpKind::TimeExceeded,
+                IcmpKind::ParameterProblem,
+            ];
+            if let Some(kind) = kinds.get(any(0usize)) {
+                connection.on_icmp(now(), *kind, SeqNum(any(1)));
+            }
+        }
+        None => connection.on_packet_too_big(now(), any(1280), SeqNum(any(1))),
+    });
+}
+
+/// One of the calls of the application and of the link.
+#[inline(never)]
+fn use_one(connection: &mut Connection<Buffer>) {
+    let mut bytes = any([0u8; 64]);
+    let token = Token::from_bits(any(0));
+    match any(0u8) {
+        0 => {
+            // By reference: it is large to move.
+            if let Some(desc) = &connection.poll_segment(now(), any(1280)) {
+                black_box((desc.header.as_bytes(), desc.payload_len, desc.ecn));
+                black_box(desc.token.to_bits());
+            }
+        }
+        1 => {
+            black_box(connection.read(token, any(0), &mut bytes)).ok();
+        }
+        2 => connection.on_segment_sent(token, now()),
+        3 => connection.on_segment_lost(token, now()),
+        4 => {
+            black_box(connection.send(now(), &bytes)).ok();
+        }
+        5 => {
+            black_box(connection.recv(now(), &mut bytes)).ok();
+        }
+        6 => connection.close(now()),
+        7 => connection.abort(now()),
+        8 => connection.orphan(now(), span()),
+        9 => connection.set_nagle(now(), any(true)),
+        10 => connection.set_keepalive(now(), keepalive()),
+        11 => connection.set_user_timeout(now(), any(true).then(span)),
+        _ => query(connection),
     }
 }
 
@@ -190,6 +295,8 @@ fn query(connection: &mut Connection<Buffer>) {
     black_box((connection.cwnd(), connection.ssthresh(), connection.rto()));
     black_box((connection.send_room(), connection.recv_queue()));
     black_box((connection.unacked(), connection.eff_snd_mss()));
+    black_box((connection.peek(), connection.user_timeout()));
+    black_box(connection.consume(now(), any(1)));
 }
 
 #[panic_handler]

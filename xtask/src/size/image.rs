@@ -260,8 +260,11 @@ fn is_panicking(name: &str) -> bool {
 }
 
 /// The crate of a function by its path: `a` of `<a::B as c::D>::e`. What has
-/// no path is the compiler's run-time library.
+/// no path is the compiler's run-time library, but for an image's own start.
 pub fn crate_of(name: &str) -> &str {
+    if name == "image_main" {
+        return "redpoll_firmware";
+    }
     let start = name
         .strip_prefix("<impl ")
         .unwrap_or(name)
@@ -295,6 +298,7 @@ mod tests {
             ("compiler_builtins::mem::memcpy", "compiler_builtins"),
             ("__aeabi_memcpy", "compiler_builtins"),
             ("tcp::use_all", "tcp"),
+            ("image_main", "redpoll_firmware"),
         ] {
             assert_eq!(crate_of(name), owner, "{name}");
         }
