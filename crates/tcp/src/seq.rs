@@ -34,10 +34,15 @@ impl SeqNum {
     pub(crate) fn first_with(self, low: Low) -> SeqNum {
         self + u32::from(low.0.wrapping_sub(self.0 as u16))
     }
+
+    /// The last number up to this one that ends in `low`.
+    pub(crate) fn last_with(self, low: Low) -> SeqNum {
+        self - u32::from((self.0 as u16).wrapping_sub(low.0))
+    }
 }
 
 /// The lower half of a [`SeqNum`]. With a window that is not scaled, that is
-/// enough to know a number again, by one that is known to come before it.
+/// enough to know a number again, by one that is known to come before or after.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Low(u16);
 

@@ -1,5 +1,8 @@
 //! Timestamps and protection against wrapped sequence numbers (RFC 7323).
 
+use core::num::NonZero;
+
+use crate::seq::Low;
 use crate::{Segment, SeqNum, TimestampOption};
 
 /// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
@@ -12,26 +15,24 @@ const STEP_BITS: u32 = 16;
 /// The timestamp state of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Timestamps {
-    /// Snd.TS.OK: both SYNs carried the option.
-    enabled: bool,
     /// Added to the clock (RFC 7323 §7.1).
     offset: u32,
     /// TS.Recent: what to echo.
     recent: u32,
-    /// When TS.Recent was set, in steps of [`STEP_BITS`].
-    recent_at: u16,
-    /// Last.ACK.sent.
-    last_ack_sent: SeqNum,
+    /// When TS.Recent was set, in steps of [`STEP_BITS`], never 0. Nothing
+    /// without Snd.TS.OK: that both SYNs carried the option.
+    recent_at: Option<NonZero<u16>>,
+    /// Last.ACK.sent, which RCV.NXT is never more than a window ahead of.
+    last_ack_sent: Low,
 }
 
 impl Timestamps {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Timestamps {
-            enabled: false,
             offset: 0,
             recent: 0,
-            recent_at: 0,
-            last_ack_sent: SeqNum(0),
+            recent_at: None,
+            last_ack_sent: SeqNum(0).low(),
         }
     }
 
@@ -46,25 +47,24 @@ impl Timestamps {
         ms.wrapping_add(self.offset)
     }
 
-    fn steps(now: u32) -> u16 {
-        (now >> STEP_BITS) as u16
+    fn steps(now: u32) -> NonZero<u16> {
+        NonZero::new((now >> STEP_BITS) as u16).unwrap_or(NonZero::<u16>::MIN)
     }
 
     /// Both ends sent the option on their SYN; the peer's said `value`.
     pub(crate) fn enable(&mut self, value: u32, now: u32) {
-        self.enabled = true;
         self.recent = value;
-        self.recent_at = Self::steps(now);
+        self.recent_at = Some(Self::steps(now));
     }
 
     pub(crate) const fn is_enabled(&self) -> bool {
-        self.enabled
+        self.recent_at.is_some()
     }
 
     /// The option for a segment that is not a first SYN.
     pub(crate) fn option(&self, ms: u32) -> Option<TimestampOption> {
         // RFC 7323 §3.2: in every segment once negotiated.
-        self.enabled.then(|| TimestampOption {
+        self.is_enabled().then(|| TimestampOption {
             value: self.value(ms),
             echo: self.recent,
         })
@@ -81,27 +81,38 @@ impl Timestamps {
     /// RFC 7323 §5.3, R1: whether a segment is an old duplicate.
     pub(crate) fn is_old(&self, theirs: TimestampOption, now: u32) -> bool {
         // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
-        let outdated = || Self::steps(now).wrapping_sub(self.recent_at) > OUTDATED_AFTER;
+        let outdated = || {
+            let age = |at: NonZero<u16>| Self::steps(now).get().wrapping_sub(at.get());
+            self.recent_at.is_none_or(|at| age(at) > OUTDATED_AFTER)
+        };
         SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }
 
-    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo.
-    pub(crate) fn on_acceptable(&mut self, theirs: TimestampOption, seq: SeqNum, now: u32) {
-        if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
+    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo. `nxt` is
+    /// RCV.NXT.
+    pub(crate) fn on_acceptable(
+        &mut self,
+        theirs: TimestampOption,
+        seq: SeqNum,
+        nxt: SeqNum,
+        now: u32,
+    ) {
+        let is_due = seq <= nxt.last_with(self.last_ack_sent);
+        if is_due && self.is_enabled() && !self.is_old(theirs, now) {
             self.recent = theirs.value;
-            self.recent_at = Self::steps(now);
+            self.recent_at = Some(Self::steps(now));
         }
     }
 
     /// A segment with this acknowledgment leaves.
     pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
-        self.last_ack_sent = ack;
+        self.last_ack_sent = ack.low();
     }
 
     /// What the clock was when the segment left whose timestamp is echoed, if
     /// timestamps are in use.
     pub(crate) fn echo(&self, seg: &Segment<'_>) -> Option<u32> {
-        let option = seg.options.timestamps.filter(|_| self.enabled)?;
+        let option = seg.options.timestamps.filter(|_| self.is_enabled())?;
         (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))
     }
 
@@ -109,7 +120,7 @@ impl Timestamps {
     /// makes sense (RFC 7323 §4.1; a zero echo comes from stacks that have
     /// nothing to echo).
     pub(crate) fn elapsed(&self, theirs: TimestampOption, now: u32) -> Option<u32> {
-        if !self.enabled || theirs.echo == 0 {
+        if !self.is_enabled() || theirs.echo == 0 {
             return None;
         }
         let ms = self.value(now).wrapping_sub(theirs.echo);
@@ -120,7 +131,7 @@ impl Timestamps {
     /// Whether a SYN with this timestamp may open a new connection in place
     /// of one in TIME-WAIT (RFC 9293 §3.6.1, SHLD-4).
     pub(crate) fn is_newer(&self, theirs: TimestampOption) -> bool {
-        self.enabled && SeqNum(theirs.value) > SeqNum(self.recent)
+        self.is_enabled() && SeqNum(theirs.value) > SeqNum(self.recent)
     }
 }
 
@@ -138,9 +149,9 @@ mod tests {
         let mut state = Timestamps::new();
         state.enable(0, 0);
         state.on_ack_sent(SeqNum(100));
-        state.on_acceptable(ts(1), SeqNum(100), 0);
-        state.on_acceptable(ts(2), SeqNum(200), 0);
-        state.on_acceptable(ts(3), SeqNum(300), 0);
+        state.on_acceptable(ts(1), SeqNum(100), SeqNum(100), 0);
+        state.on_acceptable(ts(2), SeqNum(200), SeqNum(200), 0);
+        state.on_acceptable(ts(3), SeqNum(300), SeqNum(300), 0);
         assert_eq!(state.option(0).unwrap().echo, 1);
     }
 
@@ -159,7 +170,7 @@ mod tests {
             if value == 1 {
                 state.on_ack_sent(SeqNum(100));
             }
-            state.on_acceptable(ts(value), SeqNum(seq), 0);
+            state.on_acceptable(ts(value), SeqNum(seq), SeqNum(seq), 0);
             assert_eq!(state.option(0).unwrap().echo, echo);
             state.on_ack_sent(SeqNum(ack));
         }

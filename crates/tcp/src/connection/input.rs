@@ -105,7 +105,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// can send must not move TS.Recent. §5.2: nothing is taken from a reset.
     fn remember_timestamp(&mut self, seg: &Segment<'_>) {
         if let Some(theirs) = seg.options.timestamps {
-            self.ts.on_acceptable(theirs, seg.seq, self.timers.now());
+            self.ts
+                .on_acceptable(theirs, seg.seq, self.rcv.nxt, self.timers.now());
         }
     }
 

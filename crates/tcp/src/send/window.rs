@@ -1,5 +1,6 @@
 //! The send sequence variables (RFC 9293 §3.3.1) and what follows from them.
 
+use crate::seq::Low;
 use crate::{Segment, SeqNum};
 
 /// SND.* of RFC 9293 §3.3.1.
@@ -12,7 +13,8 @@ pub(crate) struct SendWindow {
     /// SND.WL1: sequence number of the segment that last updated the window.
     /// SND.WL2, its acknowledgment number, need not be known: a segment whose
     /// SEG.ACK is below SND.UNA updates nothing, and WL2 is never above that.
-    wl1: SeqNum,
+    /// RCV.NXT runs ahead of it by no more than a window.
+    wl1: Low,
     wnd: u16,
     max_wnd: u16,
     /// The octet at SND.NXT was sent into a closed window. That does not move
@@ -39,7 +41,7 @@ impl SendWindow {
         SendWindow {
             una: iss,
             nxt: iss,
-            wl1: iss,
+            wl1: iss.low(),
             wnd: 0,
             max_wnd: 0,
             probed: false,
@@ -120,14 +122,14 @@ impl SendWindow {
     /// windows look old that has nothing more to send.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
-        if self.wl1 <= seq {
+        if rcv_nxt.last_with(self.wl1) <= seq {
             self.set(seq, seg.window);
         }
     }
 
     /// The window at the start of the connection.
     pub(crate) fn set(&mut self, wl1: SeqNum, wnd: u16) {
-        self.wl1 = wl1;
+        self.wl1 = wl1.low();
         self.wnd = wnd;
         self.max_wnd = self.max_wnd.max(wnd);
     }
