@@ -82,20 +82,20 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     events: EventSet,
     size: SegmentSize,
     uto: Negotiation,
-
-    // Sending.
-    snd: SendWindow,
-    outbox: S,
     nagle: Nagle,
-    cc: NewReno,
+
+    snd: SendWindow,
+    rcv: RecvWindow,
+    outbox: S,
+    timers: TimerTable,
     /// When something that occupies sequence numbers was last sent.
     /// In milliseconds, wrapping.
     last_sent: u32,
 
-    // Receiving.
-    rcv: RecvWindow,
+    cc: NewReno,
     ts: Timestamps,
     ecn: EcnState,
+    challenge: ChallengeLimit,
     inbox: Inbox<B>,
 
     // Finding and repairing losses.
@@ -108,13 +108,11 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     prr: Prr,
     undo: Undo,
 
-    params: Params,
-    timers: TimerTable,
-    local: Endpoint,
-    remote: Endpoint,
-    challenge: ChallengeLimit,
     /// A reset waiting to be sent.
     reset: Option<Reset>,
+    params: Params,
+    local: Endpoint,
+    remote: Endpoint,
     stats: Tally,
 }
 
