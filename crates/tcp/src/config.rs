@@ -46,8 +46,8 @@ pub struct Config {
     /// duplicates, and the window restored (RFC 3522, RFC 4015); it costs one
     /// segment sent in vain. With a peer that has neither, one second is safer.
     pub min_rto: Duration,
-    /// The greatest retransmission timeout, 60 s at least by RFC 6298 §2.5.
-    /// Default 60 s.
+    /// The greatest retransmission timeout, 60 s at least by RFC 6298 §2.5, and
+    /// the longest interval between window probes. Default 60 s.
     pub max_rto: Duration,
     /// How often a segment is sent again before the connection fails (R2 of
     /// RFC 9293 §3.8.3); also the number of window probes that may go
@@ -55,8 +55,6 @@ pub struct Config {
     pub max_retries: u8,
     /// The same for SYN. Default 7, which gives 3 minutes (MUST-23).
     pub syn_retries: u8,
-    /// The longest interval between window probes. Default 60 s.
-    pub persist_max: Duration,
     /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
     pub keepalive: Option<Keepalive>,
     /// How long TIME-WAIT lasts: two maximum segment lifetimes. Default 60 s,
@@ -108,7 +106,6 @@ impl Default for Config {
             max_rto: Duration::from_secs(60),
             max_retries: 12,
             syn_retries: 7,
-            persist_max: Duration::from_secs(60),
             keepalive: None,
             time_wait: Duration::from_secs(60),
             fin_wait_2: Some(Duration::from_secs(180)),
@@ -191,7 +188,6 @@ pub(crate) struct Params {
     pub(crate) initial_rto: Millis,
     pub(crate) min_rto: Millis,
     pub(crate) max_rto: Millis,
-    pub(crate) persist_max: Millis,
     pub(crate) time_wait: Millis,
     pub(crate) fin_wait_2: Option<Millis>,
     pub(crate) user_timeout: Option<Millis>,
@@ -206,7 +202,6 @@ pub(crate) struct Params {
     pub(crate) syn_retries: u8,
     pub(crate) nagle: bool,
     pub(crate) timestamps: bool,
-    pub(crate) sack: bool,
 }
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
@@ -230,7 +225,6 @@ impl From<&Config> for Params {
             initial_rto: config.initial_rto.into(),
             min_rto,
             max_rto: Millis::from(config.max_rto).max(min_rto),
-            persist_max: config.persist_max.into(),
             time_wait: config.time_wait.into(),
             fin_wait_2: config.fin_wait_2.map(Millis::from),
             user_timeout: config.user_timeout.map(Millis::from),
@@ -244,7 +238,6 @@ impl From<&Config> for Params {
             syn_retries: config.syn_retries,
             nagle: config.nagle,
             timestamps: config.timestamps,
-            sack: config.sack,
         }
     }
 }

@@ -89,7 +89,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn on_peer_syn(&mut self, syn: &PeerSyn) {
         self.rcv.synchronize(syn.irs, self.inbox.room());
         self.size.on_peer_mss(syn.offer.mss());
-        self.sack_permitted = syn.offer.has(Offer::SACK) && self.params.sack;
+        self.sack_permitted &= syn.offer.has(Offer::SACK);
         if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
             self.ts.enable(syn.ts_value, self.timers.now());
             self.size.on_options(TIMESTAMPS_SPACE);

@@ -132,7 +132,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.settle_retransmission();
         } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {
             self.timers.cancel(Timer::Retransmission);
-            let max = self.params.persist_max.get();
+            let max = self.params.max_rto.get();
             let interval = self.persist.interval(self.rto_ms(), max);
             self.timers.start(Timer::Persist, interval);
         }

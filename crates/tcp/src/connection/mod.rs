@@ -72,7 +72,8 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     starved: bool,
     /// The application has let go.
     orphaned: bool,
-    /// Both SYNs carried SACK-permitted (RFC 2018 §2).
+    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the handshake is
+    /// over: ours does.
     sack_permitted: bool,
     link: LinkHealth,
     acks: AckPolicy,
@@ -271,7 +272,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             rcv: RecvWindow::unknown(),
             inbox: Inbox::new(rx),
             acks: AckPolicy::default(),
-            sack_permitted: false,
+            sack_permitted: config.sack,
             ts: Timestamps::new(),
             ecn: EcnState::new(config.ecn),
             keepalive: Keepalive::default(),

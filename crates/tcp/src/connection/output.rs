@@ -477,7 +477,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             options.sack_permitted = self.sack_permitted;
             options.user_timeout = self.uto.offer();
             if !plan.flags.ack() {
-                options.sack_permitted = self.params.sack;
                 if let Some(cookie) = self.syn_cookie() {
                     options.extra = Extra::FastOpen(cookie);
                 }
