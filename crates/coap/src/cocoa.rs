@@ -4,6 +4,8 @@
 
 use redpoll_base::{Duration, Instant};
 
+use crate::unconfirmed::Unconfirmed;
+
 const SECOND: Duration = Duration::from_secs(1);
 const THREE_SECONDS: Duration = Duration::from_secs(3);
 /// The draft, §4.2.1: "truncated at 32 seconds".
@@ -45,6 +47,9 @@ pub(crate) struct Cocoa {
     is_blind: bool,
     rto: Duration,
     updated: Instant,
+    /// The draft's rules for messages that are not confirmable. Contiki's
+    /// `cocoa.c` has none: by its own words it is about confirmable ones only.
+    pub(crate) unconfirmed: Unconfirmed,
 }
 
 impl Cocoa {
@@ -56,6 +61,7 @@ impl Cocoa {
             is_blind: true,
             rto: initial,
             updated: now,
+            unconfirmed: Unconfirmed::default(),
         }
     }
 

@@ -38,6 +38,7 @@
 //! | --- | --- |
 //! | what a message may look like | `message.rs`, `options.rs` |
 //! | when a message is repeated | `reliable.rs`, `rto.rs`, `cocoa.rs` |
+//! | how many may go unconfirmed | `unconfirmed.rs` |
 //! | what counts as a duplicate | `seen.rs` |
 //! | blocks as a client | `transfer.rs` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
@@ -67,6 +68,7 @@ mod request;
 mod rto;
 mod seen;
 mod transfer;
+mod unconfirmed;
 
 pub use coap_lite::{RequestType as Method, ResponseType as Status};
 

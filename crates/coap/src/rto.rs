@@ -12,11 +12,14 @@ pub enum RtoPolicy {
     /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
     #[default]
     Rfc7252,
-    /// CoCoA as draft-ietf-core-cocoa-03 has it.
+    /// CoCoA as draft-ietf-core-cocoa-03 has it. Messages that are neither
+    /// confirmable nor want a response go at a rate of 1/RTO or of 1 B/s at
+    /// most, and every eighth of them is made confirmable (§5).
     CocoaDraft,
     /// CoCoA as Contiki's `cocoa.c` has it: weak samples weigh 0.75 of the
     /// estimate instead of 0.25, backoff of 2.5 instead of 3 for short
-    /// timeouts, a cap of 60 s instead of 32, other aging.
+    /// timeouts, a cap of 60 s instead of 32, other aging. It has no rules for
+    /// messages that are not confirmable.
     CocoaContiki,
 }
 
@@ -99,6 +102,38 @@ impl Estimators {
                 estimate.on_answer(now, rtt, retransmissions)
             });
         }
+    }
+
+    /// Whether a message to `peer` that nobody needs to confirm must be
+    /// confirmable all the same.
+    pub(crate) fn must_confirm(&self, peer: Peer) -> bool {
+        let known = self.unconfirmed(peer);
+        known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
+    }
+
+    /// When such a message may be sent; `None` if at any time.
+    pub(crate) fn not_before(&self, peer: Peer) -> Option<Instant> {
+        self.unconfirmed(peer)?.unconfirmed.not_before()
+    }
+
+    fn unconfirmed(&self, peer: Peer) -> Option<&Cocoa> {
+        let is_draft = self.policy == RtoPolicy::CocoaDraft;
+        let known = self.peers.iter().find(|(known, _)| *known == peer);
+        known.filter(|_| is_draft).map(|(_, estimate)| estimate)
+    }
+
+    /// A message of so many bytes that is no response went to `peer`.
+    pub(crate) fn on_message(&mut self, now: Instant, peer: Peer, confirmable: bool, bytes: usize) {
+        if self.policy != RtoPolicy::CocoaDraft {
+            return;
+        }
+        self.with(now, peer, |estimate| match confirmable {
+            true => estimate.unconfirmed.on_confirmable(),
+            false => {
+                let rto = estimate.rto(now, 0);
+                estimate.unconfirmed.on_sent(now, bytes, rto);
+            }
+        });
     }
 
     /// Has `act` work with the estimate of `peer`.

@@ -20,6 +20,9 @@ pub(super) struct Outgoing {
     to: Peer,
     transfer: Transfer,
     state: State,
+    /// Nobody waits for its end: it is confirmable only because CoCoA wants
+    /// it so.
+    silent: bool,
 }
 
 /// Where its present message is.
@@ -56,6 +59,12 @@ impl Outgoing {
         }
     }
 
+    /// Neither confirmable nor with a response: no exchange.
+    fn is_alone(&self) -> bool {
+        let request = self.transfer.request();
+        !request.confirmable && !request.wants_response
+    }
+
     fn has_token(&self, token: &[u8]) -> bool {
         matches!(&self.state, State::Sent { token: ours, .. } if ours == token)
     }
@@ -85,6 +94,7 @@ impl Endpoint {
             to,
             transfer: Transfer::new(request, block, negotiates_early, max_body),
             state: State::Waiting,
+            silent: false,
         });
         self.start_waiting(now);
         Ok(RequestId(serial))
@@ -106,17 +116,41 @@ impl Endpoint {
 
     /// RFC 7252 §4.7: sends what waits and may be sent.
     pub(super) fn start_waiting(&mut self, now: Instant) {
-        let nstart = self.config.transmission.nstart.max(1);
-        while let Some(index) = self.next_to_start(nstart) {
+        while let Some(index) = self.next_to_start(now) {
             self.start(now, index);
         }
     }
 
-    fn next_to_start(&self, nstart: usize) -> Option<usize> {
+    fn next_to_start(&self, now: Instant) -> Option<usize> {
         self.outgoing.iter().position(|outgoing| {
-            let is_to_same = |other: &&Outgoing| other.to == outgoing.to && other.is_under_way();
-            !outgoing.is_under_way() && self.outgoing.iter().filter(is_to_same).count() < nstart
+            self.has_turn(outgoing) && self.held_until(outgoing).is_none_or(|at| at <= now)
         })
+    }
+
+    /// Whether it waits, and NSTART lets it go.
+    fn has_turn(&self, outgoing: &Outgoing) -> bool {
+        let nstart = self.config.transmission.nstart.max(1);
+        let is_to_same = |other: &&Outgoing| other.to == outgoing.to && other.is_under_way();
+        !outgoing.is_under_way() && self.outgoing.iter().filter(is_to_same).count() < nstart
+    }
+
+    /// Until when its rate holds it back, if it does.
+    fn held_until(&self, outgoing: &Outgoing) -> Option<Instant> {
+        match outgoing.is_alone() {
+            true => self.estimators.not_before(outgoing.to),
+            false => None,
+        }
+    }
+
+    /// When something that is held back by its rate may go.
+    pub(super) fn next_unheld(&self) -> Option<Instant> {
+        let waiting = self
+            .outgoing
+            .iter()
+            .filter(|outgoing| self.has_turn(outgoing));
+        waiting
+            .filter_map(|outgoing| self.held_until(outgoing))
+            .min()
     }
 
     fn start(&mut self, now: Instant, index: usize) {
@@ -125,12 +159,13 @@ impl Endpoint {
             return;
         };
         let Outgoing { serial, to, .. } = *outgoing;
-        let request = outgoing.transfer.request();
-        let (confirmable, wants_response) = (request.confirmable, request.wants_response);
+        let silent = outgoing.is_alone() && self.estimators.must_confirm(to);
+        let is_over = outgoing.is_alone() && !silent;
+        let confirmable = silent || outgoing.transfer.request().confirmable;
         let mut packet = outgoing.transfer.packet();
         packet.set_token(token.to_vec());
         let id = self.send_message(now, to, packet, confirmable, Cargo::Request(serial));
-        if !confirmable && !wants_response {
+        if is_over {
             self.outgoing.remove(index);
             return;
         }
@@ -142,6 +177,7 @@ impl Endpoint {
                 at: now,
                 until,
             };
+            outgoing.silent = silent;
         }
     }
 
@@ -177,6 +213,10 @@ impl Endpoint {
         let Some(outgoing) = self.outgoing.iter_mut().find(|o| o.serial == serial) else {
             return;
         };
+        if outgoing.silent {
+            self.outgoing.retain(|outgoing| outgoing.serial != serial);
+            return;
+        }
         if let State::Sent { until, .. } = &mut outgoing.state {
             *until = Some(now + self.config.patience);
         }
@@ -189,6 +229,10 @@ impl Endpoint {
         let Some(outgoing) = self.outgoing.get_mut(index) else {
             return;
         };
+        if outgoing.silent {
+            self.outgoing.remove(index);
+            return;
+        }
         let request = RequestId(serial);
         match outgoing.transfer.on_response(packet) {
             Step::Next => {
@@ -210,9 +254,9 @@ impl Endpoint {
     }
 
     pub(super) fn fail(&mut self, serial: u32, failure: Failure) {
-        let before = self.outgoing.len();
-        self.outgoing.retain(|outgoing| outgoing.serial != serial);
-        if self.outgoing.len() < before {
+        let index = self.outgoing.iter().position(|o| o.serial == serial);
+        let failed = index.map(|index| self.outgoing.remove(index));
+        if failed.is_some_and(|outgoing| !outgoing.silent) {
             let request = RequestId(serial);
             self.events.push_back(Event::Failed { request, failure });
         }

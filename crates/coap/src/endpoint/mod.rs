@@ -178,7 +178,9 @@ impl Endpoint {
     pub fn poll_at(&self) -> Option<Instant> {
         let waits = self.outgoing.iter().filter_map(Outgoing::deadline);
         let answers = self.served.iter().filter_map(Served::alone_at);
-        waits.chain(answers).chain(self.reliable.poll_at()).min()
+        let held = self.next_unheld();
+        let all = waits.chain(answers).chain(held);
+        all.chain(self.reliable.poll_at()).min()
     }
 
     /// Does what is due: repeats, gives up, acknowledges alone.
@@ -267,6 +269,10 @@ impl Endpoint {
             MessageType::NonConfirmable
         });
         let datagram = encode(&packet);
+        if let Cargo::Request(_) = cargo {
+            self.estimators
+                .on_message(now, to, confirmable, datagram.len());
+        }
         if confirmable {
             let running = self.reliable.to(to).count();
             let timeout = self.estimators.first(now, to, running, &mut self.rng);
