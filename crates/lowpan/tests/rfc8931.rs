@@ -94,16 +94,18 @@ fn what_is_lost_is_sent_again_alone() {
     }
     let partial = ack(&mut b, START, B, A);
     assert_eq!(partial.bitmap, bits(&[0, 2, 4]));
-    a.input(START, B, A, &partial.to_bytes()).unwrap();
-    let again = frames(&mut a, START, A, B);
-    assert_eq!(sequences(&again), [(1, false), (3, true)]);
-    // Of these the second is lost again, and nobody hears: the timer.
-    assert_eq!(receive(&mut b, START, &again[0]), None);
     assert_eq!(a.poll_at().unwrap().at, ms(500));
-    a.on_timeout(ms(500));
-    let third = frames(&mut a, ms(500), A, B);
+    a.input(ms(40), B, A, &partial.to_bytes()).unwrap();
+    let again = frames(&mut a, ms(40), A, B);
+    assert_eq!(sequences(&again), [(1, false), (3, true)]);
+    // Of these the second is lost again, and nobody hears: the timer, which by
+    // now knows a round trip of 40 ms (RFC 6298 §2.2).
+    assert_eq!(receive(&mut b, ms(60), &again[0]), None);
+    assert_eq!(a.poll_at().unwrap().at, ms(40 + 40 + 4 * 20));
+    a.on_timeout(ms(160));
+    let third = frames(&mut a, ms(160), A, B);
     assert_eq!(sequences(&third), [(3, true)]);
-    assert_eq!(receive(&mut b, ms(500), &third[0]), Some(packet));
+    assert_eq!(receive(&mut b, ms(160), &third[0]), Some(packet));
 }
 
 /// §6: the timer doubles, the retries end, the datagram is aborted, begun anew

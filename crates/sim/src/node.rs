@@ -265,6 +265,7 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize
     let config = RecoveryConfig {
         window: params.window,
         arq_timeout: params.arq_timeout,
+        arq_timeout_min: params.arq_timeout_min,
         arq_timeout_max: params.arq_timeout.times(4),
         fragment_retries: params.fragment_retries,
         datagram_retries: params.datagram_retries,

@@ -91,11 +91,10 @@ impl<M: Memory> Lowpan<M> {
 
     /// A frame of a recoverable datagram has ended.
     pub(super) fn on_recoverable_done(&mut self, now: Instant, index: u8, delivered: bool) {
-        let Some((sender, config)) = self
-            .recovery
-            .get_mut()
-            .and_then(|r| r.sender_mut_with(index))
-        else {
+        let Some(recovery) = self.recovery.get_mut() else {
+            return;
+        };
+        let Some(sender) = recovery.sender_mut(index) else {
             self.in_service = None;
             return;
         };
@@ -107,7 +106,7 @@ impl<M: Memory> Lowpan<M> {
         } else if sender.fails_without(delivered) {
             self.in_service = None;
             self.end_recoverable(now, index, Err(LossReason::LinkFailure));
-        } else if !sender.on_frame_done(now, config) {
+        } else if !recovery.on_frame_done(now, index) {
             self.in_service = None;
         } else if !self.fragment_gap.is_zero() {
             self.gap_until = now + self.fragment_gap;

@@ -112,7 +112,8 @@ impl<M: Memory> Lowpan<M> {
         let Some(onward) = route(&ip) else {
             return false;
         };
-        let mut path = Path::new(now, (src, header.tag), onward, recovery.new_tag());
+        let expires = now + recovery.waits.timeout;
+        let mut path = Path::new(expires, (src, header.tag), onward, recovery.new_tag());
         let passed =
             forwarding.on_recoverable_first(&mut path, header, (&ip, piece), &self.contexts);
         if passed.is_ok() {
@@ -136,6 +137,7 @@ impl<M: Memory> Lowpan<M> {
         else {
             return Err(Drop::Orphan);
         };
+        let expires = now + recovery.waits.timeout;
         let path = recovery.path_mut(src, header.tag).ok_or(Drop::Orphan)?;
         if path.is_full {
             // RFC 8931 §6.2: its sender has not heard that all has arrived.
@@ -144,7 +146,7 @@ impl<M: Memory> Lowpan<M> {
             }
             return Err(Drop::Duplicate);
         }
-        path.progress = now;
+        path.expires = expires;
         if header.sequence == 0 && !header.is_abort() {
             let size = usize::from(header.offset);
             let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
@@ -207,7 +209,8 @@ impl<M: Memory> Lowpan<M> {
         };
         let consumed = len.saturating_sub(piece.body.len());
         let head = (consumed as u16, piece.head.len() as u16);
-        recovery.accept(Arriving::new(now, src, header, slot, head));
+        let limit = now + recovery.waits.limit;
+        recovery.accept(Arriving::new(limit, src, header, slot, head));
         self.join(now, src, header, piece)
     }
 
@@ -219,9 +222,9 @@ impl<M: Memory> Lowpan<M> {
         header: &Fragment,
         piece: &Piece<'_>,
     ) -> Result<Option<SlotId>, Drop> {
-        let recovery = self.recovery.get_mut();
-        let arriving = recovery.and_then(|recovery| recovery.arriving_mut(src, header.tag));
-        let arriving = arriving.ok_or(Drop::Orphan)?;
+        let recovery = self.recovery.get_mut().ok_or(Drop::Orphan)?;
+        let waits = recovery.waits;
+        let arriving = recovery.arriving_mut(src, header.tag).ok_or(Drop::Orphan)?;
         let place = match arriving.on_fragment(header)? {
             Outcome::Place(place) => place,
             Outcome::Known => return Err(Drop::Duplicate),
@@ -232,7 +235,7 @@ impl<M: Memory> Lowpan<M> {
         let (head, body) = parts.ok_or(Drop::Malformed)?;
         head.copy_from_slice(piece.head);
         body.copy_from_slice(piece.body);
-        let complete = arriving.complete(now);
+        let complete = arriving.complete(now, waits);
         if let Some(slot) = complete.and_then(|id| self.pool.slot_mut(id)) {
             slot.state = State::Held;
         }
@@ -244,7 +247,7 @@ impl<M: Memory> Lowpan<M> {
         let Some(recovery) = self.recovery.get_mut() else {
             return Err(Drop::Unsupported);
         };
-        if let Some((index, verdict)) = recovery.on_ack(src, &ack) {
+        if let Some((index, verdict)) = recovery.on_ack(now, src, &ack) {
             self.conclude(now, index, verdict);
             return Ok(());
         }

@@ -5,6 +5,7 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 
+use super::Waits;
 use super::ranges::Ranges;
 use crate::{Drop, SlotId};
 
@@ -33,7 +34,7 @@ impl Incoming {
     /// How willingly: a free one first, then one that arrived longest ago.
     pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
         let available = self.is_available();
-        let since = self.0.as_ref().map(|entry| entry.progress);
+        let since = self.0.as_ref().map(|entry| entry.expires);
         available.then_some((since, self))
     }
 }
@@ -53,8 +54,10 @@ pub(crate) struct Arriving {
     /// A fragment met congestion, and the sender does not know yet.
     ecn: bool,
     pub(crate) ack_due: bool,
-    pub(crate) first: Instant,
-    pub(crate) progress: Instant,
+    /// When it is given up whatever comes.
+    limit: Instant,
+    /// When it is given up, or forgotten once it has arrived.
+    pub(crate) expires: Instant,
 }
 
 /// What a fragment did.
@@ -68,9 +71,9 @@ pub(crate) enum Outcome {
 
 impl Arriving {
     /// A datagram of which the first fragment, `header`, has come: `consumed`
-    /// bytes of compressed headers stand for `expanded`.
+    /// bytes of compressed headers stand for `expanded`. It is given up at `limit`.
     pub(crate) fn new(
-        now: Instant,
+        limit: Instant,
         src: Address,
         header: &Fragment,
         slot: SlotId,
@@ -86,8 +89,8 @@ impl Arriving {
             seen: Ranges::default(),
             ecn: false,
             ack_due: false,
-            first: now,
-            progress: now,
+            limit,
+            expires: limit,
         }
     }
 
@@ -132,11 +135,12 @@ impl Arriving {
 
     /// Whether all of the datagram is here. RFC 8931 §6: it is handed up, and
     /// acknowledged as a whole whether the sender asked or not.
-    pub(crate) fn complete(&mut self, now: Instant) -> Option<SlotId> {
-        self.progress = now;
+    pub(crate) fn complete(&mut self, now: Instant, waits: Waits) -> Option<SlotId> {
         if !self.seen.is_complete(self.size) {
+            self.expires = self.limit.min(now + waits.timeout);
             return None;
         }
+        self.expires = now + waits.linger;
         self.bitmap = Bitmap::FULL;
         self.ack_due = true;
         self.slot.take()

@@ -9,13 +9,13 @@
 //! refused, or is reassembled instead of passed on.
 //!
 //! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
-//! next hops for a first fragment (§6.3), diverse paths (§6.4). The timeout is a
-//! parameter and not measured.
+//! next hops for a first fragment (§6.3), diverse paths (§6.4).
 
 mod incoming;
 mod outgoing;
 mod path;
 mod ranges;
+mod timeout;
 
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;
@@ -29,6 +29,7 @@ pub use outgoing::Outgoing;
 pub(crate) use outgoing::{Phase, Sender, Shape, Source, Verdict};
 pub(crate) use path::Path;
 pub use path::SwitchedPath;
+use timeout::RoundTrip;
 
 /// Parameters of selective fragment recovery, by their names in RFC 8931 §7.1.
 #[derive(Clone, Debug)]
@@ -42,11 +43,15 @@ pub struct RecoveryConfig {
     /// MaxFragmentSize and OptFragmentSize in bytes, at most 511; frames bound
     /// it as well. Default 511.
     pub max_fragment: u16,
-    /// OptARQTimeOut and MinARQTimeOut: how long an acknowledgment is waited
-    /// for, more than the longest round trip. The RFC names no value. Default
+    /// MinARQTimeOut: how long an acknowledgment is waited for at least. The RFC
+    /// wants more than the longest round trip and names no value; here round
+    /// trips are measured, and this only keeps the timeout from following very
+    /// short ones. Default 100 ms.
+    pub arq_timeout_min: Duration,
+    /// OptARQTimeOut: how long before the first round trip is known. Default
     /// 500 ms.
     pub arq_timeout: Duration,
-    /// MaxARQTimeOut: it doubles up to here. Default 2 s.
+    /// MaxARQTimeOut: it grows up to here. Default 2 s.
     pub arq_timeout_max: Duration,
     /// MaxFragRetries: how often fragments of a datagram are sent again, all
     /// that are missing counting as once. Default 3.
@@ -68,6 +73,7 @@ impl Default for RecoveryConfig {
             window: 32,
             min_fragment: 40,
             max_fragment: LARGEST,
+            arq_timeout_min: Duration::from_millis(100),
             arq_timeout: Duration::from_millis(500),
             arq_timeout_max: Duration::from_secs(2),
             fragment_retries: 3,
@@ -156,12 +162,19 @@ impl<M: Memory> Recovering<M> {
 /// Neighbours to be told at once that nothing is known of their datagram.
 const REFUSALS: usize = 4;
 
+/// How long a datagram that arrives or passes through may stand still, how long it
+/// may take, and how long it is remembered afterwards.
+#[derive(Clone, Copy)]
+pub(crate) struct Waits {
+    pub(crate) timeout: Duration,
+    pub(crate) limit: Duration,
+    pub(crate) linger: Duration,
+}
+
 /// All that is known of recoverable datagrams.
 pub(crate) struct Recovery<M: Memory> {
     pub(crate) config: RecoveryConfig,
-    /// How long a datagram may stand still, and how long it may take.
-    pub(crate) timeout: Duration,
-    pub(crate) limit: Duration,
+    pub(crate) waits: Waits,
     outgoing: M::Table<Outgoing>,
     incoming: M::Table<Incoming>,
     paths: M::Table<SwitchedPath>,
@@ -169,6 +182,7 @@ pub(crate) struct Recovery<M: Memory> {
     /// The acknowledgment that leaves next, or is with the MAC.
     leaving: Option<(Address, Ack)>,
     next_tag: u8,
+    round_trip: RoundTrip,
     pub(crate) counters: RecoveryCounters,
 }
 
@@ -180,6 +194,11 @@ impl<M: Memory> Recovery<M> {
         (timeout, limit): (Duration, Duration),
         first_tag: u8,
     ) -> Self {
+        let waits = Waits {
+            timeout,
+            limit,
+            linger: config.linger,
+        };
         let RecoveryMemory {
             mut outgoing,
             mut incoming,
@@ -195,14 +214,14 @@ impl<M: Memory> Recovery<M> {
         };
         Recovery {
             config,
-            timeout,
-            limit,
+            waits,
             outgoing,
             incoming,
             paths,
             refusals: [None; REFUSALS],
             leaving: None,
             next_tag: first_tag,
+            round_trip: RoundTrip::default(),
             counters: RecoveryCounters::default(),
         }
     }
@@ -308,16 +327,35 @@ impl<M: Memory> Recovery<M> {
         Some((entry.0.as_mut()?, &self.config))
     }
 
+    /// A frame of a datagram has ended; whether another of its train follows.
+    pub(crate) fn on_frame_done(&mut self, now: Instant, index: u8) -> bool {
+        let entry = self.outgoing.as_mut().get_mut(usize::from(index));
+        let Some(sender) = entry.and_then(|entry| entry.0.as_mut()) else {
+            return false;
+        };
+        let wait = self.round_trip.wait(sender.backoff, &self.config);
+        sender.on_frame_done(now, wait)
+    }
+
     /// An acknowledgment from `src`: for which of this node's datagrams, and what
     /// follows from it.
-    pub(crate) fn on_ack(&mut self, src: Address, ack: &Ack) -> Option<(u8, Verdict)> {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        src: Address,
+        ack: &Ack,
+    ) -> Option<(u8, Verdict)> {
         let is_its = |sender: &Sender| {
             let runs = !matches!(sender.phase, Phase::Ended(_));
             runs && sender.next_hop == src && sender.tag == ack.tag
         };
         let index = self.find(is_its)?;
-        let (sender, config) = self.sender_mut_with(index)?;
-        Some((index, sender.on_ack(ack, config)))
+        let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
+        let sender = entry.0.as_mut()?;
+        if let Some(took) = sender.round_trip(now) {
+            self.round_trip.sample(took);
+        }
+        Some((index, sender.on_ack(ack, &self.config)))
     }
 
     /// The datagram whose acknowledgment is overdue, and what follows from that.
@@ -353,7 +391,7 @@ impl<M: Memory> Recovery<M> {
             .filter_map(|path| path.0.as_mut());
         let path = paths.find(|path| path.next_hop == from && path.tag_out == ack.tag);
         if let Some(path) = path {
-            path.on_ack(now, ack);
+            path.on_ack(now, ack, self.waits);
             return true;
         }
         false
@@ -466,38 +504,19 @@ impl<M: Memory> Recovery<M> {
     pub(crate) fn stale(&self, now: Instant) -> Option<(Address, u8)> {
         let mut entries = self.incoming.as_ref().iter().filter_map(Incoming::peek);
         entries
-            .find(|entry| entry.slot.is_some() && now >= self.arriving_ends(entry))
+            .find(|entry| entry.slot.is_some() && entry.expires <= now)
             .map(|entry| (entry.src, entry.tag))
-    }
-
-    fn arriving_ends(&self, entry: &Arriving) -> Instant {
-        match entry.slot {
-            Some(_) => (entry.progress + self.timeout).min(entry.first + self.limit),
-            None => entry.progress + self.config.linger,
-        }
-    }
-
-    fn path_ends(&self, path: &Path) -> Instant {
-        let wait = match path.is_full {
-            true => self.config.linger,
-            false => self.timeout,
-        };
-        path.progress + wait
     }
 
     /// Forgets what is over, says how many paths died with their datagram under
     /// way.
     pub(crate) fn expire(&mut self, now: Instant) -> u32 {
-        let (linger, timeout) = (self.config.linger, self.timeout);
         for entry in self.incoming.as_mut() {
-            entry
-                .0
-                .take_if(|entry| entry.slot.is_none() && now >= entry.progress + linger);
+            entry.0.take_if(|entry| entry.expires <= now);
         }
         let mut lost = 0u32;
         for entry in self.paths.as_mut() {
-            let wait = |path: &Path| if path.is_full { linger } else { timeout };
-            let gone = entry.0.take_if(|path| now >= path.progress + wait(path));
+            let gone = entry.0.take_if(|path| path.expires <= now);
             lost = lost.saturating_add(u32::from(gone.is_some_and(|path| !path.is_full)));
         }
         lost
@@ -505,10 +524,10 @@ impl<M: Memory> Recovery<M> {
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
         let arriving = self.incoming.as_ref().iter().filter_map(Incoming::peek);
-        let ends = arriving.map(|entry| self.arriving_ends(entry));
-        let ends = ends.chain(self.paths().map(|path| self.path_ends(path)));
-        let ends = ends.min().map(|at| Wake::within(at, TIMEOUT_SLACK));
+        let ends = arriving.map(|entry| entry.expires);
+        let ends = ends.chain(self.paths().map(|path| path.expires)).min();
         let arq = self.senders().filter_map(|(_, sender)| sender.deadline());
+        let ends = ends.map(|at| Wake::within(at, TIMEOUT_SLACK));
         earliest(arq.min().map(Wake::exactly), ends)
     }
 }

@@ -109,7 +109,7 @@ pub(crate) enum Phase {
     /// Its fragments leave.
     Leaving,
     /// It waits for an acknowledgment until then.
-    Waiting(Instant),
+    Waiting { asked: Instant, until: Instant },
     /// It waits for the radio to say that it is aborted.
     Aborting,
     /// It is over, which the transport has not been told yet.
@@ -147,7 +147,7 @@ pub(crate) struct Sender {
     retries: u8,
     restarts: u8,
     /// Timeouts in a row.
-    backoff: u8,
+    pub(crate) backoff: u8,
     /// What an acknowledgment said while a frame was with the MAC.
     pub(crate) pending: Option<Verdict>,
 }
@@ -236,13 +236,17 @@ impl Sender {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
 
-    /// A frame has ended; whether another of the train follows.
-    pub(crate) fn on_frame_done(&mut self, now: Instant, config: &RecoveryConfig) -> bool {
+    /// A frame has ended; whether another of the train follows. If not, an
+    /// acknowledgment is waited for.
+    pub(crate) fn on_frame_done(&mut self, now: Instant, wait: Duration) -> bool {
         let this = Bitmap::of(self.current);
         self.todo = self.todo.without(this);
         self.sent = self.sent.with(this);
         if self.todo.is_null() {
-            self.phase = Phase::Waiting(now + self.wait(config));
+            self.phase = Phase::Waiting {
+                asked: now,
+                until: now + wait,
+            };
         }
         !self.todo.is_null()
     }
@@ -253,16 +257,18 @@ impl Sender {
         !delivered && self.current == 0 && self.acked.is_null() && self.retries == 0
     }
 
-    /// RFC 8931 §6: "with an exponential backoff".
-    fn wait(&self, config: &RecoveryConfig) -> Duration {
-        let factor = 1u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX);
-        let wait = config.arq_timeout.times(factor);
-        wait.min(config.arq_timeout_max.max(config.arq_timeout))
-    }
-
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Waiting(until) => Some(until),
+            Phase::Waiting { until, .. } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// How long an acknowledgment took that comes now, if it is clear what it
+    /// answers (RFC 6298 §3).
+    pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
+        match self.phase {
+            Phase::Waiting { asked, .. } if self.backoff == 0 => Some(now.since(asked)),
             _ => None,
         }
     }
@@ -280,7 +286,7 @@ impl Sender {
             self.window = 1;
         }
         match self.phase {
-            Phase::Waiting(_) => {
+            Phase::Waiting { .. } => {
                 self.backoff = 0;
                 self.next_train(config)
             }

@@ -5,6 +5,7 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 
+use super::Waits;
 use crate::Onward;
 
 /// What a relay knows of a recoverable datagram on its way; opaque.
@@ -23,7 +24,7 @@ impl SwitchedPath {
     /// datagram arrived longest ago.
     pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
         let available = self.is_available();
-        let since = self.0.as_ref().map(|path| path.progress);
+        let since = self.0.as_ref().map(|path| path.expires);
         available.then_some((since, self))
     }
 }
@@ -43,12 +44,13 @@ pub(crate) struct Path {
     pub(crate) is_full: bool,
     /// On its way back.
     pub(crate) ack: Option<Ack>,
-    pub(crate) progress: Instant,
+    /// When it is given up, or forgotten once all has passed.
+    pub(crate) expires: Instant,
 }
 
 impl Path {
     pub(crate) fn new(
-        now: Instant,
+        expires: Instant,
         (src, tag_in): (Address, u8),
         onward: Onward,
         tag_out: u8,
@@ -62,7 +64,7 @@ impl Path {
             shift: 0,
             is_full: false,
             ack: None,
-            progress: now,
+            expires,
         }
     }
 
@@ -96,9 +98,12 @@ impl Path {
     }
 
     /// RFC 8931 §6.2: a full bitmap ends the path, but it is kept for a while.
-    pub(crate) fn on_ack(&mut self, now: Instant, ack: Ack) {
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: Ack, waits: Waits) {
         self.is_full |= ack.bitmap == Bitmap::FULL;
-        self.progress = now;
+        self.expires = match self.is_full {
+            true => now + waits.linger,
+            false => now + waits.timeout,
+        };
         let before = self.ack.is_some_and(|before| before.ecn);
         self.ack = Some(Ack {
             ecn: ack.ecn || before,

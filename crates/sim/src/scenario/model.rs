@@ -124,6 +124,8 @@ pub struct RecoveryParams {
     pub window: u8,
     /// OptARQTimeOut.
     pub arq_timeout: Duration,
+    /// MinARQTimeOut.
+    pub arq_timeout_min: Duration,
     /// MaxFragRetries.
     pub fragment_retries: u8,
     /// MaxDatagramRetries.

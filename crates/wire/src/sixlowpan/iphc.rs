@@ -162,13 +162,11 @@ pub fn decompress(
     datagram_len: Option<usize>,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
-    expand(
-        bytes,
-        (link_src, link_dst),
-        contexts,
-        out,
-        |available, _| Ok(datagram_len.unwrap_or(available)),
-    )
+    let whole = match datagram_len {
+        Some(len) => Whole::Expanded(len),
+        None => Whole::Here,
+    };
+    expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
 /// The same for the beginning of a datagram of which the *compressed* size is
@@ -184,20 +182,26 @@ pub fn decompress_of(
     compressed_len: usize,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
-    expand(bytes, (link_src, link_dst), contexts, out, |_, done| {
-        let rest = compressed_len.checked_sub(done.consumed);
-        Ok(done.written.saturating_add(rest.ok_or(Error::Length)?))
-    })
+    let whole = Whole::Compressed(compressed_len);
+    expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// Decompresses; `total` says, of what is here and what has been done, how long
-/// the uncompressed datagram is.
+/// What is known of a datagram's length.
+enum Whole {
+    /// All of it is here.
+    Here,
+    /// Of the uncompressed form, in bytes.
+    Expanded(usize),
+    /// Of the compressed form.
+    Compressed(usize),
+}
+
 fn expand(
     bytes: &[u8],
     (link_src, link_dst): (Address, Address),
     contexts: &Contexts,
     out: &mut [u8],
-    total: impl FnOnce(usize, Decompressed) -> Result<usize, Error>,
+    whole: Whole,
 ) -> Result<Decompressed, Error> {
     let mut input = Reader::new(bytes);
     let ip = read_header(&mut input, link_src, link_dst, contexts)?;
@@ -215,7 +219,14 @@ fn expand(
         written,
     };
     let available = written.saturating_add(input.rest().len());
-    let total = total(available, done)?;
+    let total = match whole {
+        Whole::Here => available,
+        Whole::Expanded(len) => len,
+        Whole::Compressed(len) => {
+            let rest = len.checked_sub(done.consumed).ok_or(Error::Length)?;
+            written.saturating_add(rest)
+        }
+    };
     if available > total {
         return Err(Error::Length);
     }
