@@ -149,7 +149,12 @@ impl Millis {
         let bits = self.0.get();
         let mut ms = u32::from(bits & DIGITS);
         for _ in 0..bits / (DIGITS + 1) {
-            ms = ms.saturating_mul(10);
+            // Saturates; the usual way is a product of 64 bits.
+            ms = if ms > u32::MAX / 10 {
+                u32::MAX
+            } else {
+                ms.wrapping_mul(10)
+            };
         }
         ms
     }

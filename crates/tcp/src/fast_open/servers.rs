@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::FastOpenCookie;
 use crate::send::SendStore;
-use crate::{Connection, Endpoint, Error, Segment, State};
+use crate::{Connection, Endpoint, Error, Flags, Segment, State};
 
 /// How long a server is left in peace that did not answer a Fast Open, or not
 /// well, in ticks of 2^20 us: an hour. RFC 7413 §4.1.3.1 has "at least
@@ -75,39 +75,38 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         };
         happen(connection);
         let server = connection.remote();
-        match (connection.state(), seg) {
+        let failed = match (connection.state(), seg) {
             // RFC 7413 §4.1.3.1: no answer. One may yet come.
-            (State::SynSent, _) if before.is_fast && !connection.is_opening_fast() => {
-                self.pause(now, server);
-            }
-            (State::SynSent, _) => {}
-            (State::Closed, _) if !before.is_fast || connection.error() == Some(Error::Aborted) => {
-            }
-            (State::Closed, _) => self.pause(now, server),
-            (_, Some(seg)) if seg.flags.syn() && seg.flags.ack() => {
-                let cookie = seg
-                    .options
-                    .fast_open()
-                    .filter(|cookie| !cookie.is_request());
+            (State::SynSent, _) => before.is_fast && !connection.is_opening_fast(),
+            (State::Closed, _) => before.is_fast && connection.error() != Some(Error::Aborted),
+            (_, Some(seg)) if seg.flags.contains(Flags::SYN.with(Flags::ACK)) => {
+                let theirs = seg.options.fast_open();
+                let cookie = theirs.filter(|cookie| !cookie.is_request());
                 let is_taken = before.data > 0 && connection.has_acked(before.first + before.data);
                 if cookie.is_some() || is_taken {
-                    self.learn(server, cookie.copied(), seg.options.mss);
-                } else if before.is_fast && (before.data > 0 || before.is_request) {
-                    self.pause(now, server);
+                    return self.learn(server, cookie, seg.options.mss);
                 }
+                before.is_fast && (before.data > 0 || before.is_request)
             }
-            _ => {}
+            _ => false,
+        };
+        if failed {
+            self.pause(now, server);
         }
     }
 
     /// RFC 7413 §4.2.2: "update the corresponding cookie and MSS information".
-    fn learn(&mut self, server: Endpoint, cookie: Option<FastOpenCookie>, mss: Option<u16>) {
+    fn learn(&mut self, server: Endpoint, cookie: Option<&FastOpenCookie>, mss: Option<u16>) {
         let Some(entry) = self.entry(server) else {
             return;
         };
         entry.paused_until = 0;
-        entry.mss = mss.unwrap_or(entry.mss);
-        entry.cookie = cookie.unwrap_or(entry.cookie);
+        if let Some(mss) = mss {
+            entry.mss = mss;
+        }
+        if let Some(cookie) = cookie {
+            entry.cookie = *cookie;
+        }
     }
 
     /// RFC 7413 §4.1.3.1: "disable Fast Open on the specific path". Afterwards
