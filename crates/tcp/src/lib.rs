@@ -92,6 +92,7 @@
 )]
 #![warn(missing_docs)]
 
+mod ahead;
 mod challenge;
 mod config;
 mod congestion;

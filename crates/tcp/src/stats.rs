@@ -2,6 +2,8 @@
 
 use redpoll_base::Duration;
 
+use crate::recovery::Loss;
+
 /// What a connection has done so far.
 ///
 /// Segments are counted as sent when the link takes them from the connection.
@@ -86,6 +88,9 @@ impl Retransmissions {
 pub(crate) struct Tally {
     #[cfg(feature = "stats")]
     stats: Stats,
+    /// Why the latest losses are believed in.
+    #[cfg(feature = "stats")]
+    loss: Loss,
 }
 
 impl Tally {
@@ -105,6 +110,28 @@ impl Tally {
             let counter = which(stats);
             *counter = counter.wrapping_add(many);
         });
+    }
+
+    /// Something is to be sent again, for this reason.
+    #[cfg(feature = "stats")]
+    pub(crate) fn on_loss(&mut self, loss: Loss) {
+        self.loss = loss;
+    }
+
+    /// Nobody asks why.
+    #[cfg(not(feature = "stats"))]
+    pub(crate) fn on_loss(&mut self, _loss: Loss) {}
+
+    /// Why what is sent again is believed lost.
+    #[cfg(feature = "stats")]
+    pub(crate) fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Nothing counts it.
+    #[cfg(not(feature = "stats"))]
+    pub(crate) fn loss(&self) -> Loss {
+        Loss::default()
     }
 
     /// Changes what is counted.

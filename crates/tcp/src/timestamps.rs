@@ -116,18 +116,6 @@ impl Timestamps {
         (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))
     }
 
-    /// The milliseconds since the segment left whose timestamp is echoed, if the echo
-    /// makes sense (RFC 7323 §4.1; a zero echo comes from stacks that have
-    /// nothing to echo).
-    pub(crate) fn elapsed(&self, theirs: TimestampOption, now: u32) -> Option<u32> {
-        if !self.is_enabled() || theirs.echo == 0 {
-            return None;
-        }
-        let ms = self.value(now).wrapping_sub(theirs.echo);
-        // An echo from the future or from weeks ago is not ours.
-        (ms < 1 << 22).then_some(ms)
-    }
-
     /// Whether a SYN with this timestamp may open a new connection in place
     /// of one in TIME-WAIT (RFC 9293 §3.6.1, SHLD-4).
     pub(crate) fn is_newer(&self, theirs: TimestampOption) -> bool {
@@ -138,6 +126,7 @@ impl Timestamps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Flags, Options};
 
     fn ts(value: u32) -> TimestampOption {
         TimestampOption { value, echo: 0 }
@@ -190,13 +179,26 @@ mod tests {
     }
 
     #[test]
-    fn echoes_from_the_future_and_zero_are_not_measured() {
+    fn an_echo_of_zero_is_none() {
         let mut state = Timestamps::new();
+        state.set_offset(10);
         state.enable(0, 0);
-        let now = 1000;
-        let echo = |echo| state.elapsed(TimestampOption { value: 0, echo }, now);
-        assert_eq!(echo(900), Some(100));
-        assert_eq!(echo(1001), None);
+        let echo = |echo| {
+            state.echo(&Segment {
+                src_port: 1,
+                dst_port: 2,
+                seq: SeqNum(0),
+                ack: SeqNum(0),
+                flags: Flags::ACK,
+                window: 0,
+                options: Options {
+                    timestamps: Some(TimestampOption { value: 0, echo }),
+                    ..Options::default()
+                },
+                payload: &[],
+            })
+        };
+        assert_eq!(echo(900), Some(890));
         assert_eq!(echo(0), None);
     }
 }

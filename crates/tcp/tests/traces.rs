@@ -160,7 +160,7 @@ impl Fate {
 
 fn note(text: &mut String, t: &Host, event: &str) {
     let ssthresh = match t.conn.ssthresh() {
-        u32::MAX => "-".to_owned(),
+        65_535 => "-".to_owned(),
         bytes => bytes.to_string(),
     };
     let _ = writeln!(

@@ -1,13 +1,16 @@
 //! Slow start, congestion avoidance, and the window in fast recovery
 //! (RFC 5681 §3, RFC 6582 §3.2).
 
-/// The congestion window and its threshold, in bytes.
+use crate::ahead::window;
+
+/// The congestion window and its threshold, in bytes. More than 65,535 would be
+/// of no use: the peer's windows are not scaled.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
-    cwnd: u32,
-    ssthresh: u32,
+    cwnd: u16,
+    ssthresh: u16,
     /// Bytes acknowledged since cwnd last grew in congestion avoidance.
-    acked: u32,
+    acked: u16,
 }
 
 /// RFC 5681 §3.1: IW.
@@ -25,8 +28,8 @@ impl NewReno {
     pub(crate) fn new(mss: u32) -> Self {
         // RFC 5681 §3.1: ssthresh starts arbitrarily high.
         NewReno {
-            cwnd: initial_window(mss),
-            ssthresh: u32::MAX,
+            cwnd: window(initial_window(mss)),
+            ssthresh: u16::MAX,
             acked: 0,
         }
     }
@@ -36,15 +39,15 @@ impl NewReno {
     /// RFC 5681 §3.1: if the SYN or its answer was lost, the initial window
     /// is one segment.
     pub(crate) fn on_established(&mut self, mss: u32, syn_lost: bool) {
-        self.cwnd = if syn_lost { mss } else { initial_window(mss) };
+        self.set(if syn_lost { mss } else { initial_window(mss) });
     }
 
     pub(crate) fn cwnd(&self) -> u32 {
-        self.cwnd
+        u32::from(self.cwnd)
     }
 
     pub(crate) fn ssthresh(&self) -> u32 {
-        self.ssthresh
+        u32::from(self.ssthresh)
     }
 
     /// `bytes` of new data were acknowledged, outside of fast recovery.
@@ -53,54 +56,59 @@ impl NewReno {
         if self.cwnd < self.ssthresh {
             // RFC 3465 §2.2: cwnd grows by what was acknowledged, by no more
             // than L segments an ACK.
-            self.cwnd = self
-                .cwnd
-                .saturating_add(bytes.min(mss.saturating_mul(limit)));
-            return;
+            return self.grow(bytes.min(mss.saturating_mul(limit)));
         }
         // RFC 3465 §2.1: one SMSS for each cwnd's worth of acknowledged bytes.
-        self.acked = self.acked.saturating_add(bytes);
-        if self.acked >= self.cwnd || self.acked >= self.usable(mss) {
-            self.acked = self.acked.saturating_sub(self.cwnd);
-            self.cwnd = self.cwnd.saturating_add(mss);
+        let acked = u32::from(self.acked).saturating_add(bytes);
+        self.acked = window(acked);
+        if acked >= self.usable(acked, mss) {
+            self.acked = window(acked.saturating_sub(self.cwnd()));
+            self.grow(mss);
         }
+    }
+
+    fn grow(&mut self, bytes: u32) {
+        self.set(self.cwnd().saturating_add(bytes));
     }
 
     /// The whole segments in cwnd, which is as much as a round trip can bring.
     /// Half a segment more, left by halving, must not delay growth: with a
     /// window of two and a half that would be a quarter less than other flows.
-    fn usable(&self, mss: u32) -> u32 {
-        if self.acked.saturating_add(mss) <= self.cwnd {
-            // Dividing takes long, and a segment is missing anyway.
-            return self.cwnd;
+    fn usable(&self, acked: u32, mss: u32) -> u32 {
+        let mut usable = self.cwnd();
+        if acked.saturating_add(mss) > usable {
+            // Only now: dividing takes long.
+            usable = usable.saturating_sub(usable.checked_rem(mss).unwrap_or(0));
         }
-        let part = self.cwnd.checked_rem(mss).unwrap_or(0);
-        self.cwnd.saturating_sub(part)
+        usable
     }
 
     /// A loss: RFC 5681 §3.1, equation (4). What limited transmit added to the
     /// flight is left out by not looking beyond cwnd (§3.2, step 2).
     pub(crate) fn on_loss(&mut self, flight: u32, mss: u32) {
-        self.ssthresh = (flight.min(self.cwnd) / 2).max(mss.saturating_mul(2));
-        self.acked = 0;
+        self.reduce(flight.min(self.cwnd()) / 2, mss);
     }
 
     /// A mark (RFC 3168 §6.1.2), with RFC 8511 §3's beta of 0.8.
     pub(crate) fn on_mark(&mut self, flight: u32, mss: u32) {
-        let flight = flight.min(self.cwnd);
-        self.ssthresh = (flight / 5).saturating_mul(4).max(mss.saturating_mul(2));
+        let flight = flight.min(self.cwnd());
+        self.reduce((flight / 5).saturating_mul(4), mss);
         self.cwnd = self.cwnd.min(self.ssthresh);
+    }
+
+    fn reduce(&mut self, ssthresh: u32, mss: u32) {
+        self.ssthresh = window(ssthresh.max(mss.saturating_mul(2)));
         self.acked = 0;
     }
 
     /// RFC 9937 §6.2: in recovery cwnd follows what arrives.
     pub(crate) fn set(&mut self, cwnd: u32) {
-        self.cwnd = cwnd;
+        self.cwnd = window(cwnd);
     }
 
     /// cwnd is not above `most`.
     pub(crate) fn limit(&mut self, most: u32) {
-        self.cwnd = self.cwnd.min(most);
+        self.set(self.cwnd().min(most));
     }
 
     /// RFC 9937 §6.4: fast recovery is over.
@@ -115,31 +123,29 @@ impl NewReno {
             self.on_loss(flight, mss);
         }
         // The loss window: one full-sized segment.
-        self.cwnd = mss;
+        self.set(mss);
     }
 
     /// The loss was none (RFC 4015 §3.2, step 8): what was out before may be
     /// out again, without a burst.
     pub(crate) fn restore(&mut self, pipe_prev: u32, flight: u32, bytes: u32, mss: u32) {
         let cwnd = flight.saturating_add(bytes.min(initial_window(mss)));
-        self.cwnd = self.cwnd.max(cwnd);
-        self.ssthresh = pipe_prev;
+        self.set(self.cwnd().max(cwnd));
+        self.ssthresh = window(pipe_prev);
     }
 
     /// Nothing was sent for longer than a retransmission timeout
     /// (RFC 5681 §4.1): cwnd is at most RW = min(IW, cwnd).
     pub(crate) fn on_idle(&mut self, mss: u32) {
-        self.cwnd = self.cwnd.min(initial_window(mss));
+        self.limit(initial_window(mss));
         self.acked = 0;
     }
 
     /// The segment size shrank (RFC 5681 §3.1): cwnd by the same ratio.
     pub(crate) fn on_smaller_mss(&mut self, old: u32, new: u32) {
-        // No more than 65,535 bytes can be out: windows are not scaled.
-        let most = u32::from(u16::MAX);
-        let product = self.cwnd.min(most).wrapping_mul(new.min(most));
+        let product = self.cwnd().wrapping_mul(u32::from(window(new)));
         let scaled = product.checked_div(old);
-        self.cwnd = scaled.unwrap_or(0).max(new);
+        self.set(scaled.unwrap_or(0).max(new));
     }
 }
 
@@ -185,7 +191,7 @@ mod tests {
     #[test]
     fn a_part_of_a_segment_in_cwnd_does_not_delay_growth() {
         let mut cc = NewReno::new(MSS);
-        cc.cwnd = 6 * MSS;
+        cc.set(6 * MSS);
         cc.on_loss(5 * MSS, MSS);
         cc.on_recovered();
         for segments in [2, 3] {
@@ -202,7 +208,7 @@ mod tests {
     #[test]
     fn a_second_timeout_keeps_the_threshold() {
         let mut cc = NewReno::new(MSS);
-        cc.cwnd = 8 * MSS;
+        cc.set(8 * MSS);
         cc.on_timeout(8 * MSS, MSS, true);
         cc.on_timeout(MSS, MSS, false);
         assert_eq!(cc.ssthresh(), 4 * MSS);
@@ -211,7 +217,7 @@ mod tests {
     #[test]
     fn limited_transmit_is_not_counted_in_the_threshold() {
         let mut cc = NewReno::new(MSS);
-        cc.cwnd = 6 * MSS;
+        cc.set(6 * MSS);
         cc.on_loss(8 * MSS, MSS);
         assert_eq!(cc.ssthresh(), 3 * MSS);
     }

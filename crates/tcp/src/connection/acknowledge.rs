@@ -98,7 +98,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
     fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) {
         self.stats.add(|stats| &mut stats.bytes_acked, news.bytes);
-        self.measure_rtt(seg);
+        self.measure_rtt(seg.ack, news.echo);
 
         self.snd.on_ack(seg.ack);
         let tick = self.tick();
@@ -130,21 +130,15 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 6298 §3 and RFC 7323 §4: a round-trip time, if this ACK gives one.
-    pub(super) fn measure_rtt(&mut self, seg: &Segment<'_>) {
-        let now = self.timers.now();
-        let echoed = seg
-            .options
-            .timestamps
-            .and_then(|theirs| self.ts.elapsed(theirs, now));
-        let hasty = self.episode.is_hasty();
-        if let Some(ms) = self.rtt.on_ack(seg.ack, now, echoed, hasty) {
-            self.episode.on_measurement();
+    pub(super) fn measure_rtt(&mut self, ack: SeqNum, echo: Option<u32>) {
+        let advance = ack - self.snd.una;
+        if let Some(rtt) = self.rtt.on_ack(advance, self.timers.now(), echo) {
             self.rto.on_measurement();
-            self.rack.on_rtt(u16::try_from(ms).unwrap_or(u16::MAX));
+            self.rack.on_rtt(rtt);
             self.tlp.on_rtt();
             self.stats.count(|stats| &mut stats.rtt_samples);
             self.stats
-                .note(|stats| stats.last_rtt = Duration::from_millis_u32(ms));
+                .note(|stats| stats.last_rtt = Duration::from_millis_u32(rtt.into()));
         }
     }
 }

@@ -6,6 +6,7 @@
 use redpoll_base::Bytes;
 
 use super::Connection;
+use crate::ahead::Ahead;
 use crate::options::MAX_OPTIONS;
 use crate::recovery::Loss;
 use crate::send::SendStore;
@@ -110,7 +111,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// peer knows of it.
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
         if ack < self.snd.nxt {
-            self.rtt.on_part_acked(ack);
+            self.rtt.on_part_acked(Ahead::by(ack - self.snd.una));
             self.snd.take_back(ack);
         }
     }

@@ -99,7 +99,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Our SYN is acknowledged: `SND.WND <- SEG.WND` and so on.
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
-        self.measure_rtt(seg);
+        self.measure_rtt(seg.ack, self.ts.echo(seg));
         let data = seg.ack - self.outbox.range().start;
         self.stats.add(|stats| &mut stats.bytes_acked, data);
         self.snd.on_ack(seg.ack);

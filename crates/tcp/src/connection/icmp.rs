@@ -93,7 +93,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.synchronized().is_some() && self.snd.flight() > 0 {
             let pins = &self.pins;
             self.board.mark_lost(|range, _| !pins.overlaps(range));
-            self.episode.on_loss(Loss::PathMtu);
+            self.stats.on_loss(Loss::PathMtu);
         }
         self.settle();
     }

@@ -4,6 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Gone;
+use crate::ahead::Ahead;
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, SendStore, Tick, Token};
 use crate::timers::Timer;
@@ -47,7 +48,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.start_retransmission_timer(&pin);
             }
             if pin.kind() == PinKind::First {
-                self.rtt.on_sent(pin.range().end, self.last_sent);
+                let end = Ahead::by(pin.range().end - self.snd.una);
+                self.rtt.on_sent(end, self.last_sent);
             }
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
                 self.arm_probe();
@@ -66,7 +68,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.resend_after_link_loss(&pin);
             }
             if self.link.is_resting() && !self.timers.is_running(Timer::Retransmission) {
-                self.timers.start(Timer::Retransmission, self.rto_ms());
+                self.start_rto();
             }
         }
         self.settle();
@@ -96,7 +98,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn start_retransmission_timer(&mut self, pin: &Pin) {
         let is_first = pin.range().start <= self.snd.una && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
-            self.timers.start(Timer::Retransmission, self.rto_ms());
+            self.start_rto();
         }
     }
 
@@ -147,7 +149,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             && self.pins.is_empty()
             && !self.would_repair();
         if on_its_way && !self.timers.is_running(Timer::Retransmission) {
-            self.timers.start(Timer::Retransmission, self.rto_ms());
+            self.start_rto();
         }
     }
 

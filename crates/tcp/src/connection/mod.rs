@@ -30,6 +30,7 @@ mod tune;
 
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
+use crate::ahead::Ahead;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
 use crate::congestion::NewReno;
@@ -220,9 +221,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let age = how.age.millis_saturating();
         let sent = connection.timers.now().wrapping_sub(age);
         if handshake.is_timed() {
-            connection.rtt.on_sent(iss + 1, sent);
+            connection.rtt.on_sent(Ahead::NEXT, sent);
         } else {
-            connection.rtt.on_retransmission(iss + 1, sent);
+            connection.rtt.on_retransmission(Ahead::NEXT, sent);
         }
         if let Some(syn) = connection.phase.our_syn() {
             syn.due = false;
@@ -260,10 +261,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             persist: Persist::default(),
             cc: NewReno::new(size.eff_snd_mss()),
             last_sent: timers.now(),
-            rtt: RttEstimator::new(),
+            rtt: RttEstimator::default(),
             rto: Rto::default(),
             board: Scoreboard::new(iss + 1),
-            episode: Episode::new(iss),
+            episode: Episode::default(),
             rack: Rack::new(iss),
             tlp: Tlp::default(),
             prr: Prr::default(),
@@ -376,7 +377,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.cc.cwnd()
     }
 
-    /// The slow start threshold in bytes (RFC 5681 §2).
+    /// The slow start threshold in bytes (RFC 5681 §2): 65,535 until something
+    /// was lost.
     pub fn ssthresh(&self) -> u32 {
         self.cc.ssthresh()
     }

@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
+use crate::ahead::Ahead;
 use crate::header::{self, Fields, Flags, Header};
 use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
@@ -193,7 +194,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
     /// new data goes before what is believed lost, if some can go.
     fn is_new_data_first(&self, max_len: usize) -> bool {
-        let tries = self.episode.tries_new_data(self.snd.nxt);
+        let tries = self.episode.tries_new_data(self.snd.flight());
         tries.is_some_and(|some_went| some_went || self.new_data(max_len).is_some())
     }
 
@@ -225,7 +226,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return None;
         }
         let start = self.snd.nxt;
-        let old_first = self.board.has_lost() && self.episode.tries_new_data(start).is_none();
+        let tries_new = self.episode.tries_new_data(self.snd.flight()).is_some();
+        let old_first = self.board.has_lost() && !tries_new;
         let blocked = old_first || self.pins.covers(start);
         if blocked || !self.may_send_sequence() {
             return None;
@@ -542,7 +544,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.tlp.is_due() {
             self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;
-            self.tlp.on_sent(self.snd.nxt.max(range.end), again);
+            let end = self.snd.nxt.max(range.end) - self.snd.una;
+            self.tlp.on_sent(Ahead::by(end), again);
         }
     }
 
@@ -550,7 +553,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if plan.seq >= self.snd.nxt {
             return;
         }
-        self.rtt.on_retransmission(plan.range().end, self.last_sent);
+        let end = Ahead::by(plan.range().end - self.snd.una);
+        self.rtt.on_retransmission(end, self.last_sent);
         if !self.episode.is_open() {
             self.undo
                 .on_retransmission(plan.range().len(), self.last_sent);
@@ -561,7 +565,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
         // Simultaneous open: the SYN goes out again to carry an ACK.
-        let Some(loss) = syn_lost.unwrap_or(Some(self.episode.loss())) else {
+        let Some(loss) = syn_lost.unwrap_or(Some(self.stats.loss())) else {
             return;
         };
         self.stats.count(|stats| {

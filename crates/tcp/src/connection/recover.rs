@@ -5,6 +5,7 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use super::acknowledge::News;
+use crate::ahead::Ahead;
 use crate::recovery::{Answer, DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
@@ -20,10 +21,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
-        let is_undone = self.undo_if_spurious(news);
         let mode = self.episode.mode();
         let delivered = self.delivered(news);
-        if news.advance > 0 && self.episode.on_advance(self.snd.una) {
+        let is_over = news.advance > 0 && self.episode.on_advance(news.advance);
+        let is_undone = self.undo_if_spurious(news);
+        if is_over && !is_undone {
             self.on_recovered(mode);
         }
         let found = self.find_losses(news);
@@ -93,7 +95,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             let first = self.board.iter().next();
             self.episode.mode() == Mode::Fast && first.is_some_and(|(_, it)| !it.was_sent_again())
         } else {
-            news.is_duplicate && self.episode.on_dup_ack(self.snd.una)
+            news.is_duplicate && self.episode.on_dup_ack()
         };
         let bytes = if is_hole { self.lose_first() } else { 0 };
         let found = Found {
@@ -119,7 +121,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             &mut self.board,
             now,
             eager,
-            self.rtt.srtt_ms(),
+            self.rtt.srtt().unwrap_or(0),
             self.episode.began(),
             |range| pins.overlaps(range),
         );
@@ -146,7 +148,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if found.bytes == 0 {
             return;
         }
-        self.episode.on_loss(Loss::Fast);
+        self.stats.on_loss(Loss::Fast);
         // RFC 5681 §4.3: the loss of a retransmission is a further indication
         // of congestion.
         if self.episode.is_open() || found.again {
@@ -167,7 +169,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.episode.mode() == Mode::Timeout {
             return self.episode.begin_again(self.tick());
         }
-        self.episode.begin(self.snd.nxt, self.tick());
+        self.episode.begin(flight, self.tick());
         let recover_fs = flight
             .saturating_sub(self.board.arrived())
             .saturating_add(delivered);
@@ -229,6 +231,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .dsack
             .is_some_and(|block| self.undo.on_dsack(block.len()));
         let by_order = self.episode.is_in_doubt() && self.was_timeout_spurious(news);
+        if by_order {
+            self.rtt.on_hasty_timeout();
+        }
         if !by_echo && !by_dsack && !by_order {
             return false;
         }
@@ -243,25 +248,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         // PRR may have left a byte, into which no segment fits.
         self.cc.set(self.cc.cwnd().max(mss));
-        self.episode.cancel(self.snd.una);
+        self.episode.cancel();
         self.board.take_back();
         true
     }
 
     /// RFC 5682: what an acknowledgment after a timeout says of it.
     fn was_timeout_spurious(&mut self, news: &News) -> bool {
-        let recover = self.episode.recover();
         // With a hole in sight nothing is in doubt.
         let front = self.board.iter().next();
         let is_whole = self.board.arrived() == 0;
         let is_repaired = is_whole && !front.is_some_and(|(_, it)| it.was_sent_again());
+        let fack = Ahead::by(self.rack.fack() - self.snd.una);
         self.episode.judge(Answer {
             is_news: news.delivered > 0,
             is_advance: news.advance > 0,
             is_duplicate: news.is_duplicate,
-            is_partial: news.advance > 0 && self.snd.una < recover && is_repaired,
+            is_partial: news.advance > 0 && self.episode.is_partial() && is_repaired,
             has_sack: self.sack_permitted,
-            is_beyond: self.rack.fack() > recover,
+            is_beyond: self.episode.is_beyond(fack),
         })
     }
 
@@ -284,10 +289,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 8985 §7.4.2.
     fn check_probe(&mut self, news: &News) {
+        let (una, advance) = (self.snd.una - news.advance, news.advance);
         let is_bare = news.is_duplicate && news.is_bare;
-        if self.tlp.on_ack(self.snd.una, news.dsack, is_bare) && self.episode.is_open() {
+        let is_repaired = self.tlp.on_ack(una, advance, news.dsack, is_bare);
+        if is_repaired && self.episode.is_open() {
             self.enter_recovery(news.delivered);
-            self.episode.cancel(self.snd.una);
+            self.episode.cancel();
             self.cc.on_recovered();
         }
     }
@@ -320,7 +327,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
-        let mut pto = srtt.saturating_mul(2).max(LEAST_PTO_MS);
+        let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
         if self.snd.flight() <= self.eff_snd_mss() {
             pto = pto.saturating_add(self.params.delayed_ack.get());
         }
@@ -346,8 +353,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
         } else {
-            self.timers.start(Timer::Retransmission, self.rto_ms());
+            self.start_rto();
         }
+    }
+
+    pub(super) fn start_rto(&mut self) {
+        self.timers.start(Timer::Retransmission, self.rto_ms());
     }
 
     /// The retransmission timer ran out; `is_first` if for the first time
@@ -360,9 +371,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
         self.ecn.on_reduced(self.snd.flight());
         // Timestamps tell sooner, by the first acknowledgment.
-        self.episode
-            .on_timeout(self.snd.nxt, tick, !self.ts.is_enabled());
-        self.episode.on_loss(Loss::Timeout);
+        self.episode.on_timeout(flight, tick, !self.ts.is_enabled());
+        self.stats.on_loss(Loss::Timeout);
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
         self.timers.cancel(Timer::Reordering);
@@ -393,7 +403,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.episode.is_open() {
             self.enter_recovery(0);
         }
-        self.episode.on_loss(Loss::Link);
+        self.stats.on_loss(Loss::Link);
         if again {
             self.episode.on_not_retransmitted();
         }

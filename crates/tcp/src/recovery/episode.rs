@@ -4,16 +4,17 @@
 //! data.
 
 use super::frto::{Answer, Frto};
-use crate::SeqNum;
+use crate::ahead::Ahead;
 use crate::send::Tick;
 
 /// RFC 5681 §3.2: duplicate ACKs that stand for a loss.
 pub(crate) const DUP_THRESH: u8 = 3;
 
 /// How a loss became known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Loss {
     /// The retransmission timer ran out.
+    #[default]
     Timeout,
     /// Acknowledgments: duplicate, partial, selective.
     Fast,
@@ -24,9 +25,10 @@ pub(crate) enum Loss {
 }
 
 /// What the connection is recovering from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Mode {
     /// Nothing.
+    #[default]
     Open,
     /// Losses that acknowledgments or the link told of: fast recovery.
     Fast,
@@ -34,44 +36,29 @@ pub(crate) enum Mode {
     Timeout,
 }
 
+/// SND.UNA has come to the end of what was out, and not beyond.
+const AT_RECOVER: Ahead = Ahead::NEXT;
+
 /// The recovery under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Episode {
-    mode: Mode,
-    /// RFC 6582's `recover` plus one, RFC 6675's RecoveryPoint: what was sent
-    /// before this has caused one reduction already and causes no other.
-    recover: SeqNum,
+    /// One past RFC 6675's RecoveryPoint: what was sent before that has caused
+    /// one reduction already and causes no other. Once SND.UNA has come here,
+    /// it "covers more than `recover`" (RFC 6582 §3.2, step 2).
+    beyond: Ahead,
     /// When it began.
     began: Tick,
+    mode: Mode,
     /// Without SACK: duplicate ACKs that no acknowledgment has explained yet.
     dup_acks: u8,
-    /// Why the latest losses are believed in.
-    loss: Loss,
     /// The next retransmission leaves even if cwnd is full: it is the first one
     /// (RFC 5681 §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
     urgent: bool,
     /// Whether the timeout is being found out about.
     frto: Frto,
-    /// A timeout was too early, and no round trip was measured since. (What
-    /// timestamps find out is mostly that acknowledgments were lost.)
-    hasty: bool,
 }
 
 impl Episode {
-    /// RFC 6582 §3.2, step 1.
-    pub(crate) fn new(iss: SeqNum) -> Self {
-        Episode {
-            mode: Mode::Open,
-            recover: iss,
-            began: Tick::default(),
-            dup_acks: 0,
-            loss: Loss::Timeout,
-            urgent: false,
-            frto: Frto::Off,
-            hasty: false,
-        }
-    }
-
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
@@ -84,17 +71,8 @@ impl Episode {
         self.began
     }
 
-    pub(crate) fn loss(&self) -> Loss {
-        self.loss
-    }
-
     pub(crate) fn is_urgent(&self) -> bool {
         self.urgent
-    }
-
-    /// Something is to be sent again.
-    pub(crate) fn on_loss(&mut self, loss: Loss) {
-        self.loss = loss;
     }
 
     /// A retransmission left. F-RTO (RFC 5682) allows for the first only.
@@ -111,10 +89,10 @@ impl Episode {
     }
 
     /// Fast recovery begins, or begins again because a retransmission was
-    /// lost; everything before `nxt` belongs to it.
-    pub(crate) fn begin(&mut self, nxt: SeqNum, now: Tick) {
+    /// lost; the `flight` bytes that are out belong to it.
+    pub(crate) fn begin(&mut self, flight: u32, now: Tick) {
         self.mode = Mode::Fast;
-        self.recover = nxt;
+        self.beyond = Ahead::by(flight.wrapping_add(1));
         self.began = now;
         self.urgent = true;
     }
@@ -122,18 +100,19 @@ impl Episode {
     /// The retransmission timer ran out (RFC 6582 §3.2, step 4).
     ///
     /// `doubt` if RFC 5682 shall find out whether it was too early.
-    pub(crate) fn on_timeout(&mut self, nxt: SeqNum, now: Tick, doubt: bool) {
+    pub(crate) fn on_timeout(&mut self, flight: u32, now: Tick, doubt: bool) {
         let was_open = self.is_open();
         self.frto.on_timeout(doubt && was_open);
-        self.begin(nxt, now);
+        self.begin(flight, now);
         self.mode = Mode::Timeout;
         self.dup_acks = 0;
     }
 
     /// Whether new data goes before what is believed lost (RFC 5682 §2.1, step
     /// 2b); `Some(true)` once some of it did.
-    pub(crate) fn tries_new_data(&self, nxt: SeqNum) -> Option<bool> {
-        self.frto.wants_new_data().then_some(nxt > self.recover)
+    pub(crate) fn tries_new_data(&self, flight: u32) -> Option<bool> {
+        let some_went = flight >= self.beyond.bytes();
+        self.frto.wants_new_data().then_some(some_went)
     }
 
     /// Whether RFC 5682 waits for an acknowledgment.
@@ -141,26 +120,19 @@ impl Episode {
         self.frto != Frto::Off
     }
 
-    /// What was out at the timeout lies before this.
-    pub(crate) fn recover(&self) -> SeqNum {
-        self.recover
+    /// Whether SND.UNA has yet to come to the end of what was out.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.beyond > AT_RECOVER
+    }
+
+    /// Whether all that was out lies before `end`, and something else does.
+    pub(crate) fn is_beyond(&self, end: Ahead) -> bool {
+        end >= self.beyond
     }
 
     /// An acknowledgment arrived. Returns whether the timeout was spurious.
     pub(crate) fn judge(&mut self, ack: Answer) -> bool {
-        let is_spurious = self.frto.on_ack(ack);
-        self.hasty |= is_spurious;
-        is_spurious
-    }
-
-    /// Whether a timeout was spurious and no round trip was measured since.
-    pub(crate) fn is_hasty(&self) -> bool {
-        self.hasty
-    }
-
-    /// A round-trip time was measured.
-    pub(crate) fn on_measurement(&mut self) {
-        self.hasty = false;
+        self.frto.on_ack(ack)
     }
 
     /// The loss of a retransmission counts once for each of these.
@@ -169,36 +141,35 @@ impl Episode {
     }
 
     /// Recovery is over, or there was nothing to recover from.
-    pub(crate) fn cancel(&mut self, una: SeqNum) {
-        self.mode = Mode::Open;
-        self.frto = Frto::Off;
-        self.recover = self.recover.min(una);
-        self.dup_acks = 0;
-        self.urgent = false;
+    pub(crate) fn cancel(&mut self) {
+        *self = Episode {
+            beyond: self.beyond.min(AT_RECOVER),
+            began: self.began,
+            ..Episode::default()
+        };
     }
 
-    /// SND.UNA is now `una`. Returns whether a recovery ended.
-    pub(crate) fn on_advance(&mut self, una: SeqNum) -> bool {
-        let ended = self.mode != Mode::Open && una >= self.recover;
+    /// SND.UNA advanced by `bytes`. Returns whether a recovery ended.
+    ///
+    /// RFC 6582 §6: `recover` does not fall so far behind that the order wraps,
+    /// for nothing is kept of it once it was passed.
+    pub(crate) fn on_advance(&mut self, bytes: u32) -> bool {
+        self.beyond.on_advance(bytes);
+        let ended = !self.is_open() && !self.is_partial();
         if ended {
             self.mode = Mode::Open;
+        }
+        if self.is_open() {
             self.dup_acks = 0;
-        } else if self.mode == Mode::Open {
-            self.dup_acks = 0;
-            // RFC 6582 §6: keep `recover` from falling so far behind that the
-            // order wraps.
-            if una > self.recover {
-                self.recover = una - 1;
-            }
         }
         ended
     }
 
     /// Without SACK, a duplicate ACK (RFC 5681 §2). Returns whether it is the
-    /// one that stands for a loss at `una` (RFC 6582 §3.2, step 2).
-    pub(crate) fn on_dup_ack(&mut self, una: SeqNum) -> bool {
+    /// one that stands for a loss at SND.UNA (RFC 6582 §3.2, step 2).
+    pub(crate) fn on_dup_ack(&mut self) -> bool {
         self.dup_acks = self.dup_acks.saturating_add(1);
-        self.mode == Mode::Open && self.dup_acks >= DUP_THRESH && una > self.recover
+        self.is_open() && self.dup_acks >= DUP_THRESH && self.beyond == Ahead::UNA
     }
 
     /// Without SACK: what duplicate ACKs say has arrived beyond the gap.
@@ -227,56 +198,54 @@ mod tests {
 
     #[test]
     fn the_third_duplicate_enters_and_a_full_ack_leaves() {
-        let mut episode = Episode::new(SeqNum(0));
-        let dups = [(); 3].map(|()| episode.on_dup_ack(SeqNum(1)));
+        let mut episode = Episode::default();
+        let dups = [(); 3].map(|()| episode.on_dup_ack());
         assert_eq!(dups, [false, false, true]);
-        episode.begin(SeqNum(100), NOW);
-        assert!(!episode.on_dup_ack(SeqNum(1)));
-        assert!(!episode.on_advance(SeqNum(50)));
-        assert!(episode.on_advance(SeqNum(100)));
-        assert!(!episode.on_advance(SeqNum(120)));
+        episode.begin(100, NOW);
+        assert!(!episode.on_dup_ack());
+        assert!(!episode.on_advance(99));
+        assert!(episode.on_advance(1));
+        assert!(!episode.on_advance(20));
     }
 
     #[test]
     fn duplicates_of_what_was_resent_after_a_timeout_are_not_a_new_loss() {
-        let mut episode = Episode::new(SeqNum(0));
-        episode.on_timeout(SeqNum(100), NOW, false);
-        assert!(episode.on_advance(SeqNum(100)));
-        assert!(!(0..9).any(|_| episode.on_dup_ack(SeqNum(100))));
-        episode.on_advance(SeqNum(101));
-        let dups = [(); 3].map(|()| episode.on_dup_ack(SeqNum(101)));
+        let mut episode = Episode::default();
+        episode.on_timeout(100, NOW, false);
+        assert!(episode.on_advance(100));
+        assert!(!(0..9).any(|_| episode.on_dup_ack()));
+        episode.on_advance(1);
+        let dups = [(); 3].map(|()| episode.on_dup_ack());
         assert_eq!(dups, [false, false, true]);
     }
 
     #[test]
     fn losses_of_one_flight_count_once() {
-        let mut episode = Episode::new(SeqNum(0));
+        let mut episode = Episode::default();
         assert!(episode.is_open());
-        episode.begin(SeqNum(50), NOW);
-        episode.on_advance(SeqNum(49));
+        episode.begin(50, NOW);
+        episode.on_advance(49);
         assert!(!episode.is_open());
-        episode.on_advance(SeqNum(50));
+        episode.on_advance(1);
         assert!(episode.is_open());
     }
 
     /// RFC 6582 §6: `recover` must not fall half the sequence space behind.
     #[test]
     fn gigabytes_later_a_loss_is_still_news() {
-        let mut episode = Episode::new(SeqNum(0));
-        let mut una = SeqNum(1);
+        let mut episode = Episode::default();
         for _ in 0..10 {
-            una += 1 << 29;
-            episode.on_advance(una);
+            episode.on_advance(1 << 29);
         }
-        let dups = [(); 3].map(|()| episode.on_dup_ack(una));
+        let dups = [(); 3].map(|()| episode.on_dup_ack());
         assert!(dups[2]);
     }
 
     #[test]
     fn acknowledgments_explain_duplicates() {
-        let mut episode = Episode::new(SeqNum(0));
+        let mut episode = Episode::default();
         for _ in 0..4 {
-            episode.on_dup_ack(SeqNum(1));
+            episode.on_dup_ack();
         }
         assert_eq!(episode.explain_dup_acks(300, 100), 200);
         assert_eq!(episode.dup_acked(100), 200);

@@ -1,12 +1,16 @@
 //! Proportional rate reduction (RFC 9937 §6): how much may leave for what
 //! arrives while a loss is repaired.
 
-/// PRR's state, in bytes, named as in RFC 9937 §6.
+use crate::ahead::window;
+
+/// PRR's state, in bytes, named as in RFC 9937 §6. An episode that delivers
+/// more than 65,535 bytes goes on by packet conservation: from then on as much
+/// leaves as arrives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prr {
-    delivered: u32,
-    out: u32,
-    recover_fs: u32,
+    delivered: u16,
+    out: u16,
+    recover_fs: u16,
 }
 
 /// What an ACK in recovery says.
@@ -24,20 +28,20 @@ impl Prr {
     /// §6.1: an episode begins with RecoverFS bytes that may yet be delivered.
     pub(crate) fn begin(recover_fs: u32) -> Self {
         Prr {
-            recover_fs,
+            recover_fs: window(recover_fs),
             ..Prr::default()
         }
     }
 
     /// RecoverFS.
     pub(crate) fn recover_fs(&self) -> u32 {
-        self.recover_fs
+        u32::from(self.recover_fs)
     }
 
     /// §6.2, in recovery without SACK: what duplicate ACKs say was delivered
     /// is no more than what was out.
     pub(crate) fn plausible(&self, delivered: u32) -> u32 {
-        delivered.min(self.recover_fs.saturating_sub(self.delivered))
+        delivered.min(u32::from(self.recover_fs.saturating_sub(self.delivered)))
     }
 
     /// §6.2: an ACK. Returns the congestion window, unless it stays.
@@ -45,26 +49,26 @@ impl Prr {
         if ack.delivered == 0 {
             return None;
         }
-        self.delivered = self.delivered.saturating_add(ack.delivered);
+        self.delivered = window(u32::from(self.delivered).saturating_add(ack.delivered));
+        let (delivered, out) = (u32::from(self.delivered), u32::from(self.out));
         let mut count = if ack.in_flight > ssthresh {
-            // Neither is larger than a window, which is not scaled.
-            let most = u32::from(u16::MAX);
-            let product = self.delivered.min(most).wrapping_mul(ssthresh.min(most));
+            // Neither factor is larger than a window.
+            let product = delivered.wrapping_mul(ssthresh);
             product
-                .div_ceil(self.recover_fs.max(1))
-                .saturating_sub(self.out)
+                .div_ceil(self.recover_fs().max(1))
+                .saturating_sub(out)
         } else {
             if ssthresh <= mss.saturating_mul(4) {
                 return Some(ssthresh);
             }
-            let conservative = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            let conservative = delivered.saturating_sub(out).max(ack.delivered);
             let extra = if ack.is_safe { mss } else { 0 };
             conservative
                 .saturating_add(extra)
                 .min(ssthresh.saturating_sub(ack.in_flight))
         };
         // "Force a fast retransmit upon entering recovery."
-        if self.out == 0 && count == 0 {
+        if out == 0 && count == 0 {
             count = mss;
         }
         Some(ack.in_flight.saturating_add(count))
@@ -72,7 +76,7 @@ impl Prr {
 
     /// §6.3: data leaves.
     pub(crate) fn on_sent(&mut self, len: u32) {
-        self.out = self.out.saturating_add(len);
+        self.out = window(u32::from(self.out).saturating_add(len));
     }
 }
 

@@ -31,17 +31,18 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// The present timeout in milliseconds. `estimated` is SRTT + max(G, K·RTTVAR).
+    /// The present timeout in milliseconds. `estimated` is SRTT + max(G,
+    /// K·RTTVAR).
     pub(crate) fn value(&self, estimated: Option<u32>, params: &Params) -> u32 {
-        let base = match estimated {
+        let (base, least) = match estimated {
             // RFC 6298 §2.4: not below the minimum.
-            Some(rto) => rto.max(params.min_rto.get()),
+            Some(rto) => (rto, params.min_rto),
             // RFC 6298 §5.7, then §2.1.
-            None if self.syn_lost => AFTER_LOST_SYN_MS.max(params.initial_rto.get()),
-            None => params.initial_rto.get(),
+            None if self.syn_lost => (AFTER_LOST_SYN_MS, params.initial_rto),
+            None => (0, params.initial_rto),
         };
         // RFC 6298 §5.5 and §2.5.
-        doubled(base, self.backoff, params.max_rto.get())
+        doubled(base.max(least.get()), self.backoff, params.max_rto.get())
     }
 
     /// Whether this is the first timeout since the last progress.
@@ -92,19 +93,16 @@ impl Rto {
 pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
     let mut value = base;
     for _ in 0..times {
-        if value >= max {
-            break;
-        }
-        value = value.saturating_mul(2);
+        value = value.saturating_add(value.min(max));
     }
     value.min(max)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use redpoll_base::Duration;
 
+    use super::*;
     use crate::Config;
 
     fn params() -> Params {

@@ -1,52 +1,61 @@
 //! TLP: a probe for losses at the tail (RFC 8985 §7).
 
+use crate::ahead::Ahead;
 use crate::{SeqNum, SeqRange};
+
+/// What became of the probe.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Probe {
+    /// None is out.
+    #[default]
+    None,
+    /// One is to be sent.
+    Due,
+    /// New data is under way.
+    New,
+    /// Old data is under way (TLP.is_retrans).
+    Again,
+}
 
 /// The tail loss probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlp {
     /// TLP.end_seq, while a probe is under way.
-    end_seq: SeqNum,
-    is_out: bool,
-    /// TLP.is_retrans.
-    is_retrans: bool,
+    end_seq: Ahead,
+    probe: Probe,
     /// A round-trip time was measured since the last probe, or since the start.
     measured: bool,
-    /// A probe is to be sent.
-    due: bool,
 }
 
 impl Tlp {
     /// §7.1: recovery begins, or there is nothing to probe for.
     pub(crate) fn reset(&mut self) {
-        self.is_out = false;
-        self.is_retrans = false;
-        self.due = false;
+        self.probe = Probe::None;
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.due
+        self.probe == Probe::Due
     }
 
     /// Whether a probe is under way or waits to be.
     pub(crate) fn is_active(&self) -> bool {
-        self.due || self.is_out
+        self.probe != Probe::None
     }
 
     /// §7.3: the timer ran out. A probe follows, unless one is still out or
     /// no round-trip time was measured since the last.
     pub(crate) fn on_timeout(&mut self) {
-        self.due = !self.is_out && self.measured;
+        if self.measured && !self.is_active() {
+            self.probe = Probe::Due;
+        }
     }
 
     /// The probe left; everything before `nxt` is out.
-    pub(crate) fn on_sent(&mut self, nxt: SeqNum, is_retrans: bool) {
+    pub(crate) fn on_sent(&mut self, nxt: Ahead, is_retrans: bool) {
         *self = Tlp {
             end_seq: nxt,
-            is_out: true,
-            is_retrans,
+            probe: if is_retrans { Probe::Again } else { Probe::New },
             measured: false,
-            due: false,
         };
     }
 
@@ -55,29 +64,38 @@ impl Tlp {
         self.measured = true;
     }
 
-    /// §7.4.2: an ACK arrived. Returns whether the probe has repaired a loss
-    /// that nothing else tells of. `dsack` is the duplicate that the ACK
-    /// reports, `is_bare` says that it is a duplicate ACK without SACK.
-    pub(crate) fn on_ack(&mut self, ack: SeqNum, dsack: Option<SeqRange>, is_bare: bool) -> bool {
-        self.due = false;
-        let end = self.end_seq;
-        let is_reached = self.is_out && end <= ack;
-        if !is_reached {
-            return false;
+    /// §7.4.2: an ACK arrived that brought SND.UNA from `una` so many bytes
+    /// forward. Returns whether the probe has repaired a loss that nothing else
+    /// tells of. `dsack` is the duplicate that the ACK reports, `is_bare` says
+    /// that it is a duplicate ACK without SACK.
+    pub(crate) fn on_ack(
+        &mut self,
+        una: SeqNum,
+        advance: u32,
+        dsack: Option<SeqRange>,
+        is_bare: bool,
+    ) -> bool {
+        let end = self.end_seq.bytes();
+        self.end_seq.on_advance(advance);
+        let both_arrived = is_bare || dsack.is_some_and(|block| block.end == una + end);
+        match self.probe {
+            Probe::None | Probe::Due => self.reset(),
+            Probe::New if end <= advance => self.reset(),
+            Probe::Again if end < advance || (end == advance && both_arrived) => {
+                self.reset();
+                return !both_arrived;
+            }
+            Probe::New | Probe::Again => {}
         }
-        let both_arrived = dsack.is_some_and(|block| block.end == end) || is_bare;
-        let done = !self.is_retrans || both_arrived || end < ack;
-        let repaired = done && self.is_retrans && !both_arrived;
-        if done {
-            self.is_out = false;
-        }
-        repaired
+        false
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const UNA: SeqNum = SeqNum(u32::MAX - 450);
 
     fn probed(is_retrans: bool) -> Tlp {
         let mut tlp = Tlp::default();
@@ -86,7 +104,7 @@ mod tests {
         tlp.on_rtt();
         tlp.on_timeout();
         assert!(tlp.is_due());
-        tlp.on_sent(SeqNum(500), is_retrans);
+        tlp.on_sent(Ahead::by(500), is_retrans);
         tlp
     }
 
@@ -95,7 +113,7 @@ mod tests {
         let mut tlp = probed(false);
         tlp.on_timeout();
         assert!(!tlp.is_due(), "one is out");
-        assert!(!tlp.on_ack(SeqNum(500), None, false));
+        assert!(!tlp.on_ack(UNA, 500, None, false));
         tlp.on_timeout();
         assert!(!tlp.is_due(), "nothing was measured");
         tlp.on_rtt();
@@ -106,20 +124,21 @@ mod tests {
     #[test]
     fn a_repaired_loss_shows_when_later_data_is_acknowledged() {
         let mut tlp = probed(true);
-        assert!(!tlp.on_ack(SeqNum(400), None, false));
-        assert!(!tlp.on_ack(SeqNum(500), None, false), "not sure yet");
-        assert!(tlp.on_ack(SeqNum(501), None, false));
+        assert!(!tlp.on_ack(UNA, 400, None, false));
+        assert!(!tlp.on_ack(UNA + 400, 100, None, false), "not sure yet");
+        assert!(tlp.on_ack(UNA + 500, 1, None, false));
         assert!(!tlp.is_active());
     }
 
     #[test]
     fn a_duplicate_says_that_nothing_was_lost() {
-        let block = SeqRange::new(SeqNum(400), SeqNum(500));
+        let block = SeqRange::new(UNA + 400, UNA + 500);
         let mut tlp = probed(true);
-        assert!(!tlp.on_ack(SeqNum(500), Some(block), false));
-        assert!(!tlp.on_ack(SeqNum(600), None, false));
+        assert!(!tlp.on_ack(UNA, 500, None, false));
+        assert!(!tlp.on_ack(UNA + 500, 0, Some(block), false));
+        assert!(!tlp.on_ack(UNA + 500, 100, None, false));
         let mut tlp = probed(true);
-        assert!(!tlp.on_ack(SeqNum(500), None, true));
+        assert!(!tlp.on_ack(UNA, 500, None, true));
         assert!(!tlp.is_active());
     }
 }

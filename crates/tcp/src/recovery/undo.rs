@@ -2,24 +2,35 @@
 //! 3522) or by reported duplicates (RFC 2883, RFC 3708), with the response of
 //! RFC 4015 §3.
 
+use crate::ahead::window;
+
 /// What must be known to take a reduction back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
     /// RFC 4015's pipe_prev in bytes; 0 if there is nothing to undo.
-    pipe_prev: u32,
-    /// RFC 3522's RetransmitTS: the timestamp of the first retransmission.
-    retransmit_ts: u32,
+    pipe_prev: u16,
+    /// RFC 3522's RetransmitTS: the timestamp of the first retransmission, in
+    /// [`steps`].
+    retransmit_ts: u16,
     /// Bytes sent again of which no duplicate was reported.
     sent_again: u16,
     /// `retransmit_ts` is waited for.
     is_timed: bool,
 }
 
+/// A timestamp in steps of 16 ms: two within nine minutes of each other are in
+/// order, or equal. After a longer silence whatever is found out does no harm:
+/// what is taken back then is no more than a restart after idle time allows
+/// (RFC 5681 §4.1).
+fn steps(timestamp: u32) -> u16 {
+    (timestamp >> 4) as u16
+}
+
 impl Undo {
     /// Recovery begins; `flight` bytes are out.
     pub(crate) fn begin(flight: u32, ssthresh: u32) -> Self {
         Undo {
-            pipe_prev: flight.max(ssthresh),
+            pipe_prev: window(flight.max(ssthresh)),
             ..Undo::default()
         }
     }
@@ -27,10 +38,10 @@ impl Undo {
     /// `len` bytes are sent again, with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
         if self.sent_again == 0 {
-            self.retransmit_ts = timestamp;
+            self.retransmit_ts = steps(timestamp);
             self.is_timed = true;
         }
-        self.sent_again = self.sent_again.saturating_add(len as u16);
+        self.sent_again = window(u32::from(self.sent_again).saturating_add(len));
     }
 
     /// RFC 3522 §3.2, steps 4 and 5: the first acknowledgment of new data
@@ -41,7 +52,7 @@ impl Undo {
             return false;
         }
         let sent = self.retransmit_ts;
-        echo.is_some_and(|echo| (echo.wrapping_sub(sent) as i32) < 0)
+        echo.is_some_and(|echo| (steps(echo).wrapping_sub(sent) as i16) < 0)
     }
 
     /// `len` bytes arrived twice. Returns whether all that was sent again did.
@@ -49,15 +60,14 @@ impl Undo {
         if self.sent_again == 0 {
             return false;
         }
-        let len = u16::try_from(len).unwrap_or(u16::MAX);
-        self.sent_again = self.sent_again.saturating_sub(len);
+        self.sent_again = self.sent_again.saturating_sub(window(len));
         self.sent_again == 0
     }
 
     /// RFC 4015's pipe_prev, once.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let pipe_prev = core::mem::take(self).pipe_prev;
-        (pipe_prev > 0).then_some(pipe_prev)
+        (pipe_prev > 0).then_some(u32::from(pipe_prev))
     }
 }
 
@@ -67,14 +77,21 @@ mod tests {
 
     #[test]
     fn an_echo_of_an_earlier_segment_tells() {
-        for (echo, spurious) in [(Some(99), true), (Some(100), false), (None, false)] {
+        let sent = 1 << 20;
+        let later = sent + 120_000;
+        for (echo, spurious) in [
+            (Some(sent - 1), true),
+            (Some(sent), false),
+            (Some(later), false),
+            (None, false),
+        ] {
             let mut undo = Undo::begin(1000, 500);
-            undo.on_retransmission(100, 100);
-            undo.on_retransmission(100, 120);
+            undo.on_retransmission(100, sent);
+            undo.on_retransmission(100, later);
             assert_eq!(undo.on_first_ack(echo), spurious);
             assert!(!undo.on_first_ack(Some(0)), "only the first counts");
-            undo.on_retransmission(100, 140);
-            assert!(!undo.on_first_ack(Some(120)), "once in a recovery");
+            undo.on_retransmission(100, later);
+            assert!(!undo.on_first_ack(Some(sent)), "once in a recovery");
         }
     }
 

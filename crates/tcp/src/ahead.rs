@@ -1,0 +1,63 @@
+//! Sequence numbers as distances from SND.UNA, in half the memory.
+
+/// A sequence number at or beyond SND.UNA: how many bytes beyond. What SND.UNA
+/// has passed counts as at it.
+///
+/// Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead (and the
+/// number behind a window probe one more, which counts as this). Whoever keeps
+/// one must hear of every advance of SND.UNA; then it is as good as a whole
+/// number, and cannot grow old.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Ahead(u16);
+
+impl Ahead {
+    /// SND.UNA itself.
+    pub(crate) const UNA: Ahead = Ahead(0);
+
+    /// The number behind it.
+    pub(crate) const NEXT: Ahead = Ahead(1);
+
+    /// `bytes` beyond SND.UNA; 65,535 at most.
+    pub(crate) fn by(bytes: u32) -> Ahead {
+        Ahead(window(bytes))
+    }
+
+    /// How many bytes beyond SND.UNA.
+    pub(crate) fn bytes(self) -> u32 {
+        u32::from(self.0)
+    }
+
+    /// SND.UNA advanced by so many bytes.
+    pub(crate) fn on_advance(&mut self, bytes: u32) {
+        *self = Ahead::by(self.bytes().saturating_sub(bytes));
+    }
+}
+
+/// A count of bytes no larger than a window, which is not scaled.
+pub(crate) fn window(bytes: u32) -> u16 {
+    bytes.min(u32::from(u16::MAX)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_passed_is_not_ahead() {
+        let mut end = Ahead::by(100);
+        end.on_advance(60);
+        assert_eq!(end, Ahead::by(40));
+        end.on_advance(41);
+        assert_eq!(end, Ahead::UNA);
+        end.on_advance(u32::MAX);
+        assert_eq!(end, Ahead::UNA);
+    }
+
+    #[test]
+    fn a_whole_window_is_told_apart() {
+        let mut end = Ahead::by(65_536);
+        assert_eq!(end.bytes(), 65_535);
+        end.on_advance(65_534);
+        assert_eq!(end.bytes(), 1);
+    }
+}
