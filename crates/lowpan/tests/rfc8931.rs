@@ -7,7 +7,7 @@ use common::*;
 use redpoll_base::Duration;
 use redpoll_lowpan::{Drop, LossReason, LowpanConfig, LowpanEvent, RecoveryConfig};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::sixlowpan::recoverable::{Bitmap, Fragment};
+use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch};
 
 /// §5.1, §6: sequence numbers from 0, sizes and offsets of the compressed form,
@@ -106,6 +106,46 @@ fn what_is_lost_is_sent_again_alone() {
     let third = frames(&mut a, ms(160), A, B);
     assert_eq!(sequences(&third), [(3, true)]);
     assert_eq!(receive(&mut b, ms(160), &third[0]), Some(packet));
+}
+
+/// RFC 6298 §3: an acknowledgment after a timeout may answer either question, and
+/// says nothing of the round trip.
+#[test]
+fn an_ambiguous_round_trip_is_not_measured() {
+    let (mut a, mut b) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    for frame in &first[..4] {
+        receive(&mut b, START, frame);
+    }
+    a.on_timeout(ms(500));
+    let again = frames(&mut a, ms(500), A, B);
+    let partial = Ack {
+        ecn: false,
+        tag: header(&again[0]).tag,
+        bitmap: bits(&[0, 1, 2]),
+    };
+    a.input(ms(501), B, A, &partial.to_bytes()).unwrap();
+    frames(&mut a, ms(501), A, B);
+    assert_eq!(a.poll_at().unwrap().at, ms(501 + 500));
+}
+
+/// §5: a tag is not given again while its datagram lives.
+#[test]
+fn tags_of_living_datagrams_are_left_out() {
+    let mut a = recovering(RecoveryConfig::default());
+    let (_, first) = begin(&mut a, START, 6);
+    let tag = header(&first[0]).tag;
+    for _ in 0..300 {
+        let (_, frames) = begin(&mut a, START, 6);
+        let full = Ack {
+            ecn: false,
+            tag: header(&frames[0]).tag,
+            bitmap: Bitmap::FULL,
+        };
+        assert_ne!(full.tag, tag);
+        a.input(START, B, A, &full.to_bytes()).unwrap();
+    }
+    assert_eq!(a.counters().datagrams_sent, 300);
 }
 
 /// §6: the timer doubles, the retries end, the datagram is aborted, begun anew
@@ -330,8 +370,11 @@ fn fragments_under_other_numbers_fill_the_gap() {
         ..lost
     };
     assert_eq!(receive(&mut b, START, &emit(half, &body[..60])), None);
+    ack(&mut b, START, B, A);
     let whole = receive(&mut b, START, &emit(rest, &body[50..]));
     assert_eq!(whole, Some(packet));
+    // Nobody asked for this one.
+    assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::FULL);
 }
 
 /// Nothing that comes makes a reassembly begin, or reach out of its slot, that

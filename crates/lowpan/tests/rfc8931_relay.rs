@@ -61,6 +61,26 @@ fn a_relay_switches_labels() {
     }
 }
 
+/// What the link loses of a datagram is missing at its end; the rest goes on.
+#[test]
+fn a_fragment_that_the_link_loses_takes_no_other_with_it() {
+    let (mut a, mut relay) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    for frame in &first {
+        pass(&mut relay, START, frame).unwrap();
+    }
+    let mut out = [0; CAPACITY];
+    let mut left = Vec::new();
+    while let Some(frame) = relay.next_frame(START, B, CAPACITY, &mut out, &mut Source::default()) {
+        let sequence = header(&out[..frame.len]).sequence;
+        relay.on_frame_done(START, sequence != 1);
+        left.push(sequence);
+    }
+    assert_eq!(left, [0, 1, 2, 3, 4]);
+    assert_eq!(relay.counters().link_failure, 1);
+    assert_eq!(pass(&mut relay, START, &first[1]), Ok(None));
+}
+
 /// §6.2: once all has arrived, a relay answers for the receiver, for a while.
 #[test]
 fn a_relay_answers_when_its_acknowledgment_was_lost() {
@@ -222,6 +242,9 @@ fn congestion_is_echoed_once() {
     // The relay passes it on, and the sender goes on fragment by fragment.
     frames(&mut relay, START, B, C);
     relay.input(START, C, B, &echo.to_bytes()).unwrap();
+    // Even if another overtakes it there.
+    let later = Ack { ecn: false, ..echo };
+    relay.input(START, C, B, &later.to_bytes()).unwrap();
     let back = ack(&mut relay, START, B, A);
     assert!(back.ecn);
     a.input(START, B, A, &back.to_bytes()).unwrap();

@@ -20,6 +20,15 @@ use redpoll_wire::ipv6::addr;
 
 const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
+/// By how much an answer's numbers are off, and the rest of its header.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    flags: u8,
+    seq: i8,
+    ack: i8,
+    window: u16,
+}
+
 /// What can be done to a node.
 #[derive(Clone, Debug)]
 enum Op {
@@ -35,10 +44,7 @@ enum Op {
     /// A segment that answers one that the node has sent.
     Answer {
         which: Index,
-        flags: u8,
-        seq: i8,
-        ack: i8,
-        window: u16,
+        reply: Reply,
         data: u16,
     },
     Connect(Index),
@@ -116,8 +122,9 @@ fn op() -> impl Strategy<Value = Op> {
             |(kind, src, dst, changes, way)| Op::Made { kind, src, dst, changes, way }
         ),
         10 => (index(), flags(), shift(), shift(), any::<u16>(), 0u16..600).prop_map(
-            |(which, flags, seq, ack, window, data)| Op::Answer {
-                which, flags, seq, ack, window, data
+            |(which, flags, seq, ack, window, data)| {
+                let reply = Reply { flags, seq, ack, window };
+                Op::Answer { which, reply, data }
             }
         ),
         3 => index().prop_map(Op::Connect),
@@ -250,40 +257,7 @@ impl Scene {
                 change(&mut packet, changes);
                 self.give(&packet, *way);
             }
-            Op::Answer {
-                which,
-                flags,
-                seq,
-                ack,
-                window,
-                data,
-            } => {
-                self.look();
-                if self.seen.is_empty() {
-                    return;
-                }
-                let asked = which.get(&self.seen).clone();
-                let Some((their_flags, s, a, _, payload)) = read_tcp(&asked) else {
-                    return;
-                };
-                let controls = (their_flags & SYN != 0) as u32 + (their_flags & FIN != 0) as u32;
-                let end = s.wrapping_add(payload.len() as u32 + controls);
-                let data = vec![3; usize::from(*data)];
-                let address = |at: usize| Addr(asked[at..at + 16].try_into().unwrap());
-                let port = |at: usize| u16::from_be_bytes([asked[at], asked[at + 1]]);
-                let answer = Tcp {
-                    src_port: port(42),
-                    dst_port: port(40),
-                    seq: a.wrapping_add_signed(i32::from(*seq)),
-                    ack: end.wrapping_add_signed(i32::from(*ack)),
-                    flags: *flags,
-                    window: *window,
-                    data: &data,
-                };
-                let (from, to) = (address(24), address(8));
-                let way = if from == HOST { Way::Host } else { Way::Link };
-                self.give(&answer.packet(from, to), way);
-            }
+            Op::Answer { which, reply, data } => self.answer(which, *reply, *data),
             Op::Connect(to) => self.conns.extend(node.tcp_connect(now, remote(to))),
             Op::Send(i, len) => {
                 if let Some(conn) = self.conn(*i) {
@@ -324,6 +298,36 @@ impl Scene {
             Op::Run(ms) => self.lone.run_for(Duration::from_millis((*ms).into())),
             Op::ReadHost => self.look(),
         }
+    }
+
+    /// Somebody answers a segment that the node has sent, more or less as it
+    /// should.
+    fn answer(&mut self, which: &Index, reply: Reply, data: u16) {
+        self.look();
+        if self.seen.is_empty() {
+            return;
+        }
+        let asked = which.get(&self.seen).clone();
+        let Some((their_flags, s, a, _, payload)) = read_tcp(&asked) else {
+            return;
+        };
+        let controls = (their_flags & SYN != 0) as u32 + (their_flags & FIN != 0) as u32;
+        let end = s.wrapping_add(payload.len() as u32 + controls);
+        let data = vec![3; usize::from(data)];
+        let address = |at: usize| Addr(asked[at..at + 16].try_into().unwrap());
+        let port = |at: usize| u16::from_be_bytes([asked[at], asked[at + 1]]);
+        let answer = Tcp {
+            src_port: port(42),
+            dst_port: port(40),
+            seq: a.wrapping_add_signed(i32::from(reply.seq)),
+            ack: end.wrapping_add_signed(i32::from(reply.ack)),
+            flags: reply.flags,
+            window: reply.window,
+            data: &data,
+        };
+        let (from, to) = (address(24), address(8));
+        let way = if from == HOST { Way::Host } else { Way::Link };
+        self.give(&answer.packet(from, to), way);
     }
 
     /// All is well again, and everything has its time.
