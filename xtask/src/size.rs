@@ -202,6 +202,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             "size: in the image with TCP these may panic:",
             measured.panics,
         )?;
+        Failure::unless_empty(
+            "size: in the image with a whole node these may panic:",
+            measured.node_panics,
+        )?;
     }
     Ok(())
 }

@@ -20,12 +20,14 @@
 
 mod addr;
 pub mod checksum;
+mod copy;
 mod ecn;
 mod memory;
 mod rng;
 mod time;
 
 pub use addr::Addr;
+pub use copy::copy;
 pub use ecn::Ecn;
 pub use memory::{Bytes, Memory, StaticMemory};
 pub use rng::Rng;

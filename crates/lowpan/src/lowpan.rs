@@ -243,11 +243,7 @@ impl<M: Memory> Lowpan<M> {
             packet.len(),
             State::Held,
         )?;
-        let bytes = self.pool.packet_mut(id);
-        if let Some((head, body)) = bytes.split_at_mut_checked(packet.head.len()) {
-            head.copy_from_slice(packet.head);
-            body.copy_from_slice(packet.body);
-        }
+        packet.write(self.pool.packet_mut(id));
         Ok(id)
     }
 

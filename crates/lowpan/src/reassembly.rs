@@ -261,15 +261,9 @@ fn place<M: Memory>(
     let bytes = pool
         .part_mut(id, piece.offset, piece.len())
         .ok_or(Drop::Malformed)?;
-    let (head, body) = bytes
-        .split_at_mut_checked(piece.head.len())
-        .ok_or(Drop::Malformed)?;
     match overlap {
-        Some(Overlap::None) => {
-            head.copy_from_slice(piece.head);
-            body.copy_from_slice(piece.body);
-        }
-        Some(Overlap::All) if head == piece.head && body == piece.body => {
+        Some(Overlap::None) => piece.write(bytes),
+        Some(Overlap::All) if piece.is(bytes) => {
             return Err(Drop::Duplicate);
         }
         // RFC 4944 §5.3: "the fragment(s) already accumulated in the

@@ -1,5 +1,6 @@
 //! From a frame's payload to a packet or a piece of one.
 
+use redpoll_base::copy;
 use redpoll_wire::Error;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -25,6 +26,20 @@ pub(crate) struct Piece<'a> {
 impl Piece<'_> {
     pub(crate) fn len(&self) -> usize {
         self.head.len().saturating_add(self.body.len())
+    }
+
+    /// Whether `bytes` are these.
+    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
+        let parts = bytes.split_at_checked(self.head.len());
+        parts.is_some_and(|(head, body)| head == self.head && body == self.body)
+    }
+
+    /// Writes it to the front of `out`, which has room for it.
+    pub(crate) fn write(&self, out: &mut [u8]) {
+        if let Some((head, body)) = out.split_at_mut_checked(self.head.len()) {
+            copy(self.head, head);
+            copy(self.body, body);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The queue of packets that leave on the host side (TUN, a direct link).
 
+use core::cell::Cell;
+
 use redpoll_lowpan::SlotId;
 
 /// How many packets may wait; the slots themselves are the node's datagram pool.
@@ -28,8 +30,12 @@ impl HostQueue {
     /// Takes the slot that waited longest.
     pub(crate) fn pop(&mut self) -> Option<SlotId> {
         let first = self.slots.first_mut()?.take()?;
-        if let Some(used) = self.slots.get_mut(..self.len) {
-            used.rotate_left(1);
+        // The others move up. To rotate a slice can panic, if it is empty.
+        let cells = Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells();
+        for pair in cells.windows(2) {
+            if let [free, next] = pair {
+                free.swap(next);
+            }
         }
         self.len = self.len.saturating_sub(1);
         Some(first)

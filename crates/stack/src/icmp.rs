@@ -87,14 +87,15 @@ pub(crate) fn write_error(
     let (invoking, _) = Ipv6Header::parse_partial(buffer.get(..len)?).ok()?;
     let room = buffer.len().min(MIN_MTU).checked_sub(BEFORE_QUOTE)?;
     let quoted = len.min(room);
+    let total = BEFORE_QUOTE.checked_add(quoted)?;
+    let buffer = buffer.get_mut(..total)?;
     buffer.copy_within(..quoted, BEFORE_QUOTE);
     let (kind, code, word) = error.fields();
     let [a, b, c, d] = word.to_be_bytes();
     buffer
         .get_mut(Ipv6Header::LEN..BEFORE_QUOTE)?
         .copy_from_slice(&[kind, code, 0, 0, a, b, c, d]);
-    let total = BEFORE_QUOTE.checked_add(quoted)?;
-    finish(buffer.get_mut(..total)?, from, invoking.src, hop_limit)?;
+    finish(buffer, from, invoking.src, hop_limit)?;
     Some(total)
 }
 

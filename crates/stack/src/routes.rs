@@ -1,5 +1,7 @@
 //! The forwarding table: longest prefix first (RFC 8200 leaves the rest to us).
 
+use core::cell::Cell;
+
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -75,7 +77,13 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
         let Some(tail) = slots.get_mut(at..=used) else {
             return Err(Error::NoSlot);
         };
-        tail.rotate_right(1);
+        // The free place at the end comes to the front. To rotate a slice can
+        // panic, if it is empty.
+        for pair in Cell::from_mut(tail).as_slice_of_cells().windows(2).rev() {
+            if let [before, free] = pair {
+                before.swap(free);
+            }
+        }
         if let Some(first) = tail.first_mut() {
             *first = Some(route);
         }

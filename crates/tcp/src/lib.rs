@@ -97,7 +97,6 @@ mod challenge;
 mod config;
 mod congestion;
 mod connection;
-mod copy;
 mod ecn;
 mod endpoint;
 mod error;

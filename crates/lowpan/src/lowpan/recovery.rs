@@ -231,10 +231,7 @@ impl<M: Memory> Lowpan<M> {
         };
         let slot = arriving.slot.ok_or(Drop::Duplicate)?;
         let bytes = self.pool.part_mut(slot, place, piece.len());
-        let parts = bytes.and_then(|bytes| bytes.split_at_mut_checked(piece.head.len()));
-        let (head, body) = parts.ok_or(Drop::Malformed)?;
-        head.copy_from_slice(piece.head);
-        body.copy_from_slice(piece.body);
+        piece.write(bytes.ok_or(Drop::Malformed)?);
         let complete = arriving.complete(now, waits);
         if let Some(slot) = complete.and_then(|id| self.pool.slot_mut(id)) {
             slot.state = State::Held;

@@ -1,6 +1,6 @@
 //! Packets: to this node, through this node, from this node.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
@@ -59,7 +59,7 @@ impl<M: Memory + 'static> Node<M> {
         let Some(slot) = self.lowpan.allocate(packet.len()) else {
             return refuse(self, DropReason::NoSlot);
         };
-        self.lowpan.packet_mut(slot).copy_from_slice(packet);
+        copy(packet, self.lowpan.packet_mut(slot));
         self.input_slot(now, slot, Origin::Host);
         Ok(())
     }
@@ -70,7 +70,7 @@ impl<M: Memory + 'static> Node<M> {
             return;
         };
         if let Some(slot) = self.lowpan.allocate(LINK_MTU) {
-            self.lowpan.packet_mut(slot).copy_from_slice(beginning);
+            copy(beginning, self.lowpan.packet_mut(slot));
             let mtu = LINK_MTU as u32;
             let answered = match self.admit(slot, Origin::Host) {
                 Ok(_) => self.answer_with(now, slot, IcmpError::PacketTooBig { mtu }),

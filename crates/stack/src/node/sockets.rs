@@ -1,6 +1,6 @@
 //! What applications call: TCP connections and listeners, UDP, echo.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_tcp::{Connection, Endpoint, Keepalive, RecvError};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;
@@ -246,7 +246,7 @@ impl<M: Memory + 'static> Node<M> {
         self.originate(now, ip, length, |upper| {
             let (head, body) = upper.split_at_mut_checked(UdpHeader::LEN)?;
             head.copy_from_slice(&header.to_bytes());
-            body.copy_from_slice(data);
+            copy(data, body);
             Some(())
         })
     }

@@ -3,10 +3,10 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
-use crate::copy::copy;
 use crate::send::{Chain, ChainSlot, SendStore};
 use crate::state::{Cause, Phase, Synchronized};
 use crate::{Error, RecvError, SendError, SeqRange};
+use redpoll_base::copy;
 
 impl<B: Bytes> Connection<B> {
     /// SEND: takes as much of `bytes` as there is room for, and says how much.

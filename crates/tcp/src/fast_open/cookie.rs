@@ -4,9 +4,9 @@ use core::fmt;
 
 use redpoll_base::{Addr, Instant};
 
-use crate::copy::copy;
 use crate::isn::Purpose;
 use crate::{Endpoint, IsnGenerator};
+use redpoll_base::copy;
 
 /// What a Fast Open option holds (RFC 7413 §4.1.1): a cookie, or nothing, which
 /// asks for one.

@@ -3,8 +3,8 @@
 use redpoll_base::Bytes;
 
 use super::SendStore;
-use crate::copy::copy;
 use crate::{SeqNum, SeqRange};
+use redpoll_base::copy;
 
 /// The send store of a [`Connection`](crate::Connection) unless another one is
 /// asked for: what the application gives is copied into one buffer.

@@ -2,8 +2,8 @@
 
 use redpoll_base::checksum::Checksum;
 
-use crate::copy::copy;
 use crate::{SeqNum, SeqRange};
+use redpoll_base::copy;
 
 /// Holds the bytes that wait to be sent or acknowledged.
 ///
