@@ -122,6 +122,10 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace"]))?;
+    // And what TCP is without the features that a product may do without.
+    let mut cargo = workspace.cargo();
+    cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);
+    workspace::run(&mut cargo)?;
     Ok(None)
 }
 

@@ -86,6 +86,8 @@ impl Options {
 struct Measured {
     types: Vec<Size>,
     flash: Flash,
+    /// Of what TCPlp has too.
+    subset: Flash,
     /// Of the whole node.
     node: Flash,
     panics: Vec<String>,
@@ -113,7 +115,7 @@ impl Flash {
             for (name, bytes) in sums {
                 // The image itself is a crate named as it is.
                 let name = match name.as_str() {
-                    "tcp" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
+                    "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
                     _ => name,
                 };
                 *by_crate.entry(name).or_insert(0) += sign * bytes as i64;
@@ -171,6 +173,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let measured = Measured {
         types,
         flash: Flash::between(&images.tcp, &images.bare),
+        subset: Flash::between(&images.subset, &images.bare),
         node: Flash::between(&images.node, &images.bare),
         panics: images.tcp.panics(&workspace.root),
         node_panics: images.node.panics(&workspace.root),
@@ -228,6 +231,7 @@ impl Measured {
             .collect();
         json!({
             "tcp_flash_bytes": self.flash.bytes(),
+            "tcp_subset_flash_bytes": self.subset.bytes(),
             "connection_bytes": self.size(types::CONNECTION),
             "listener_bytes": self.size(types::LISTENER),
             "half_open_bytes": self.size(types::HALF_OPEN),
@@ -304,6 +308,11 @@ impl Measured {
                 ],
             ),
             (
+                "  of it, with TCPlp's features",
+                self.subset.bytes().to_string(),
+                ["18 KB", "", "TCPlp 18.0 KB"],
+            ),
+            (
                 "a connection, all but its buffers, bytes",
                 sized(types::CONNECTION),
                 [
@@ -374,6 +383,10 @@ mod tests {
             flash: Flash {
                 difference: 1000,
                 by_crate: [(DRIVER.to_owned(), 100), ("redpoll_tcp".to_owned(), 900)].into(),
+            },
+            subset: Flash {
+                difference: 800,
+                by_crate: BTreeMap::new(),
             },
             node: Flash {
                 difference: 3000,

@@ -6,6 +6,7 @@
 //! ignored and the segment is used without them (MUST-7).
 
 use crate::{FastOpenCookie, SackBlocks, SeqNum, SeqRange, UserTimeout};
+use crate::{fast_open, user_timeout};
 
 /// The options that this TCP understands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -140,10 +141,10 @@ impl Options {
             }
             (SACK_PERMITTED, &[]) => self.sack_permitted = true,
             (SACK, blocks) => self.take_sack(blocks),
-            (USER_TIMEOUT, &[a, b]) => {
+            (USER_TIMEOUT, &[a, b]) if user_timeout::ON => {
                 self.user_timeout = UserTimeout::from_bits(u16::from_be_bytes([a, b]));
             }
-            (FAST_OPEN, cookie) => {
+            (FAST_OPEN, cookie) if fast_open::ON => {
                 if let Some(cookie) = FastOpenCookie::new(cookie)
                     && self.extra == Extra::None
                 {
@@ -184,7 +185,7 @@ impl Options {
             (true, None) => WORD,
             _ => 0,
         };
-        let user_timeout = if self.user_timeout.is_some() {
+        let user_timeout = if user_timeout::ON && self.user_timeout.is_some() {
             USER_TIMEOUT_LEN
         } else {
             0
@@ -193,6 +194,7 @@ impl Options {
             .saturating_add(permitted)
             .saturating_add(user_timeout)
             .saturating_add(match &self.extra {
+                Extra::FastOpen(_) if !fast_open::ON => 0,
                 Extra::None => 0,
                 Extra::Sack(sack) => sack_space(sack.len()),
                 Extra::FastOpen(cookie) => fast_open_space(cookie),
@@ -223,12 +225,12 @@ impl Options {
         } else if self.sack_permitted {
             put(word(nops, permitted));
         }
-        if let Some(timeout) = self.user_timeout {
+        if let Some(timeout) = self.user_timeout.filter(|_| user_timeout::ON) {
             let kind = [USER_TIMEOUT, USER_TIMEOUT_LEN as u8];
             put(word(kind, timeout.bits().to_be_bytes()));
         }
         match &self.extra {
-            Extra::FastOpen(cookie) => {
+            Extra::FastOpen(cookie) if fast_open::ON => {
                 put(word(nops, [FAST_OPEN, cookie.len().wrapping_add(2)]));
                 // Behind a cookie of odd length the list of options ends.
                 for four in cookie.words() {
@@ -243,7 +245,7 @@ impl Options {
                     put(block.end.0);
                 }
             }
-            Extra::Sack(_) | Extra::None => {}
+            Extra::Sack(_) | Extra::FastOpen(_) | Extra::None => {}
         }
     }
 }
@@ -282,7 +284,7 @@ mod tests {
             value: 7,
             echo: u32::MAX,
         });
-        for options in [
+        assert_read_back(&[
             Options::default(),
             Options {
                 mss: Some(462),
@@ -311,6 +313,14 @@ mod tests {
                 extra: Extra::Sack(blocks(4)),
                 ..Options::default()
             },
+        ]);
+    }
+
+    #[test]
+    #[cfg(all(feature = "fast-open", feature = "user-timeout"))]
+    fn what_features_add_is_read_back() {
+        let timestamps = Some(TimestampOption { value: 7, echo: 8 });
+        assert_read_back(&[
             Options {
                 mss: Some(462),
                 user_timeout: UserTimeout::from_bits(300),
@@ -327,12 +337,16 @@ mod tests {
                 user_timeout: UserTimeout::from_bits(300),
                 extra: Extra::FastOpen(FastOpenCookie::new(&[5; 16]).unwrap()),
             },
-        ] {
-            let bytes = emitted(&options);
+        ]);
+    }
+
+    fn assert_read_back(all: &[Options]) {
+        for options in all {
+            let bytes = emitted(options);
             assert_eq!(bytes.len(), options.len());
             assert_eq!(bytes.len() % 4, 0);
             assert!(bytes.len() <= 40);
-            assert_eq!(Options::parse(&bytes), options);
+            assert_eq!(Options::parse(&bytes), *options);
         }
     }
 

@@ -10,6 +10,7 @@ use redpoll_base::{Addr, Duration, Instant, Wake};
 
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
+use crate::fast_open;
 use crate::header::{Fields, Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
 use crate::reset::reset_between;
@@ -279,7 +280,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         request: &Request,
         seg: &Segment<'_>,
     ) -> Verdict {
-        let theirs = seg.options.fast_open().filter(|_| terms.fast_open);
+        let may = fast_open::ON && terms.fast_open;
+        let theirs = seg.options.fast_open().filter(|_| may);
         let client = &request.remote.addr;
         let opens = theirs.is_some_and(|theirs| {
             !seg.payload.is_empty() && terms.isn.is_fast_open_cookie(now, client, theirs)

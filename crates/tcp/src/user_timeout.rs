@@ -7,6 +7,9 @@ use redpoll_base::Duration;
 
 use crate::config::{Config, Millis};
 
+/// Whether the option is there: the feature `user-timeout`.
+pub(crate) const ON: bool = cfg!(feature = "user-timeout");
+
 /// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
 /// retransmission timer. In seconds.
 const LEAST: u32 = 100;
@@ -96,12 +99,12 @@ impl Negotiation {
 
     /// What a SYN says.
     pub(crate) fn offer(&self) -> Option<UserTimeout> {
-        self.advertise
+        self.advertise.filter(|_| ON)
     }
 
     /// What the next segment says.
     pub(crate) fn owed(&self) -> Option<UserTimeout> {
-        self.advertise.filter(|_| self.owed)
+        self.offer().filter(|_| self.owed)
     }
 
     /// The option is on its way.
@@ -122,7 +125,7 @@ impl Negotiation {
     /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
     /// L_LIMIT))`, or `None` if it stays as it is.
     pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<Millis> {
-        let ours = self.advertise.filter(|_| self.changeable)?;
+        let ours = self.offer().filter(|_| self.changeable)?;
         let theirs = theirs.unwrap_or(ours).seconds();
         let most = self.most.seconds().max(LEAST);
         let seconds = ours.seconds().max(theirs).max(LEAST).min(most);

@@ -1,5 +1,7 @@
 //! RFC 5482: the user timeout option.
 
+#![cfg(feature = "user-timeout")]
+
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Error, Keepalive, UserTimeoutOption};
 use redpoll_testkit::{Host, Record, SYN, recv, send};

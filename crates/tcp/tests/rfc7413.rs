@@ -1,5 +1,7 @@
 //! RFC 7413: TCP Fast Open, data on the SYN.
 
+#![cfg(feature = "fast-open")]
+
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{
     Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, HalfOpen,

@@ -16,6 +16,8 @@ pub struct Images {
     pub bare: Image,
     /// With the whole of it.
     pub tcp: Image,
+    /// With the part of it that TCPlp has too.
+    pub subset: Image,
     /// With a whole node.
     pub node: Image,
     /// Two endpoints, to be run.
@@ -26,9 +28,26 @@ pub struct Images {
 
 /// Builds the images, for size.
 pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
+    let subset = cargo(workspace, &["--no-default-features", "--bin", "subset"])?;
+    let subset = image(&subset, "subset")?;
+    let messages = cargo(workspace, &[])?;
+    let image = |name| image(&messages, name);
+    Ok(Images {
+        bare: image("bare")?,
+        tcp: image("tcp")?,
+        subset,
+        node: image("node")?,
+        pair: image("pair")?,
+        mesh: image("mesh")?,
+    })
+}
+
+/// Builds, and returns cargo's messages.
+fn cargo(workspace: &Workspace, what: &[&str]) -> Result<String, Failure> {
     let toolchain = Toolchain::find(None)?;
     let mut cargo: Command = toolchain.cargo(workspace, "build");
     cargo.args(["--release", "--message-format", "json-render-diagnostics"]);
+    cargo.args(what);
     cargo.args([
         Path::new("--manifest-path"),
         &workspace.root.join("firmware/Cargo.toml"),
@@ -38,19 +57,13 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
     }
     // Flags that somebody set for the host would change what is measured.
     cargo.env_remove("RUSTFLAGS");
-    let messages = workspace::output(&mut cargo)?;
-    let image = |name| {
-        let path = executable(&messages, name)
-            .ok_or_else(|| Failure::new(format!("size: cargo built no image `{name}`")))?;
-        Image::read(&path)
-    };
-    Ok(Images {
-        bare: image("bare")?,
-        tcp: image("tcp")?,
-        node: image("node")?,
-        pair: image("pair")?,
-        mesh: image("mesh")?,
-    })
+    workspace::output(&mut cargo)
+}
+
+fn image(messages: &str, name: &str) -> Result<Image, Failure> {
+    let path = executable(messages, name)
+        .ok_or_else(|| Failure::new(format!("size: cargo built no image `{name}`")))?;
+    Image::read(&path)
 }
 
 /// The path of the binary `name` in cargo's messages.

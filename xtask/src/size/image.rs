@@ -278,7 +278,8 @@ pub fn crate_of(name: &str) -> &str {
 
 /// Whether what `core` has in line in it counts as its own code.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("redpoll_") || ["tcp", "node", "bare", "pair", "mesh"].contains(&name)
+    name.starts_with("redpoll_")
+        || ["tcp", "subset", "node", "bare", "pair", "mesh"].contains(&name)
 }
 
 #[cfg(test)]

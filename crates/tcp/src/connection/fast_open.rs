@@ -7,6 +7,7 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use crate::ahead::Ahead;
+use crate::fast_open::ON;
 use crate::options::MAX_OPTIONS;
 use crate::recovery::Loss;
 use crate::send::SendStore;
@@ -44,7 +45,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Phase::SynSent(state) = &mut self.phase else {
             return false;
         };
-        if !is_first || !self.inbox.stash(cookie.as_bytes()) {
+        if !ON || !is_first || !self.inbox.stash(cookie.as_bytes()) {
             return false;
         }
         state.fast_open = Some(cookie.len());
@@ -61,6 +62,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn syn_cookie_len(&self) -> Option<u8> {
         match self.phase {
+            _ if !ON => None,
             // RFC 7413 §4.2.2: "when the SYN timer fires, the client SHOULD
             // retransmit a SYN packet without data and Fast Open options."
             Phase::SynSent(state) if state.syn.lost != Some(Loss::Timeout) => state.fast_open,
@@ -110,7 +112,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// first ACK packet": as if it had never been sent, which is all that the
     /// peer knows of it.
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
-        if ack < self.snd.nxt {
+        if ON && ack < self.snd.nxt {
             self.rtt.on_part_acked(Ahead::by(ack - self.snd.una));
             self.snd.take_back(ack);
         }
