@@ -107,19 +107,20 @@ pub enum LossReason {
     IndirectFull,
     /// Random early detection would have marked it, and it takes no marks.
     Red,
-    /// Its recoverable fragments were not acknowledged, nor after all retries.
+    /// Not all of its recoverable fragments were acknowledged, after all retries.
     NotRecovered,
 }
 
 /// Something the layer above should know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LowpanEvent {
-    /// Every frame of a pulled datagram has been delivered to the next hop.
+    /// Every frame of a pulled datagram has been delivered to the next hop; of one
+    /// in recoverable fragments, to the node that joins them.
     SegmentSent {
         /// The datagram's handle.
         handle: u32,
     },
-    /// A pulled datagram was not delivered to the next hop.
+    /// A pulled datagram was not delivered there.
     SegmentLost {
         /// The datagram's handle.
         handle: u32,

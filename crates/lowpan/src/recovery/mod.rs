@@ -6,7 +6,9 @@
 //! datagrams of this node (the *fragmenting endpoint*), [`Incoming`] ones (the
 //! *reassembling endpoint*), and [`SwitchedPath`]s of datagrams that pass
 //! through. Without a free entry a datagram leaves in plain fragments, is
-//! refused, or is reassembled instead of passed on.
+//! refused, or is reassembled instead of passed on. A datagram that has begun to
+//! arrive keeps its slot until it is complete, aborted or times out: its sender
+//! may be waiting.
 //!
 //! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
 //! next hops for a first fragment (§6.3), diverse paths (§6.4).
