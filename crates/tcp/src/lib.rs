@@ -113,6 +113,7 @@ mod reconnect;
 mod recovery;
 mod recv;
 mod reset;
+mod ring;
 mod rtt;
 mod sack;
 mod segment;

@@ -45,20 +45,24 @@ impl SackBlocks {
         self.list.iter().take(self.len()).copied()
     }
 
-    /// The blocks in the order of the sequence space.
-    pub(crate) fn ascending(&self) -> impl Iterator<Item = SeqRange> {
-        let mut blocks = *self;
-        for end in (1..blocks.len()).rev() {
-            for at in 0..end {
-                if let Some([first, second]) = blocks.list.get_mut(at..at.saturating_add(2))
-                    && second.start < first.start
-                {
-                    core::mem::swap(first, second);
-                }
-            }
-        }
-        let len = blocks.len();
-        blocks.list.into_iter().take(len)
+    /// The blocks in the order of the sequence space; of two that begin at the
+    /// same number the longer one.
+    pub(crate) fn ascending(&self) -> impl Iterator<Item = SeqRange> + '_ {
+        let mut done: Option<SeqNum> = None;
+        // Of lies, spread over all numbers, each may come before the next for
+        // ever.
+        let next = move || {
+            let rest = self
+                .iter()
+                .filter(|it| done.is_none_or(|done| done < it.start));
+            let next = rest.reduce(|a, b| {
+                let is_before = b.start < a.start || (b.start == a.start && a.end < b.end);
+                if is_before { b } else { a }
+            })?;
+            done = Some(next.start);
+            Some(next)
+        };
+        core::iter::from_fn(next).take(self.len())
     }
 
     /// How many blocks there are.

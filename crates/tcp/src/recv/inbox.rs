@@ -3,7 +3,7 @@
 use redpoll_base::Bytes;
 
 use super::ranges::{Ranges, Span};
-use super::store::RecvRing;
+use crate::ring::Ring;
 use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
 
@@ -23,7 +23,7 @@ pub(crate) enum Arrival {
 /// The received text of a connection.
 #[derive(Debug)]
 pub(crate) struct Inbox<B> {
-    ring: RecvRing<B>,
+    ring: Ring<B>,
     /// What arrived twice and is not reported yet; empty for nothing.
     duplicate: SeqNum,
     duplicate_len: u16,
@@ -36,7 +36,7 @@ pub(crate) struct Inbox<B> {
 impl<B: Bytes> Inbox<B> {
     pub(crate) fn new(buf: B) -> Self {
         Inbox {
-            ring: RecvRing::new(buf),
+            ring: Ring::new(buf),
             duplicate: SeqNum(0),
             duplicate_len: 0,
             fin: SeqNum(0).low(),
@@ -56,7 +56,7 @@ impl<B: Bytes> Inbox<B> {
 
     /// Bytes ready to be read.
     pub(crate) fn ready(&self) -> usize {
-        self.ring.ready()
+        self.ring.len()
     }
 
     /// Whether there is a gap: something lies beyond what is ready.
@@ -98,7 +98,7 @@ impl<B: Bytes> Inbox<B> {
             self.ring.write_at(0, text);
             let had_gap = self.has_gap();
             let advance = self.beyond.absorb(new.end);
-            self.ring.commit(usize::from(advance));
+            self.ring.keep(usize::from(advance));
             let arrival = if had_gap {
                 Arrival::FilledGap
             } else {
@@ -188,29 +188,30 @@ impl<B: Bytes> Inbox<B> {
 
     /// The ready bytes, in up to two pieces.
     pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
-        self.ring.peek()
+        let [first, second] = self.ring.pieces(0, self.ring.len());
+        (first, second)
     }
 
     /// Frees up to `count` ready bytes; says how many.
     pub(crate) fn consume(&mut self, count: usize) -> usize {
-        self.ring.consume(count)
+        self.ring.free(count)
     }
 
     /// Keeps `bytes` where text will be, until some arrives. Whether there is
     /// room for them.
     pub(crate) fn stash(&mut self, bytes: &[u8]) -> bool {
-        self.ring.write_at(0, bytes);
-        bytes.len() <= self.ring.room()
+        self.ring.write_at(0, bytes) == bytes.len()
     }
 
     /// What was stashed, `len` bytes of it.
     pub(crate) fn stashed(&self, len: usize) -> &[u8] {
-        self.ring.stashed(len)
+        let [stashed, _] = self.ring.pieces(0, len);
+        stashed
     }
 
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
-        self.ring.clear();
+        self.ring.free(usize::MAX);
         self.beyond.clear();
     }
 

@@ -4,7 +4,6 @@
 mod ack;
 mod inbox;
 mod ranges;
-mod store;
 mod window;
 
 pub(crate) use ack::AckPolicy;

@@ -51,6 +51,7 @@ impl Ranges {
         self.known().iter().rev().copied()
     }
 
+    #[inline(never)]
     fn push(&mut self, span: Span) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
             *slot = span;

@@ -45,7 +45,7 @@ impl Token {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PinKind {
     /// For the first time.
-    First = 1,
+    First,
     /// Again, at least in part.
     Again,
     /// To probe a closed window.
@@ -73,10 +73,11 @@ impl Pin {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
     starts: [SeqNum; PINS],
+    /// 0 where a slot is free.
     lens: [u16; PINS],
-    /// Of each slot the [`PinKind`] in two bits, none if it is free. The rest
-    /// counts its pins, to tell their tokens apart: a token would have to be 64
-    /// pins old to be taken for another one.
+    /// Of each slot the [`PinKind`] in two bits. The rest counts its pins, to
+    /// tell their tokens apart: a token would have to be 64 pins old to be taken
+    /// for another one.
     tags: [u8; PINS],
 }
 
@@ -84,74 +85,82 @@ pub(crate) struct Pins {
 const KIND: u8 = 3;
 
 impl Pins {
+    /// What a slot pins; an empty range if it is free.
+    fn range(&self, slot: usize) -> SeqRange {
+        match (self.starts.get(slot), self.lens.get(slot)) {
+            (Some(&start), Some(&len)) => SeqRange::new(start, start + u32::from(len)),
+            _ => SeqRange::default(),
+        }
+    }
+
+    fn free(&mut self, slot: usize) {
+        if let Some(len) = self.lens.get_mut(slot) {
+            *len = 0;
+        }
+    }
+
     /// Every pinned range.
     fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
-        let slots = self.starts.iter().zip(self.lens).zip(self.tags);
-        slots
-            .filter(|(_, tag)| tag & KIND != 0)
-            .map(|((&start, len), _)| SeqRange::new(start, start + u32::from(len)))
+        let slots = (0..PINS).map(|slot| self.range(slot));
+        slots.filter(|pin| !pin.is_empty())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.tags.iter().all(|tag| tag & KIND == 0)
+        self.lens.iter().all(|&len| len == 0)
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.tags.iter().all(|tag| tag & KIND != 0)
+        self.lens.iter().all(|&len| len != 0)
     }
 
     /// Pins `range`. Without a free slot the token is [`Token::UNPINNED`];
     /// callers ask [`is_full`](Self::is_full) first.
     pub(crate) fn insert(&mut self, range: SeqRange, kind: PinKind) -> Token {
-        let tags = self.tags.iter_mut().zip(0u8..);
-        let places = self.starts.iter_mut().zip(&mut self.lens);
-        let mut slots = tags.zip(places);
-        let Some(((tag, slot), (start, len))) = slots.find(|((tag, _), _)| **tag & KIND == 0)
-        else {
+        let lens = self.lens.iter_mut().zip(self.tags.iter_mut().zip(0u8..));
+        let mut slots = self.starts.iter_mut().zip(lens);
+        let Some((start, (len, (tag, slot)))) = slots.find(|(_, (len, _))| **len == 0) else {
             return Token::UNPINNED;
         };
-        *tag = tag.wrapping_add(KIND + 1) | kind as u8;
         *start = range.start;
-        *len = u16::try_from(range.len()).unwrap_or(u16::MAX);
+        *len = range.len() as u16;
+        *tag = (*tag | KIND).wrapping_add(1) | kind as u8;
         Token { slot, tag: *tag }
     }
 
     /// The range behind a token, unless it is gone.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
         let slot = usize::from(token.slot);
+        let range = self.range(slot);
+        if range.is_empty() || self.tags.get(slot) != Some(&token.tag) {
+            return None;
+        }
         let kind = match token.tag & KIND {
-            1 => PinKind::First,
-            2 => PinKind::Again,
-            3 => PinKind::Probe,
-            _ => return None,
+            0 => PinKind::First,
+            1 => PinKind::Again,
+            _ => PinKind::Probe,
         };
-        let (&start, &len) = (self.starts.get(slot)?, self.lens.get(slot)?);
-        let range = SeqRange::new(start, start + u32::from(len));
-        (self.tags.get(slot) == Some(&token.tag)).then_some(Pin { range, kind })
+        Some(Pin { range, kind })
     }
 
     /// Ends a pin. `None` if it is gone already.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.get(token)?;
-        *self.tags.get_mut(usize::from(token.slot))? &= !KIND;
+        self.free(usize::from(token.slot));
         Some(pin)
     }
 
     /// Ends the pins of segments that were acknowledged as a whole.
     pub(crate) fn on_ack(&mut self, una: SeqNum) {
-        let places = self.starts.iter().zip(self.lens);
-        for (tag, (&start, len)) in self.tags.iter_mut().zip(places) {
-            if start + u32::from(len) <= una {
-                *tag &= !KIND;
+        for slot in 0..PINS {
+            if self.range(slot).end <= una {
+                self.free(slot);
             }
         }
     }
 
     /// Ends every pin.
     pub(crate) fn clear(&mut self) {
-        for tag in &mut self.tags {
-            *tag &= !KIND;
-        }
+        self.lens = [0; PINS];
     }
 
     /// The oldest sequence number that must be kept, if it is before `una`.
@@ -173,13 +182,8 @@ impl Pins {
     /// The first part of `range` that is not pinned; empty if all of it is.
     pub(crate) fn unpinned_part(&self, range: SeqRange) -> SeqRange {
         let mut part = range;
-        // Every pin can cover the start once.
-        for _ in 0..PINS {
-            for pin in self.iter() {
-                if pin.contains(part.start) {
-                    part.start = pin.end;
-                }
-            }
+        while let Some(pin) = self.iter().find(|pin| pin.contains(part.start)) {
+            part.start = pin.end;
         }
         for pin in self.iter() {
             if part.contains(pin.start) {

@@ -3,8 +3,8 @@
 use redpoll_base::Bytes;
 
 use super::SendStore;
+use crate::ring::Ring;
 use crate::{SeqNum, SeqRange};
-use redpoll_base::copy;
 
 /// The send store of a [`Connection`](crate::Connection) unless another one is
 /// asked for: what the application gives is copied into one buffer.
@@ -13,10 +13,7 @@ use redpoll_base::copy;
 /// buffer the first 65,535 bytes serve: no window is larger.
 #[derive(Debug)]
 pub struct SendRing<B> {
-    buf: B,
-    /// Where in `buf` the oldest byte lies.
-    head: u16,
-    len: u16,
+    ring: Ring<B>,
     /// Sequence number of the oldest byte.
     start: SeqNum,
 }
@@ -25,67 +22,32 @@ impl<B: Bytes> SendRing<B> {
     /// An empty ring in this buffer.
     pub fn new(buf: B) -> Self {
         SendRing {
-            buf,
-            head: 0,
-            len: 0,
+            ring: Ring::new(buf),
             start: SeqNum(0),
         }
     }
 
-    fn capacity(&self) -> usize {
-        self.buf.as_ref().len().min(usize::from(u16::MAX))
-    }
-
     /// Bytes that could be appended now.
     pub(crate) fn room(&self) -> usize {
-        self.capacity().saturating_sub(usize::from(self.len))
+        self.ring.room()
     }
 
     /// Appends what fits of `bytes`, and says how much that was.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
-        let count = bytes.len().min(self.room());
-        let at = self.position(usize::from(self.len));
-        let tail = self.capacity().saturating_sub(at);
-        let (Some(bytes), Some((before, after))) = (
-            bytes.get(..count),
-            self.buf.as_mut().split_at_mut_checked(at),
-        ) else {
-            return 0;
-        };
-        let (first, second) = bytes.split_at(count.min(tail));
-        copy(first, after);
-        copy(second, before);
-        self.len = self.len.saturating_add(count as u16);
+        let count = self.ring.write_at(0, bytes);
+        self.ring.keep(count);
         count
     }
 
-    /// The bytes of `range` that are kept, in up to two pieces.
-    fn slices(&self, range: SeqRange) -> [&[u8]; 2] {
-        let from = (range.start - self.start) as usize;
-        let to = ((range.end.min(self.end())) - self.start) as usize;
-        let len = to.saturating_sub(from);
-        let buf = self.buf.as_ref();
-        let at = self.position(from);
-        let first = buf.get(at..self.capacity()).unwrap_or(&[]);
-        let first = first.get(..len.min(first.len())).unwrap_or(&[]);
-        let second = buf.get(..len.saturating_sub(first.len())).unwrap_or(&[]);
-        [first, second]
-    }
-
     pub(crate) fn into_buffer(self) -> B {
-        self.buf
-    }
-
-    /// Where in `buf` the byte `offset` behind the oldest one lies.
-    fn position(&self, offset: usize) -> usize {
-        let position = usize::from(self.head).saturating_add(offset);
-        position.checked_sub(self.capacity()).unwrap_or(position)
+        self.ring.into_buffer()
     }
 }
 
 impl<B: Bytes> SendStore for SendRing<B> {
     fn begin(&mut self, start: SeqNum) {
-        (self.head, self.len, self.start) = (0, 0, start);
+        self.ring.free(usize::MAX);
+        self.start = start;
     }
 
     fn range(&self) -> SeqRange {
@@ -93,19 +55,19 @@ impl<B: Bytes> SendStore for SendRing<B> {
     }
 
     fn end(&self) -> SeqNum {
-        self.start + u32::from(self.len)
+        self.start + self.ring.len() as u32
     }
 
     fn show(&self, range: SeqRange, mut see: impl FnMut(&[u8])) {
-        let [first, second] = self.slices(range);
-        see(first);
-        see(second);
+        let len = range.end.min(self.end()) - range.start;
+        let offset = range.start - self.start;
+        for piece in self.ring.pieces(offset as usize, len as usize) {
+            see(piece);
+        }
     }
 
     fn free_before(&mut self, seq: SeqNum) -> bool {
-        let count = ((seq.min(self.end())) - self.start) as usize;
-        self.head = self.position(count) as u16;
-        self.len = self.len.saturating_sub(count as u16);
+        let count = self.ring.free((seq - self.start) as usize);
         self.start += count as u32;
         count > 0
     }
