@@ -93,6 +93,20 @@ fn an_operating_system_costs_so_much_each_time() {
     }
 }
 
+/// A processor that takes time sends less; one that is fast enough as much as
+/// one that takes none.
+#[test]
+fn a_slow_processor_slows_transfers_down() {
+    let goodput = |more: &[(&str, &str)]| run("line-1", more, 1, 60).flows[0].goodput_kbps;
+    let none = goodput(&[]);
+    let slow = goodput(&[("energy.takes_time", "true")]);
+    let slower = goodput(&[("energy.takes_time", "true"), ("energy.clock", "8 MHz")]);
+    let fast = goodput(&[("energy.takes_time", "true"), ("energy.clock", "10000 MHz")]);
+    assert!(slow < 0.99 * none && slow > 0.9 * none, "{slow}, {none}");
+    assert!(slower < 0.9 * slow, "{slower}, {slow}");
+    assert!((fast / none - 1.0).abs() < 0.02, "{fast}, {none}");
+}
+
 /// A leaf that sleeps costs less than one that listens, with every radio and
 /// whatever it does meanwhile.
 #[test]

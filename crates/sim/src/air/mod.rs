@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_mac::{FrameBuf, RadioResult, RadioWork};
 
 pub use flight::Label;
@@ -196,6 +196,12 @@ impl Air {
                 }
             }
         }
+    }
+
+    /// The processor of `node` is busy for so long before its radio gets its
+    /// next frame or its next order to send.
+    pub fn hold(&mut self, node: usize, time: Duration) {
+        self.stations[node].hold = time;
     }
 
     /// A scheduled event happens.

@@ -39,6 +39,12 @@ impl Air {
         let station = &self.stations[node];
         if cca && is_occupied(station) {
             self.finish(now, node, RadioResult::ChannelBusy);
+        } else if station.loaded && !station.hold.is_zero() {
+            let station = &mut self.stations[node];
+            let at = now + std::mem::take(&mut station.hold);
+            let generation = station.step(Work::Loading { then: Some(cca) });
+            let node = node as u32;
+            queue.schedule(at, Event::Step { node, generation }.into());
         } else if station.loaded {
             self.begin_send(now, node, cca, queue);
         } else {
@@ -66,6 +72,7 @@ impl Air {
         let generation = station.step(Work::Loading { then });
         let mut time = self.chip.spi_time(station.outgoing.len());
         station.spi += time;
+        time += std::mem::take(&mut station.hold);
         if station.state() == State::Sleep {
             time += self.chip.wake_up;
             station.rest(now);

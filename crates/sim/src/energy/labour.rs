@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use redpoll_base::{Duration, Instant};
 use redpoll_mac::{RadioResult, RadioWork};
 
 use super::step::{Before, Loads, Step};
@@ -48,6 +49,10 @@ pub(crate) struct Labour {
     counts: [u64; STEPS],
     bytes: [u64; STEPS],
     loads: Loads,
+    /// Instructions that have not taken their time yet.
+    pending: f64,
+    /// When the processor is through with all that has.
+    free_at: Instant,
 }
 
 impl Labour {
@@ -88,6 +93,16 @@ impl Labour {
     fn enter(&mut self, (step, bytes): (Step, u16)) {
         self.counts[step as usize] += 1;
         self.bytes[step as usize] += u64::from(bytes);
+        let cost = COSTS[step as usize];
+        self.pending += cost.base + cost.per_byte * f64::from(bytes);
+    }
+
+    /// Lets the steps since the last call take their time, after those before
+    /// them; how long from now the processor is busy.
+    pub(crate) fn take_time(&mut self, now: Instant, us_per_instruction: f64) -> Duration {
+        let time_us = libm::round(std::mem::take(&mut self.pending) * us_per_instruction);
+        self.free_at = self.free_at.max(now) + Duration::from_micros(time_us as u64);
+        self.free_at.since(now)
     }
 
     /// How often the processor was woken.
@@ -132,6 +147,24 @@ mod tests {
         assert_eq!(cost(Step::PacketOut), expected);
         assert_eq!(cost(Step::Sent).base, 30.0);
         assert_eq!(cost(Step::Timer), Cost::default());
+    }
+
+    /// What is done while the processor is busy waits.
+    #[test]
+    fn work_takes_its_time_one_thing_after_the_other() {
+        let mut labour = Labour::default();
+        let at = Instant::from_micros;
+        let each = COSTS[Step::Timer as usize].base;
+        // 100 µs for each timer.
+        let speed = 100.0 / each;
+        labour.timer();
+        assert_eq!(labour.take_time(at(1_000), speed).as_micros(), 100);
+        assert_eq!(labour.take_time(at(1_030), speed).as_micros(), 70);
+        labour.timer();
+        labour.timer();
+        assert_eq!(labour.take_time(at(1_040), speed).as_micros(), 260);
+        assert_eq!(labour.take_time(at(1_300), speed).as_micros(), 0);
+        assert_eq!(labour.take_time(at(5_000), speed).as_micros(), 0);
     }
 
     #[test]

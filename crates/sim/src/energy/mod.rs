@@ -23,12 +23,22 @@ pub struct Params {
     /// Instructions, beside the engine's own, each time the processor is woken:
     /// those of an operating system.
     pub wake_up_instructions: f64,
+    /// Whether instructions take virtual time, and what the radio is told comes
+    /// so much later.
+    pub takes_time: bool,
     /// Current of the running processor in mA.
     pub cpu_active_ma: f64,
     /// Current of the processor asleep in mA.
     pub cpu_sleep_ma: f64,
     /// Charge of the battery in mAh.
     pub battery_mah: f64,
+}
+
+impl Params {
+    /// How long an instruction takes, in µs.
+    pub(crate) fn us_per_instruction(&self) -> f64 {
+        self.cycles_per_instruction / self.clock_mhz
+    }
 }
 
 /// What a node spent. Times in seconds, charges in mC (mA · s).
@@ -85,9 +95,8 @@ impl Figures {
         let spi_s = seconds(station.spi);
         let wake_ups = labour.wake_ups();
         let instructions = labour.instructions() + wake_ups as f64 * params.wake_up_instructions;
-        let cycles = instructions * params.cycles_per_instruction;
         // The processor waits while a frame moves.
-        let cpu_s = (cycles / (params.clock_mhz * 1e6) + spi_s).min(total_s);
+        let cpu_s = (instructions * params.us_per_instruction() / 1e6 + spi_s).min(total_s);
         let cpu_charge_mc = cpu_s * params.cpu_active_ma + (total_s - cpu_s) * params.cpu_sleep_ma;
         let charge_mc = radio_charge_mc + cpu_charge_mc;
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
@@ -124,6 +133,7 @@ mod tests {
         clock_mhz: 48.0,
         cycles_per_instruction: 1.5,
         wake_up_instructions: 1_000.0,
+        takes_time: false,
         cpu_active_ma: 3.4,
         cpu_sleep_ma: 0.004,
         battery_mah: 2_400.0,

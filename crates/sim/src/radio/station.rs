@@ -218,6 +218,8 @@ pub struct Station {
     pub source_match: Vec<u16>,
     /// Time in which frames were moved between processor and radio.
     pub spi: Duration,
+    /// How long the processor is busy before the next frame or order to send.
+    pub hold: Duration,
 }
 
 impl Station {
@@ -240,6 +242,7 @@ impl Station {
             rests: Rest::Listen,
             source_match: Vec::new(),
             spi: Duration::ZERO,
+            hold: Duration::ZERO,
         }
     }
 

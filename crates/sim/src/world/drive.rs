@@ -106,6 +106,11 @@ impl World {
             };
             let frame = self.frame.as_slice();
             inhabitant.labour.work(&inhabitant.node, work, frame);
+            if self.scenario.energy.takes_time {
+                let each = self.scenario.energy.us_per_instruction();
+                let busy = inhabitant.labour.take_time(self.now, each);
+                self.air.hold(index, busy);
+            }
             self.air
                 .start_work(self.now, index, work, &self.frame, &mut self.queue);
         }
@@ -116,6 +121,10 @@ impl World {
         }
         let inhabitant = &mut self.inhabitants[index];
         inhabitant.labour.rest();
+        if self.scenario.energy.takes_time {
+            let each = self.scenario.energy.us_per_instruction();
+            inhabitant.labour.take_time(self.now, each);
+        }
         for watch in &inhabitant.watches {
             if let Some(connection) = inhabitant.node.tcp_connection(watch.conn) {
                 self.oracle
