@@ -21,6 +21,7 @@
 mod addr;
 pub mod checksum;
 mod copy;
+mod divide;
 mod ecn;
 mod memory;
 mod rng;
@@ -28,6 +29,7 @@ mod time;
 
 pub use addr::Addr;
 pub use copy::copy;
+pub use divide::divide;
 pub use ecn::Ecn;
 pub use memory::{Bytes, Memory, StaticMemory};
 pub use rng::Rng;

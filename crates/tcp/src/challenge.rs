@@ -1,6 +1,8 @@
 //! The rate limit of challenge ACKs and of other answers to empty segments
 //! that fail a check (RFC 5961 §7).
 
+use redpoll_base::divide;
+
 /// RFC 5961 §7: "in any 5 second window, no more than 10 challenge ACKs".
 ///
 /// The limit is per connection, so that one connection's attacker learns
@@ -22,8 +24,9 @@ impl ChallengeLimit {
     }
 
     /// Whether one more answer may be sent now; if so, counts it.
+    #[inline(never)]
     pub(crate) fn admit(&mut self, now: u32) -> bool {
-        let window = (now / WINDOW_MS) as u8;
+        let window = divide(now, WINDOW_MS) as u8;
         if window != self.window {
             *self = ChallengeLimit { window, sent: 0 };
         }

@@ -2,7 +2,7 @@
 
 use core::num::NonZero;
 
-use redpoll_base::Duration;
+use redpoll_base::{Duration, divide};
 
 use crate::UserTimeoutOption;
 
@@ -169,7 +169,7 @@ impl Millis {
         let mut digits = if ms == 0 { 1 } else { ms };
         let mut zeros = 0u16;
         while digits > DIGITS as u32 {
-            digits = digits.div_ceil(10);
+            digits = divide(digits.wrapping_sub(1), 10).wrapping_add(1);
             zeros = zeros.wrapping_add(1);
         }
         let bits = digits as u16 | zeros << DIGITS.count_ones();

@@ -342,16 +342,16 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// When to call [`on_timeout`](Self::on_timeout) next.
     pub fn poll_at(&self) -> Option<Wake> {
         let clock = self.clock.millis_wrapping();
-        let entries = self.table.as_ref().iter();
-        let first = entries
-            .filter(|half_open| !half_open.is_free())
+        let mut first = None;
+        for half_open in self.table.as_ref() {
             // 0 for one that is late.
-            .map(|half_open| SeqNum(half_open.deadline) - SeqNum(clock))
-            .min()?;
-        Some(Wake::within(
-            self.clock + Duration::from_millis_u32(first),
-            SLACK,
-        ))
+            let left = SeqNum(half_open.deadline) - SeqNum(clock);
+            if !half_open.is_free() && first.is_none_or(|first| left < first) {
+                first = Some(left);
+            }
+        }
+        let at = self.clock + Duration::from_millis_u32(first?);
+        Some(Wake::within(at, SLACK))
     }
 
     /// Serves the deadlines that have passed by `now`. Says how many requests

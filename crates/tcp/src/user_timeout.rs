@@ -3,7 +3,7 @@
 
 use core::num::NonZero;
 
-use redpoll_base::Duration;
+use redpoll_base::{Duration, divide};
 
 use crate::config::{Config, Millis};
 
@@ -53,11 +53,13 @@ impl UserTimeout {
 impl From<Duration> for UserTimeout {
     /// Rounded up to seconds, or to minutes beyond nine hours.
     fn from(duration: Duration) -> Self {
-        let seconds = duration.millis_saturating().div_ceil(1_000).max(1);
+        let ms = duration.millis_saturating();
+        let seconds = divide(ms.saturating_sub(1), 1_000).wrapping_add(1);
         let bits = if seconds < u32::from(MINUTES) {
             seconds as u16
         } else {
-            seconds.div_ceil(60).min(u32::from(MINUTES - 1)) as u16 | MINUTES
+            let minutes = divide(seconds.wrapping_sub(1), 60).wrapping_add(1);
+            minutes.min(u32::from(MINUTES - 1)) as u16 | MINUTES
         };
         UserTimeout(NonZero::new(bits).unwrap_or(NonZero::<u16>::MIN))
     }

@@ -59,8 +59,8 @@ fn config() -> Config {
 }
 
 /// What a node keeps of TCP.
-struct Node {
-    config: Config,
+struct Node<'a> {
+    config: &'a Config,
     isn: IsnGenerator,
     slots: [Slot; 2],
     listener: Listener,
@@ -75,7 +75,7 @@ fn image_main() -> ! {
     };
     let mut free = [Some((a, b)), Some((c, d))];
     let mut node = Node {
-        config: config(),
+        config: &config(),
         isn: IsnGenerator::new(any([7; 16])),
         slots: [None, None],
         listener: Listener::new(endpoint()),
@@ -101,7 +101,7 @@ fn image_main() -> ! {
     }
 }
 
-impl Node {
+impl Node<'_> {
     fn open(&mut self, free: &mut Free) {
         let (Some(slot), Some((tx, rx))) = (
             self.slots.iter_mut().find(|slot| slot.is_none()),
@@ -113,7 +113,7 @@ impl Node {
         let iss = self.isn.isn(now(), &here, &there);
         *slot = Some(Connection::connect(
             now(),
-            &self.config,
+            self.config,
             here,
             there,
             iss,
@@ -150,7 +150,7 @@ impl Node {
                     return;
                 };
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let made = Connection::accept(now(), &self.config, request, iss, tx, rx);
+                let made = Connection::accept(now(), self.config, request, iss, tx, rx);
                 *slot = Some(made);
             }
             Action::Drop => {}

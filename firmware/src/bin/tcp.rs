@@ -66,13 +66,13 @@ fn config() -> Config {
 }
 
 /// What a node keeps of TCP.
-struct Node {
-    config: Config,
+struct Node<'a> {
+    config: &'a Config,
     isn: IsnGenerator,
     slots: [Slot; 2],
     listener: Listener,
-    half_open: SynCache<[HalfOpen; 4]>,
-    servers: FastOpenServers<[FastOpenServer; 4]>,
+    half_open: &'a mut SynCache<[HalfOpen; 4]>,
+    servers: &'a mut FastOpenServers<[FastOpenServer; 4]>,
 }
 
 #[unsafe(no_mangle)]
@@ -82,12 +82,12 @@ fn image_main() -> ! {
     };
     let mut free = [Some((a, b)), Some((c, d))];
     let mut node = Node {
-        config: config(),
+        config: &config(),
         isn: IsnGenerator::new(any([7; 16])),
         slots: [None, None],
         listener: Listener::new(endpoint()),
-        half_open: SynCache::new([HalfOpen::default(); 4]),
-        servers: FastOpenServers::new([FastOpenServer::default(); 4]),
+        half_open: &mut SynCache::new([HalfOpen::default(); 4]),
+        servers: &mut FastOpenServers::new([FastOpenServer::default(); 4]),
     };
     let bytes = any([0u8; 64]);
     loop {
@@ -99,7 +99,7 @@ fn image_main() -> ! {
             _ => {
                 if let Some(slot) = node.slots.get_mut(index) {
                     if let Some(connection) = slot {
-                        happen(&mut node.servers, connection, None);
+                        happen(node.servers, connection, None);
                         use_one(connection);
                     }
                     let is_finished = slot.as_ref().is_some_and(Connection::is_finished);
@@ -114,7 +114,7 @@ fn image_main() -> ! {
 
 type Free = [Option<(Buffer, Buffer)>; 2];
 
-impl Node {
+impl Node<'_> {
     fn open(&mut self, free: &mut Free) {
         let (Some(slot), Some((tx, rx))) = (
             self.slots.iter_mut().find(|slot| slot.is_none()),
@@ -125,7 +125,7 @@ impl Node {
         let (here, there) = (endpoint(), endpoint());
         let iss = self.isn.isn(now(), &here, &there);
         let offset = self.isn.timestamp_offset(&here, &there);
-        let connection = Connection::connect(now(), &self.config, here, there, iss, tx, rx);
+        let connection = Connection::connect(now(), self.config, here, there, iss, tx, rx);
         let connection = slot.insert(connection);
         connection.set_timestamp_offset(offset);
         if let Some((cookie, mss)) = self.servers.find(now(), &there) {
@@ -152,7 +152,7 @@ impl Node {
         let index = its.or_else(|| self.request(&meta, seg, free));
         let slot = index.and_then(|index| self.slots.get_mut(index));
         if let Some(Some(connection)) = slot {
-            happen(&mut self.servers, connection, Some((&meta, seg)));
+            happen(self.servers, connection, Some((&meta, seg)));
         }
     }
 
@@ -164,12 +164,12 @@ impl Node {
             return None;
         }
         let terms = Terms {
-            config: &self.config,
+            config: self.config,
             isn: &self.isn,
             fast_open: any(true),
             window: any(1848),
         };
-        let half_open = &mut self.half_open;
+        let half_open = &mut *self.half_open;
         let made = match half_open.input(now(), &terms, any(0), meta, seg) {
             Answer::Reply(header) | Answer::Cookie(header) => {
                 answer(Some(header));
@@ -180,12 +180,12 @@ impl Node {
                 black_box(handshake.is_by_cookie());
                 let (tx, rx) = free.iter_mut().find_map(Option::take)?;
                 half_open.remove(&handshake);
-                Connection::complete(now(), &self.config, &handshake, tx, rx)
+                Connection::complete(now(), self.config, &handshake, tx, rx)
             }
             Answer::Open(request) => {
                 let (tx, rx) = free.iter_mut().find_map(Option::take)?;
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let mut made = Connection::accept(now(), &self.config, request, iss, tx, rx);
+                let mut made = Connection::accept(now(), self.config, request, iss, tx, rx);
                 made.take_syn_data(seg);
                 made
             }
@@ -197,14 +197,14 @@ impl Node {
 
     fn half_open(&mut self) {
         let terms = Terms {
-            config: &self.config,
+            config: self.config,
             isn: &self.isn,
             fast_open: any(true),
             window: any(1848),
         };
-        let half_open = &mut self.half_open;
+        let half_open = &mut *self.half_open;
         black_box(half_open.poll_at());
-        black_box(half_open.on_timeout(now(), &self.config));
+        black_box(half_open.on_timeout(now(), self.config));
         let again = half_open.poll_segment(now(), &terms, |addr, local| {
             black_box((addr, local));
             any(true).then(|| Addr(any([1; 16])))

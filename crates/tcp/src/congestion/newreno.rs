@@ -1,6 +1,8 @@
 //! Slow start, congestion avoidance, and the window in fast recovery
 //! (RFC 5681 §3, RFC 6582 §3.2).
 
+use redpoll_base::divide;
+
 use crate::ahead::window;
 
 /// The congestion window and its threshold, in bytes. More than 65,535 would be
@@ -78,7 +80,7 @@ impl NewReno {
         let mut usable = self.cwnd();
         if acked.saturating_add(mss) > usable {
             // Only now: dividing takes long.
-            usable = usable.saturating_sub(usable.checked_rem(mss).unwrap_or(0));
+            usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable
     }
@@ -92,7 +94,7 @@ impl NewReno {
     /// A mark (RFC 3168 §6.1.2), with RFC 8511 §3's beta of 0.8.
     pub(crate) fn on_mark(&mut self, flight: u32, mss: u32) {
         let flight = flight.min(self.cwnd());
-        self.reduce((flight / 5).saturating_mul(4), mss);
+        self.reduce(divide(flight, 5).saturating_mul(4), mss);
         self.cwnd = self.cwnd.min(self.ssthresh);
     }
 
@@ -144,8 +146,7 @@ impl NewReno {
     /// The segment size shrank (RFC 5681 §3.1): cwnd by the same ratio.
     pub(crate) fn on_smaller_mss(&mut self, old: u32, new: u32) {
         let product = self.cwnd().wrapping_mul(u32::from(window(new)));
-        let scaled = product.checked_div(old);
-        self.set(scaled.unwrap_or(0).max(new));
+        self.set(divide(product, old).max(new));
     }
 }
 

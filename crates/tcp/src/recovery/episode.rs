@@ -3,6 +3,8 @@
 //! This half decides; `congestion` moves the window, the scoreboard knows the
 //! data.
 
+use redpoll_base::divide;
+
 use super::frto::{Answer, Frto};
 use crate::ahead::Ahead;
 use crate::send::Tick;
@@ -182,7 +184,7 @@ impl Episode {
     /// these had told of.
     pub(crate) fn explain_dup_acks(&mut self, bytes: u32, mss: u32) -> u32 {
         let told = self.dup_acked(mss).min(bytes.saturating_sub(mss));
-        let count = told.checked_div(mss).unwrap_or(0);
+        let count = divide(told, mss);
         self.dup_acks = self
             .dup_acks
             .saturating_sub(u8::try_from(count).unwrap_or(u8::MAX));

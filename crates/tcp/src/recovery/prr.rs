@@ -1,6 +1,8 @@
 //! Proportional rate reduction (RFC 9937 §6): how much may leave for what
 //! arrives while a loss is repaired.
 
+use redpoll_base::divide;
+
 use crate::ahead::window;
 
 /// PRR's state, in bytes, named as in RFC 9937 §6. An episode that delivers
@@ -54,9 +56,9 @@ impl Prr {
         let mut count = if ack.in_flight > ssthresh {
             // Neither factor is larger than a window.
             let product = delivered.wrapping_mul(ssthresh);
-            product
-                .div_ceil(self.recover_fs().max(1))
-                .saturating_sub(out)
+            let recover_fs = self.recover_fs().max(1);
+            let up = product.saturating_add(recover_fs.saturating_sub(1));
+            divide(up, recover_fs).saturating_sub(out)
         } else {
             if ssthresh <= mss.saturating_mul(4) {
                 return Some(ssthresh);
