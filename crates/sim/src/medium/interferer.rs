@@ -45,7 +45,7 @@ pub enum Lengths {
     Constant,
     /// Without memory.
     Exponential,
-    /// With a heavy tail, cut off at [`LONGEST`] times the mean.
+    /// With a heavy tail, cut off at a thousand times the mean.
     Pareto {
         /// Over 1; the variance is large up to 2.
         shape: f64,
