@@ -143,6 +143,14 @@ pub(crate) struct Millis(NonZero<u16>);
 const DIGITS: u16 = (1 << 13) - 1;
 
 impl Millis {
+    /// So few milliseconds: 8,191 at most.
+    pub(crate) const fn exactly(ms: u16) -> Millis {
+        match NonZero::new(ms & DIGITS) {
+            Some(bits) => Millis(bits),
+            None => Millis(NonZero::<u16>::MIN),
+        }
+    }
+
     /// In milliseconds, one at least.
     #[inline(never)]
     pub(crate) fn get(self) -> u32 {

@@ -4,6 +4,7 @@
 use redpoll_base::Ecn;
 
 use crate::Flags;
+use crate::ahead::Ahead;
 
 /// The flags of an ECN-setup SYN (RFC 3168 §6.1.1).
 const SETUP: Flags = Flags::ECE.with(Flags::CWR);
@@ -13,13 +14,12 @@ const SETUP: Flags = Flags::ECE.with(Flags::CWR);
 pub(crate) struct EcnState {
     /// Both ends take part; before the handshake is over, we would.
     enabled: bool,
-    /// A mark arrived and the peer has not said that it has heard of it.
-    echo: bool,
-    /// The window was reduced and the peer does not know yet.
-    cwr: bool,
-    /// What was sent before the last reduction has had its answer. It ends so
-    /// far beyond SND.UNA, plus one; 0 once more than it is acknowledged.
-    answered: u16,
+    /// What the peer does not know yet. ECE: a mark arrived; CWR: the window
+    /// was reduced.
+    news: Flags,
+    /// What was sent before the last reduction has had its answer. One beyond
+    /// its end: SND.UNA once more than it is acknowledged.
+    answered: Ahead,
 }
 
 impl EcnState {
@@ -27,9 +27,8 @@ impl EcnState {
     pub(crate) fn new(wanted: bool) -> Self {
         EcnState {
             enabled: wanted,
-            echo: false,
-            cwr: false,
-            answered: 0,
+            news: Flags::NONE,
+            answered: Ahead::UNA,
         }
     }
 
@@ -58,13 +57,11 @@ impl EcnState {
     /// What another segment carries: ECE while a mark is echoed; CWR with the
     /// first new data after a reduction (§6.1.2).
     pub(crate) fn flags(&self, is_new_data: bool) -> Flags {
-        let echo = if self.echo { Flags::ECE } else { Flags::NONE };
-        let cwr = if self.cwr && is_new_data {
-            Flags::CWR
+        if is_new_data {
+            self.news
         } else {
-            Flags::NONE
-        };
-        echo.with(cwr)
+            self.news.without(Flags::CWR)
+        }
     }
 
     /// The ECN field of a packet: ECT(0) on new data only (§6.1.4 to §6.1.6).
@@ -78,14 +75,16 @@ impl EcnState {
 
     /// A segment with new data left.
     pub(crate) fn on_new_data_sent(&mut self) {
-        self.cwr = false;
+        self.news = self.news.without(Flags::CWR);
     }
 
     /// Data inside the window arrived (§6.1.3): CWR ends the echo of what was
     /// before it, a mark begins another.
     pub(crate) fn on_data(&mut self, field: Ecn, flags: Flags) {
-        if self.enabled {
-            self.echo = field == Ecn::Ce || (self.echo && !flags.contains(Flags::CWR));
+        if self.enabled && field == Ecn::Ce {
+            self.news = self.news.with(Flags::ECE);
+        } else if flags.contains(Flags::CWR) {
+            self.news = self.news.without(Flags::ECE);
         }
     }
 
@@ -96,19 +95,21 @@ impl EcnState {
 
     /// Whether an echo calls for a reduction: once a window.
     pub(crate) fn is_news(&self) -> bool {
-        self.answered == 0
+        self.answered == Ahead::UNA
     }
 
     /// The window was reduced, for whatever reason; the `flight` bytes that are
     /// out are answered for.
     pub(crate) fn on_reduced(&mut self, flight: u32) {
-        self.cwr = self.enabled;
-        self.answered = u16::try_from(flight.saturating_add(1)).unwrap_or(u16::MAX);
+        if self.enabled {
+            self.news = self.news.with(Flags::CWR);
+        }
+        self.answered = Ahead::by(flight.saturating_add(1));
     }
 
     /// SND.UNA moved by `advance`.
     pub(crate) fn on_advance(&mut self, advance: u32) {
-        self.answered = u32::from(self.answered).saturating_sub(advance) as u16;
+        self.answered.on_advance(advance);
     }
 }
 

@@ -8,6 +8,7 @@ use redpoll_base::{Bytes, Duration};
 
 use super::Connection;
 use super::input::Step;
+use super::marks::Marks;
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
@@ -48,7 +49,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.snd.update(seg, self.rcv.nxt);
             self.respond(&news);
         }
-        if self.closing && self.snd.una > self.outbox.end() {
+        if self.marks.has(Marks::CLOSING) && self.snd.una > self.outbox.end() {
             self.transition(Cause::FinAcked);
         }
         if self.is_closed() {
@@ -60,7 +61,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn take_news(&mut self, seg: &Segment<'_>) -> News {
         let arrived = self.board.arrived();
-        let sack = seg.options.sack().filter(|_| self.sack_permitted);
+        let sack = seg.options.sack().filter(|_| self.has_sack());
         let mut news = News {
             is_duplicate: self.is_duplicate_ack(seg),
             is_bare: sack.is_none(),
@@ -124,8 +125,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Frees the bytes that are acknowledged and not pinned.
     pub(super) fn free_acked(&mut self) {
         let freed = self.outbox.free_before(self.pins.oldest(self.snd.una));
-        if freed && self.starved {
-            self.starved = false;
+        if freed && self.marks.has(Marks::STARVED) {
+            self.marks.clear(Marks::STARVED);
             self.events.writable();
         }
     }

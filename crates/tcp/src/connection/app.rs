@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::send::{Chain, ChainSlot, SendStore};
 use crate::state::{Cause, Phase, Synchronized};
 use crate::{Error, RecvError, SendError, SeqRange};
@@ -21,7 +22,7 @@ impl<B: Bytes> Connection<B> {
         self.timers.enter(now);
         self.check_writable()?;
         let taken = self.outbox.write(bytes);
-        self.starved |= taken < bytes.len();
+        self.marks.set_if(Marks::STARVED, taken < bytes.len());
         self.settle();
         Ok(taken)
     }
@@ -52,7 +53,7 @@ where
         }
         self.outbox.push(data)?;
         // Each buffer that becomes free is worth an event.
-        self.starved = true;
+        self.marks.set(Marks::STARVED);
         self.settle();
         Ok(())
     }
@@ -148,7 +149,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // "Queue for processing after entering ESTABLISHED state."
             Phase::SynReceived(state) => state.close_queued = true,
             Phase::Synchronized(state) if state.may_write() => {
-                self.closing = true;
+                self.marks.set(Marks::CLOSING);
                 self.transition(Cause::Close);
             }
             Phase::Synchronized(_) | Phase::Closed(_) => {}

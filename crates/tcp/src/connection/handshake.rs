@@ -6,6 +6,7 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use super::input::Step;
+use super::marks::Marks;
 use crate::listener::{Offer, PeerSyn};
 use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
@@ -79,7 +80,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.offer_window();
         }
         if state.close_queued {
-            self.closing = true;
+            self.marks.set(Marks::CLOSING);
             self.transition(Cause::Close);
         }
         Continue(())
@@ -89,7 +90,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn on_peer_syn(&mut self, syn: &PeerSyn) {
         self.rcv.synchronize(syn.irs, self.inbox.room());
         self.size.on_peer_mss(syn.offer.mss());
-        self.sack_permitted &= syn.offer.has(Offer::SACK);
+        if !syn.offer.has(Offer::SACK) {
+            self.marks.clear(Marks::SACK);
+        }
         if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
             self.ts.enable(syn.ts_value, self.timers.now());
             self.size.on_options(TIMESTAMPS_SPACE);
@@ -114,7 +117,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn established(&mut self, syn: OurSyn) {
         self.phase = Phase::Synchronized(Synchronized::Established);
-        self.rto.on_established(syn.lost == Some(Loss::Timeout));
+        self.rto
+            .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
         self.cc
             .on_established(self.eff_snd_mss(), syn.lost.is_some());
         self.link.on_sent();

@@ -11,6 +11,7 @@
 //! - `timeouts`: a timer ran out;
 //! - `teardown`: the ways to CLOSED;
 //! - `fast_open`: data on a SYN;
+//! - `marks`: what is true of a connection, in a bit each;
 //! - `icmp`: what the network says about the path;
 //! - `app`: the application's calls;
 //! - `tune`: parameters that it may change.
@@ -22,6 +23,7 @@ mod handshake;
 mod icmp;
 mod input;
 mod link;
+mod marks;
 mod output;
 mod recover;
 mod teardown;
@@ -30,6 +32,7 @@ mod tune;
 
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
+use self::marks::Marks;
 use crate::ahead::Ahead;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
@@ -67,15 +70,7 @@ pub use output::SegmentDesc;
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     phase: Phase,
-    /// CLOSE was called: a FIN follows the last byte of `outbox`.
-    closing: bool,
-    /// `send` took less than it was offered.
-    starved: bool,
-    /// The application has let go.
-    orphaned: bool,
-    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the handshake is
-    /// over: ours does.
-    sack_permitted: bool,
+    marks: Marks,
     link: LinkHealth,
     acks: AckPolicy,
     persist: Persist,
@@ -247,15 +242,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let params = Params::from(config);
         let size = SegmentSize::new(params.mss);
         let timers = TimerTable::new(now);
+        let mut marks = Marks::default();
+        marks.set_if(Marks::SACK, config.sack);
         Connection {
             local,
             remote,
             phase,
             snd: SendWindow::new(iss),
             outbox: store,
-            closing: false,
-            starved: false,
-            orphaned: false,
             pins: Pins::default(),
             nagle: Nagle::default(),
             persist: Persist::default(),
@@ -273,7 +267,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             rcv: RecvWindow::unknown(),
             inbox: Inbox::new(rx),
             acks: AckPolicy::default(),
-            sack_permitted: config.sack,
+            marks,
             ts: Timestamps::new(),
             ecn: EcnState::new(config.ecn),
             keepalive: Keepalive::default(),
@@ -407,6 +401,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// hold none of its segments.
     pub fn into_parts(self) -> (S, B) {
         (self.outbox, self.inbox.into_buffer())
+    }
+
+    fn has_sack(&self) -> bool {
+        self.marks.has(Marks::SACK)
     }
 
     /// Bytes of options in every segment after the handshake.

@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::ahead::Ahead;
 use crate::header::{self, Fields, Flags, Header};
 use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
@@ -213,7 +214,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !self.episode.is_open() {
             return None;
         }
-        let fin = self.closing && nxt > data_end;
+        let fin = self.marks.has(Marks::CLOSING) && nxt > data_end;
         let end = nxt.min(data_end);
         let len = (end - self.snd.una).min(mss);
         let plan = self.data_plan(end - len, len, fin, PinKind::Again);
@@ -293,7 +294,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         };
         let len = unsent.min(most);
         // The FIN is an octet like any other when nothing else is left.
-        let fin = self.closing && unsent == 0;
+        let fin = self.marks.has(Marks::CLOSING) && unsent == 0;
         Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
     }
 
@@ -339,7 +340,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     fn fin_is_unsent(&self) -> bool {
-        self.closing && self.snd.nxt <= self.outbox.end()
+        self.marks.has(Marks::CLOSING) && self.snd.nxt <= self.outbox.end()
     }
 
     /// The payload of a full-sized segment on a link that takes `max_len`.
@@ -362,7 +363,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// How many blocks to report by SACK now: as many as there is room for.
     fn sack_block_count(&self) -> usize {
         let known = self.inbox.sack_block_count();
-        if known == 0 || !self.sack_permitted {
+        if known == 0 || !self.has_sack() {
             return 0;
         }
         let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
@@ -431,7 +432,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if plan.flags.ack() {
             self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
-            if self.sack_permitted && self.acks.wants_repeat() {
+            if self.has_sack() && self.acks.wants_repeat() {
                 let delay = self.params.delayed_ack.get() / 2;
                 self.timers.start(Timer::DelayedAck, delay);
             }
@@ -476,7 +477,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if plan.flags.syn() {
             // RFC 9293 §3.7.1: in every SYN.
             options.mss = Some(self.params.mss);
-            options.sack_permitted = self.sack_permitted;
+            options.sack_permitted = self.has_sack();
             options.user_timeout = self.uto.offer();
             if !plan.flags.ack() {
                 if let Some(cookie) = self.syn_cookie() {
@@ -520,7 +521,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.snd.on_sent(range.end);
                 // The first half of a split segment has company.
                 if plan.flags.contains(Flags::PSH) && plan.len < self.eff_snd_mss() {
-                    self.nagle.on_small_sent(range.end - self.snd.una);
+                    self.nagle
+                        .on_small_sent(Ahead::by(range.end - self.snd.una));
                 }
             }
         }

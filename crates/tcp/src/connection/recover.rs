@@ -50,7 +50,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 9937 §6.2: DeliveredData.
     fn delivered(&mut self, news: &News) -> u32 {
-        if self.sack_permitted {
+        if self.has_sack() {
             return news.delivered;
         }
         let mss = self.eff_snd_mss();
@@ -67,7 +67,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Bytes in the network, as far as is known (RFC 9937 §6.2).
     pub(super) fn in_flight(&self) -> u32 {
         let in_flight = self.board.in_flight();
-        if self.sack_permitted {
+        if self.has_sack() {
             return in_flight;
         }
         // RFC 3042: before recovery two segments may follow duplicate ACKs.
@@ -83,7 +83,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Marks what this acknowledgment shows to be lost.
     fn find_losses(&mut self, news: &News) -> Found {
-        if self.sack_permitted {
+        if self.has_sack() {
             if news.dsack.is_some() {
                 self.rack.on_dsack(self.snd.una, self.snd.nxt);
             }
@@ -189,7 +189,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9937 §6.2.
     fn reduce_proportionally(&mut self, delivered: u32, news: &News, found: &Found) {
         let progress = Progress {
-            delivered: if self.sack_permitted {
+            delivered: if self.has_sack() {
                 delivered
             } else {
                 self.prr.plausible(delivered)
@@ -265,7 +265,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             is_advance: news.advance > 0,
             is_duplicate: news.is_duplicate,
             is_partial: news.advance > 0 && self.episode.is_partial() && is_repaired,
-            has_sack: self.sack_permitted,
+            has_sack: self.has_sack(),
             is_beyond: self.episode.is_beyond(fack),
         })
     }
@@ -319,7 +319,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
-        let may = self.sack_permitted
+        let may = self.has_sack()
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
@@ -385,7 +385,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
-        let by_time = self.sack_permitted && silent_ms < Tick::REACH_MS;
+        let by_time = self.has_sack() && silent_ms < Tick::REACH_MS;
         let (pins, rack) = (&self.pins, &self.rack);
         self.board.mark_lost(|range, stretch| {
             !pins.overlaps(range) && (!by_time || rack.is_overdue(stretch, tick))

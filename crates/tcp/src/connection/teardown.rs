@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::Error;
 use crate::keepalive::Keepalive;
 use crate::recovery::Verdict;
@@ -48,7 +49,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(limit) = self.params.fin_wait_2 else {
             return;
         };
-        if self.orphaned {
+        if self.marks.has(Marks::ORPHANED) {
             self.end_within(limit.get());
         } else {
             self.timers.start(Timer::Linger, limit.get());
@@ -68,7 +69,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.timers.enter(now);
         if !over {
             self.end_within(limit.millis_saturating());
-            self.orphaned = true;
+            self.marks.set(Marks::ORPHANED);
         }
     }
 

@@ -1,13 +1,13 @@
 //! The retransmission timeout (RFC 6298 §2 and §5) and giving up
 //! (RFC 9293 §3.8.3).
 
-use crate::config::Params;
+use crate::config::{Millis, Params};
 
 /// RFC 9293 §3.8.3, SHLD-10: R1 corresponds to at least three retransmissions.
 const R1: u8 = 3;
 
 /// RFC 6298 §5.7: the timeout after a lost SYN.
-const AFTER_LOST_SYN_MS: u32 = 3_000;
+const AFTER_LOST_SYN: Millis = Millis::exactly(3_000);
 
 /// What a timeout means for the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,6 @@ pub(crate) struct Rto {
     backoff: u8,
     /// Timeouts since SND.UNA last moved.
     retries: u8,
-    syn_lost: bool,
 }
 
 impl Rto {
@@ -37,8 +36,7 @@ impl Rto {
         let (base, least) = match estimated {
             // RFC 6298 §2.4: not below the minimum.
             Some(rto) => (rto, params.min_rto),
-            // RFC 6298 §5.7, then §2.1.
-            None if self.syn_lost => (AFTER_LOST_SYN_MS, params.initial_rto),
+            // RFC 6298 §2.1.
             None => (0, params.initial_rto),
         };
         // RFC 6298 §5.5 and §2.5.
@@ -81,11 +79,11 @@ impl Rto {
     /// The handshake is complete; `syn_lost` if a SYN timed out on the way.
     ///
     /// RFC 6298 §5.7: the timeout is initialised anew.
-    pub(crate) fn on_established(&mut self, syn_lost: bool) {
-        *self = Rto {
-            syn_lost,
-            ..Rto::default()
-        };
+    pub(crate) fn on_established(&mut self, syn_lost: bool, params: &mut Params) {
+        *self = Rto::default();
+        if syn_lost {
+            params.initial_rto = params.initial_rto.max(AFTER_LOST_SYN);
+        }
     }
 }
 
@@ -151,11 +149,11 @@ mod tests {
 
     #[test]
     fn a_lost_syn_makes_it_three_seconds() {
-        let mut rto = Rto::default();
-        rto.on_timeout(7);
-        rto.on_established(true);
-        assert_eq!(seconds(&rto, None), 3);
-        rto.on_established(false);
-        assert_eq!(seconds(&rto, None), 1);
+        for (syn_lost, expected) in [(true, 3_000), (false, 1_000)] {
+            let (mut rto, mut params) = (Rto::default(), params());
+            rto.on_timeout(7);
+            rto.on_established(syn_lost, &mut params);
+            assert_eq!(rto.value(None, &params), expected);
+        }
     }
 }

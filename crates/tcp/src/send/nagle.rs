@@ -6,29 +6,30 @@
 //! transfer. Modified, it waits only for an earlier *small* segment: at most
 //! one is in the network at a time, which was the purpose.
 
+use crate::ahead::Ahead;
+
 /// Remembers the last small segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nagle {
-    /// How far beyond SND.UNA the last segment ends that was sent and is not
-    /// full-sized; 0 once it is acknowledged.
-    small_end: u16,
+    /// Where the last segment ends that was sent and is not full-sized; SND.UNA
+    /// once it is acknowledged.
+    small_end: Ahead,
 }
 
 impl Nagle {
     /// Whether the next small segment must wait for company.
     pub(crate) fn holds(&self) -> bool {
-        self.small_end > 0
+        self.small_end != Ahead::UNA
     }
 
-    /// A small segment left that ends `end` beyond SND.UNA.
-    pub(crate) fn on_small_sent(&mut self, end: u32) {
-        self.small_end = u16::try_from(end).unwrap_or(u16::MAX);
+    /// A small segment left that ends there.
+    pub(crate) fn on_small_sent(&mut self, end: Ahead) {
+        self.small_end = end;
     }
 
     /// SND.UNA moved by `advance`.
     pub(crate) fn on_ack(&mut self, advance: u32) {
-        let left = u32::from(self.small_end).saturating_sub(advance);
-        self.small_end = left as u16;
+        self.small_end.on_advance(advance);
     }
 }
 
@@ -40,7 +41,7 @@ mod tests {
     fn one_small_segment_at_a_time() {
         let mut nagle = Nagle::default();
         assert!(!nagle.holds());
-        nagle.on_small_sent(10);
+        nagle.on_small_sent(Ahead::by(10));
         nagle.on_ack(9);
         assert!(nagle.holds());
         nagle.on_ack(1);

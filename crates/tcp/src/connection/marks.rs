@@ -1,0 +1,36 @@
+//! Yes or no, in a bit each.
+
+/// What is true of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// CLOSE was called: a FIN follows the last byte of `outbox`.
+    pub(super) const CLOSING: Marks = Marks(1 << 0);
+    /// `send` took less than it was offered.
+    pub(super) const STARVED: Marks = Marks(1 << 1);
+    /// The application has let go.
+    pub(super) const ORPHANED: Marks = Marks(1 << 2);
+    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the handshake is
+    /// over: ours does.
+    pub(super) const SACK: Marks = Marks(1 << 3);
+
+    pub(super) fn has(self, mark: Marks) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    pub(super) fn set(&mut self, mark: Marks) {
+        self.0 |= mark.0;
+    }
+
+    /// Sets `mark` if `on`.
+    pub(super) fn set_if(&mut self, mark: Marks, on: bool) {
+        if on {
+            self.set(mark);
+        }
+    }
+
+    pub(super) fn clear(&mut self, mark: Marks) {
+        self.0 &= !mark.0;
+    }
+}
