@@ -89,19 +89,19 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     /// In milliseconds, wrapping.
     last_sent: u32,
 
-    cc: NewReno,
     ts: Timestamps,
+    cc: NewReno,
+    tlp: Tlp,
     ecn: EcnState,
     challenge: ChallengeLimit,
     inbox: Inbox<B>,
 
     // Finding and repairing losses.
-    tlp: Tlp,
     pins: Pins,
     board: Scoreboard,
+    rack: Rack,
     episode: Episode,
     rtt: RttEstimator,
-    rack: Rack,
     prr: Prr,
     undo: Undo,
 
