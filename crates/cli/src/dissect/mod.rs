@@ -94,6 +94,7 @@ impl Fit {
             .iter()
             .any(|upper| line.contains(upper))
             && !line.contains(" FRAG1 ")
+            && !line.contains(" RFRAG ")
             && !line.contains(" malformed")
             && !line.contains("not captured)")
             && !line.contains("(wrong FCS)");

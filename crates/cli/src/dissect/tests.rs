@@ -9,7 +9,7 @@ use redpoll_base::{Addr, Ecn, Rng, checksum::Checksum};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs, imm_ack};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
-use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
+use redpoll_wire::sixlowpan::{Contexts, fragment, iphc, recoverable};
 use redpoll_wire::udp::UdpHeader;
 
 use super::capture::{Capture, Captured, Ended, NotOpen};
@@ -158,6 +158,49 @@ fn fragments_show_their_place_and_the_first_what_is_known() {
     );
     next.push(0);
     assert!(shown(&frame(&next)).ends_with("malformed: beyond the size"));
+}
+
+#[test]
+fn recoverable_fragments_and_their_acknowledgments_are_shown() {
+    let segment = tcp_segment(&[0; 400]);
+    let mut part = compressed(&ip(segment.len(), next_header::TCP), iphc::Upper::Other);
+    let size = (part.len() + segment.len()) as u16;
+    part.extend_from_slice(&segment[..80]);
+    let recoverable = |header: recoverable::Fragment, body: &[u8]| {
+        let mut bytes = vec![0; recoverable::Fragment::LEN];
+        header.emit(&mut Cursor::new(&mut bytes)).unwrap();
+        bytes.extend_from_slice(body);
+        shown(&frame(&bytes))
+    };
+    let first = recoverable::Fragment {
+        size: part.len() as u16,
+        offset: size,
+        ..recoverable::Fragment::abort(3)
+    };
+    let text = recoverable(first, &part);
+    let start = format!("RFRAG tag 3 seq 0 size {size} len {} IPHC fd72", part.len());
+    assert!(text.contains(&start), "{text}");
+    assert!(text.ends_with("len 400 mss 462"), "{text}");
+    let last = recoverable::Fragment {
+        ecn: true,
+        ack_request: true,
+        sequence: 4,
+        size: 2,
+        offset: 431,
+        ..first
+    };
+    let text = recoverable(last, b"ab");
+    assert!(text.ends_with("RFRAG tag 3 seq 4 ack requested congested offset 431 len 2"));
+    let text = recoverable(recoverable::Fragment::abort(3), &[]);
+    assert!(text.ends_with("RFRAG tag 3 seq 0 abort"));
+    let ack = recoverable::Ack {
+        ecn: false,
+        tag: 3,
+        bitmap: recoverable::Bitmap::first(5),
+    };
+    assert!(shown(&frame(&ack.to_bytes())).ends_with("RFRAG-ACK tag 3 f8000000"));
+    assert!(shown(&frame(&ack.to_bytes()[..4])).contains("malformed acknowledgment"));
+    assert!(shown(&frame(&[0xe8, 3, 0, 9, 0, 1])).contains("malformed fragment"));
 }
 
 #[test]
