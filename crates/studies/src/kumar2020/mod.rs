@@ -10,6 +10,7 @@
 
 mod bound;
 mod flows;
+mod fragments;
 mod goodput;
 mod model;
 mod processor;
@@ -56,5 +57,6 @@ fn figures() -> Vec<Figure> {
         processor::table_7(),
         sensors::figure_11(),
         flows::figure_12(),
+        fragments::fragments(),
     ]
 }
