@@ -243,7 +243,9 @@ fn latency(latency: &LatencyMs) -> [String; 3] {
 }
 
 fn nodes(text: &mut String, nodes: &[NodeFigures]) {
-    let mut table = Table::new(&["node", "frames", "retries", "duty", "memory", "dropped"]);
+    let mut table = Table::new(&[
+        "node", "frames", "retries", "radio", "cpu", "battery", "memory", "dropped",
+    ]);
     for node in nodes.iter().take(ROWS) {
         let drops: Vec<String> = node
             .drops
@@ -255,6 +257,8 @@ fn nodes(text: &mut String, nodes: &[NodeFigures]) {
             node.frames_sent.to_string(),
             node.frame_retries.to_string(),
             percent(node.radio_duty_cycle),
+            format!("{:.2} %", node.energy.cpu_duty_cycle * 100.0),
+            days(node.energy.battery_days),
             format!("{:.1} KiB", node.memory_bytes as f64 / 1_024.0),
             drops.join(", "),
         ]);
@@ -271,6 +275,12 @@ fn more(text: &mut String, all: usize, what: &str) {
             all - ROWS
         );
     }
+}
+
+/// How long a battery lasts.
+fn days(days: f64) -> String {
+    let digits = usize::from(days < 100.0);
+    format!("{days:.digits$} days")
 }
 
 fn percent(share: f64) -> String {
