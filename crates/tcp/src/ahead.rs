@@ -1,5 +1,7 @@
 //! Sequence numbers as distances from SND.UNA, in half the memory.
 
+use crate::{SeqNum, SeqRange};
+
 /// A sequence number at or beyond SND.UNA: how many bytes beyond. What SND.UNA
 /// has passed counts as at it.
 ///
@@ -30,6 +32,45 @@ impl Ahead {
     /// SND.UNA advanced by so many bytes.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         *self = Ahead::by(self.bytes().saturating_sub(bytes));
+    }
+}
+
+/// The bytes from `start` up to, not including, `end`, counted from SND.UNA.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    /// Whatever is out.
+    pub(crate) const ALL: Span = Span::new(0, u32::MAX);
+
+    pub(crate) const fn new(start: u32, end: u32) -> Span {
+        Span { start, end }
+    }
+
+    /// The part of `range` at and beyond SND.UNA.
+    pub(crate) fn beyond(una: SeqNum, range: SeqRange) -> Span {
+        Span::new(range.start - una, range.end - una)
+    }
+
+    /// The sequence numbers.
+    pub(crate) fn range(self, una: SeqNum) -> SeqRange {
+        SeqRange::new(una + self.start, una + self.end)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    pub(crate) fn len(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether all of `other` is in here.
+    pub(crate) fn covers(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
     }
 }
 

@@ -9,6 +9,7 @@ use redpoll_base::{Bytes, Duration};
 use super::Connection;
 use super::input::Step;
 use super::marks::Marks;
+use crate::ahead::Span;
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
@@ -60,7 +61,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     fn take_news(&mut self, seg: &Segment<'_>) -> News {
-        let arrived = self.board.arrived();
         let sack = seg.options.sack().filter(|_| self.has_sack());
         let mut news = News {
             is_duplicate: self.is_duplicate_ack(seg),
@@ -73,19 +73,19 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.snd.is_new_ack(seg.ack) {
             news.advance = seg.ack - self.snd.una;
             news.bytes = self.acked_bytes(seg.ack);
-            self.on_new_ack(seg, &news);
+            news.delivered = self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
             let tick = self.tick();
-            let rack = &mut self.rack;
             for block in sack.ascending() {
-                self.board.on_sack(block, |range, stretch| {
-                    rack.on_delivered(range, stretch, tick, None);
-                });
+                let block = Span::beyond(self.snd.una, block);
+                // Blocks of data that was never sent are lies.
+                if self.board.holds(block) {
+                    let bytes = self.rack.on_delivered(&mut self.board, block, tick, None);
+                    news.delivered = news.delivered.saturating_add(bytes);
+                }
             }
         }
-        let sacked = news.advance.saturating_add(self.board.arrived());
-        news.delivered = sacked.saturating_sub(arrived);
         news
     }
 
@@ -97,24 +97,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             && u32::from(seg.window) == self.snd.wnd()
     }
 
-    /// `SND.UNA < SEG.ACK =< SND.NXT`.
-    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) {
+    /// `SND.UNA < SEG.ACK =< SND.NXT`. Returns how much of what that tells of
+    /// was not known to have arrived.
+    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) -> u32 {
         self.stats.add(|stats| &mut stats.bytes_acked, news.bytes);
         self.measure_rtt(seg.ack, news.echo);
 
         self.snd.on_ack(seg.ack);
-        let tick = self.tick();
-        let rack = &mut self.rack;
+        let (tick, acked) = (self.tick(), Span::new(0, news.advance));
         let echo = news.echo.map(Tick::of_ms);
-        self.board.on_ack(seg.ack, |range, stretch| {
-            rack.on_delivered(range, stretch, tick, echo);
-        });
+        let delivered = self.rack.on_delivered(&mut self.board, acked, tick, echo);
+        self.board.on_ack(news.advance);
+        self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
         self.pins.on_ack(seg.ack);
         self.free_acked();
         self.rto.on_progress();
         self.link.on_sent();
         self.timers.cancel(Timer::User);
+        delivered
     }
 
     /// The payload bytes that `ack` newly acknowledges: not the FIN.

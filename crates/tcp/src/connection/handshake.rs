@@ -11,7 +11,7 @@ use crate::listener::{Offer, PeerSyn};
 use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
 use crate::reset::Reset;
-use crate::send::{Scoreboard, SendStore};
+use crate::send::SendStore;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
 use crate::{Error, Segment};
@@ -108,8 +108,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
         self.snd.set(seq, seg.window);
-        // Data on a SYN is not on it.
-        self.board = Scoreboard::new(self.snd.una);
         self.pins.on_ack(self.snd.una);
         self.free_acked();
         self.timers.cancel(Timer::Retransmission);

@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use crate::ahead::Span;
 use crate::event::Trouble;
 use crate::recovery::Loss;
 use crate::send::SendStore;
@@ -91,8 +92,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.cc.on_smaller_mss(old, self.eff_snd_mss());
         if self.synchronized().is_some() && self.snd.flight() > 0 {
-            let pins = &self.pins;
-            self.board.mark_lost(|range, _| !pins.overlaps(range));
+            for (span, stretch) in self.board.walk(Span::ALL) {
+                if !self.pins.overlaps(span.range(self.snd.una)) {
+                    stretch.lose();
+                }
+            }
             self.stats.on_loss(Loss::PathMtu);
         }
         self.settle();

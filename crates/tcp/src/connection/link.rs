@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Gone;
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, Span};
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, SendStore, Tick, Token};
 use crate::timers::Timer;
@@ -44,7 +44,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
-                self.board.on_sent(pin.range(), Tick::of_ms(self.last_sent));
+                let span = Span::beyond(self.snd.una, pin.range());
+                let again = pin.kind() == PinKind::Again;
+                self.board.on_sent(span, again, Tick::of_ms(self.last_sent));
                 self.start_retransmission_timer(&pin);
             }
             if pin.kind() == PinKind::First {

@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
 use super::marks::Marks;
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, Span};
 use crate::header::{self, Fields, Flags, Header};
 use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
@@ -165,7 +165,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !self.board.has_lost() || self.is_new_data_first(max_len) {
             return None;
         }
-        let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
+        let una = self.snd.una;
+        let free = |run: Span| self.pins.unpinned_part(run.range(una));
+        let lost = self.board.first_lost(|run| Span::beyond(una, free(run)));
+        let lost = lost.range(una);
         // A closed window is for probes; a window that shrank is not, old
         // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
         if lost.is_empty() || self.snd.wnd() == 0 || !self.may_send_sequence() {
@@ -539,10 +542,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return;
         }
         if self.board.is_empty() {
-            self.rack.on_break(self.snd.una);
+            self.rack.on_break();
         }
         self.prr.on_sent(range.len());
-        self.board.on_made(range, Tick::of_ms(self.last_sent));
+        let span = Span::beyond(self.snd.una, range);
+        self.board.on_made(span, Tick::of_ms(self.last_sent));
         if self.tlp.is_due() {
             self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;

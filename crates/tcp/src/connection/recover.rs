@@ -5,11 +5,11 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use super::acknowledge::News;
-use crate::ahead::Ahead;
+use crate::SeqRange;
+use crate::ahead::Span;
 use crate::recovery::{Answer, DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
-use crate::{SeqNum, SeqRange};
 
 /// The least PTO: the first round trip is measured with the handshake's small
 /// packets, while a segment takes several frames on every hop, and waits.
@@ -85,15 +85,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn find_losses(&mut self, news: &News) -> Found {
         if self.has_sack() {
             if news.dsack.is_some() {
-                self.rack.on_dsack(self.snd.una, self.snd.nxt);
+                self.rack.on_dsack(self.snd.flight());
             }
             return self.detect_by_time(news.delivered);
         }
         let is_hole = if news.advance > 0 {
             // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged
             // segment", unless the link's word has done so already.
-            let first = self.board.iter().next();
-            self.episode.mode() == Mode::Fast && first.is_some_and(|(_, it)| !it.was_sent_again())
+            self.episode.mode() == Mode::Fast && !self.board.front_was_sent_again()
         } else {
             news.is_duplicate && self.episode.on_dup_ack()
         };
@@ -116,14 +115,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mss = self.eff_snd_mss();
         let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
-        let (now, pins) = (self.tick(), &self.pins);
+        let (now, pins, una) = (self.tick(), &self.pins, self.snd.una);
         let found = self.rack.detect(
             &mut self.board,
             now,
             eager,
             self.rtt.srtt().unwrap_or(0),
             self.episode.began(),
-            |range| pins.overlaps(range),
+            |span| pins.overlaps(span.range(una)),
         );
         match found.later {
             Some(ms) => self.timers.start(Timer::Reordering, ms.into()),
@@ -138,6 +137,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let end = (self.snd.una + self.eff_snd_mss()).min(self.snd.nxt);
         let first = self.pins.unpinned_part(SeqRange::new(self.snd.una, end));
         if first.start == self.snd.una {
+            let first = Span::beyond(self.snd.una, first);
             self.board.lose(first)
         } else {
             0
@@ -256,17 +256,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 5682: what an acknowledgment after a timeout says of it.
     fn was_timeout_spurious(&mut self, news: &News) -> bool {
         // With a hole in sight nothing is in doubt.
-        let front = self.board.iter().next();
-        let is_whole = self.board.arrived() == 0;
-        let is_repaired = is_whole && !front.is_some_and(|(_, it)| it.was_sent_again());
-        let fack = Ahead::by(self.rack.fack() - self.snd.una);
+        let is_repaired = self.board.arrived() == 0 && !self.board.front_was_sent_again();
         self.episode.judge(Answer {
             is_news: news.delivered > 0,
             is_advance: news.advance > 0,
             is_duplicate: news.is_duplicate,
             is_partial: news.advance > 0 && self.episode.is_partial() && is_repaired,
             has_sack: self.has_sack(),
-            is_beyond: self.episode.is_beyond(fack),
+            is_beyond: self.episode.is_beyond(self.rack.fack()),
         })
     }
 
@@ -386,18 +383,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_sack() && silent_ms < Tick::REACH_MS;
-        let (pins, rack) = (&self.pins, &self.rack);
-        self.board.mark_lost(|range, stretch| {
-            !pins.overlaps(range) && (!by_time || rack.is_overdue(stretch, tick))
-        });
-        self.rack.on_break(self.snd.una);
+        for (span, stretch) in self.board.walk(Span::ALL) {
+            let is_held = self.pins.overlaps(span.range(self.snd.una));
+            if !is_held && (!by_time || self.rack.is_overdue(stretch, tick)) {
+                stretch.lose();
+            }
+        }
+        self.rack.on_break();
     }
 
     /// The link gave up `range`, which had been sent before if `again`: as good
     /// as three duplicate ACKs.
     pub(super) fn on_link_loss(&mut self, range: SeqRange, again: bool) {
-        let start: SeqNum = range.start.max(self.snd.una);
-        if self.board.lose(SeqRange::new(start, range.end)) == 0 {
+        let span = Span::beyond(self.snd.una, range);
+        if self.board.lose(span) == 0 {
             return;
         }
         if self.episode.is_open() {

@@ -4,30 +4,31 @@
 //! has passed for mere reordering. That finds losses in windows too small for
 //! three duplicate ACKs, and lost retransmissions too.
 
+use crate::ahead::{Ahead, Span};
 use crate::send::{Scoreboard, Stretch, Tick};
-use crate::{SeqNum, SeqRange};
 
 /// RACK's state, named as in RFC 8985 §5.3. Times are in milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// RACK.xmit_ts, while it means something.
-    xmit_ts: Option<Tick>,
+    /// RACK.xmit_ts, while `has_segment`.
+    xmit_ts: Tick,
     /// RACK.end_seq.
-    end_seq: SeqNum,
+    end_seq: Ahead,
     /// RACK.fack.
-    fack: SeqNum,
+    fack: Ahead,
     /// RACK.rtt.
     rtt: u16,
     min_rtt: MinRtt,
+    /// RACK.dsack_round; none at SND.UNA.
+    dsack_round: Ahead,
+    /// Whether there is a RACK.segment.
+    has_segment: bool,
     /// RACK.reordering_seen.
     reordering_seen: bool,
     /// RACK.reo_wnd_mult.
     mult: u8,
     /// RACK.reo_wnd_persist.
     persist: u8,
-    /// RACK.dsack_round, while `in_dsack_round`.
-    dsack_round: SeqNum,
-    in_dsack_round: bool,
 }
 
 /// What detection found.
@@ -46,24 +47,31 @@ const PERSIST: u8 = 16;
 
 impl Rack {
     /// Before anything was sent.
-    pub(crate) fn new(iss: SeqNum) -> Self {
+    pub(crate) fn new() -> Self {
         Rack {
-            xmit_ts: None,
-            end_seq: iss,
-            fack: iss,
+            xmit_ts: Tick::default(),
+            end_seq: Ahead::UNA,
+            fack: Ahead::UNA,
             rtt: 0,
             min_rtt: MinRtt::default(),
+            dsack_round: Ahead::UNA,
+            has_segment: false,
             reordering_seen: false,
             mult: 1,
             persist: 0,
-            dsack_round: iss,
-            in_dsack_round: false,
         }
     }
 
     /// RACK.fack: the highest sequence number that has arrived.
-    pub(crate) fn fack(&self) -> SeqNum {
+    pub(crate) fn fack(&self) -> Ahead {
         self.fack
+    }
+
+    /// SND.UNA advanced by `bytes`.
+    pub(crate) fn on_advance(&mut self, bytes: u32) {
+        self.end_seq.on_advance(bytes);
+        self.fack.on_advance(bytes);
+        self.dsack_round.on_advance(bytes);
     }
 
     /// Step 1: a round-trip time was measured.
@@ -73,24 +81,35 @@ impl Rack {
 
     /// Nothing is in flight, or a timeout has passed: what was sent last is no
     /// measure of what is sent next, and too old to compare with.
-    pub(crate) fn on_break(&mut self, una: SeqNum) {
-        self.xmit_ts = None;
-        self.fack = self.fack.max(una);
-        self.end_seq = una;
+    pub(crate) fn on_break(&mut self) {
+        self.has_segment = false;
     }
 
-    /// Steps 2 and 3: `stretch`, at `range`, has arrived. `echo` is what a
-    /// cumulative acknowledgment echoes.
+    /// Steps 2 and 3: `what` has arrived. `echo` is what a cumulative
+    /// acknowledgment echoes. Returns how many bytes of that are news.
     pub(crate) fn on_delivered(
         &mut self,
-        range: SeqRange,
-        stretch: &Stretch,
+        board: &mut Scoreboard,
+        what: Span,
         now: Tick,
         echo: Option<Tick>,
-    ) {
-        if range.end > self.fack {
-            self.fack = range.end;
-        } else if range.end < self.fack && !stretch.was_sent_again() {
+    ) -> u32 {
+        let mut bytes = 0u32;
+        for (at, stretch) in board.walk(what) {
+            if what.covers(at) && stretch.arrive() {
+                self.on_news(Ahead::by(at.end), stretch, now, echo);
+                bytes = bytes.wrapping_add(at.len());
+            }
+        }
+        bytes
+    }
+
+    /// `stretch`, which ends at `end`, was not known to have arrived.
+    #[inline(never)]
+    fn on_news(&mut self, end: Ahead, stretch: &Stretch, now: Tick, echo: Option<Tick>) {
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !stretch.was_sent_again() {
             self.reordering_seen = true;
         }
         let rtt = now.since(stretch.at());
@@ -102,33 +121,19 @@ impl Rack {
             }
         }
         self.rtt = rtt;
-        if !self.was_sent_before(stretch.at(), range.end) {
+        let sent = (stretch.at(), end);
+        if !self.has_segment || was_sent_after(sent, (self.xmit_ts, self.end_seq)) {
+            self.has_segment = true;
+            (self.xmit_ts, self.end_seq) = sent;
+        }
+    }
+
+    /// Step 4: an ACK reported a duplicate; `flight` bytes are out.
+    pub(crate) fn on_dsack(&mut self, flight: u32) {
+        if self.dsack_round != Ahead::UNA {
             return;
         }
-        self.xmit_ts = Some(stretch.at());
-        self.end_seq = range.end;
-    }
-
-    /// Whether RACK.segment was sent before what left at `at` and ends at
-    /// `end`; so it is if there is none.
-    fn was_sent_before(&self, at: Tick, end: SeqNum) -> bool {
-        self.xmit_ts
-            .is_none_or(|xmit| at.is_after(xmit) || (at == xmit && end > self.end_seq))
-    }
-
-    /// Whether RACK.segment was sent after what left at `at` and ends at `end`.
-    fn was_sent_after(&self, at: Tick, end: SeqNum) -> bool {
-        self.xmit_ts
-            .is_some_and(|xmit| xmit.is_after(at) || (at == xmit && self.end_seq > end))
-    }
-
-    /// Step 4: an ACK reported a duplicate.
-    pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
-        if self.in_dsack_round && una < self.dsack_round {
-            return;
-        }
-        self.dsack_round = nxt;
-        self.in_dsack_round = true;
+        self.dsack_round = Ahead::by(flight);
         self.mult = self.mult.saturating_add(1);
         self.persist = PERSIST;
     }
@@ -159,26 +164,28 @@ impl Rack {
         eager: bool,
         srtt_ms: u16,
         since: Tick,
-        is_held: impl Fn(SeqRange) -> bool,
+        is_held: impl Fn(Span) -> bool,
     ) -> Found {
         let mut found = Found::default();
-        if self.xmit_ts.is_none() {
+        if !self.has_segment {
             return found;
         }
         let patience = self.rtt.saturating_add(self.reo_wnd(eager, srtt_ms));
-        let bytes = board.mark_lost(|range, stretch| {
-            if !self.was_sent_after(stretch.at(), range.end) || is_held(range) {
-                return false;
+        let segment = (self.xmit_ts, self.end_seq);
+        for (at, stretch) in board.walk(Span::ALL) {
+            let is_older = was_sent_after(segment, (stretch.at(), Ahead::by(at.end)));
+            if !stretch.is_in_flight() || !is_older || is_held(at) {
+                continue;
             }
             let remaining = patience.saturating_sub(now.since(stretch.at()));
             if remaining > 0 {
                 found.later = found.later.max(Some(remaining));
-                return false;
+                continue;
             }
             found.again |= stretch.was_sent_again() && !since.is_after(stretch.at());
-            true
-        });
-        Found { bytes, ..found }
+            found.bytes = found.bytes.wrapping_add(stretch.lose());
+        }
+        found
     }
 
     /// RFC 8985 §6.3: after a timeout, everything that is overdue by now is
@@ -186,6 +193,12 @@ impl Rack {
     pub(crate) fn is_overdue(&self, stretch: &Stretch, now: Tick) -> bool {
         now.since(stretch.at()) >= self.rtt.saturating_add(self.min_rtt.ms() / 4)
     }
+}
+
+/// RACK_sent_after: whether the first, by its moment and its end, was sent after
+/// the second.
+fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
+    first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
 }
 
 /// RACK.min_RTT: the least of the last one to two [`WINDOW`]s of samples, so
@@ -240,8 +253,8 @@ mod tests {
         Tick::of_ms(ms as u32)
     }
 
-    fn range(segment: u32) -> SeqRange {
-        SeqRange::new(SeqNum(segment * 100), SeqNum(segment * 100 + 100))
+    fn span(segment: u32) -> Span {
+        Span::new(segment * 100, segment * 100 + 100)
     }
 
     struct Rig {
@@ -252,21 +265,19 @@ mod tests {
     impl Rig {
         /// Segments of 100 bytes, one every 10 ms.
         fn new(segments: u32) -> Rig {
-            let mut rack = Rack::new(SeqNum(0));
+            let mut rack = Rack::new();
             rack.on_rtt(RTT as u16);
-            let mut board = Scoreboard::new(SeqNum(0));
+            let mut board = Scoreboard::new();
             for n in 0..segments {
-                board.on_made(range(n), at(u64::from(n) * 10));
-                board.on_sent(range(n), at(u64::from(n) * 10));
+                board.on_made(span(n), at(u64::from(n) * 10));
+                board.on_sent(span(n), false, at(u64::from(n) * 10));
             }
             Rig { rack, board }
         }
 
         fn sack(&mut self, segment: u32, ms: u64) {
             let (rack, now) = (&mut self.rack, at(ms));
-            self.board.on_sack(range(segment), |range, stretch| {
-                rack.on_delivered(range, stretch, now, None);
-            });
+            rack.on_delivered(&mut self.board, span(segment), now, None);
         }
 
         fn detect(&mut self, ms: u64, eager: bool) -> Found {
@@ -306,8 +317,8 @@ mod tests {
         let mut rig = Rig::new(2);
         rig.sack(1, 110);
         assert_eq!(rig.detect(110, true).bytes, 100);
-        rig.board.on_made(range(0), at(110));
-        rig.board.on_made(range(2), at(115));
+        rig.board.on_made(span(0), at(110));
+        rig.board.on_made(span(2), at(115));
         rig.sack(2, 215);
         let found = rig.detect(215, true);
         assert!(found.again);
@@ -317,19 +328,21 @@ mod tests {
     #[test]
     fn an_answer_sooner_than_any_round_trip_is_not_the_retransmissions() {
         let mut rig = Rig::new(1);
-        rig.board.on_made(range(0), at(150));
+        rig.board.on_made(span(0), at(150));
         rig.sack(0, 200);
-        assert!(rig.rack.xmit_ts.is_none());
+        assert!(!rig.rack.has_segment);
     }
 
     #[test]
     fn duplicates_widen_the_window_once_a_round_trip() {
-        let mut rack = Rack::new(SeqNum(0));
+        let mut rack = Rack::new();
         rack.on_rtt(100);
-        rack.on_dsack(SeqNum(0), SeqNum(100));
-        rack.on_dsack(SeqNum(50), SeqNum(150));
+        rack.on_dsack(100);
+        rack.on_advance(50);
+        rack.on_dsack(100);
         assert_eq!(rack.reo_wnd(false, 200), 50);
-        rack.on_dsack(SeqNum(100), SeqNum(200));
+        rack.on_advance(50);
+        rack.on_dsack(100);
         assert_eq!(rack.reo_wnd(false, 200), 75);
         assert_eq!(rack.reo_wnd(false, 60), 60, "at most SRTT");
         for _ in 0..PERSIST {

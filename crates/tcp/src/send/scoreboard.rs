@@ -8,9 +8,7 @@
 //! believed lost or arrived that may not be. Retransmission may come later
 //! for that, never wrongly.
 
-use core::num::NonZero;
-
-use crate::{SeqNum, SeqRange};
+use crate::ahead::Span;
 
 /// How many stretches are told apart. Windows here are four to eight segments.
 const STRETCHES: usize = 10;
@@ -53,7 +51,7 @@ impl Tick {
 }
 
 /// What became of a stretch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// In the network, for all that is known.
     InFlight,
@@ -71,8 +69,8 @@ pub(crate) struct Stretch {
     at: Tick,
     fate: Fate,
     /// If it was sent more than once: how long before `at` it was made, in
-    /// steps of [`WAIT_STEP_MS`], rounded up.
-    again: Option<NonZero<u8>>,
+    /// steps of [`WAIT_STEP_MS`], rounded up. Otherwise 0.
+    again: u8,
 }
 
 /// How far moments may run ahead of the clock to keep their order.
@@ -82,12 +80,17 @@ const SKEW_MS: u16 = 50;
 const WAIT_STEP_MS: u16 = 8;
 
 impl Stretch {
+    /// Nothing: what is behind the last stretch.
     const NOTHING: Stretch = Stretch {
         len: 0,
         at: Tick(0),
         fate: Fate::InFlight,
-        again: None,
+        again: 0,
     };
+
+    fn is_nothing(&self) -> bool {
+        self.len == 0
+    }
 
     /// When it was last sent.
     pub(crate) fn at(&self) -> Tick {
@@ -96,89 +99,119 @@ impl Stretch {
 
     /// Whether it was sent more than once.
     pub(crate) fn was_sent_again(&self) -> bool {
-        self.again.is_some()
+        self.again > 0
     }
 
     /// The latest moment before which its last transmission was surely not
     /// made: an echo of an earlier timestamp is of another transmission.
     pub(crate) fn made_at(&self) -> Tick {
-        let steps = self.again.map_or(1, |steps| u16::from(steps.get()));
-        self.at.earlier_by(steps.saturating_mul(WAIT_STEP_MS))
+        self.at
+            .earlier_by(u16::from(self.again).wrapping_mul(WAIT_STEP_MS))
     }
 
-    fn is_like(&self, other: &Stretch) -> bool {
-        self.fate == other.fate
+    /// The peer has it. Returns whether that is news.
+    pub(crate) fn arrive(&mut self) -> bool {
+        let is_news = self.fate != Fate::Arrived;
+        self.fate = Fate::Arrived;
+        is_news
     }
 
-    /// Both as one stretch, which claims no more than is true of both.
-    fn joined(&self, next: &Stretch) -> Stretch {
-        let later = if next.at.is_after(self.at) {
-            next
-        } else {
-            self
-        };
-        Stretch {
-            len: self.len.saturating_add(next.len),
-            fate: if self.is_like(next) {
-                self.fate
-            } else {
-                Fate::InFlight
-            },
-            again: self.again.max(next.again),
-            ..*later
+    /// Whether it is in the network, for all that is known.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.fate == Fate::InFlight
+    }
+
+    /// It is lost, unless it was known to be or has arrived. Returns how many
+    /// bytes became lost by that.
+    pub(crate) fn lose(&mut self) -> u32 {
+        if !self.is_in_flight() {
+            return 0;
         }
+        self.fate = Fate::Lost;
+        u32::from(self.len)
+    }
+
+    /// Makes one of both, which claims no more than is true of both.
+    fn join(&mut self, next: &Stretch) {
+        self.len = self.len.saturating_add(next.len);
+        if next.at.is_after(self.at) {
+            self.at = next.at;
+        }
+        if next.fate != self.fate {
+            self.fate = Fate::InFlight;
+        }
+        self.again = self.again.max(next.again);
     }
 }
 
-/// The scoreboard.
+/// Stretches in order, and where they lie.
+pub(crate) struct Walk<'a> {
+    rest: core::slice::IterMut<'a, Stretch>,
+    /// Where the rest lies, as far as it is asked for.
+    span: Span,
+}
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = (Span, &'a mut Stretch);
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.span.is_empty() {
+            return None;
+        }
+        let stretch = self.rest.next().filter(|stretch| !stretch.is_nothing())?;
+        let start = self.span.start;
+        self.span.start = start.wrapping_add(u32::from(stretch.len));
+        Some((Span::new(start, self.span.start), stretch))
+    }
+}
+
+/// The scoreboard. What it says of sequence numbers is counted from SND.UNA.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    /// SND.UNA, where the first stretch begins.
-    start: SeqNum,
+    /// In order, from SND.UNA on; the rest is nothing.
     list: [Stretch; STRETCHES],
-    count: u8,
     /// The latest moment in the list.
     latest: Tick,
 }
 
 impl Scoreboard {
-    /// Nothing is out; the next byte to be sent is `start`.
-    pub(crate) fn new(start: SeqNum) -> Self {
+    /// Nothing is out.
+    pub(crate) const fn new() -> Self {
         Scoreboard {
-            start,
             list: [Stretch::NOTHING; STRETCHES],
-            count: 0,
-            latest: Tick::default(),
+            latest: Tick(0),
         }
     }
 
-    fn stretches(&self) -> &[Stretch] {
-        self.list.get(..usize::from(self.count)).unwrap_or(&[])
-    }
-
-    fn stretches_mut(&mut self) -> &mut [Stretch] {
-        self.list
-            .get_mut(..usize::from(self.count))
-            .unwrap_or(&mut [])
-    }
-
-    /// Every stretch and where it lies, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (SeqRange, &Stretch)> {
-        self.stretches().iter().scan(self.start, |at, stretch| {
-            let range = SeqRange::new(*at, *at + u32::from(stretch.len));
-            *at = range.end;
-            Some((range, stretch))
+    /// Every stretch and where it lies, in order, and then nothing.
+    fn spans(&self) -> impl Iterator<Item = (Span, &Stretch)> {
+        self.list.iter().scan(0u32, |end, stretch| {
+            let start = *end;
+            *end = start.wrapping_add(u32::from(stretch.len));
+            Some((Span::new(start, *end), stretch))
         })
     }
 
-    fn end(&self) -> SeqNum {
-        let all = self.stretches().iter();
-        all.fold(self.start, |end, stretch| end + u32::from(stretch.len))
+    /// How many bytes are out.
+    fn end(&self) -> u32 {
+        let mut end = 0u32;
+        for stretch in &self.list {
+            if stretch.is_nothing() {
+                break;
+            }
+            end = end.wrapping_add(u32::from(stretch.len));
+        }
+        end
     }
 
+    #[inline(never)]
     fn bytes(&self, fate: Fate) -> u32 {
         let mut sum = 0u32;
-        for stretch in self.stretches() {
+        for stretch in &self.list {
+            if stretch.is_nothing() {
+                break;
+            }
             if stretch.fate == fate {
                 sum = sum.wrapping_add(u32::from(stretch.len));
             }
@@ -201,330 +234,248 @@ impl Scoreboard {
         self.bytes(Fate::Lost)
     }
 
+    /// Whether something is to be sent again.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost() > 0
+    }
+
     /// Whether an even number of segments is out, as far as they are told
     /// apart.
     pub(crate) fn is_even(&self) -> bool {
-        self.count & 1 == 0
+        let stretches = self.list.iter().filter(|stretch| !stretch.is_nothing());
+        stretches.count() & 1 == 0
+    }
+
+    /// What begins at SND.UNA.
+    fn front(&self) -> &Stretch {
+        let [front, ..] = &self.list;
+        front
     }
 
     /// Whether nothing is out.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.front().is_nothing()
     }
 
     /// Whether the byte at SND.UNA is said to have arrived, which SND.UNA
     /// denies.
     pub(crate) fn front_has_arrived(&self) -> bool {
-        self.front_is(Fate::Arrived)
+        self.front().fate == Fate::Arrived
     }
 
     /// Whether the byte at SND.UNA is lost.
     pub(crate) fn front_is_lost(&self) -> bool {
-        self.front_is(Fate::Lost)
+        self.front().fate == Fate::Lost
     }
 
-    fn front_is(&self, fate: Fate) -> bool {
-        let front = self.stretches().first();
-        front.is_some_and(|stretch| stretch.fate == fate)
-    }
-
-    /// Whether something is to be sent again.
-    pub(crate) fn has_lost(&self) -> bool {
-        self.stretches()
-            .iter()
-            .any(|stretch| stretch.fate == Fate::Lost)
+    /// Whether the byte at SND.UNA was sent more than once.
+    pub(crate) fn front_was_sent_again(&self) -> bool {
+        self.front().was_sent_again()
     }
 
     /// The first run of lost bytes that `free` leaves something of, which cuts
     /// off what must not be sent now.
-    pub(crate) fn first_lost(&self, free: impl Fn(SeqRange) -> SeqRange) -> SeqRange {
-        let mut run = SeqRange::new(self.start, self.start);
-        for (range, stretch) in self.iter() {
-            if stretch.fate == Fate::Lost && run.end == range.start && !run.is_empty() {
-                run.end = range.end;
+    pub(crate) fn first_lost(&self, free: impl Fn(Span) -> Span) -> Span {
+        let mut run = Span::default();
+        for (span, stretch) in self.spans() {
+            if stretch.fate == Fate::Lost {
+                run.end = span.end;
             } else if !run.is_empty() && !free(run).is_empty() {
                 break;
-            } else if stretch.fate == Fate::Lost {
-                run = range;
             } else {
-                run = SeqRange::new(range.end, range.end);
+                run = Span::new(span.end, span.end);
             }
         }
         free(run)
     }
 
-    /// `range` was handed to the link: new data, or old data again, or both.
-    pub(crate) fn on_made(&mut self, range: SeqRange, now: Tick) {
-        let old = SeqRange::new(range.start, range.end.min(self.end()));
-        let again = Stretch {
-            at: now,
-            again: Some(NonZero::<u8>::MIN),
-            ..Stretch::NOTHING
-        };
-        self.update(old, |stretch| {
-            *stretch = Stretch {
-                len: stretch.len,
-                ..again
-            };
-        });
-        let new = range.end - range.start.max(self.end());
+    /// `span` was handed to the link: new data, or old data again, or both.
+    pub(crate) fn on_made(&mut self, span: Span, now: Tick) {
+        let end = self.end();
+        for (_, stretch) in self.walk(Span::new(span.start, span.end.min(end))) {
+            stretch.at = now;
+            stretch.fate = Fate::InFlight;
+            stretch.again = 1;
+        }
+        let new = span.end.saturating_sub(span.start.max(end));
         if new > 0 {
-            let len = u16::try_from(new).unwrap_or(u16::MAX);
             self.make_room();
-            let again = Stretch {
-                len,
-                again: None,
-                ..again
-            };
-            self.insert(usize::from(self.count), again);
+            if let Some(slot) = self.list.iter_mut().find(|slot| slot.is_nothing()) {
+                slot.len = new as u16;
+                slot.at = now;
+            }
         }
     }
 
-    /// The link has sent `range`: its clock starts now. If it was believed
-    /// lost meanwhile, it is not.
-    pub(crate) fn on_sent(&mut self, range: SeqRange, now: Tick) {
-        let at = self.stamp(range, now);
-        self.update(range, |stretch| {
-            if stretch.fate != Fate::Arrived {
+    /// The link has sent `span`, `again` if not all of it for the first time:
+    /// its clock starts now. If it was believed lost meanwhile, it is not.
+    pub(crate) fn on_sent(&mut self, span: Span, again: bool, now: Tick) {
+        let at = self.stamp(again, now);
+        for (_, stretch) in self.walk(span) {
+            if stretch.fate == Fate::Lost {
                 stretch.fate = Fate::InFlight;
             }
-            let waited = at.since(stretch.at) / WAIT_STEP_MS;
-            let steps = u8::try_from(waited).unwrap_or(u8::MAX).saturating_add(1);
-            stretch.again = stretch.again.and(NonZero::new(steps));
+            if stretch.was_sent_again() {
+                let waited = at.since(stretch.at) / WAIT_STEP_MS;
+                stretch.again = waited.saturating_add(1).min(255) as u8;
+            }
             stretch.at = at;
-        });
+        }
         self.latest = at;
     }
 
-    /// The moment to put down for `range`. In one millisecond, sequence numbers
-    /// tell what left later among new data; old data gets a moment of its own.
-    fn stamp(&self, range: SeqRange, now: Tick) -> Tick {
-        if self.is_empty() || now.is_after(self.latest) {
-            return now;
-        }
-        let is_old = |(at, stretch): (SeqRange, &Stretch)| {
-            stretch.again.is_some() && at.start < range.end && range.start < at.end
-        };
-        if self.latest.since(now) > SKEW_MS {
+    /// The moment to put down. In one millisecond, sequence numbers tell what
+    /// left later among new data; old data gets a moment of its own.
+    fn stamp(&self, again: bool, now: Tick) -> Tick {
+        if self.is_empty() || now.is_after(self.latest) || self.latest.since(now) > SKEW_MS {
             now
-        } else if self.iter().any(is_old) {
+        } else if again {
             self.latest.next()
         } else {
             self.latest
         }
     }
 
-    /// Everything before `una` has arrived. `on_news` sees each stretch of
-    /// which that was not known, and where it lies.
-    pub(crate) fn on_ack(&mut self, una: SeqNum, mut on_news: impl FnMut(SeqRange, &Stretch)) {
-        let mut gone = 0usize;
-        self.each(|range, stretch| {
-            if range.start < una && stretch.fate != Fate::Arrived {
-                on_news(SeqRange::new(range.start, range.end.min(una)), stretch);
+    /// SND.UNA advances by `bytes`.
+    pub(crate) fn on_ack(&mut self, bytes: u32) {
+        let mut left = bytes;
+        while !self.is_empty() && left > 0 {
+            let [front, ..] = &mut self.list;
+            let len = u32::from(front.len);
+            front.len = len.saturating_sub(left) as u16;
+            if front.is_nothing() {
+                self.remove(0);
             }
-            if range.end <= una {
-                gone = gone.saturating_add(1);
-            } else if range.start < una {
-                stretch.len = (range.end - una) as u16;
-            }
-        });
-        if gone == usize::from(self.count) {
-            self.count = 0;
-        } else {
-            self.remove(0, gone);
+            left = left.saturating_sub(len);
         }
-        self.start = self.start.max(una);
     }
 
-    /// The peer has `block`, says a SACK option. `on_news` sees each stretch
-    /// of which that was not known, and where it lies.
-    pub(crate) fn on_sack(&mut self, block: SeqRange, mut on_news: impl FnMut(SeqRange, &Stretch)) {
-        let block = SeqRange::new(block.start.max(self.start), block.end);
-        // Blocks of data that was never sent, or turned inside out, are lies.
-        if block.is_empty() || block.end > self.end() {
-            return;
-        }
-        self.split(block.start);
-        self.split(block.end);
-        for (range, stretch) in self.iter() {
-            if covers(block, range) && stretch.fate != Fate::Arrived {
-                on_news(range, stretch);
-            }
-        }
-        self.each(|range, stretch| {
-            if covers(block, range) {
-                stretch.fate = Fate::Arrived;
-            }
-        });
-        self.tidy();
+    /// Whether all of `span` was sent and is not cumulatively acknowledged.
+    pub(crate) fn holds(&self, span: Span) -> bool {
+        span.end <= self.end()
     }
 
-    /// Everything in flight that `which` picks is lost. Returns how many bytes
-    /// that are.
-    pub(crate) fn mark_lost(&mut self, mut which: impl FnMut(SeqRange, &Stretch) -> bool) -> u32 {
-        let mut bytes = 0u32;
-        self.each(|range, stretch| {
-            if stretch.fate == Fate::InFlight && which(range, stretch) {
-                stretch.fate = Fate::Lost;
-                bytes = bytes.saturating_add(u32::from(stretch.len));
-            }
-        });
-        bytes
-    }
-
-    /// `range`, or what it overlaps where the table is full, is lost unless it
-    /// has arrived. Returns how many bytes became lost by that.
-    pub(crate) fn lose(&mut self, range: SeqRange) -> u32 {
-        self.split(range.start);
-        self.split(range.end);
-        self.mark_lost(|at, _| at.start < range.end && range.start < at.end)
+    /// What is in flight in `span` is lost. Returns how many bytes that are.
+    pub(crate) fn lose(&mut self, span: Span) -> u32 {
+        let lost = self.walk(span).map(|(_, stretch)| stretch.lose());
+        lost.fold(0, u32::wrapping_add)
     }
 
     /// What is believed lost and was not sent again is in flight after all.
     pub(crate) fn take_back(&mut self) {
-        self.each(|_, stretch| {
-            if stretch.fate == Fate::Lost {
-                stretch.fate = Fate::InFlight;
-            }
-        });
+        self.doubt(Fate::Lost);
     }
 
     /// RFC 2018 §8: the peer may have dropped what it had beyond the gap.
     pub(crate) fn forget_arrived(&mut self) {
-        self.each(|_, stretch| {
-            if stretch.fate == Fate::Arrived {
+        self.doubt(Fate::Arrived);
+    }
+
+    #[inline(never)]
+    fn doubt(&mut self, fate: Fate) {
+        for stretch in &mut self.list {
+            if stretch.fate == fate {
                 stretch.fate = Fate::InFlight;
             }
-        });
+        }
     }
 
-    /// Removes `gone` stretches from `index` on.
-    fn remove(&mut self, index: usize, gone: usize) {
-        for _ in 0..gone {
-            // Each takes the place of the one before it. Seldom more than two
-            // stretches are left to move: that is cheaper than a call.
-            let mut carried = Stretch::NOTHING;
-            for slot in self.stretches_mut().iter_mut().skip(index).rev() {
-                core::mem::swap(slot, &mut carried);
+    /// What is in `span`, or what overlaps it where the table is full, and
+    /// where that lies.
+    #[inline(never)]
+    pub(crate) fn walk(&mut self, span: Span) -> Walk<'_> {
+        let mut first = 0;
+        if !span.is_empty() {
+            self.cut(span.end);
+            first = self.cut(span.start);
+        }
+        Walk {
+            rest: self.list.get_mut(first..).unwrap_or_default().iter_mut(),
+            span,
+        }
+    }
+
+    /// Makes a stretch begin at `at`, unless nothing is out there, and returns
+    /// its place in the list.
+    #[inline(never)]
+    fn cut(&mut self, at: u32) -> usize {
+        let (mut head, mut index) = (at, 0usize);
+        for stretch in &self.list {
+            let len = u32::from(stretch.len);
+            if head < len || len == 0 {
+                break;
             }
-            self.count = self.count.saturating_sub(1);
+            head = head.wrapping_sub(len);
+            index = index.wrapping_add(1);
         }
-    }
-
-    fn each(&mut self, mut change: impl FnMut(SeqRange, &mut Stretch)) {
-        let mut at = self.start;
-        for stretch in self.stretches_mut() {
-            let range = SeqRange::new(at, at + u32::from(stretch.len));
-            change(range, stretch);
-            at = range.end;
+        let is_out = self.list.get(index).is_some_and(|it| !it.is_nothing());
+        if head == 0 || !is_out {
+            return index;
         }
-    }
-
-    /// Changes `range`, or what it overlaps where the table is full.
-    fn update(&mut self, range: SeqRange, mut change: impl FnMut(&mut Stretch)) {
-        if range.is_empty() {
-            return;
+        if self.make_room() {
+            return self.cut(at);
         }
-        self.split(range.start);
-        self.split(range.end);
-        self.each(|at, stretch| {
-            if at.start < range.end && range.start < at.end {
-                change(stretch);
-            }
-        });
-    }
-
-    /// Makes a stretch begin at `seq`, if `seq` is inside one and there is a
-    /// way to get room for it.
-    fn split(&mut self, seq: SeqNum) {
-        let inside = |(at, _): &(SeqRange, &Stretch)| at.start < seq && seq < at.end;
-        if !self.iter().any(|item| inside(&item)) {
-            return;
-        }
-        self.tidy();
-        self.make_room();
-        let found = self
-            .iter()
-            .zip(0usize..)
-            .find(|(item, _)| inside(item))
-            .map(|((at, stretch), index)| (seq - at.start, *stretch, index));
-        let Some((head, stretch, index)) = found else {
-            return;
+        let mut rest = self.list.iter_mut().skip(index);
+        let Some(first) = rest.next() else {
+            return index;
         };
-        let head = head as u16;
-        let tail = Stretch {
-            len: stretch.len.saturating_sub(head),
-            ..stretch
-        };
-        if self.insert(index.saturating_add(1), tail)
-            && let Some(first) = self.list.get_mut(index)
-        {
-            first.len = head;
-        }
-    }
-
-    /// Puts a stretch at `index`, if there is room.
-    fn insert(&mut self, index: usize, stretch: Stretch) -> bool {
-        if usize::from(self.count) >= STRETCHES {
-            return false;
-        }
-        self.count = self.count.saturating_add(1);
         // Each takes the next one's place; the last leaves its unused one.
-        let mut carried = stretch;
-        for slot in self.stretches_mut().iter_mut().skip(index) {
-            core::mem::swap(slot, &mut carried);
+        let mut carried = *first;
+        first.len = head as u16;
+        carried.len = carried.len.saturating_sub(first.len);
+        for slot in rest {
+            (*slot, carried) = (carried, *slot);
         }
-        true
-    }
-
-    /// Joins what has arrived with its like: no difference matters there.
-    fn tidy(&mut self) {
-        let mut index = 0usize;
-        while let Some([first, second, ..]) = self.stretches().get(index..) {
-            if first.fate == Fate::Arrived && second.fate == Fate::Arrived {
-                self.join(index);
-            } else {
-                index = index.saturating_add(1);
-            }
-        }
+        index.wrapping_add(1)
     }
 
     /// Makes sure that there is room for one more stretch. Of the neighbours
-    /// with one fate the shortest pair is joined; without any, the shortest
-    /// pair of all.
-    fn make_room(&mut self) {
-        if usize::from(self.count) < STRETCHES {
-            return;
+    /// that have arrived, or else of those with one fate, or else of all, the
+    /// shortest pair is joined. Returns whether that was needed.
+    #[inline(never)]
+    fn make_room(&mut self) -> bool {
+        let [.., last] = &self.list;
+        if last.is_nothing() {
+            return false;
         }
-        let pairs = self.stretches().windows(2).zip(0usize..);
-        let best = pairs
-            .filter_map(|(pair, index)| match pair {
-                [first, second] => {
-                    let len = first.len.saturating_add(second.len);
-                    Some((!first.is_like(second), len, index))
-                }
-                _ => None,
-            })
-            .min();
-        if let Some((_, _, index)) = best {
-            self.join(index);
+        let (mut best, mut least) = (0usize, u32::MAX);
+        for (pair, index) in self.list.windows(2).zip(0usize..) {
+            let [first, second] = pair else { continue };
+            let mut cost = u32::from(first.len).wrapping_add(u32::from(second.len));
+            if first.fate != second.fate {
+                cost |= 1 << 18;
+            } else if first.fate != Fate::Arrived {
+                cost |= 1 << 17;
+            }
+            if cost < least {
+                (best, least) = (index, cost);
+            }
         }
+        if let Some([first, second]) = self.list.get_mut(best..best.wrapping_add(2)) {
+            first.join(second);
+        }
+        self.remove(best.wrapping_add(1));
+        true
     }
 
-    /// Joins the stretches at `index` and behind it.
-    fn join(&mut self, index: usize) {
-        let Some(tail) = self.stretches_mut().get_mut(index..) else {
-            return;
-        };
-        let [first, second, ..] = tail else { return };
-        *first = first.joined(second);
-        self.remove(index.saturating_add(1), 1);
+    /// Removes the stretch at `index`: each takes the place of the one before.
+    #[inline(never)]
+    fn remove(&mut self, index: usize) {
+        let mut rest = self.list.iter_mut().skip(index);
+        let Some(mut place) = rest.next() else { return };
+        for next in rest {
+            // Field by field: six bytes at once would be a call.
+            place.len = next.len;
+            place.at = next.at;
+            place.fate = next.fate;
+            place.again = next.again;
+            if next.is_nothing() {
+                return;
+            }
+            place = next;
+        }
+        *place = Stretch::NOTHING;
     }
-}
-
-/// Whether `outer` holds all of `inner`.
-fn covers(outer: SeqRange, inner: SeqRange) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
 }
 
 #[cfg(test)]
