@@ -28,17 +28,28 @@ pub struct Images {
 
 /// Builds the images, for size.
 pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
-    let subset = cargo(workspace, &["--no-default-features", "--bin", "subset"])?;
+    // Cargo looks for them from where it is called.
+    let flags = workspace.root.join("firmware/.cargo/config.toml");
+    let flags = ["--config", &flags.to_string_lossy()];
+    let subset = ["--no-default-features", "--bin", "subset"];
+    let subset = cargo(workspace, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
-    let messages = cargo(workspace, &[])?;
-    let image = |name| image(&messages, name);
+    // What a simulated node's processor does is of no flags but the profile's.
+    let mesh = image(&cargo(workspace, &["--bin", "mesh"])?, "mesh")?;
+    let names = ["bare", "tcp", "node", "pair"];
+    let bins = names.iter().flat_map(|name| ["--bin", name]);
+    let rest = cargo(
+        workspace,
+        &flags.into_iter().chain(bins).collect::<Vec<_>>(),
+    )?;
+    let image = |name| image(&rest, name);
     Ok(Images {
         bare: image("bare")?,
         tcp: image("tcp")?,
         subset,
         node: image("node")?,
         pair: image("pair")?,
-        mesh: image("mesh")?,
+        mesh,
     })
 }
 
@@ -55,7 +66,7 @@ fn cargo(workspace: &Workspace, what: &[&str]) -> Result<String, Failure> {
     if let Some(linker) = linker(&toolchain)? {
         cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
     }
-    // Flags that somebody set for the host would change what is measured.
+    // Flags that somebody set for the host would take the place of those.
     cargo.env_remove("RUSTFLAGS");
     workspace::output(&mut cargo)
 }
