@@ -30,6 +30,7 @@ use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
 use crate::medium::{self, Interferer, ListedLink, Medium, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
+use crate::topology::Neighbour;
 use crate::trace::Traces;
 use flight::Flights;
 
@@ -257,14 +258,17 @@ impl Air {
     }
 
     /// The nodes that `node` can reach and that can reach it, in order.
-    pub fn neighbours(&self, node: usize) -> Vec<usize> {
+    pub fn neighbours(&self, node: usize) -> Vec<Neighbour> {
         let links = self.medium.links();
         let receives = |from, to| links.find(from, to).is_some_and(|link| link.receives);
         links
             .of(node)
             .iter()
             .filter(|link| link.receives && receives(link.to as usize, node))
-            .map(|link| link.to as usize)
+            .map(|link| Neighbour {
+                node: link.to as usize,
+                cost: link.cost.into(),
+            })
             .collect()
     }
 

@@ -18,6 +18,8 @@ pub struct Link {
     pub power_mw: f64,
     /// Power at the antenna in whole dBm, as the radio tells it.
     pub rssi_dbm: i8,
+    /// What a path over it costs: 1 but in the SINR medium.
+    pub cost: u8,
     /// A frame can be received.
     pub receives: bool,
     /// The channel is found busy.
@@ -107,6 +109,7 @@ fn of_disk(disk: &UnitDisk, positions: &[(f64, f64)]) -> Vec<(usize, Link)> {
             success: if receives { probability(chance) } else { 0 },
             power_mw: 0.0,
             rssi_dbm: libm::round(rssi) as i8,
+            cost: 1,
             receives,
             senses: distance <= disk.carrier_sense_range_m,
             disturbs: receives || distance <= disk.interference_range_m,
@@ -127,6 +130,7 @@ fn of_list(listed: &[ListedLink], nodes: usize) -> Vec<(usize, Link)> {
                 success: probability(link.success_ratio),
                 power_mw: 0.0,
                 rssi_dbm: -60,
+                cost: 1,
                 receives: true,
                 senses: true,
                 disturbs: true,
@@ -156,6 +160,7 @@ fn of_sinr(sinr: &Sinr, positions: &[(f64, f64)], seed: u64) -> Vec<(usize, Link
             success: 0,
             power_mw,
             rssi_dbm: libm::round(power_dbm).clamp(-127.0, 20.0) as i8,
+            cost: cost(power_dbm - sinr.noise_floor_dbm),
             receives: power_dbm >= sinr.sensitivity_dbm,
             senses: power_mw + from_db(sinr.noise_floor_dbm) >= from_db(sinr.cca_threshold_dbm),
             disturbs: true,
@@ -203,6 +208,17 @@ pub fn reached(
         Some((node as u32, power_mw))
     };
     places.filter_map(power).collect()
+}
+
+/// What Thread takes a link for by its margin over noise, in dB: that of its link
+/// qualities 3, 2 and 1 (OpenThread: 20, 10 and 2 dB). What is received at all
+/// is a link here.
+fn cost(margin_db: f64) -> u8 {
+    match margin_db {
+        margin if margin > 20.0 => 1,
+        margin if margin > 10.0 => 2,
+        _ => 4,
+    }
 }
 
 /// A standard normal value that belongs to a pair of nodes, in either order,

@@ -5,4 +5,4 @@ mod routes;
 
 pub(crate) use layout::tree_size;
 pub use layout::{Tree, grid, line, tree};
-pub use routes::{HostRoute, NodeRoutes, Routes, plan, unconnected};
+pub use routes::{HostRoute, Neighbour, NodeRoutes, Routes, plan, unconnected};

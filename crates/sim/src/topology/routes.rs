@@ -1,19 +1,29 @@
-//! Shortest paths over the medium's links.
+//! Paths of least cost over the medium's links.
 //!
 //! Every node has a default route towards a root (the border router, if there
 //! is one) and a host route to each node behind it, so that every pair of
 //! nodes can talk. Where an app's two ends have a shorter path than by the
 //! tree, the nodes along it get host routes for both of them.
 //!
-//! Of several neighbours that are equally near to the root a node takes the one
-//! around which the least is sent, as far as the farther nodes have chosen; of
-//! equals the one with the lowest index. A mesh whose relays share the load
+//! Of several neighbours over which the root is equally near a node takes the
+//! one with the best link; of those the one around which the least is sent, as
+//! far as the farther nodes have chosen; of equals the one with the lowest index. A mesh whose relays share the load
 //! carries more than one in which the first of them has it all, and the same
 //! scenario always has the same routes.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::scenario::{Role, Scenario, TargetHost};
+
+/// A neighbour: one that a node can reach and be reached by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Neighbour {
+    /// Its index.
+    pub node: usize,
+    /// What a path over this link costs.
+    pub cost: u32,
+}
 
 /// The routes of all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +47,8 @@ pub struct NodeRoutes {
     pub parents: Vec<usize>,
     /// Hops to the root; `None` without a path.
     pub hops_to_root: Option<usize>,
+    /// What the path to the root costs.
+    pub cost_to_root: Option<u32>,
 }
 
 /// A route to one node.
@@ -83,11 +95,11 @@ impl Routes {
 }
 
 /// The routes of `scenario`, whose nodes have the neighbours that
-/// `neighbours` lists by index: whom each can reach and be reached by.
+/// `neighbours` lists by index.
 ///
 /// A sleepy node has one neighbour only, its parent: the next hop on its way
 /// to the root.
-pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
+pub fn plan(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     let routes = plan_over(scenario, neighbours);
     let parent = |node: usize| routes.nodes.get(node).and_then(|routes| routes.default);
     let sleepy = |node: usize| scenario.nodes.get(node).is_some_and(|node| node.sleepy);
@@ -97,7 +109,7 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
     let kept = |a: usize, b: usize| !sleepy(a) || parent(a) == Some(b);
     let links = neighbours.iter().enumerate().map(|(node, neighbours)| {
         let mut neighbours = neighbours.clone();
-        neighbours.retain(|other| kept(node, *other) && kept(*other, node));
+        neighbours.retain(|other| kept(node, other.node) && kept(other.node, node));
         neighbours
     });
     let mut planned = plan_over(scenario, &links.collect::<Vec<_>>());
@@ -106,19 +118,22 @@ pub fn plan(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
         .enumerate()
         .filter(|(node, _)| sleepy(*node))
     {
-        let forwards = |other: &usize| scenario.nodes[*other].role != Role::Leaf;
-        let hops = |other: &usize| planned.nodes[*other].hops_to_root;
-        let others = neighbours.iter().copied().filter(forwards);
-        let mut others: Vec<usize> = others
-            .filter(|other| parent(node) != Some(*other) && hops(other).is_some())
+        let forwards = |other: &Neighbour| scenario.nodes[other.node].role != Role::Leaf;
+        let others = neighbours.iter().filter(|other| forwards(other));
+        let mut others: Vec<(u32, usize)> = others
+            .filter(|other| parent(node) != Some(other.node))
+            .filter_map(|other| {
+                let beyond = planned.nodes[other.node].cost_to_root?;
+                Some((beyond + other.cost, other.node))
+            })
             .collect();
-        others.sort_by_key(|other| (hops(other), *other));
-        planned.nodes[node].parents = others;
+        others.sort_unstable();
+        planned.nodes[node].parents = others.into_iter().map(|(_, other)| other).collect();
     }
     planned
 }
 
-fn plan_over(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
+fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     let forwards: Vec<bool> = scenario
         .nodes
         .iter()
@@ -145,13 +160,13 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<usize>]) -> Routes {
 
 /// `root`, or if it sleeps a neighbour of it that forwards: what sleeps has a
 /// parent.
-fn waking(scenario: &Scenario, neighbours: &[Vec<usize>], root: usize) -> usize {
+fn waking(scenario: &Scenario, neighbours: &[Vec<Neighbour>], root: usize) -> usize {
     if !scenario.nodes.get(root).is_some_and(|node| node.sleepy) {
         return root;
     }
-    let around = neighbours.get(root).into_iter().flatten().copied();
-    let mut forwarding = around.filter(|other| scenario.nodes[*other].role != Role::Leaf);
-    forwarding.next().unwrap_or(root)
+    let mut around = neighbours.get(root).into_iter().flatten();
+    let forwarding = around.find(|other| scenario.nodes[other.node].role != Role::Leaf);
+    forwarding.map_or(root, |other| other.node)
 }
 
 /// The pairs of nodes between which apps send although `routes` have no path.
@@ -189,15 +204,15 @@ fn busiest_end(flows: &[(usize, usize)]) -> usize {
 }
 
 struct Graph<'a> {
-    neighbours: &'a [Vec<usize>],
+    neighbours: &'a [Vec<Neighbour>],
     forwards: &'a [bool],
 }
 
 /// How far every node is from some goal.
 struct Distances {
     goal: usize,
-    /// In hops; `None` without a path.
-    hops: Vec<Option<usize>>,
+    /// What the best path costs; `None` without one.
+    cost: Vec<Option<u32>>,
     /// The nodes that have a path, nearest first.
     order: Vec<usize>,
 }
@@ -205,36 +220,45 @@ struct Distances {
 impl Graph<'_> {
     /// Distances to `goal` when only nodes that forward lie between.
     fn distances(&self, goal: usize) -> Distances {
-        let mut hops = vec![None; self.neighbours.len()];
+        let mut cost = vec![None; self.neighbours.len()];
         let mut order = Vec::new();
-        let mut queue = VecDeque::from([(goal, 0)]);
-        hops[goal] = Some(0);
-        while let Some((here, distance)) = queue.pop_front() {
+        let mut queue = BinaryHeap::from([Reverse((0, goal))]);
+        while let Some(Reverse((distance, here))) = queue.pop() {
+            if cost[here].is_some() {
+                continue;
+            }
+            cost[here] = Some(distance);
             order.push(here);
             if here != goal && !self.forwards[here] {
                 continue;
             }
-            for &other in &self.neighbours[here] {
-                if hops[other].is_none() {
-                    hops[other] = Some(distance + 1);
-                    queue.push_back((other, distance + 1));
-                }
-            }
+            let others = self.neighbours[here].iter();
+            queue.extend(others.map(|other| Reverse((distance + other.cost, other.node))));
         }
-        Distances { goal, hops, order }
+        Distances { goal, cost, order }
     }
 
-    /// The neighbours of `node` that are nearer to the goal and would forward.
-    fn nearer(&self, distances: &Distances, node: usize) -> impl Iterator<Item = usize> {
-        let nearer = move |other: &usize| match (distances.hops[*other], distances.hops[node]) {
-            (Some(other), Some(here)) => other < here,
-            _ => false,
+    /// The neighbours of `node` on its best paths to the goal.
+    fn nearer(&self, distances: &Distances, node: usize) -> impl Iterator<Item = Neighbour> {
+        let is_on_path = move |other: &Neighbour| {
+            let beyond = distances.cost[other.node];
+            beyond.is_some() && beyond.map(|cost| cost + other.cost) == distances.cost[node]
         };
-        let carries = |other: &usize| *other == distances.goal || self.forwards[*other];
+        let carries = |other: &Neighbour| other.node == distances.goal || self.forwards[other.node];
         self.neighbours[node]
             .iter()
             .copied()
-            .filter(move |other| nearer(other) && carries(other))
+            .filter(move |other| is_on_path(other) && carries(other))
+    }
+
+    /// What `path` costs, from node to node.
+    fn cost(&self, path: &[usize]) -> u32 {
+        let link = |pair: &[usize]| {
+            let mut others = self.neighbours[pair[0]].iter();
+            let next = others.find(|other| other.node == pair[1]);
+            next.map_or(u32::MAX, |other| other.cost)
+        };
+        path.windows(2).map(link).fold(0, u32::saturating_add)
     }
 
     /// For every node the next hop to the goal, such that what is sent is
@@ -247,23 +271,26 @@ impl Graph<'_> {
         let mut around = vec![0usize; self.neighbours.len()];
         let near_to_far = distances
             .order
-            .chunk_by(|a, b| distances.hops[*a] == distances.hops[*b]);
+            .chunk_by(|a, b| distances.cost[*a] == distances.cost[*b]);
         // How many are behind a node is known when its turn comes. The
         // heaviest of a generation choose first: the light ones fill the gaps.
         for generation in near_to_far.rev() {
             let mut generation = generation.to_vec();
-            generation.sort_by_key(|node| std::cmp::Reverse(behind[*node]));
+            generation.sort_by_key(|node| Reverse(behind[*node]));
             for node in generation {
-                let cost = |parent: &usize| (around[*parent] + behind[*parent], *parent);
-                let Some(parent) = self.nearer(distances, node).min_by_key(cost) else {
+                let rank = |Neighbour { node, cost }: &Neighbour| {
+                    (*cost, around[*node] + behind[*node], *node)
+                };
+                let Some(parent) = self.nearer(distances, node).min_by_key(rank) else {
                     continue;
                 };
+                let parent = parent.node;
                 next_hop[node] = Some(parent);
                 let weight = behind[node] + 1;
                 behind[parent] += weight;
                 around[parent] += weight;
-                for &other in &self.neighbours[parent] {
-                    around[other] += weight;
+                for other in &self.neighbours[parent] {
+                    around[other.node] += weight;
                 }
             }
         }
@@ -285,7 +312,11 @@ fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
             below = above;
         }
         nodes[node].default = parent[node];
-        nodes[node].hops_to_root = distances.hops[node];
+        nodes[node].cost_to_root = distances.cost[node];
+        nodes[node].hops_to_root = match parent[node] {
+            Some(above) => nodes[above].hops_to_root.map(|hops| hops + 1),
+            None => Some(0),
+        };
     }
     for node in &mut nodes {
         node.hosts.sort_unstable_by_key(|route| route.dest);
@@ -293,21 +324,22 @@ fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
     Routes { root, nodes }
 }
 
-/// Gives the nodes on a shortest path between `from` and `to` routes to both,
-/// if it is shorter than the way they have.
+/// Gives the nodes on a best path between `from` and `to` routes to both, if it
+/// is better than the way they have.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
     let distances = graph.distances(to);
     let mut path = vec![from];
-    while let Some(next) = path
-        .last()
-        .and_then(|here| graph.nearer(&distances, *here).min())
-    {
-        path.push(next);
+    let next = |here: &usize| {
+        let nearer = graph.nearer(&distances, *here);
+        nearer.min_by_key(|other| (other.cost, other.node))
+    };
+    while let Some(next) = path.last().and_then(next) {
+        path.push(next.node);
     }
     let arrives = path.last() == Some(&to);
     let shorter = routes
         .path(from, to)
-        .is_none_or(|tree| path.len() < tree.len());
+        .is_none_or(|tree| graph.cost(&path) < graph.cost(&tree));
     if !(arrives && shorter) {
         return;
     }
@@ -326,15 +358,25 @@ mod tests {
     /// 0 - 1 - 2 - 3
     ///     |       |
     ///     4 ----- 5
-    fn graph() -> Vec<Vec<usize>> {
-        vec![
+    fn graph() -> Vec<Vec<Neighbour>> {
+        alike(&[
             vec![1],
             vec![4, 0, 2],
             vec![1, 3],
             vec![2, 5],
             vec![1, 5],
             vec![4, 3],
-        ]
+        ])
+    }
+
+    /// Links that cost the same.
+    fn alike(neighbours: &[Vec<usize>]) -> Vec<Vec<Neighbour>> {
+        let link = |node: &usize| Neighbour {
+            node: *node,
+            cost: 1,
+        };
+        let links = neighbours.iter().map(|of| of.iter().map(link).collect());
+        links.collect()
     }
 
     fn length(routes: &Routes, from: usize, to: usize) -> Option<usize> {
@@ -402,6 +444,7 @@ mod tests {
         let mut neighbours = vec![vec![1, 2, 3]];
         neighbours.extend((1..4).map(|_| vec![0, 4, 5, 6, 7, 8, 9]));
         neighbours.extend((4..10).map(|_| vec![1, 2, 3]));
+        let neighbours = alike(&neighbours);
         let forwards = [true; 10];
         let routes = tree_routes(
             &Graph {
@@ -421,8 +464,30 @@ mod tests {
     }
 
     #[test]
+    fn two_good_links_are_better_than_a_poor_one() {
+        // 0 - 1 - 2, and 0 - 2 over a link that costs as much and more.
+        for (poor, hops) in [(1, 1), (4, 2), (5, 2)] {
+            let mut neighbours = alike(&[vec![1, 2], vec![0, 2], vec![0, 1]]);
+            for links in &mut neighbours {
+                links.iter_mut().for_each(|link| link.cost = 2);
+            }
+            neighbours[0][1].cost = poor;
+            neighbours[2][0].cost = poor;
+            let forwards = [true; 3];
+            let graph = Graph {
+                neighbours: &neighbours,
+                forwards: &forwards,
+            };
+            let routes = tree_routes(&graph, 0);
+            assert_eq!(length(&routes, 2, 0), Some(hops), "{poor}");
+            assert_eq!(routes.nodes[2].hops_to_root, Some(hops), "{poor}");
+            assert_eq!(routes.nodes[2].cost_to_root, Some(poor.min(4)), "{poor}");
+        }
+    }
+
+    #[test]
     fn what_is_cut_off_has_no_path() {
-        let neighbours = vec![vec![1], vec![0], vec![]];
+        let neighbours = alike(&[vec![1], vec![0], vec![]]);
         let forwards = [true; 3];
         let routes = tree_routes(
             &Graph {

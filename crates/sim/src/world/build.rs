@@ -65,7 +65,7 @@ impl World {
         };
         let mut queue = Queue::default();
         let air = Air::new(&layout, seed, &mut queue);
-        let neighbours: Vec<Vec<usize>> = (0..count).map(|node| air.neighbours(node)).collect();
+        let neighbours: Vec<Vec<_>> = (0..count).map(|node| air.neighbours(node)).collect();
         let routes = topology::plan(scenario, &neighbours);
         let no_routes = NodeRoutes::default();
         let inhabitants = (0..scenario.places().count())

@@ -184,7 +184,7 @@ pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
             Some((index, server, file_bytes))
         });
     let world = World::new(scenario, scenario.seed).ok()?;
-    let neighbours: Vec<Vec<usize>> = (0..scenario.nodes.len())
+    let neighbours: Vec<Vec<_>> = (0..scenario.nodes.len())
         .map(|node| world.air().neighbours(node))
         .collect();
     let routes = topology::plan(scenario, &neighbours);

@@ -331,12 +331,19 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
 }
 
 /// Whom each node reaches.
-fn neighbours(scenario: &Scenario) -> Vec<Vec<usize>> {
+fn neighbours(scenario: &Scenario) -> Vec<Vec<crate::topology::Neighbour>> {
     let positions: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
     let links = medium::Links::new(&scenario.medium, &positions, None, 1);
     let of = |a: usize| links.of(a).iter().filter(|link| link.receives);
     (0..positions.len())
-        .map(|a| of(a).map(|link| link.to as usize).collect())
+        .map(|a| {
+            of(a)
+                .map(|link| crate::topology::Neighbour {
+                    node: link.to as usize,
+                    cost: link.cost.into(),
+                })
+                .collect()
+        })
         .collect()
 }
 
