@@ -47,6 +47,10 @@ pub struct LowpanConfig {
     /// Whether the fragments of a datagram follow one another as a burst: all
     /// but the last have the frame-pending bit. Default true.
     pub fragment_burst: bool,
+    /// Whether a pulled datagram that is
+    /// [followed](crate::PulledDatagram::is_followed) by another promises it, so
+    /// that both are one burst. Only with `fragment_burst`. Default true.
+    pub segment_burst: bool,
     /// How long the next fragment of a datagram waits after one of them, while
     /// other frames may leave: the inter-frame gap of RFC 8930 §5, for
     /// datagrams that relays forward by fragments. Only while this node
@@ -78,6 +82,7 @@ impl Default for LowpanConfig {
             indirect_burst: true,
             drop_rest: true,
             fragment_burst: true,
+            segment_burst: true,
             fragment_gap: Duration::ZERO,
             pause: Duration::ZERO,
             red: None,

@@ -20,6 +20,9 @@ pub struct PulledDatagram {
     pub handle: u32,
     /// The link address of the next hop.
     pub next_hop: Address,
+    /// Another one for the same next hop comes right behind: the burst goes on
+    /// ([`segment_burst`](crate::LowpanConfig::segment_burst)).
+    pub is_followed: bool,
 }
 
 /// The bytes asked for no longer exist.

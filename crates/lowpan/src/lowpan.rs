@@ -93,6 +93,7 @@ pub struct Lowpan<M: Memory> {
     has_forwarded: bool,
     drop_rest: bool,
     fragment_burst: bool,
+    segment_burst: bool,
     fragment_gap: Duration,
     /// The next fragment of the datagram in service waits until then.
     gap_until: Instant,
@@ -136,6 +137,7 @@ impl<M: Memory> Lowpan<M> {
             has_forwarded: false,
             drop_rest: config.drop_rest,
             fragment_burst: config.fragment_burst,
+            segment_burst: config.segment_burst,
             fragment_gap: config.fragment_gap,
             gap_until: Instant::ZERO,
             pause: config.pause,

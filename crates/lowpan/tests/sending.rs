@@ -355,6 +355,41 @@ fn all_fragments_but_the_last_promise_another() {
     }
 }
 
+/// A segment that another one follows is not the end of a burst.
+#[test]
+fn a_segment_that_is_followed_promises_the_next() {
+    for (fragments, segments, promises) in [
+        (true, true, true),
+        (true, false, false),
+        (false, true, false),
+    ] {
+        let config = LowpanConfig {
+            fragment_burst: fragments,
+            segment_burst: segments,
+            ..LowpanConfig::default()
+        };
+        for is_followed in [false, true] {
+            let mut node = node_with(config.clone(), 2, 1280);
+            let (pulled, _) = segment(7, ip(6), 300);
+            let pulled = redpoll_lowpan::PulledDatagram {
+                is_followed,
+                ..pulled
+            };
+            assert!(node.start_segment(T0, pulled));
+            let mut more = Vec::new();
+            let mut out = [0; CAPACITY];
+            while let Some(frame) =
+                node.next_frame(T0, A, CAPACITY, &mut out, &mut Source::default())
+            {
+                more.push(frame.more);
+                node.on_frame_done(T0, true);
+            }
+            assert_eq!(more.pop(), Some(is_followed && promises));
+            assert!(more.iter().all(|more| *more == fragments));
+        }
+    }
+}
+
 #[test]
 fn a_pause_follows_what_the_next_hop_forwards() {
     let far = ip(6);

@@ -140,6 +140,7 @@ fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
         indirect_polls: sleepy.polls,
         indirect_burst: sleepy.burst,
         fragment_burst: lowpan.fragment_burst,
+        segment_burst: lowpan.segment_burst,
         fragment_gap: lowpan.fragment_gap,
         pause: lowpan.pause,
         red: lowpan.red,

@@ -45,6 +45,7 @@ mod nd;
 mod node;
 mod poll;
 mod routes;
+mod silence;
 mod tcp;
 mod udp;
 

@@ -192,6 +192,13 @@ impl Solicitor {
         };
     }
 
+    /// Registers anew with the router that the address is registered with.
+    pub(crate) fn renew(&mut self, now: Instant) {
+        if let HostState::Registered { router, .. } = self.state {
+            self.begin_registration(router, now);
+        }
+    }
+
     /// The router's answer to a registration, with its status (RFC 6775 §4.1).
     pub(crate) fn on_registration(&mut self, from: Address, status: u8, now: Instant) {
         let HostState::Registering { router, .. } = self.state else {

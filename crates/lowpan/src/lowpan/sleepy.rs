@@ -119,8 +119,21 @@ impl<M: Memory> Lowpan<M> {
                 let next_hop = datagram.next_hop;
                 fragment_follows || self.indirect.follows(&self.pool, id, next_hop)
             }
-            _ => fragment_follows && self.fragment_burst && datagram.next_hop != Address::BROADCAST,
+            _ => {
+                let follows = fragment_follows || self.segment_follows(datagram);
+                follows && self.fragment_burst && datagram.next_hop != Address::BROADCAST
+            }
         }
+    }
+
+    /// Whether the node's own transport has another datagram for the same node.
+    fn segment_follows(&self, datagram: &InService) -> bool {
+        let is_followed = || {
+            self.pulled
+                .as_ref()
+                .is_some_and(|pulled| pulled.is_followed)
+        };
+        self.segment_burst && matches!(datagram.origin, Origin::Pulled) && is_followed()
     }
 
     /// A frame for a sleepy node has arrived there.

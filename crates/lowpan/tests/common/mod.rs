@@ -115,6 +115,7 @@ pub fn segment(handle: u32, ip: Ipv6Header, payload_len: usize) -> (PulledDatagr
         payload_len: payload_len as u16,
         handle,
         next_hop: B,
+        is_followed: false,
     };
     (pulled, bytes)
 }

@@ -104,6 +104,8 @@ pub struct LowpanParams {
     pub drop_rest: bool,
     /// Fragments follow one another as a burst.
     pub fragment_burst: bool,
+    /// The segments of a sleepy node as well.
+    pub segment_burst: bool,
     /// Fragments that wait at most in a router that forwards them as they come;
     /// `None`: routers reassemble.
     pub forwarded_fragments: Option<u8>,

@@ -162,6 +162,8 @@ impl<M: Memory + 'static> Node<M> {
             payload_len: pulled.desc.payload_len,
             handle: pulled.handle.0,
             next_hop,
+            // What sleeps in between is better off sending all there is.
+            is_followed: self.sleepy.is_some() && self.tcp.has_segment(),
         };
         if let Some(area) = datagram.header.get_mut(..header.len()) {
             area.copy_from_slice(header);

@@ -9,6 +9,7 @@ use redpoll_wire::ieee802154::Address;
 use super::Node;
 use crate::config::SleepyConfig;
 use crate::poll::DataPoll;
+use crate::silence::{Doubt, Silence};
 
 /// Between two attempts to introduce oneself to a parent, with frames held back.
 const INTRODUCTION: Duration = Duration::from_millis(100);
@@ -23,6 +24,8 @@ pub(super) struct Sleepy {
     /// Failures in a row.
     failures: u8,
     poll: DataPoll,
+    silence: Silence,
+    doubt: Doubt,
     /// Its parent has promised something until then.
     listens_until: Option<Instant>,
     /// An application waits for something that no connection knows of.
@@ -37,6 +40,8 @@ impl Sleepy {
             introduced: false,
             failures: 0,
             poll,
+            silence: Silence::default(),
+            doubt: Doubt::default(),
             listens_until: None,
             app_expects: false,
         }
@@ -93,9 +98,13 @@ impl<M: Memory + 'static> Node<M> {
         let Some(sleepy) = &mut self.sleepy else {
             return;
         };
-        let expects = sleepy.app_expects || self.solicitor.is_registering() || self.tcp.expects();
+        let answer = sleepy.app_expects || self.solicitor.is_registering() || self.tcp.expects();
         if sleepy.introduced {
-            sleepy.poll.expect(now, expects);
+            let repetition = sleepy.doubt.expects(now, self.tcp.is_unproven());
+            sleepy.poll.expect(now, answer || repetition);
+            if sleepy.silence.expect(now, answer) {
+                self.solicitor.renew(now);
+            }
         }
         if sleepy.listens_until.is_some() {
             self.mac.set_rest(Rest::Listen);
@@ -148,6 +157,7 @@ impl<M: Memory + 'static> Node<M> {
             return;
         }
         sleepy.poll.on_frame();
+        sleepy.silence.on_frame();
         let listens_on = more && sleepy.config.burst;
         sleepy.listens_until = listens_on.then(|| now + sleepy.poll.window());
         if more && !sleepy.config.burst {

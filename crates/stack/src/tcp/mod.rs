@@ -147,6 +147,18 @@ impl<M: Memory + 'static> TcpSockets<M> {
         })
     }
 
+    /// Whether a connection has another segment with data to send.
+    pub(crate) fn has_segment(&self) -> bool {
+        let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
+        open.any(|open| open.connection.has_segment())
+    }
+
+    /// Whether a connection is open of which the peer may not know.
+    pub(crate) fn is_unproven(&self) -> bool {
+        let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
+        open.any(|open| !open.is_proven && open.connection.state() == State::Established)
+    }
+
     /// Whether a packet is about to come: a handshake is under way, or a
     /// connection or its application waits for something.
     pub(crate) fn expects(&self) -> bool {
@@ -270,7 +282,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     slot.free();
                     break;
                 }
-                let was_open = open.connection.state() == State::SynReceived;
+                let state = open.connection.state();
+                let was_open = state == State::SynReceived;
+                // A SYN-ACK is its part of the handshake, once more.
+                open.is_proven |= state == State::Established && !seg.flags.syn();
                 self.servers
                     .watch(now, &mut open.connection, Some(seg), |connection| {
                         connection.input(now, meta, seg);

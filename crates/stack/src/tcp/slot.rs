@@ -31,6 +31,8 @@ pub(super) struct Open<B: Bytes> {
     pub(super) ended: bool,
     /// The application waits for data that is about to come.
     pub(super) expects_data: bool,
+    /// The peer has said something since the handshake.
+    pub(super) is_proven: bool,
 }
 
 /// A place in the queue of a listener.
@@ -49,6 +51,7 @@ impl<B: Bytes> Open<B> {
             released: false,
             ended: false,
             expects_data: false,
+            is_proven: false,
         }
     }
 

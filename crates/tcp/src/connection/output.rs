@@ -120,6 +120,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         })
     }
 
+    /// Whether [`poll_segment`](Self::poll_segment) has a segment with data to
+    /// give, as far as can be told without making it.
+    pub fn has_segment(&self) -> bool {
+        self.reason_to_send(usize::MAX)
+            .is_some_and(|plan| !plan.range().is_empty())
+    }
+
     /// Every reason to send a segment, the most pressing first.
     fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
         self.handshake(max_len)

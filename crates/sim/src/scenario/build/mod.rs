@@ -215,6 +215,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_burst: values.flag("lowpan.fragment_burst"),
+        segment_burst: values.flag("lowpan.segment_burst"),
         forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
             .iter()
             .any(|key| values.flag(key))
