@@ -26,7 +26,7 @@ mod tests;
 
 pub use flow::{End, FlowFigures, Retransmissions, RttMs};
 pub use percentiles::Percentiles;
-pub use readings::{LatencyMs, ReadingFigures, ReadingFormat};
+pub use readings::{LatencyMs, Layout, PLACE, ReadingFigures, ReadingFormat};
 pub use requests::RequestFigures;
 
 use std::ops::Range;

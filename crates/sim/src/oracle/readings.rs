@@ -20,12 +20,29 @@ const INTERVAL: Duration = Duration::from_secs(40);
 pub struct ReadingFormat {
     /// Bytes of a reading, at least four.
     pub bytes: usize,
-    /// Bytes before the readings of a message.
-    pub header: usize,
+    /// What a message consists of.
+    pub layout: Layout,
     /// The sender tells which readings it has given up. Else one is lost when
     /// it is older than any other one was on arrival.
     pub tells_losses: bool,
 }
+
+/// What a message with readings consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// So many bytes before them, then whole readings.
+    Whole {
+        /// The bytes before them.
+        header: usize,
+    },
+    /// A part of the stream of all readings sent, cut anywhere: where it begins,
+    /// in bytes from the stream's beginning and modulo 2^32 ([`PLACE`]), then
+    /// the bytes.
+    Part,
+}
+
+/// Bytes of the number at the beginning of a part of a stream.
+pub const PLACE: usize = 4;
 
 /// The figures of a flow's readings.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -91,6 +108,8 @@ pub(super) struct Readings {
     longest: Duration,
     /// Bytes of a reading whose rest has not come: of a stream.
     partial: Vec<u8>,
+    /// Where in its stream the next part begins.
+    place: u32,
     /// Bytes that arrived in each interval.
     intervals: Vec<u64>,
 }
@@ -105,6 +124,7 @@ impl Readings {
             latency: Percentiles::default(),
             longest: Duration::ZERO,
             partial: Vec::new(),
+            place: 0,
             intervals: Vec::new(),
         }
     }
@@ -142,7 +162,11 @@ impl Readings {
         payload: &[u8],
         content: impl Fn(u64) -> u8,
     ) -> Result<usize, String> {
-        let readings = payload.get(self.format.header..).unwrap_or_default();
+        let header = match self.format.layout {
+            Layout::Whole { header } => header,
+            Layout::Part => return self.part(now, payload, content),
+        };
+        let readings = payload.get(header..).unwrap_or_default();
         if readings.is_empty() || !readings.len().is_multiple_of(self.format.bytes) {
             let len = payload.len();
             return Err(format!("a message of {len} bytes, which is no readings"));
@@ -154,6 +178,28 @@ impl Readings {
             }
         }
         Ok(new)
+    }
+
+    /// A part of the stream has come, perhaps once more.
+    fn part(
+        &mut self,
+        now: Instant,
+        payload: &[u8],
+        content: impl Fn(u64) -> u8,
+    ) -> Result<usize, String> {
+        let Some((place, bytes)) = payload.split_first_chunk::<PLACE>() else {
+            let len = payload.len();
+            return Err(format!("a message of {len} bytes, which is no readings"));
+        };
+        let place = u32::from_be_bytes(*place);
+        let Ok(known) = usize::try_from(self.place.wrapping_sub(place) as i32) else {
+            return Err(format!("bytes from {place} on, after {}", self.place));
+        };
+        let (known, new) = bytes.split_at(known.min(bytes.len()));
+        self.repeated += (known.len() / self.format.bytes) as u64;
+        self.place = self.place.wrapping_add(new.len() as u32);
+        self.stream(now, new, content)?;
+        Ok(new.len())
     }
 
     /// Bytes of a stream of readings have come.
@@ -259,7 +305,7 @@ mod tests {
     fn readings(tells_losses: bool) -> Readings {
         let format = ReadingFormat {
             bytes: 8,
-            header: 2,
+            layout: Layout::Whole { header: 2 },
             tells_losses,
         };
         let mut readings = Readings::new(format);
@@ -311,6 +357,28 @@ mod tests {
         readings.restart();
         assert_eq!(readings.stream(at(4), &reading(2), content), Ok(()));
         assert_eq!(readings.figures(at(4)).delivered, 4);
+    }
+
+    #[test]
+    fn parts_of_a_stream_come_in_order_and_perhaps_twice() {
+        let mut readings = readings(true);
+        readings.format.layout = Layout::Part;
+        let stream = [reading(0), reading(1), reading(3)].concat();
+        let part = |range: Range<usize>| {
+            let place = (range.start as u32).to_be_bytes();
+            [&place[..], &stream[range]].concat()
+        };
+        assert_eq!(readings.message(at(4), &part(0..5), content), Ok(5));
+        assert_eq!(readings.message(at(4), &part(5..21), content), Ok(16));
+        assert_eq!(readings.message(at(4), &part(5..21), content), Ok(0));
+        // What was given up half-way may begin where it began, and be longer.
+        assert_eq!(readings.message(at(4), &part(5..24), content), Ok(3));
+        assert_eq!(readings.message(at(4), &part(0..5), content), Ok(0));
+        let figures = readings.figures(at(4));
+        assert_eq!((figures.delivered, figures.repeated), (3, 4));
+        let gap = [&25_u32.to_be_bytes()[..], &[7; 8]].concat();
+        assert!(readings.message(at(5), &gap, content).is_err());
+        assert!(readings.message(at(5), &[0; 3], content).is_err());
     }
 
     #[test]

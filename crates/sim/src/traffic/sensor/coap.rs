@@ -1,5 +1,6 @@
-//! Readings over CoAP: confirmable messages of as many whole readings as fit,
-//! or whole batches in blocks, or messages that nobody acknowledges.
+//! Readings over CoAP: confirmable messages, each with as much of the stream of
+//! readings as fits, or whole batches in blocks, or messages of whole readings
+//! that nobody acknowledges.
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, RtoPolicy};
@@ -7,7 +8,7 @@ use redpoll_stack::NodeEvent;
 
 use super::queue::Queue;
 use super::{Carrier, Context, Route, open_port};
-use crate::oracle::FlowId;
+use crate::oracle::{FlowId, Layout, PLACE};
 use crate::scenario::{CocoaReading, SensorSpec, SensorTransport};
 use crate::traffic::coap::{Port, READINGS, peer};
 
@@ -22,8 +23,12 @@ pub(super) struct Coap {
     /// after a refusal.
     spacing: Duration,
     reconnect: Duration,
-    /// The request under way and how many readings it carries.
+    /// The request under way and how many bytes of readings it carries.
     under_way: Option<(RequestId, usize)>,
+    /// Bytes of the queue's first reading that have arrived.
+    taken: usize,
+    /// Bytes of readings that have arrived, modulo 2^32.
+    place: u32,
     /// Not before this another message may be sent.
     not_before: Option<Instant>,
     /// Round-trip times that the oracle has been told of.
@@ -57,6 +62,8 @@ impl Coap {
             spacing: spec.spacing,
             reconnect: spec.reconnect,
             under_way: None,
+            taken: 0,
+            place: 0,
             not_before: None,
             samples: 0,
             refused: 0,
@@ -73,12 +80,12 @@ impl Coap {
         if queue.due() == 0 || self.under_way.is_some() {
             return;
         }
-        let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
-        let count = match self.in_blocks {
-            true => queue.due(),
-            false => queue.due().min(fitting),
+        let payload = self.payload(queue);
+        let readings = match layout(self.is_reliable, self.in_blocks) {
+            Layout::Whole { .. } => payload.len(),
+            Layout::Part => payload.len() - PLACE,
         };
-        let request = Request::new(Method::Post, READINGS).with_payload(queue.readings(count));
+        let request = Request::new(Method::Post, READINGS).with_payload(payload);
         let request = match self.is_reliable {
             true => request,
             false => request.unreliable(),
@@ -88,11 +95,36 @@ impl Coap {
             return;
         };
         if self.is_reliable {
-            self.under_way = Some((id, count));
+            self.under_way = Some((id, readings));
         } else {
-            queue.let_go(count);
+            queue.let_go(readings / queue.reading_bytes());
             self.not_before = Some(cx.now + self.spacing);
         }
+    }
+
+    /// The payload of the next message.
+    fn payload(&self, queue: &Queue) -> Vec<u8> {
+        let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
+        match layout(self.is_reliable, self.in_blocks) {
+            Layout::Whole { .. } if self.in_blocks => queue.readings(queue.due()),
+            Layout::Whole { .. } => queue.readings(queue.due().min(fitting)),
+            Layout::Part => {
+                // Of one that is begun there is less, so perhaps two more.
+                let mut stream = queue.readings(queue.due().min(fitting + 2));
+                let mut payload = self.place.to_be_bytes().to_vec();
+                payload.extend(stream.drain(self.taken..));
+                payload.truncate(self.message_bytes.max(PLACE + 1));
+                payload
+            }
+        }
+    }
+
+    /// So many bytes of readings have arrived.
+    fn let_go(&mut self, queue: &mut Queue, bytes: usize) {
+        self.place = self.place.wrapping_add(bytes as u32);
+        let taken = self.taken + bytes;
+        self.taken = taken % queue.reading_bytes();
+        queue.let_go(taken / queue.reading_bytes());
     }
 
     /// Does what the endpoint wants, and sends what may be sent.
@@ -111,9 +143,9 @@ impl Coap {
                 }
                 Event::Request { .. } => continue,
             };
-            if let Some(count) = self.finish(id) {
+            if let Some(bytes) = self.finish(id) {
                 if is_taken {
-                    queue.let_go(count);
+                    self.let_go(queue, bytes);
                 } else {
                     self.refused += 1;
                     self.not_before = Some(cx.now + self.reconnect);
@@ -125,10 +157,19 @@ impl Coap {
         }
     }
 
-    /// The request under way is over; how many readings it carried.
+    /// The request under way is over; how many bytes of readings it carried.
     fn finish(&mut self, id: RequestId) -> Option<usize> {
-        let (_, count) = self.under_way.take_if(|(ours, _)| *ours == id)?;
-        Some(count)
+        let (_, bytes) = self.under_way.take_if(|(ours, _)| *ours == id)?;
+        Some(bytes)
+    }
+}
+
+/// What the messages consist of: of those that may be lost each is worth
+/// something by itself.
+pub(super) fn layout(is_reliable: bool, in_blocks: bool) -> Layout {
+    match is_reliable && !in_blocks {
+        true => Layout::Part,
+        false => Layout::Whole { header: 0 },
     }
 }
 

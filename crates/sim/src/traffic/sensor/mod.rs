@@ -19,7 +19,7 @@ use redpoll_tcp::Endpoint;
 use self::queue::Queue;
 use super::peers::Pair;
 use super::{App, Context, Route};
-use crate::oracle::{FlowId, ReadingFormat};
+use crate::oracle::{FlowId, Layout, ReadingFormat};
 use crate::scenario::{SensorSpec, SensorTransport};
 
 pub(super) use sink::DatagramSink;
@@ -106,9 +106,14 @@ impl Sensor {
         };
         let format = ReadingFormat {
             bytes: spec.bytes.into(),
-            header: match spec.transport {
-                SensorTransport::Ideal => ideal::HEADER,
-                _ => 0,
+            layout: match spec.transport {
+                SensorTransport::Ideal => Layout::Whole {
+                    header: ideal::HEADER,
+                },
+                SensorTransport::Coap | SensorTransport::Cocoa => {
+                    coap::layout(true, spec.blockwise)
+                }
+                _ => Layout::Whole { header: 0 },
             },
             tells_losses: !matches!(
                 spec.transport,
