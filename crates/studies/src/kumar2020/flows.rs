@@ -1,6 +1,6 @@
 //! Event detection with four competing flows: the paper's section 8.3.
 
-use super::scenes::{paper, readings};
+use super::scenes::{paper, readings, three_frames};
 use crate::Criterion::{AtLeast, Between};
 use crate::run::quantile;
 use crate::{Case, Fact, Figure, Point, Run, Table};
@@ -20,10 +20,9 @@ const LOADS: [(f64, u32); 7] = [
 const NAMES: [(&str, &str); 3] = [("TCP", "tcp"), ("CoAP", "coap"), ("CoCoA", "cocoa")];
 
 fn case(transport: &'static str, interval_ms: u32) -> Case {
-    readings(transport, 1)
+    three_frames(readings(transport, 1))
         .set("apps.readings.interval", format!("{interval_ms} ms"))
         .set("lowpan.red", "true")
-        .set("tcp.mss", "3 frames")
         .set("duration", "1200 s")
 }
 
@@ -52,8 +51,7 @@ fn fairness(run: &Run) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// Fig. 12.
-pub fn figure_12() -> Figure {
+fn points() -> Vec<Point> {
     let mut points = Vec::new();
     for (load, interval_ms) in LOADS {
         for (name, transport) in NAMES {
@@ -66,28 +64,20 @@ pub fn figure_12() -> Figure {
                 let read = move |run: &Run| goodput(run, q);
                 points.push(Point::new((name, load), (metric, "kb/s"), &case, read));
             }
-            points.push(Point::new(
-                (name, load),
-                ("Jain's index", ""),
-                &case,
-                fairness,
-            ));
+            points.push(Point::new((name, load), JAIN, &case, fairness));
         }
         let own = case("tcp", interval_ms);
-        let read = |run: &Run| goodput(run, 0.5);
-        points.push(Point::new(
-            ("TCP, beyond", load),
-            ("median", "kb/s"),
-            &own,
-            read,
-        ));
-        points.push(Point::new(
-            ("TCP, beyond", load),
-            ("Jain's index", ""),
-            &own,
-            fairness,
-        ));
+        let at = || ("TCP, beyond", load);
+        let median = |run: &Run| goodput(run, 0.5);
+        points.push(Point::new(at(), ("median", "kb/s"), &own, median));
+        points.push(Point::new(at(), JAIN, &own, fairness));
     }
+    points
+}
+
+const JAIN: (&str, &str) = ("Jain's index", "");
+
+fn facts() -> Vec<Fact> {
     let full = |name: &'static str| {
         move |table: &Table<'_>| table.ratio("median", (name, 16.0), ("CoAP", 16.0))
     };
@@ -97,6 +87,37 @@ pub fn figure_12() -> Figure {
             .filter_map(|(load, _)| table.get("TCP", *load, "median"));
         all.reduce(f64::max)
     };
+    vec![
+        Fact::shape(
+            "TCP, median / load at 1 kb/s",
+            |table| table.get("TCP", 1.0, "median"),
+            Between(0.95, 1.05),
+        ),
+        Fact::shape(
+            "TCP, median / load at 16 kb/s",
+            |table| Some(table.get("TCP", 16.0, "median")? / 16.0),
+            Between(0.0, 0.8),
+        )
+        .note("it saturates"),
+        Fact::shape(
+            "TCP, median at 16 kb/s / greatest",
+            move |table| Some(table.get("TCP", 16.0, "median")? / best(table)?),
+            Between(0.7, 1.0),
+        )
+        .note("it falls only a little"),
+        Fact::shape("TCP / CoAP at 16 kb/s", full("TCP"), Between(0.7, 1.4)),
+        Fact::shape("CoCoA / CoAP at 16 kb/s", full("CoCoA"), Between(0.7, 1.4)),
+        Fact::shape(
+            "beyond: TCP, Jain's index at 16 kb/s",
+            |table| table.get("TCP, beyond", 16.0, JAIN.0),
+            AtLeast(0.98),
+        )
+        .note("what Redpoll promises"),
+    ]
+}
+
+/// Fig. 12.
+pub fn figure_12() -> Figure {
     Figure {
         name: "12",
         title: "Four competing flows",
@@ -105,33 +126,7 @@ pub fn figure_12() -> Figure {
                 3-frame segments, 20 minutes; goodput in intervals of 40 s over all flows. The \
                 paper: goodput follows the load, then saturates and falls a little while the \
                 quartiles widen; TCP, CoAP and CoCoA alike.",
-        points,
-        facts: vec![
-            Fact::shape(
-                "TCP, median / load at 1 kb/s",
-                |table| table.get("TCP", 1.0, "median"),
-                Between(0.95, 1.05),
-            ),
-            Fact::shape(
-                "TCP, median / load at 16 kb/s",
-                |table| Some(table.get("TCP", 16.0, "median")? / 16.0),
-                Between(0.0, 0.8),
-            )
-            .note("it saturates"),
-            Fact::shape(
-                "TCP, median at 16 kb/s / greatest",
-                move |table| Some(table.get("TCP", 16.0, "median")? / best(table)?),
-                Between(0.7, 1.0),
-            )
-            .note("it falls only a little"),
-            Fact::shape("TCP / CoAP at 16 kb/s", full("TCP"), Between(0.7, 1.4)),
-            Fact::shape("CoCoA / CoAP at 16 kb/s", full("CoCoA"), Between(0.7, 1.4)),
-            Fact::shape(
-                "beyond: TCP, Jain's index at 16 kb/s",
-                |table| table.get("TCP, beyond", 16.0, "Jain's index"),
-                AtLeast(0.98),
-            )
-            .note("what Redpoll promises"),
-        ],
+        points: points(),
+        facts: facts(),
     }
 }

@@ -36,7 +36,7 @@ fn sleep(case: Case, how: &str) -> Case {
         .set("poll.base_interval", "1 s")
         .set("duration", "900 s");
     match how {
-        ALWAYS_ON => case.set("nodes.leaf-13.sleepy", "false"),
+        ALWAYS_ON => case.set("nodes.leaf-15.sleepy", "false"),
         ONE_SECOND => case.set("poll.policy", "base"),
         _ => case,
     }
@@ -247,10 +247,10 @@ pub fn section_8_1_3() -> Figure {
         for (name, speaks) in PROTOCOLS {
             let case = case(speaks, how);
             points.push(Point::new((name, how), DUTY, &case, |run| {
-                radio_duty_cycle(run, "leaf-13")
+                radio_duty_cycle(run, "leaf-15")
             }));
             points.push(Point::new((name, how), ("radio on", "s"), &case, |run| {
-                on_time(run, "leaf-13")
+                on_time(run, "leaf-15")
             }));
         }
     }
