@@ -11,6 +11,7 @@ fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
         ("apps.own.type", "bulk-sender"),
         ("apps.own.on", "node-2"),
         ("apps.own.to", "node-1:5001"),
+        ("tcp.delayed_ack", "100 ms"),
     ];
     let set = both.iter().chain(more);
     let set: Vec<_> = set
