@@ -2,6 +2,8 @@
 //! 3522) or by reported duplicates (RFC 2883, RFC 3708), with the response of
 //! RFC 4015 §3.
 
+use core::num::NonZero;
+
 use crate::ahead::window;
 
 /// What must be known to take a reduction back.
@@ -9,21 +11,28 @@ use crate::ahead::window;
 pub(crate) struct Undo {
     /// RFC 4015's pipe_prev in bytes; 0 if there is nothing to undo.
     pipe_prev: u16,
-    /// RFC 3522's RetransmitTS: the timestamp of the first retransmission, in
-    /// [`steps`].
-    retransmit_ts: u16,
     /// Bytes sent again of which no duplicate was reported.
     sent_again: u16,
-    /// `retransmit_ts` is waited for.
-    is_timed: bool,
+    /// RFC 3522's RetransmitTS: the timestamp of the first retransmission, until
+    /// new data is acknowledged.
+    retransmit_ts: Option<Steps>,
 }
 
-/// A timestamp in steps of 16 ms: two within nine minutes of each other are in
-/// order, or equal. After a longer silence whatever is found out does no harm:
-/// what is taken back then is no more than a restart after idle time allows
-/// (RFC 5681 §4.1).
-fn steps(timestamp: u32) -> u16 {
-    (timestamp >> 4) as u16
+/// A timestamp in steps of 32 ms (of 16, made odd): two within nine minutes of each
+/// other are in order, or equal. After a longer silence whatever is found out
+/// does no harm: what is taken back then is no more than a restart after idle
+/// time allows (RFC 5681 §4.1).
+#[derive(Clone, Copy, Debug)]
+struct Steps(NonZero<u16>);
+
+impl Steps {
+    fn of(timestamp: u32) -> Steps {
+        Steps(NonZero::<u16>::MIN | (timestamp >> 4) as u16)
+    }
+
+    fn is_before(self, other: Steps) -> bool {
+        (self.0.get().wrapping_sub(other.0.get()) as i16) < 0
+    }
 }
 
 impl Undo {
@@ -38,8 +47,7 @@ impl Undo {
     /// `len` bytes are sent again, with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
         if self.sent_again == 0 {
-            self.retransmit_ts = steps(timestamp);
-            self.is_timed = true;
+            self.retransmit_ts = Some(Steps::of(timestamp));
         }
         self.sent_again = window(u32::from(self.sent_again).saturating_add(len));
     }
@@ -48,11 +56,8 @@ impl Undo {
     /// after a retransmission echoes `echo`. Returns whether it answers a
     /// segment sent before.
     pub(crate) fn on_first_ack(&mut self, echo: Option<u32>) -> bool {
-        if !core::mem::take(&mut self.is_timed) {
-            return false;
-        }
-        let sent = self.retransmit_ts;
-        echo.is_some_and(|echo| (steps(echo).wrapping_sub(sent) as i16) < 0)
+        let (sent, echo) = (self.retransmit_ts.take(), echo.map(Steps::of));
+        sent.is_some_and(|sent| echo.is_some_and(|echo| echo.is_before(sent)))
     }
 
     /// `len` bytes arrived twice. Returns whether all that was sent again did.
@@ -80,7 +85,7 @@ mod tests {
         let sent = 1 << 20;
         let later = sent + 120_000;
         for (echo, spurious) in [
-            (Some(sent - 1), true),
+            (Some(sent - 32), true),
             (Some(sent), false),
             (Some(later), false),
             (None, false),

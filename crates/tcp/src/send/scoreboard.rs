@@ -10,8 +10,9 @@
 
 use crate::ahead::Span;
 
-/// How many stretches are told apart. Windows here are four to eight segments.
-const STRETCHES: usize = 10;
+/// How many stretches are told apart. Windows here are four to eight segments,
+/// and limited transmit adds one or two.
+const STRETCHES: usize = 9;
 
 /// A moment in milliseconds, wrapping: good for comparing moments less than
 /// half a minute apart. What is in flight for longer is the retransmission
@@ -431,7 +432,8 @@ impl Scoreboard {
 
     /// Makes sure that there is room for one more stretch. Of the neighbours
     /// that have arrived, or else of those with one fate, or else of all, the
-    /// shortest pair is joined. Returns whether that was needed.
+    /// shortest pair is joined, the last of several: of what was sent last the
+    /// least is known. Returns whether that was needed.
     #[inline(never)]
     fn make_room(&mut self) -> bool {
         let [.., last] = &self.list;
@@ -447,7 +449,7 @@ impl Scoreboard {
             } else if first.fate != Fate::Arrived {
                 cost |= 1 << 17;
             }
-            if cost < least {
+            if cost <= least {
                 (best, least) = (index, cost);
             }
         }
