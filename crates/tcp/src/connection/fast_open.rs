@@ -55,6 +55,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         true
     }
 
+    /// Whether our SYN is not answered yet.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::SynSent(_))
+    }
+
     /// Whether the next SYN, or the last, has a Fast Open option.
     pub(crate) fn is_opening_fast(&self) -> bool {
         self.syn_cookie_len().is_some()

@@ -343,7 +343,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// Whether the state is CLOSED. A reset may still wait to be sent.
     pub fn is_closed(&self) -> bool {
-        self.state() == State::Closed
+        matches!(self.phase, Phase::Closed(_))
     }
 
     /// Whether the state is CLOSED and no reset waits to be sent: the memory

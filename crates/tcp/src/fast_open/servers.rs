@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::FastOpenCookie;
 use crate::send::SendStore;
-use crate::{Connection, Endpoint, Error, Flags, Segment, State};
+use crate::{Connection, Endpoint, Error, Flags, Segment};
 
 /// How long a server is left in peace that did not answer a Fast Open, or not
 /// well, in ticks of 2^20 us: an hour. RFC 7413 §4.1.3.1 has "at least
@@ -75,20 +75,23 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         };
         happen(connection);
         let server = connection.remote();
-        let failed = match (connection.state(), seg) {
+        let failed = if connection.is_opening() {
             // RFC 7413 §4.1.3.1: no answer. One may yet come.
-            (State::SynSent, _) => before.is_fast && !connection.is_opening_fast(),
-            (State::Closed, _) => before.is_fast && connection.error() != Some(Error::Aborted),
-            (_, Some(seg)) if seg.flags.contains(Flags::SYN.with(Flags::ACK)) => {
-                let theirs = seg.options.fast_open();
-                let cookie = theirs.filter(|cookie| !cookie.is_request());
-                let is_taken = before.data > 0 && connection.has_acked(before.first + before.data);
-                if cookie.is_some() || is_taken {
-                    return self.learn(server, cookie, seg.options.mss);
-                }
-                before.is_fast && (before.data > 0 || before.is_request)
+            before.is_fast && !connection.is_opening_fast()
+        } else if connection.is_closed() {
+            before.is_fast && connection.error() != Some(Error::Aborted)
+        } else if let Some(seg) = seg
+            && seg.flags.contains(Flags::SYN.with(Flags::ACK))
+        {
+            let theirs = seg.options.fast_open();
+            let cookie = theirs.filter(|cookie| !cookie.is_request());
+            let is_taken = before.data > 0 && connection.has_acked(before.first + before.data);
+            if cookie.is_some() || is_taken {
+                return self.learn(server, cookie, seg.options.mss);
             }
-            _ => false,
+            before.is_fast && (before.data > 0 || before.is_request)
+        } else {
+            false
         };
         if failed {
             self.pause(now, server);
