@@ -68,6 +68,11 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
+    /// Whether `at` is in here.
+    pub(crate) fn contains(self, at: u32) -> bool {
+        self.start <= at && at < self.end
+    }
+
     /// Whether all of `other` is in here.
     pub(crate) fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end

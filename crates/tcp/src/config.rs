@@ -86,8 +86,8 @@ pub struct Keepalive {
     /// Silence between probes. Default 75 s. Any probe may be late by half of
     /// it, if a node sleeps that long ([`Wake::slack`](redpoll_base::Wake)).
     pub interval: Duration,
-    /// Unanswered probes before the connection fails, 2 at least (MUST-29).
-    /// Default 8.
+    /// Unanswered probes before the connection fails, 2 at least (MUST-29) and
+    /// 127 at most. Default 8.
     pub count: u8,
 }
 
@@ -213,8 +213,6 @@ pub(crate) struct Params {
     pub(crate) ack_every: u8,
     pub(crate) max_retries: u8,
     pub(crate) syn_retries: u8,
-    pub(crate) nagle: bool,
-    pub(crate) timestamps: bool,
 }
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
@@ -249,8 +247,6 @@ impl From<&Config> for Params {
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,
-            nagle: config.nagle,
-            timestamps: config.timestamps,
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::config::Params;
 /// Counts the probes of an idle connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keepalive {
-    /// Probes since the peer was last heard.
+    /// Probes since the peer was last heard; with [`DUE`] if one is to be sent.
     unanswered: u8,
-    /// A probe is to be sent.
-    pub(crate) due: bool,
 }
+
+const DUE: u8 = 1 << 7;
 
 impl Keepalive {
     /// The peer was heard. Returns in how many milliseconds to ask, if
@@ -24,11 +24,20 @@ impl Keepalive {
     ///
     /// Only a run of unanswered probes counts, never a single one (MUST-29).
     pub(crate) fn on_timeout(&mut self, params: &Params) -> Option<u32> {
-        if self.unanswered >= params.keepalive_count {
+        let unanswered = self.unanswered & !DUE;
+        if unanswered >= params.keepalive_count.min(DUE - 1) {
             return None;
         }
-        self.unanswered = self.unanswered.saturating_add(1);
-        self.due = true;
+        self.unanswered = unanswered.wrapping_add(1) | DUE;
         Some(params.keepalive_interval.get())
+    }
+
+    /// Whether a probe is to be sent.
+    pub(crate) fn is_due(&self) -> bool {
+        self.unanswered & DUE != 0
+    }
+
+    pub(crate) fn on_probe_sent(&mut self) {
+        self.unanswered &= !DUE;
     }
 }

@@ -110,7 +110,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.board.on_ack(news.advance);
         self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
-        self.pins.on_ack(seg.ack);
+        self.pins.on_advance(news.advance);
         self.free_acked();
         self.rto.on_progress();
         self.link.on_sent();

@@ -22,7 +22,9 @@ impl<B: Bytes> Connection<B> {
         self.timers.enter(now);
         self.check_writable()?;
         let taken = self.outbox.write(bytes);
-        self.marks.set_if(Marks::STARVED, taken < bytes.len());
+        if taken < bytes.len() {
+            self.marks.set(Marks::STARVED);
+        }
         self.settle();
         Ok(taken)
     }

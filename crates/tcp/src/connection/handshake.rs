@@ -93,7 +93,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !syn.offer.has(Offer::SACK) {
             self.marks.clear(Marks::SACK);
         }
-        if syn.offer.has(Offer::TIMESTAMPS) && self.params.timestamps {
+        if syn.offer.has(Offer::TIMESTAMPS) && self.marks.has(Marks::TIMESTAMPS) {
             self.ts.enable(syn.ts_value, self.timers.now());
             self.size.on_options(TIMESTAMPS_SPACE);
         }
@@ -105,10 +105,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.measure_rtt(seg.ack, self.ts.echo(seg));
         let data = seg.ack - self.outbox.range().start;
         self.stats.add(|stats| &mut stats.bytes_acked, data);
+        self.pins.on_advance(seg.ack - self.snd.una);
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
         self.snd.set(seq, seg.window);
-        self.pins.on_ack(self.snd.una);
         self.free_acked();
         self.timers.cancel(Timer::Retransmission);
     }

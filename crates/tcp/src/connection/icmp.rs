@@ -93,7 +93,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.cc.on_smaller_mss(old, self.eff_snd_mss());
         if self.synchronized().is_some() && self.snd.flight() > 0 {
             for (span, stretch) in self.board.walk(Span::ALL) {
-                if !self.pins.overlaps(span.range(self.snd.una)) {
+                if !self.pins.overlaps(span) {
                     stretch.lose();
                 }
             }

@@ -25,7 +25,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if token.is_unpinned() {
             return Ok(0);
         }
-        let mut range = self.pins.get(token).ok_or(Gone)?.range();
+        let pin = self.pins.get(token).ok_or(Gone)?;
+        let mut range = pin.range(self.snd.una);
         // The SYN is no byte.
         range.start = range.start.max(self.outbox.range().start);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
@@ -44,13 +45,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
-                let span = Span::beyond(self.snd.una, pin.range());
+                let span = Span::beyond(self.snd.una, pin.range(self.snd.una));
                 let again = pin.kind() == PinKind::Again;
                 self.board.on_sent(span, again, Tick::of_ms(self.last_sent));
                 self.start_retransmission_timer(&pin);
             }
             if pin.kind() == PinKind::First {
-                let end = Ahead::by(pin.range().end - self.snd.una);
+                let end = Ahead::by(pin.range(self.snd.una).end - self.snd.una);
                 self.rtt.on_sent(end, self.last_sent);
             }
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
@@ -90,7 +91,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             syn.lost.get_or_insert(Loss::Link);
             return;
         }
-        self.on_link_loss(pin.range(), pin.kind() == PinKind::Again);
+        self.on_link_loss(pin.range(self.snd.una), pin.kind() == PinKind::Again);
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the
@@ -98,7 +99,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// that answers a repeated one leaves it alone: else a peer that repeats
     /// its SYN would keep a half-open connection for ever.
     fn start_retransmission_timer(&mut self, pin: &Pin) {
-        let is_first = pin.range().start <= self.snd.una && self.synchronized().is_some();
+        let is_first =
+            pin.range(self.snd.una).start <= self.snd.una && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
             self.start_rto();
         }
@@ -134,7 +136,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.persist.stop();
             }
             self.settle_retransmission();
-        } else if !self.persist.due && !self.timers.is_running(Timer::Persist) {
+        } else if !self.persist.is_due() && !self.timers.is_running(Timer::Persist) {
             self.timers.cancel(Timer::Retransmission);
             let max = self.params.max_rto.get();
             let interval = self.persist.interval(self.rto_ms(), max);

@@ -15,6 +15,11 @@ impl Marks {
     /// over: ours does.
     pub(super) const SACK: Marks = Marks(1 << 3);
 
+    /// Small segments wait for company (RFC 9293 §3.7.4).
+    pub(super) const NAGLE: Marks = Marks(1 << 4);
+    /// Our SYN carries timestamps, or did if the peer's did (RFC 7323 §3.2).
+    pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
+
     pub(super) fn has(self, mark: Marks) -> bool {
         self.0 & mark.0 != 0
     }
@@ -23,14 +28,15 @@ impl Marks {
         self.0 |= mark.0;
     }
 
-    /// Sets `mark` if `on`.
-    pub(super) fn set_if(&mut self, mark: Marks, on: bool) {
+    pub(super) fn clear(&mut self, mark: Marks) {
+        self.0 &= !mark.0;
+    }
+
+    /// Sets or clears `mark`.
+    pub(super) fn put(&mut self, mark: Marks, on: bool) {
+        self.clear(mark);
         if on {
             self.set(mark);
         }
-    }
-
-    pub(super) fn clear(&mut self, mark: Marks) {
-        self.0 &= !mark.0;
     }
 }

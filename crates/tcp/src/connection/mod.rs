@@ -243,7 +243,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let size = SegmentSize::new(params.mss);
         let timers = TimerTable::new(now);
         let mut marks = Marks::default();
-        marks.set_if(Marks::SACK, config.sack);
+        marks.put(Marks::SACK, config.sack);
+        marks.put(Marks::NAGLE, config.nagle);
+        marks.put(Marks::TIMESTAMPS, config.timestamps);
         Connection {
             local,
             remote,

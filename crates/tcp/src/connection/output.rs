@@ -146,7 +146,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK), 0),
             Phase::Synchronized(_) | Phase::Closed(_) => return None,
         };
-        let with_the_link = self.pins.covers(self.snd.una);
+        let with_the_link = self.pins.covers(0);
         let again = self.snd.nxt != self.snd.una;
         (syn.due && !with_the_link && !self.link.is_resting()).then_some(Plan {
             seq: self.snd.una,
@@ -173,8 +173,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return None;
         }
         let una = self.snd.una;
-        let free = |run: Span| self.pins.unpinned_part(run.range(una));
-        let lost = self.board.first_lost(|run| Span::beyond(una, free(run)));
+        let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
         let lost = lost.range(una);
         // A closed window is for probes; a window that shrank is not, old
         // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
@@ -239,7 +238,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let start = self.snd.nxt;
         let tries_new = self.episode.tries_new_data(self.snd.flight()).is_some();
         let old_first = self.board.has_lost() && !tries_new;
-        let blocked = old_first || self.pins.covers(start);
+        let blocked = old_first || self.pins.covers(self.snd.flight());
         if blocked || !self.may_send_sequence() {
             return None;
         }
@@ -265,7 +264,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// switching off Nagle's algorithm. A FIN is answered at once anyway.
     fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
         let is_last = plan.flags.contains(Flags::PSH) && !plan.flags.fin();
-        !self.params.nagle && is_last && plan.len >= mss && self.board.is_even()
+        !self.marks.has(Marks::NAGLE) && is_last && plan.len >= mss && self.board.is_even()
     }
 
     /// RFC 9293 §3.8.6.2.1, rules 1 to 3: no silly windows. The fourth is in
@@ -280,7 +279,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         // The bracketed condition is the Nagle algorithm's. A FIN says that
         // nothing more will come to wait for.
-        let nagle_holds = self.params.nagle && !plan.flags.fin() && self.nagle.holds();
+        let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
         // (2) all that is there, or (3) half the largest window seen.
         let all = plan.len == unsent;
         let half = plan.len >= self.snd.max_wnd() / 2;
@@ -290,7 +289,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 9293 §3.8.6.1: an octet into a closed window; or, as the override
     /// of §3.8.6.2.1, what a window takes that is open but small.
     fn window_probe(&self, max_len: usize) -> Option<Plan> {
-        if !self.persist.due || !self.pins.is_empty() || !self.may_send_sequence() {
+        if !self.persist.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;
         }
         let old = self.board.has_lost();
@@ -310,7 +309,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
     fn keepalive_probe(&self) -> Option<Plan> {
-        let due = self.keepalive.due && self.synchronized().is_some();
+        let due = self.keepalive.is_due() && self.synchronized().is_some();
         due.then(|| Plan::empty(self.snd.nxt - 1))
     }
 
@@ -493,7 +492,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 if let Some(cookie) = self.syn_cookie() {
                     options.extra = Extra::FastOpen(cookie);
                 }
-                if self.params.timestamps {
+                if self.marks.has(Marks::TIMESTAMPS) {
                     options.timestamps = Some(self.ts.offer(ms));
                 }
             }
@@ -509,7 +508,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn note_empty(&mut self, plan: &Plan) {
         self.stats.count(|stats| &mut stats.acks_sent);
         if plan.seq != self.snd.nxt {
-            self.keepalive.due = false;
+            self.keepalive.on_probe_sent();
         }
     }
 
@@ -520,7 +519,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = false;
         }
-        if self.persist.due {
+        if self.persist.is_due() {
             self.persist.on_probe_sent();
             self.stats.count(|stats| &mut stats.window_probes);
         }
@@ -540,7 +539,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.stats.count(|stats| &mut stats.data_segments_sent);
             self.stats.add(|stats| &mut stats.bytes_sent, plan.len);
         }
-        self.pins.insert(range, plan.kind)
+        let span = Span::beyond(self.snd.una, range);
+        self.pins.insert(span, plan.kind)
     }
 
     /// Data leaves: the mechanisms of loss recovery take note.

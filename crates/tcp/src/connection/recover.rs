@@ -115,14 +115,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mss = self.eff_snd_mss();
         let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
-        let (now, pins, una) = (self.tick(), &self.pins, self.snd.una);
+        let (now, pins) = (self.tick(), &self.pins);
         let found = self.rack.detect(
             &mut self.board,
             now,
             eager,
             self.rtt.srtt().unwrap_or(0),
             self.episode.began(),
-            |span| pins.overlaps(span.range(una)),
+            |span| pins.overlaps(span),
         );
         match found.later {
             Some(ms) => self.timers.start(Timer::Reordering, ms.into()),
@@ -134,10 +134,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The segment at SND.UNA is lost, unless the link has yet to send it.
     fn lose_first(&mut self) -> u32 {
-        let end = (self.snd.una + self.eff_snd_mss()).min(self.snd.nxt);
-        let first = self.pins.unpinned_part(SeqRange::new(self.snd.una, end));
-        if first.start == self.snd.una {
-            let first = Span::beyond(self.snd.una, first);
+        let end = self.eff_snd_mss().min(self.snd.flight());
+        let first = self.pins.unpinned_part(Span::new(0, end));
+        if first.start == 0 {
             self.board.lose(first)
         } else {
             0
@@ -384,7 +383,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_sack() && silent_ms < Tick::REACH_MS;
         for (span, stretch) in self.board.walk(Span::ALL) {
-            let is_held = self.pins.overlaps(span.range(self.snd.una));
+            let is_held = self.pins.overlaps(span);
             if !is_held && (!by_time || self.rack.is_overdue(stretch, tick)) {
                 stretch.lose();
             }

@@ -40,7 +40,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // What would be sent again is still with the link; or everything
         // arrived in the meantime.
         let outstanding = self.snd.una < self.snd.nxt;
-        if self.pins.covers(self.snd.una) || !outstanding {
+        if self.pins.covers(0) || !outstanding {
             return;
         }
         let handshake = matches!(self.phase, Phase::SynSent(_) | Phase::SynReceived(_));

@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::config::Millis;
 use crate::send::SendStore;
 use crate::state::Synchronized;
@@ -20,7 +21,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// individual connection.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
         self.timers.enter(now);
-        self.params.nagle = on;
+        self.marks.put(Marks::NAGLE, on);
         self.settle();
     }
 

@@ -8,13 +8,13 @@ use crate::recovery::doubled;
 /// Paces window probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persist {
-    /// Probes since the window was last open.
+    /// Probes since the window was last open; with [`DUE`] if one is to be sent.
     sent: u8,
     /// Probes since the peer was last heard.
     unanswered: u8,
-    /// A probe is to be sent.
-    pub(crate) due: bool,
 }
+
+const DUE: u8 = 1 << 7;
 
 impl Persist {
     /// How long to wait for the next probe, in milliseconds.
@@ -22,7 +22,7 @@ impl Persist {
     /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
     /// exponentially longer.
     pub(crate) fn interval(&self, rto: u32, max: u32) -> u32 {
-        doubled(rto, self.sent, max.max(rto))
+        doubled(rto, self.sent & !DUE, max.max(rto))
     }
 
     /// The timer ran out. Returns whether to go on: not if the peer has been
@@ -30,13 +30,17 @@ impl Persist {
     ///
     /// MUST-37: as long as it answers, the peer may keep its window closed.
     pub(crate) fn on_timeout(&mut self, max_unanswered: u8) -> bool {
-        self.due = true;
+        self.sent |= DUE;
         self.unanswered < max_unanswered
     }
 
+    /// Whether a probe is to be sent.
+    pub(crate) fn is_due(&self) -> bool {
+        self.sent & DUE != 0
+    }
+
     pub(crate) fn on_probe_sent(&mut self) {
-        self.due = false;
-        self.sent = self.sent.saturating_add(1).min(32);
+        self.sent = (self.sent & !DUE).wrapping_add(1).min(32);
         self.unanswered = self.unanswered.saturating_add(1);
     }
 

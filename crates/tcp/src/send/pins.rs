@@ -5,6 +5,7 @@
 //! time, and it must not be sent twice. A pin says so for one range of
 //! sequence numbers, SYN and FIN included, until the link is done with it.
 
+use crate::ahead::{Ahead, Span, window};
 use crate::{SeqNum, SeqRange};
 
 /// How many segments the link may hold at once.
@@ -55,13 +56,16 @@ pub(crate) enum PinKind {
 /// A pinned range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pin {
-    range: SeqRange,
+    end: Ahead,
+    len: u16,
     kind: PinKind,
 }
 
 impl Pin {
-    pub(crate) fn range(&self) -> SeqRange {
-        self.range
+    /// The sequence numbers, of which the first may be acknowledged.
+    pub(crate) fn range(&self, una: SeqNum) -> SeqRange {
+        let end = una + self.end.bytes();
+        SeqRange::new(end - u32::from(self.len), end)
     }
 
     pub(crate) fn kind(&self) -> PinKind {
@@ -69,11 +73,12 @@ impl Pin {
     }
 }
 
-/// The pinned ranges of a connection.
+/// The pinned ranges of a connection. They end beyond SND.UNA; they may begin
+/// before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
-    starts: [SeqNum; PINS],
-    /// 0 where a slot is free.
+    /// SND.UNA where a slot is free.
+    ends: [Ahead; PINS],
     lens: [u16; PINS],
     /// Of each slot the [`PinKind`] in two bits. The rest counts its pins, to
     /// tell their tokens apart: a token would have to be 64 pins old to be taken
@@ -85,53 +90,41 @@ pub(crate) struct Pins {
 const KIND: u8 = 3;
 
 impl Pins {
-    /// What a slot pins; an empty range if it is free.
-    fn range(&self, slot: usize) -> SeqRange {
-        match (self.starts.get(slot), self.lens.get(slot)) {
-            (Some(&start), Some(&len)) => SeqRange::new(start, start + u32::from(len)),
-            _ => SeqRange::default(),
-        }
-    }
-
-    fn free(&mut self, slot: usize) {
-        if let Some(len) = self.lens.get_mut(slot) {
-            *len = 0;
-        }
-    }
-
-    /// Every pinned range.
-    fn iter(&self) -> impl Iterator<Item = SeqRange> + '_ {
-        let slots = (0..PINS).map(|slot| self.range(slot));
-        slots.filter(|pin| !pin.is_empty())
+    /// What each slot pins of what is not acknowledged; nothing if it is free.
+    fn spans(&self) -> impl Iterator<Item = Span> + '_ {
+        self.ends.iter().zip(&self.lens).map(|(end, &len)| {
+            let start = end.bytes().saturating_sub(u32::from(len));
+            Span::new(start, end.bytes())
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lens.iter().all(|&len| len == 0)
+        self.ends.iter().all(|&end| end == Ahead::UNA)
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.lens.iter().all(|&len| len != 0)
+        self.ends.iter().all(|&end| end != Ahead::UNA)
     }
 
-    /// Pins `range`. Without a free slot the token is [`Token::UNPINNED`];
-    /// callers ask [`is_full`](Self::is_full) first.
-    pub(crate) fn insert(&mut self, range: SeqRange, kind: PinKind) -> Token {
+    /// Pins what is not empty. Without a free slot the token is
+    /// [`Token::UNPINNED`]; callers ask [`is_full`](Self::is_full) first.
+    pub(crate) fn insert(&mut self, span: Span, kind: PinKind) -> Token {
         let lens = self.lens.iter_mut().zip(self.tags.iter_mut().zip(0u8..));
-        let mut slots = self.starts.iter_mut().zip(lens);
-        let Some((start, (len, (tag, slot)))) = slots.find(|(_, (len, _))| **len == 0) else {
+        let mut slots = self.ends.iter_mut().zip(lens);
+        let Some((end, (len, (tag, slot)))) = slots.find(|(end, _)| **end == Ahead::UNA) else {
             return Token::UNPINNED;
         };
-        *start = range.start;
-        *len = range.len() as u16;
+        *end = Ahead::by(span.end);
+        *len = window(span.len());
         *tag = (*tag | KIND).wrapping_add(1) | kind as u8;
         Token { slot, tag: *tag }
     }
 
-    /// The range behind a token, unless it is gone.
+    /// What is behind a token, unless it is gone.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
         let slot = usize::from(token.slot);
-        let range = self.range(slot);
-        if range.is_empty() || self.tags.get(slot) != Some(&token.tag) {
+        let (&end, &len) = (self.ends.get(slot)?, self.lens.get(slot)?);
+        if end == Ahead::UNA || self.tags.get(slot) != Some(&token.tag) {
             return None;
         }
         let kind = match token.tag & KIND {
@@ -139,54 +132,61 @@ impl Pins {
             1 => PinKind::Again,
             _ => PinKind::Probe,
         };
-        Some(Pin { range, kind })
+        Some(Pin { end, len, kind })
     }
 
     /// Ends a pin. `None` if it is gone already.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.get(token)?;
-        self.free(usize::from(token.slot));
+        if let Some(end) = self.ends.get_mut(usize::from(token.slot)) {
+            *end = Ahead::UNA;
+        }
         Some(pin)
     }
 
-    /// Ends the pins of segments that were acknowledged as a whole.
-    pub(crate) fn on_ack(&mut self, una: SeqNum) {
-        for slot in 0..PINS {
-            if self.range(slot).end <= una {
-                self.free(slot);
-            }
+    /// SND.UNA advances by `bytes`: ends the pins of segments that are
+    /// acknowledged as a whole.
+    pub(crate) fn on_advance(&mut self, bytes: u32) {
+        for end in &mut self.ends {
+            end.on_advance(bytes);
         }
     }
 
     /// Ends every pin.
     pub(crate) fn clear(&mut self) {
-        self.lens = [0; PINS];
+        self.ends = [Ahead::UNA; PINS];
     }
 
-    /// The oldest sequence number that must be kept, if it is before `una`.
+    /// The oldest sequence number that must be kept, `una` or before.
     pub(crate) fn oldest(&self, una: SeqNum) -> SeqNum {
-        self.iter().fold(una, |oldest, pin| oldest.min(pin.start))
+        let mut behind = 0;
+        for (end, &len) in self.ends.iter().zip(&self.lens) {
+            if *end != Ahead::UNA {
+                behind = behind.max(u32::from(len).saturating_sub(end.bytes()));
+            }
+        }
+        una - behind
     }
 
-    /// Whether `seq` is in a pinned range.
-    pub(crate) fn covers(&self, seq: SeqNum) -> bool {
-        self.iter().any(|pin| pin.contains(seq))
+    /// Whether what is so far beyond SND.UNA is pinned.
+    pub(crate) fn covers(&self, at: u32) -> bool {
+        self.spans().any(|pin| pin.contains(at))
     }
 
-    /// Whether part of `range` is pinned.
-    pub(crate) fn overlaps(&self, range: SeqRange) -> bool {
-        self.iter()
-            .any(|pin| pin.start < range.end && range.start < pin.end)
+    /// Whether part of `span` is pinned.
+    pub(crate) fn overlaps(&self, span: Span) -> bool {
+        self.spans()
+            .any(|pin| pin.start.max(span.start) < pin.end.min(span.end))
     }
 
-    /// The first part of `range` that is not pinned; empty if all of it is.
-    pub(crate) fn unpinned_part(&self, range: SeqRange) -> SeqRange {
-        let mut part = range;
-        while let Some(pin) = self.iter().find(|pin| pin.contains(part.start)) {
+    /// The first part of `span` that is not pinned; empty if all of it is.
+    pub(crate) fn unpinned_part(&self, span: Span) -> Span {
+        let mut part = span;
+        while let Some(pin) = self.spans().find(|pin| pin.contains(part.start)) {
             part.start = pin.end;
         }
-        for pin in self.iter() {
-            if part.contains(pin.start) {
+        for pin in self.spans() {
+            if !pin.is_empty() && part.contains(pin.start) {
                 part.end = pin.start;
             }
         }
@@ -198,18 +198,19 @@ impl Pins {
 mod tests {
     use super::*;
 
-    fn range(start: u32, end: u32) -> SeqRange {
-        SeqRange::new(SeqNum(start), SeqNum(end))
+    fn span(start: u32, end: u32) -> Span {
+        Span::new(start, end)
     }
 
     #[test]
     fn a_token_is_good_once() {
         let mut pins = Pins::default();
-        let first = pins.insert(range(0, 10), PinKind::First);
-        assert_eq!(pins.get(first).unwrap().range(), range(0, 10));
+        let first = pins.insert(span(0, 10), PinKind::First);
+        let range = SeqRange::new(SeqNum(100), SeqNum(110));
+        assert_eq!(pins.get(first).unwrap().range(SeqNum(100)), range);
         assert!(pins.release(first).is_some());
         assert!(pins.release(first).is_none());
-        let second = pins.insert(range(10, 20), PinKind::First);
+        let second = pins.insert(span(10, 20), PinKind::First);
         assert_ne!(first, second);
         assert!(pins.get(first).is_none());
         assert!(pins.get(Token::UNPINNED).is_none());
@@ -218,11 +219,12 @@ mod tests {
     #[test]
     fn a_segment_stays_pinned_until_all_of_it_is_acknowledged() {
         let mut pins = Pins::default();
-        let token = pins.insert(range(5, 10), PinKind::First);
-        pins.on_ack(SeqNum(9));
+        let token = pins.insert(span(5, 10), PinKind::First);
+        pins.on_advance(9);
         assert!(pins.get(token).is_some());
         assert_eq!(pins.oldest(SeqNum(9)), SeqNum(5));
-        pins.on_ack(SeqNum(10));
+        assert!(pins.covers(0) && !pins.covers(1));
+        pins.on_advance(1);
         assert!(pins.get(token).is_none());
         assert_eq!(pins.oldest(SeqNum(10)), SeqNum(10));
     }
@@ -230,16 +232,16 @@ mod tests {
     #[test]
     fn the_unpinned_part_lies_between_pins() {
         let mut pins = Pins::default();
-        pins.insert(range(20, 30), PinKind::First);
-        pins.insert(range(10, 20), PinKind::First);
-        pins.insert(range(40, 50), PinKind::First);
-        assert_eq!(pins.unpinned_part(range(10, 60)), range(30, 40));
-        assert_eq!(pins.unpinned_part(range(0, 60)), range(0, 10));
-        assert_eq!(pins.unpinned_part(range(45, 60)), range(50, 60));
-        assert!(pins.unpinned_part(range(12, 25)).is_empty());
+        pins.insert(span(20, 30), PinKind::First);
+        pins.insert(span(10, 20), PinKind::First);
+        pins.insert(span(40, 50), PinKind::First);
+        assert_eq!(pins.unpinned_part(span(10, 60)), span(30, 40));
+        assert_eq!(pins.unpinned_part(span(0, 60)), span(0, 10));
+        assert_eq!(pins.unpinned_part(span(45, 60)), span(50, 60));
+        assert!(pins.unpinned_part(span(12, 25)).is_empty());
         assert!(!pins.is_full());
-        pins.insert(range(90, 91), PinKind::Probe);
+        pins.insert(span(90, 91), PinKind::Probe);
         assert!(pins.is_full());
-        assert!(pins.insert(range(95, 96), PinKind::First).is_unpinned());
+        assert!(pins.insert(span(95, 96), PinKind::First).is_unpinned());
     }
 }
