@@ -80,6 +80,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     size: SegmentSize,
     uto: Negotiation,
     nagle: Nagle,
+    challenge: ChallengeLimit,
 
     snd: SendWindow,
     rcv: RecvWindow,
@@ -92,8 +93,8 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     ts: Timestamps,
     cc: NewReno,
     tlp: Tlp,
+    prr: Prr,
     ecn: EcnState,
-    challenge: ChallengeLimit,
     inbox: Inbox<B>,
 
     // Finding and repairing losses.
@@ -102,7 +103,6 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     rack: Rack,
     episode: Episode,
     rtt: RttEstimator,
-    prr: Prr,
     undo: Undo,
 
     /// A reset waiting to be sent.
