@@ -208,30 +208,33 @@ impl Options {
 
     /// Hands the option bytes to `put`, word by word.
     pub(crate) fn emit(&self, mut put: impl FnMut(u32)) {
-        let word = |[a, b]: [u8; 2], [c, d]: [u8; 2]| u32::from_be_bytes([a, b, c, d]);
-        let nops = [NOP, NOP];
+        let pair = |a: u8, b: u8| u16::from_be_bytes([a, b]);
+        let word = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
+        let nops = pair(NOP, NOP);
         if let Some(mss) = self.mss {
-            put(word([MSS, MSS_LEN as u8], mss.to_be_bytes()));
+            put(word(pair(MSS, MSS_LEN as u8), mss));
         }
         let permitted = if self.sack_permitted {
-            [SACK_PERMITTED, SACK_PERMITTED_LEN as u8]
+            pair(SACK_PERMITTED, SACK_PERMITTED_LEN as u8)
         } else {
             nops
         };
         if let Some(timestamps) = self.timestamps {
-            put(word(permitted, [TIMESTAMPS, TIMESTAMPS_LEN as u8]));
+            put(word(permitted, pair(TIMESTAMPS, TIMESTAMPS_LEN as u8)));
             put(timestamps.value);
             put(timestamps.echo);
         } else if self.sack_permitted {
             put(word(nops, permitted));
         }
         if let Some(timeout) = self.user_timeout.filter(|_| user_timeout::ON) {
-            let kind = [USER_TIMEOUT, USER_TIMEOUT_LEN as u8];
-            put(word(kind, timeout.bits().to_be_bytes()));
+            put(word(
+                pair(USER_TIMEOUT, USER_TIMEOUT_LEN as u8),
+                timeout.bits(),
+            ));
         }
         match &self.extra {
             Extra::FastOpen(cookie) if fast_open::ON => {
-                put(word(nops, [FAST_OPEN, cookie.len().wrapping_add(2)]));
+                put(word(nops, pair(FAST_OPEN, cookie.len().wrapping_add(2))));
                 // Behind a cookie of odd length the list of options ends.
                 for four in cookie.words() {
                     put(u32::from_be_bytes(*four));
@@ -239,7 +242,7 @@ impl Options {
             }
             Extra::Sack(sack) if !sack.is_empty() => {
                 let len = sack.len().wrapping_mul(SackBlocks::BLOCK_LEN);
-                put(word(nops, [SACK, len.wrapping_add(2) as u8]));
+                put(word(nops, pair(SACK, len.wrapping_add(2) as u8)));
                 for block in sack.iter() {
                     put(block.start.0);
                     put(block.end.0);
