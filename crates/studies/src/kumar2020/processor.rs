@@ -39,7 +39,8 @@ pub fn table_7() -> Figure {
         ("CPU, CoAP / unreliable with batch", quotient(1, 3)),
         ("CPU, unreliable, no batch / batch", quotient(2, 3)),
     ];
-    let near = |value: f64| Between(0.7 * value, 1.3 * value);
+    let hundredths = |value: f64| (100.0 * value).round() / 100.0;
+    let near = |value: f64| Between(hundredths(0.7 * value), hundredths(1.3 * value));
     Figure {
         name: "table-7-cpu",
         title: "CPU duty cycle over a day with interference",
