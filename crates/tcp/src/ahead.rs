@@ -80,6 +80,7 @@ impl Span {
 }
 
 /// A count of bytes no larger than a window, which is not scaled.
+#[inline(never)]
 pub(crate) fn window(bytes: u32) -> u16 {
     bytes.min(u32::from(u16::MAX)) as u16
 }

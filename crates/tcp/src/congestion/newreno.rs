@@ -16,6 +16,7 @@ pub(crate) struct NewReno {
 }
 
 /// RFC 5681 §3.1: IW.
+#[inline(never)]
 fn initial_window(mss: u32) -> u32 {
     let segments = match mss {
         0..=1095 => 4,

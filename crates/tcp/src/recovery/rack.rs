@@ -18,17 +18,18 @@ pub(crate) struct Rack {
     fack: Ahead,
     /// RACK.rtt.
     rtt: u16,
-    min_rtt: MinRtt,
+    /// RACK.min_RTT: the least of the last up to [`WINDOW`] samples, so that a
+    /// path that became longer is found out. 0 before the first.
+    min_rtt: u16,
+    /// Samples in that window.
+    samples: u8,
     /// RACK.dsack_round; none at SND.UNA.
     dsack_round: Ahead,
     /// Whether there is a RACK.segment.
     has_segment: bool,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// RACK.reo_wnd_mult.
-    mult: u8,
-    /// RACK.reo_wnd_persist.
-    persist: u8,
+    leniency: Leniency,
 }
 
 /// What detection found.
@@ -42,8 +43,35 @@ pub(crate) struct Found {
     pub(crate) later: Option<u16>,
 }
 
-/// RFC 8985 §6.2, step 4: a window that grew lasts this many recoveries.
-const PERSIST: u8 = 16;
+/// How many samples RACK.min_RTT is the least of.
+const WINDOW: u8 = 128;
+
+/// RFC 8985 §6.2, step 4: RACK.reo_wnd_mult less one in the upper three bits,
+/// RACK.reo_wnd_persist in the others. Eight quarters of the least round trip
+/// are as many as the bound of SRTT lets through, unless a queue has doubled it.
+#[derive(Clone, Copy, Default, Debug)]
+struct Leniency(u8);
+
+impl Leniency {
+    /// A window that grew lasts this many recoveries.
+    const PERSIST: u8 = 16;
+
+    fn mult(self) -> u16 {
+        u16::from(self.0 >> 5).wrapping_add(1)
+    }
+
+    fn grow(&mut self) {
+        let more = (self.0 >> 5).wrapping_add(1).min(7);
+        self.0 = more << 5 | Leniency::PERSIST;
+    }
+
+    fn fade(&mut self) {
+        self.0 = match self.0 & 31 {
+            0 | 1 => 0,
+            _ => self.0.wrapping_sub(1),
+        };
+    }
+}
 
 impl Rack {
     /// Before anything was sent.
@@ -53,12 +81,12 @@ impl Rack {
             end_seq: Ahead::UNA,
             fack: Ahead::UNA,
             rtt: 0,
-            min_rtt: MinRtt::default(),
+            min_rtt: 0,
+            samples: 0,
             dsack_round: Ahead::UNA,
             has_segment: false,
             reordering_seen: false,
-            mult: 1,
-            persist: 0,
+            leniency: Leniency::default(),
         }
     }
 
@@ -76,7 +104,10 @@ impl Rack {
 
     /// Step 1: a round-trip time was measured.
     pub(crate) fn on_rtt(&mut self, ms: u16) {
-        self.min_rtt.on_sample(ms);
+        if self.samples == 0 || ms < self.min_rtt {
+            self.min_rtt = ms;
+        }
+        self.samples = self.samples.wrapping_add(1) % WINDOW;
     }
 
     /// Nothing is in flight, or a timeout has passed: what was sent last is no
@@ -116,7 +147,7 @@ impl Rack {
         if stretch.was_sent_again() {
             // An earlier transmission may be the one that arrived.
             let is_earlier = echo.is_some_and(|echo| stretch.made_at().is_after(echo));
-            if is_earlier || rtt.saturating_add(1) < self.min_rtt.ms() {
+            if is_earlier || rtt.saturating_add(1) < self.min_rtt {
                 return;
             }
         }
@@ -134,16 +165,12 @@ impl Rack {
             return;
         }
         self.dsack_round = Ahead::by(flight);
-        self.mult = self.mult.saturating_add(1);
-        self.persist = PERSIST;
+        self.leniency.grow();
     }
 
     /// Step 4: a recovery ended.
     pub(crate) fn on_recovered(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.mult = 1;
-        }
+        self.leniency.fade();
     }
 
     /// Step 4: RACK.reo_wnd. `eager` in recovery or when DupThresh is reached.
@@ -151,8 +178,8 @@ impl Rack {
         if eager && !self.reordering_seen {
             return 0;
         }
-        let quarter = self.min_rtt.ms() / 4;
-        quarter.saturating_mul(u16::from(self.mult)).min(srtt_ms)
+        let quarter = self.min_rtt / 4;
+        quarter.saturating_mul(self.leniency.mult()).min(srtt_ms)
     }
 
     /// Step 5: marks what is lost. `is_held` says what the link has yet to
@@ -191,7 +218,7 @@ impl Rack {
     /// RFC 8985 §6.3: after a timeout, everything that is overdue by now is
     /// lost, besides the first.
     pub(crate) fn is_overdue(&self, stretch: &Stretch, now: Tick) -> bool {
-        now.since(stretch.at()) >= self.rtt.saturating_add(self.min_rtt.ms() / 4)
+        now.since(stretch.at()) >= self.rtt.saturating_add(self.min_rtt / 4)
     }
 }
 
@@ -199,48 +226,6 @@ impl Rack {
 /// the second.
 fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
     first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
-}
-
-/// RACK.min_RTT: the least of the last one to two [`WINDOW`]s of samples, so
-/// that a path that became longer is found out.
-#[derive(Clone, Debug)]
-struct MinRtt {
-    last: u16,
-    this: u16,
-    samples: u8,
-}
-
-const WINDOW: u8 = 64;
-
-impl Default for MinRtt {
-    fn default() -> Self {
-        MinRtt {
-            last: u16::MAX,
-            this: u16::MAX,
-            samples: 0,
-        }
-    }
-}
-
-impl MinRtt {
-    fn on_sample(&mut self, ms: u16) {
-        self.this = self.this.min(ms);
-        self.samples = self.samples.saturating_add(1);
-        if self.samples >= WINDOW {
-            *self = MinRtt {
-                last: self.this,
-                ..MinRtt::default()
-            };
-        }
-    }
-
-    /// 0 before the first sample.
-    fn ms(&self) -> u16 {
-        match self.last.min(self.this) {
-            u16::MAX => 0,
-            ms => ms,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -345,7 +330,12 @@ mod tests {
         rack.on_dsack(100);
         assert_eq!(rack.reo_wnd(false, 200), 75);
         assert_eq!(rack.reo_wnd(false, 60), 60, "at most SRTT");
-        for _ in 0..PERSIST {
+        for _ in 0..20 {
+            rack.on_advance(100);
+            rack.on_dsack(100);
+        }
+        assert_eq!(rack.reo_wnd(false, 1_000), 200);
+        for _ in 0..Leniency::PERSIST {
             rack.on_recovered();
         }
         assert_eq!(rack.reo_wnd(false, 200), 25);
@@ -353,16 +343,15 @@ mod tests {
 
     #[test]
     fn the_least_round_trip_is_forgotten_in_the_end() {
-        let mut min = MinRtt::default();
-        assert_eq!(min.ms(), 0);
-        min.on_sample(10);
-        for _ in 0..WINDOW {
-            min.on_sample(30);
+        let mut rack = Rack::new();
+        rack.on_rtt(10);
+        for _ in 1..WINDOW {
+            rack.on_rtt(30);
         }
-        assert_eq!(min.ms(), 10);
+        assert_eq!(rack.min_rtt, 10);
         for _ in 0..WINDOW {
-            min.on_sample(30);
+            rack.on_rtt(30);
         }
-        assert_eq!(min.ms(), 30);
+        assert_eq!(rack.min_rtt, 30);
     }
 }
