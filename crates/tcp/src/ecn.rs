@@ -39,9 +39,11 @@ impl EcnState {
         self.enabled &= flags.0 & SETUP.0 == expected.0;
     }
 
-    /// Our SYN was lost. §6.1.1.1: something on the way may have dropped it
-    /// for its flags. What follows has none, and then there is no ECN.
-    pub(crate) fn on_syn_lost(&mut self) {
+    /// Two of our SYNs were lost. §6.1.1.1: something on the way may have dropped
+    /// them for their flags. What follows has none, and then there is no ECN. Not
+    /// after the first: a radio link loses more than such things do, and where
+    /// queues are managed a connection without ECN has less than its share.
+    pub(crate) fn on_syns_lost(&mut self) {
         self.enabled = false;
     }
 

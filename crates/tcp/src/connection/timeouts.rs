@@ -61,8 +61,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if let Some(syn) = self.phase.our_syn() {
             syn.due = true;
             syn.lost = Some(Loss::Timeout);
-            if matches!(self.phase, Phase::SynSent(_)) {
-                self.ecn.on_syn_lost();
+            if matches!(self.phase, Phase::SynSent(_)) && !is_first {
+                self.ecn.on_syns_lost();
             }
             return;
         }
