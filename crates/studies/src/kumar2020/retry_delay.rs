@@ -95,6 +95,10 @@ pub fn figure_5b() -> Figure {
                 at("testbed", "segment loss", 0),
                 Between(3.0, 12.0),
             )
+            .note(
+                "a matter of the medium, which is assumed: 14 % if assessments hear 5 m \
+                 further, 1.6 % if frames disturb no more than noise does, 1 % with exponent 3.5",
+            )
             .paper(6.0),
             Fact::shape(
                 "segment loss in % at d = 40 ms",
@@ -305,7 +309,7 @@ pub fn figure_6b() -> Figure {
                 },
                 AtLeast(-2.0),
             )
-            .note("they do not become rarer"),
+            .note("they do not become rarer; here d = 0 loses 20 % of all segments, see 5b"),
             Fact::shape(
                 "d = 0, isolated losses / all",
                 move |table| {

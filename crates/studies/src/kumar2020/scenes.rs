@@ -138,6 +138,8 @@ const PAPER_LINK: &[(&str, &str)] = &[
     ("lowpan.fragment_burst", "false"),
     // FreeBSD's.
     ("tcp.delayed_ack", "100 ms"),
+    // Their nodes have to compute.
+    ("energy.takes_time", "true"),
 ];
 
 /// The link of the paper, to sleepy nodes.

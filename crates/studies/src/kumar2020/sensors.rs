@@ -194,14 +194,16 @@ fn figure_10_facts() -> Vec<Fact> {
             ("CoAP", "TCP"),
             21,
             AtLeast(0.0),
-        ),
+        )
+        .note("here TCP repeats by RACK and tail loss probes where theirs waits for timeouts"),
         worst_duty("radio, TCP / CoAP, worst to 15 %", ("TCP", "CoAP"), 1.4),
         worst_duty("radio, ideal / CoAP, worst to 15 %", ("ideal", "CoAP"), 0.6),
         Fact::shape(
             "TCP, not by timeout at 9 %, in %",
             |table| table.get("TCP", 9, "not by timeout"),
             Between(10.0, 50.0),
-        ),
+        )
+        .note("RACK and tail loss probes (RFC 8985) come before most timeouts"),
         own(worst_duty(
             "beyond: radio, TCP / CoAP, worst to 15 %",
             ("TCP, beyond", "CoAP, beyond"),

@@ -140,6 +140,7 @@ pub fn table_1() -> Figure {
                 gain("large MSS", "goodput"),
                 AtLeast(3.0),
             )
+            .note(super::goodput::ONE_FRAME)
             .paper(4.5),
             Fact::shape(
                 "link retry delay, segment loss",
