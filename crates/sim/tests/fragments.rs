@@ -61,6 +61,7 @@ fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
         [
             ("faults.air.type", "lose-frames"),
             ("faults.air.share", share),
+            ("tcp.delayed_ack", "100 ms"),
         ]
     };
     for line in ["line-1", "line-3"] {

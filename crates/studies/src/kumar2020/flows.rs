@@ -80,10 +80,10 @@ fn points() -> Vec<Point> {
     points
 }
 
-/// As in the scenario `four-flows`: who has sent a datagram lets it get three hops
+/// As in the scenario `four-flows`: who has sent a datagram lets it get four hops
 /// ahead, and a window is two segments.
 fn yielding(case: Case) -> Case {
-    case.set("lowpan.pause", "24 ms")
+    case.set("lowpan.pause", "32 ms")
         .set("tcp.send_buffer", "540 B")
 }
 
