@@ -204,6 +204,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
 
     /// A segment for a listener, which no connection claims, arrives at the
     /// `local`-th of our addresses, in whatever order.
+    #[inline(never)]
     pub fn input(
         &mut self,
         now: Instant,

@@ -183,6 +183,7 @@ impl TimerTable {
 
     /// Takes a timer that has run out by now, and stops it. `floor` is what
     /// [`enter`](Self::enter) returned.
+    #[inline(never)]
     pub(crate) fn take_expired(&mut self, floor: u32) -> Option<Timer> {
         let (slot, timer) = self
             .at

@@ -92,6 +92,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`on_segment_sent`](Self::on_segment_sent) or
     /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
     /// four segments with data at once; acknowledgments come beyond that.
+    #[inline(never)]
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
         self.timers.enter(now);
         let draft = match self.reset.take() {
@@ -396,6 +397,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
     /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
     /// free.
+    #[inline(never)]
     fn fits_cwnd(&self, plan: &Plan) -> bool {
         self.in_flight().saturating_add(plan.len) <= self.cc.cwnd()
     }

@@ -95,6 +95,7 @@ impl SendWindow {
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
+    #[inline(never)]
     pub(crate) fn is_new_ack(&self, ack: SeqNum) -> bool {
         self.una < ack && ack <= self.max()
     }
