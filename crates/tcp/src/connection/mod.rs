@@ -6,7 +6,8 @@
 //! - `input`: a segment arrives, in the order of RFC 9293 §3.10.7.4;
 //! - `acknowledge`: the fifth step of that, by far the largest;
 //! - `recover`: what follows for losses and the congestion window;
-//! - `output`: the ordered list of reasons to send, and making a segment;
+//! - `reasons`: the ordered list of reasons to send;
+//! - `output`: making a segment;
 //! - `link`: what the link reads and reports;
 //! - `timeouts`: a timer ran out;
 //! - `teardown`: the ways to CLOSED;
@@ -25,6 +26,7 @@ mod input;
 mod link;
 mod marks;
 mod output;
+mod reasons;
 mod recover;
 mod teardown;
 mod timeouts;
@@ -66,49 +68,45 @@ pub use output::SegmentDesc;
 #[derive(Debug)]
 // In this order on purpose: a Cortex-M0 reaches bytes among the first 32 of a
 // struct and words among its first 128 with one instruction. So what is looked
-// at with every segment is in front, small things first.
+// at with every segment is in front, small things first. Beyond that, the order
+// is the one of some hundred with which the code is smallest.
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     phase: Phase,
     marks: Marks,
     link: LinkHealth,
-    acks: AckPolicy,
+    nagle: Nagle,
     persist: Persist,
     rto: Rto,
+    size: SegmentSize,
     keepalive: Keepalive,
     events: EventSet,
-    size: SegmentSize,
+    acks: AckPolicy,
     uto: Negotiation,
-    nagle: Nagle,
     challenge: ChallengeLimit,
-
     snd: SendWindow,
-    rcv: RecvWindow,
     outbox: S,
     timers: TimerTable,
+    /// A reset waiting to be sent.
+    reset: Option<Reset>,
+    rcv: RecvWindow,
+    ts: Timestamps,
+    cc: NewReno,
     /// When something that occupies sequence numbers was last sent.
     /// In milliseconds, wrapping.
     last_sent: u32,
-
-    ts: Timestamps,
-    cc: NewReno,
     tlp: Tlp,
-    prr: Prr,
     ecn: EcnState,
     inbox: Inbox<B>,
-
-    // Finding and repairing losses.
     pins: Pins,
-    board: Scoreboard,
+    local: Endpoint,
     rack: Rack,
     episode: Episode,
-    rtt: RttEstimator,
     undo: Undo,
-
-    /// A reset waiting to be sent.
-    reset: Option<Reset>,
+    rtt: RttEstimator,
     params: Params,
-    local: Endpoint,
+    board: Scoreboard,
+    prr: Prr,
     remote: Endpoint,
     stats: Tally,
 }

@@ -1,18 +1,19 @@
-//! What to send: one ordered list of reasons, and the making of a segment.
+//! The making of a segment that there is a reason to send.
 
 use redpoll_base::{Bytes, Ecn, Instant};
 
 use super::Connection;
 use super::marks::Marks;
+use super::reasons::Plan;
 use crate::ahead::{Ahead, Span};
-use crate::header::{self, Fields, Flags, Header};
-use crate::options::{self, MAX_OPTIONS, SACK_HEAD};
+use crate::header::{Fields, Flags, Header};
+use crate::options::{MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::reset::Reset;
 use crate::send::{PinKind, SendStore, Tick, Token};
-use crate::state::{Phase, Synchronized};
+use crate::state::Phase;
 use crate::timers::Timer;
-use crate::{Extra, Options, SackBlocks, SeqNum, SeqRange, UserTimeout};
+use crate::{Extra, Options, SackBlocks, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -43,16 +44,6 @@ impl From<Header> for SegmentDesc {
     }
 }
 
-/// A segment that there is a reason to send.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    seq: SeqNum,
-    /// Payload bytes.
-    len: u32,
-    flags: Flags,
-    kind: PinKind,
-}
-
 /// A segment that was decided on, but for its bytes.
 #[derive(Debug)]
 struct Draft {
@@ -60,28 +51,6 @@ struct Draft {
     fields: Fields,
     payload: SeqRange,
     ecn: Ecn,
-}
-
-impl Plan {
-    /// A segment that occupies no sequence number.
-    fn empty(seq: SeqNum) -> Plan {
-        Plan {
-            seq,
-            len: 0,
-            flags: Flags::ACK,
-            kind: PinKind::First,
-        }
-    }
-
-    /// The sequence numbers that the segment occupies.
-    fn range(&self) -> SeqRange {
-        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
-        SeqRange::new(self.seq, self.seq + self.len.saturating_add(controls))
-    }
-
-    fn is_pure_ack(&self) -> bool {
-        self.range().is_empty()
-    }
 }
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
@@ -126,280 +95,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn has_segment(&self) -> bool {
         self.reason_to_send(usize::MAX)
             .is_some_and(|plan| !plan.range().is_empty())
-    }
-
-    /// Every reason to send a segment, the most pressing first.
-    fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
-        self.handshake(max_len)
-            .or_else(|| self.duplicate_ack())
-            .or_else(|| self.retransmission(max_len))
-            .or_else(|| self.loss_probe(max_len))
-            .or_else(|| self.new_data(max_len))
-            .or_else(|| self.window_probe(max_len))
-            .or_else(|| self.keepalive_probe())
-            .or_else(|| self.acknowledgment())
-    }
-
-    /// Our SYN, in SYN-SENT without and in SYN-RECEIVED with an ACK.
-    fn handshake(&self, max_len: usize) -> Option<Plan> {
-        let (syn, flags, len) = match self.phase {
-            Phase::SynSent(state) => (state.syn, Flags::SYN, self.syn_data(max_len)),
-            Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK), 0),
-            Phase::Synchronized(_) | Phase::Closed(_) => return None,
-        };
-        let with_the_link = self.pins.covers(0);
-        let again = self.snd.nxt != self.snd.una;
-        (syn.due && !with_the_link && !self.link.is_resting()).then_some(Plan {
-            seq: self.snd.una,
-            len,
-            flags,
-            kind: if again {
-                PinKind::Again
-            } else {
-                PinKind::First
-            },
-        })
-    }
-
-    /// RFC 5681 §4.2: tells of a gap; without data, or it would not count.
-    fn duplicate_ack(&self) -> Option<Plan> {
-        // With SACK nobody counts, and every segment tells of the gap.
-        let owed = self.acks.owes_duplicate() && self.synchronized().is_some();
-        owed.then(|| Plan::empty(self.snd.nxt))
-    }
-
-    /// The front of what is believed lost.
-    fn retransmission(&self, max_len: usize) -> Option<Plan> {
-        if !self.board.has_lost() || self.is_new_data_first(max_len) {
-            return None;
-        }
-        let una = self.snd.una;
-        let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
-        let lost = lost.range(una);
-        // A closed window is for probes; a window that shrank is not, old
-        // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
-        if lost.is_empty() || self.snd.wnd() == 0 || !self.may_send_sequence() {
-            return None;
-        }
-        // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
-        // nothing follows that was sent, new data fills the segment up.
-        let data_end = self.outbox.end();
-        let sendable = data_end.min(self.snd.una + self.snd.wnd());
-        let limit = if lost.end == self.snd.nxt {
-            lost.end.max(sendable)
-        } else {
-            lost.end
-        };
-        let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
-        let fin = lost.end > data_end && lost.start + len == data_end;
-        let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
-        let may = self.episode.is_urgent() || self.fits_cwnd(&plan);
-        (may && !plan.range().is_empty()).then_some(plan)
-    }
-
-    /// Whether something lost would be sent again now.
-    pub(super) fn would_repair(&self) -> bool {
-        self.retransmission(usize::MAX).is_some()
-    }
-
-    /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
-    /// new data goes before what is believed lost, if some can go.
-    fn is_new_data_first(&self, max_len: usize) -> bool {
-        let tries = self.episode.tries_new_data(self.snd.flight());
-        tries.is_some_and(|some_went| some_went || self.new_data(max_len).is_some())
-    }
-
-    /// RFC 8985 §7.3: new data if there is any and the peer takes it, or else
-    /// the last segment again; cwnd does not matter.
-    fn loss_probe(&self, max_len: usize) -> Option<Plan> {
-        if !self.tlp.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
-            return None;
-        }
-        let (nxt, data_end) = (self.snd.nxt, self.outbox.end());
-        let mss = self.mss_for(max_len);
-        let new = (data_end - nxt).min(self.snd.room_from(nxt)).min(mss);
-        if new > 0 {
-            return Some(self.data_plan(nxt, new, false, PinKind::First));
-        }
-        if !self.episode.is_open() {
-            return None;
-        }
-        let fin = self.marks.has(Marks::CLOSING) && nxt > data_end;
-        let end = nxt.min(data_end);
-        let len = (end - self.snd.una).min(mss);
-        let plan = self.data_plan(end - len, len, fin, PinKind::Again);
-        (!plan.range().is_empty()).then_some(plan)
-    }
-
-    /// Data that was not sent before, and the FIN behind it.
-    fn new_data(&self, max_len: usize) -> Option<Plan> {
-        if !self.has_unsent() {
-            return None;
-        }
-        let start = self.snd.nxt;
-        let tries_new = self.episode.tries_new_data(self.snd.flight()).is_some();
-        let old_first = self.board.has_lost() && !tries_new;
-        let blocked = old_first || self.pins.covers(self.snd.flight());
-        if blocked || !self.may_send_sequence() {
-            return None;
-        }
-        let (unsent, window) = (self.outbox.end() - start, self.snd.room_from(start));
-        let mss = self.mss_for(max_len);
-        let len = unsent.min(window).min(mss);
-        let fin = self.fin_is_unsent() && len == unsent && window > len;
-        let plan = self.data_plan(start, len, fin, PinKind::First);
-        if !self.is_worth_sending(&plan, unsent, mss) || !self.fits_cwnd(&plan) {
-            return None;
-        }
-        if self.would_wait(&plan, mss) {
-            return Some(self.data_plan(start, len.div_ceil(2), false, PinKind::First));
-        }
-        Some(plan)
-    }
-
-    /// Whether the segment would be one alone that waits for a delayed ACK:
-    /// nothing follows it, and those before it have their ACKs, as every second
-    /// segment has (RFC 5681 §4.2). In two halves, it is answered at once.
-    /// Only full-sized ones are split: the halves take hardly more frames. And
-    /// only where the application has chosen delay over small segments, by
-    /// switching off Nagle's algorithm. A FIN is answered at once anyway.
-    fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
-        let is_last = plan.flags.contains(Flags::PSH) && !plan.flags.fin();
-        !self.marks.has(Marks::NAGLE) && is_last && plan.len >= mss && self.board.is_even()
-    }
-
-    /// RFC 9293 §3.8.6.2.1, rules 1 to 3: no silly windows. The fourth is in
-    /// [`window_probe`](Self::window_probe).
-    fn is_worth_sending(&self, plan: &Plan, unsent: u32, mss: u32) -> bool {
-        if plan.range().is_empty() {
-            return false;
-        }
-        // (1) a full-sized segment.
-        if plan.len >= mss {
-            return true;
-        }
-        // The bracketed condition is the Nagle algorithm's. A FIN says that
-        // nothing more will come to wait for.
-        let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
-        // (2) all that is there, or (3) half the largest window seen.
-        let all = plan.len == unsent;
-        let half = plan.len >= self.snd.max_wnd() / 2;
-        !nagle_holds && (all || half)
-    }
-
-    /// RFC 9293 §3.8.6.1: an octet into a closed window; or, as the override
-    /// of §3.8.6.2.1, what a window takes that is open but small.
-    fn window_probe(&self, max_len: usize) -> Option<Plan> {
-        if !self.persist.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
-            return None;
-        }
-        let old = self.board.has_lost();
-        let start = if old { self.snd.una } else { self.snd.nxt };
-        let unsent = self.outbox.end() - start;
-        let window = self.snd.room_from(start);
-        let (most, kind) = match window {
-            0 => (1, PinKind::Probe),
-            open if old => (open.min(self.mss_for(max_len)), PinKind::Again),
-            open => (open.min(self.mss_for(max_len)), PinKind::First),
-        };
-        let len = unsent.min(most);
-        // The FIN is an octet like any other when nothing else is left.
-        let fin = self.marks.has(Marks::CLOSING) && unsent == 0;
-        Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
-    }
-
-    /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
-    fn keepalive_probe(&self) -> Option<Plan> {
-        let due = self.keepalive.is_due() && self.synchronized().is_some();
-        due.then(|| Plan::empty(self.snd.nxt - 1))
-    }
-
-    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
-    fn acknowledgment(&self) -> Option<Plan> {
-        let may = !matches!(self.phase, Phase::SynSent(_) | Phase::Closed(_));
-        (may && self.acks.is_due()).then(|| Plan::empty(self.snd.nxt))
-    }
-
-    fn data_plan(&self, seq: SeqNum, len: u32, fin: bool, kind: PinKind) -> Plan {
-        let mut flags = Flags::ACK;
-        // RFC 9293 §3.9.1.2, MUST-61: PSH "in the last buffered segment".
-        if len > 0 && seq + len == self.outbox.end() {
-            flags = flags.with(Flags::PSH);
-        }
-        if fin {
-            flags = flags.with(Flags::FIN);
-        }
-        Plan {
-            seq,
-            len,
-            flags,
-            kind,
-        }
-    }
-
-    /// Whether a segment may be made that occupies sequence numbers.
-    fn may_send_sequence(&self) -> bool {
-        self.synchronized().is_some_and(Synchronized::may_send)
-            && !self.pins.is_full()
-            && !self.link.is_resting()
-    }
-
-    /// Whether there is something that was never sent.
-    fn has_unsent(&self) -> bool {
-        self.outbox.end() > self.snd.nxt || self.fin_is_unsent()
-    }
-
-    fn fin_is_unsent(&self) -> bool {
-        self.marks.has(Marks::CLOSING) && self.snd.nxt <= self.outbox.end()
-    }
-
-    /// The payload of a full-sized segment on a link that takes `max_len`.
-    fn mss_for(&self, max_len: usize) -> u32 {
-        let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
-        let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
-        // SACK blocks come and go: they take of the payload (RFC 6691 §2).
-        let sack = options::sack_space(self.sack_block_count());
-        let segment = self.eff_snd_mss().min(link);
-        let uto = match self.owed_user_timeout() {
-            Some(_) => options::USER_TIMEOUT_LEN,
-            None => 0,
-        };
-        segment
-            .saturating_sub(u32::try_from(sack.saturating_add(uto)).unwrap_or(u32::MAX))
-            .min(self.snd.most_at_once())
-            .max(1)
-    }
-
-    /// How many blocks to report by SACK now: as many as there is room for.
-    fn sack_block_count(&self) -> usize {
-        let known = self.inbox.sack_block_count();
-        if known == 0 || !self.has_sack() {
-            return 0;
-        }
-        let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
-        known.min(room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
-    }
-
-    /// RFC 5482 §3: "in the first packet that does not have the SYN flag set",
-    /// and when it changes. SACK blocks may leave no room: it waits for them.
-    fn owed_user_timeout(&self) -> Option<UserTimeout> {
-        self.uto.owed().filter(|_| self.sack_block_count() == 0)
-    }
-
-    /// What to report by SACK now.
-    fn sack_blocks(&self) -> Option<SackBlocks> {
-        match self.sack_block_count() {
-            0 => None,
-            count => Some(self.inbox.sack_blocks(self.rcv.nxt).first(count)),
-        }
-    }
-
-    /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
-    /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
-    /// free.
-    #[inline(never)]
-    fn fits_cwnd(&self, plan: &Plan) -> bool {
-        self.in_flight().saturating_add(plan.len) <= self.cc.cwnd()
     }
 
     /// RFC 5681 §4.1.
@@ -613,22 +308,27 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    /// Whether something waits that only the peer's window holds back: then
-    /// the persist timer runs. One that takes a full segment holds nothing back.
-    pub(super) fn is_held_by_window(&self) -> bool {
-        let flight = self.snd.flight();
-        let waits = if flight == 0 {
-            self.has_unsent()
-        } else {
-            // With the rest in flight the retransmission timer runs, unless it
-            // has run out and the window let nothing follow.
-            self.board.front_is_lost()
-                && (flight == self.board.lost() || !self.timers.is_running(Timer::Retransmission))
-        };
-        waits
-            && self.pins.is_empty()
-            && self.may_send_sequence()
-            && !self.would_repair()
-            && self.new_data(usize::MAX).is_none()
+    /// How many blocks to report by SACK now: as many as there is room for.
+    pub(super) fn sack_block_count(&self) -> usize {
+        let known = self.inbox.sack_block_count();
+        if known == 0 || !self.has_sack() {
+            return 0;
+        }
+        let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
+        known.min(room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
+    }
+
+    /// RFC 5482 §3: "in the first packet that does not have the SYN flag set",
+    /// and when it changes. SACK blocks may leave no room: it waits for them.
+    pub(super) fn owed_user_timeout(&self) -> Option<UserTimeout> {
+        self.uto.owed().filter(|_| self.sack_block_count() == 0)
+    }
+
+    /// What to report by SACK now.
+    fn sack_blocks(&self) -> Option<SackBlocks> {
+        match self.sack_block_count() {
+            0 => None,
+            count => Some(self.inbox.sack_blocks(self.rcv.nxt).first(count)),
+        }
     }
 }

@@ -1,0 +1,316 @@
+//! One ordered list of reasons to send a segment (RFC 9293 §3.8.6, RFC 5681,
+//! RFC 6675 §5).
+
+use redpoll_base::Bytes;
+
+use super::Connection;
+use super::marks::Marks;
+use crate::header::{self, Flags};
+use crate::options;
+use crate::send::{PinKind, SendStore};
+use crate::state::{Phase, Synchronized};
+use crate::timers::Timer;
+use crate::{SeqNum, SeqRange};
+
+/// A segment that there is a reason to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) seq: SeqNum,
+    /// Payload bytes.
+    pub(super) len: u32,
+    pub(super) flags: Flags,
+    pub(super) kind: PinKind,
+}
+
+impl Plan {
+    /// A segment that occupies no sequence number.
+    fn empty(seq: SeqNum) -> Plan {
+        Plan {
+            seq,
+            len: 0,
+            flags: Flags::ACK,
+            kind: PinKind::First,
+        }
+    }
+
+    /// The sequence numbers that the segment occupies.
+    pub(super) fn range(&self) -> SeqRange {
+        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
+        SeqRange::new(self.seq, self.seq + self.len.saturating_add(controls))
+    }
+
+    pub(super) fn is_pure_ack(&self) -> bool {
+        self.range().is_empty()
+    }
+}
+
+impl<B: Bytes, S: SendStore> Connection<B, S> {
+    /// Every reason to send a segment, the most pressing first.
+    pub(super) fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
+        self.handshake(max_len)
+            .or_else(|| self.duplicate_ack())
+            .or_else(|| self.retransmission(max_len))
+            .or_else(|| self.loss_probe(max_len))
+            .or_else(|| self.new_data(max_len))
+            .or_else(|| self.window_probe(max_len))
+            .or_else(|| self.keepalive_probe())
+            .or_else(|| self.acknowledgment())
+    }
+
+    /// Our SYN, in SYN-SENT without and in SYN-RECEIVED with an ACK.
+    fn handshake(&self, max_len: usize) -> Option<Plan> {
+        let (syn, flags, len) = match self.phase {
+            Phase::SynSent(state) => (state.syn, Flags::SYN, self.syn_data(max_len)),
+            Phase::SynReceived(state) => (state.syn, Flags::SYN.with(Flags::ACK), 0),
+            Phase::Synchronized(_) | Phase::Closed(_) => return None,
+        };
+        let with_the_link = self.pins.covers(0);
+        let again = self.snd.nxt != self.snd.una;
+        (syn.due && !with_the_link && !self.link.is_resting()).then_some(Plan {
+            seq: self.snd.una,
+            len,
+            flags,
+            kind: if again {
+                PinKind::Again
+            } else {
+                PinKind::First
+            },
+        })
+    }
+
+    /// RFC 5681 §4.2: tells of a gap; without data, or it would not count.
+    fn duplicate_ack(&self) -> Option<Plan> {
+        // With SACK nobody counts, and every segment tells of the gap.
+        let owed = self.acks.owes_duplicate() && self.synchronized().is_some();
+        owed.then(|| Plan::empty(self.snd.nxt))
+    }
+
+    /// The front of what is believed lost.
+    fn retransmission(&self, max_len: usize) -> Option<Plan> {
+        if !self.board.has_lost() || self.is_new_data_first(max_len) {
+            return None;
+        }
+        let una = self.snd.una;
+        let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
+        let lost = lost.range(una);
+        // A closed window is for probes; a window that shrank is not, old
+        // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
+        if lost.is_empty() || self.snd.wnd() == 0 || !self.may_send_sequence() {
+            return None;
+        }
+        // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
+        // nothing follows that was sent, new data fills the segment up.
+        let data_end = self.outbox.end();
+        let sendable = data_end.min(self.snd.una + self.snd.wnd());
+        let limit = if lost.end == self.snd.nxt {
+            lost.end.max(sendable)
+        } else {
+            lost.end
+        };
+        let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
+        let fin = lost.end > data_end && lost.start + len == data_end;
+        let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
+        let may = self.episode.is_urgent() || self.fits_cwnd(&plan);
+        (may && !plan.range().is_empty()).then_some(plan)
+    }
+
+    /// Whether something lost would be sent again now.
+    pub(super) fn would_repair(&self) -> bool {
+        self.retransmission(usize::MAX).is_some()
+    }
+
+    /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
+    /// new data goes before what is believed lost, if some can go.
+    fn is_new_data_first(&self, max_len: usize) -> bool {
+        let tries = self.episode.tries_new_data(self.snd.flight());
+        tries.is_some_and(|some_went| some_went || self.new_data(max_len).is_some())
+    }
+
+    /// RFC 8985 §7.3: new data if there is any and the peer takes it, or else
+    /// the last segment again; cwnd does not matter.
+    fn loss_probe(&self, max_len: usize) -> Option<Plan> {
+        if !self.tlp.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
+            return None;
+        }
+        let (nxt, data_end) = (self.snd.nxt, self.outbox.end());
+        let mss = self.mss_for(max_len);
+        let new = (data_end - nxt).min(self.snd.room_from(nxt)).min(mss);
+        if new > 0 {
+            return Some(self.data_plan(nxt, new, false, PinKind::First));
+        }
+        if !self.episode.is_open() {
+            return None;
+        }
+        let fin = self.marks.has(Marks::CLOSING) && nxt > data_end;
+        let end = nxt.min(data_end);
+        let len = (end - self.snd.una).min(mss);
+        let plan = self.data_plan(end - len, len, fin, PinKind::Again);
+        (!plan.range().is_empty()).then_some(plan)
+    }
+
+    /// Data that was not sent before, and the FIN behind it.
+    fn new_data(&self, max_len: usize) -> Option<Plan> {
+        if !self.has_unsent() {
+            return None;
+        }
+        let start = self.snd.nxt;
+        let tries_new = self.episode.tries_new_data(self.snd.flight()).is_some();
+        let old_first = self.board.has_lost() && !tries_new;
+        let blocked = old_first || self.pins.covers(self.snd.flight());
+        if blocked || !self.may_send_sequence() {
+            return None;
+        }
+        let (unsent, window) = (self.outbox.end() - start, self.snd.room_from(start));
+        let mss = self.mss_for(max_len);
+        let len = unsent.min(window).min(mss);
+        let fin = self.fin_is_unsent() && len == unsent && window > len;
+        let plan = self.data_plan(start, len, fin, PinKind::First);
+        if !self.is_worth_sending(&plan, unsent, mss) || !self.fits_cwnd(&plan) {
+            return None;
+        }
+        if self.would_wait(&plan, mss) {
+            return Some(self.data_plan(start, len.div_ceil(2), false, PinKind::First));
+        }
+        Some(plan)
+    }
+
+    /// Whether the segment would be one alone that waits for a delayed ACK:
+    /// nothing follows it, and those before it have their ACKs, as every second
+    /// segment has (RFC 5681 §4.2). In two halves, it is answered at once.
+    /// Only full-sized ones are split: the halves take hardly more frames. And
+    /// only where the application has chosen delay over small segments, by
+    /// switching off Nagle's algorithm. A FIN is answered at once anyway.
+    fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
+        let is_last = plan.flags.contains(Flags::PSH) && !plan.flags.fin();
+        !self.marks.has(Marks::NAGLE) && is_last && plan.len >= mss && self.board.is_even()
+    }
+
+    /// RFC 9293 §3.8.6.2.1, rules 1 to 3: no silly windows. The fourth is in
+    /// [`window_probe`](Self::window_probe).
+    fn is_worth_sending(&self, plan: &Plan, unsent: u32, mss: u32) -> bool {
+        if plan.range().is_empty() {
+            return false;
+        }
+        // (1) a full-sized segment.
+        if plan.len >= mss {
+            return true;
+        }
+        // The bracketed condition is the Nagle algorithm's. A FIN says that
+        // nothing more will come to wait for.
+        let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
+        // (2) all that is there, or (3) half the largest window seen.
+        let all = plan.len == unsent;
+        let half = plan.len >= self.snd.max_wnd() / 2;
+        !nagle_holds && (all || half)
+    }
+
+    /// RFC 9293 §3.8.6.1: an octet into a closed window; or, as the override
+    /// of §3.8.6.2.1, what a window takes that is open but small.
+    fn window_probe(&self, max_len: usize) -> Option<Plan> {
+        if !self.persist.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
+            return None;
+        }
+        let old = self.board.has_lost();
+        let start = if old { self.snd.una } else { self.snd.nxt };
+        let unsent = self.outbox.end() - start;
+        let window = self.snd.room_from(start);
+        let (most, kind) = match window {
+            0 => (1, PinKind::Probe),
+            open if old => (open.min(self.mss_for(max_len)), PinKind::Again),
+            open => (open.min(self.mss_for(max_len)), PinKind::First),
+        };
+        let len = unsent.min(most);
+        // The FIN is an octet like any other when nothing else is left.
+        let fin = self.marks.has(Marks::CLOSING) && unsent == 0;
+        Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
+    }
+
+    /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
+    fn keepalive_probe(&self) -> Option<Plan> {
+        let due = self.keepalive.is_due() && self.synchronized().is_some();
+        due.then(|| Plan::empty(self.snd.nxt - 1))
+    }
+
+    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    fn acknowledgment(&self) -> Option<Plan> {
+        let may = !matches!(self.phase, Phase::SynSent(_) | Phase::Closed(_));
+        (may && self.acks.is_due()).then(|| Plan::empty(self.snd.nxt))
+    }
+
+    fn data_plan(&self, seq: SeqNum, len: u32, fin: bool, kind: PinKind) -> Plan {
+        let mut flags = Flags::ACK;
+        // RFC 9293 §3.9.1.2, MUST-61: PSH "in the last buffered segment".
+        if len > 0 && seq + len == self.outbox.end() {
+            flags = flags.with(Flags::PSH);
+        }
+        if fin {
+            flags = flags.with(Flags::FIN);
+        }
+        Plan {
+            seq,
+            len,
+            flags,
+            kind,
+        }
+    }
+
+    /// Whether a segment may be made that occupies sequence numbers.
+    fn may_send_sequence(&self) -> bool {
+        self.synchronized().is_some_and(Synchronized::may_send)
+            && !self.pins.is_full()
+            && !self.link.is_resting()
+    }
+
+    /// Whether there is something that was never sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.outbox.end() > self.snd.nxt || self.fin_is_unsent()
+    }
+
+    fn fin_is_unsent(&self) -> bool {
+        self.marks.has(Marks::CLOSING) && self.snd.nxt <= self.outbox.end()
+    }
+
+    /// The payload of a full-sized segment on a link that takes `max_len`.
+    fn mss_for(&self, max_len: usize) -> u32 {
+        let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
+        let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
+        // SACK blocks come and go: they take of the payload (RFC 6691 §2).
+        let sack = options::sack_space(self.sack_block_count());
+        let segment = self.eff_snd_mss().min(link);
+        let uto = match self.owed_user_timeout() {
+            Some(_) => options::USER_TIMEOUT_LEN,
+            None => 0,
+        };
+        segment
+            .saturating_sub(u32::try_from(sack.saturating_add(uto)).unwrap_or(u32::MAX))
+            .min(self.snd.most_at_once())
+            .max(1)
+    }
+
+    /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
+    /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
+    /// free.
+    #[inline(never)]
+    fn fits_cwnd(&self, plan: &Plan) -> bool {
+        self.in_flight().saturating_add(plan.len) <= self.cc.cwnd()
+    }
+
+    /// Whether something waits that only the peer's window holds back: then
+    /// the persist timer runs. One that takes a full segment holds nothing back.
+    pub(super) fn is_held_by_window(&self) -> bool {
+        let flight = self.snd.flight();
+        let waits = if flight == 0 {
+            self.has_unsent()
+        } else {
+            // With the rest in flight the retransmission timer runs, unless it
+            // has run out and the window let nothing follow.
+            self.board.front_is_lost()
+                && (flight == self.board.lost() || !self.timers.is_running(Timer::Retransmission))
+        };
+        waits
+            && self.pins.is_empty()
+            && self.may_send_sequence()
+            && !self.would_repair()
+            && self.new_data(usize::MAX).is_none()
+    }
+}
