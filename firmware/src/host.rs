@@ -48,6 +48,19 @@ impl fmt::Write for Console {
     }
 }
 
+/// Says why, and ends the emulation.
+pub fn fail(why: &str) -> ! {
+    let _ = fmt::Write::write_fmt(&mut Console, format_args!("error {why}\n"));
+    exit(false)
+}
+
+/// Ends the emulation unless something `holds`.
+pub fn check(holds: bool) {
+    if !holds {
+        fail("something did not go as it should");
+    }
+}
+
 /// The number at the end of the emulator's command line for the image.
 pub fn argument() -> Option<u32> {
     let mut buffer = [0u8; 256];

@@ -10,3 +10,4 @@ pub mod host;
 pub mod memory;
 mod start;
 pub mod stopwatch;
+pub mod unknown;

@@ -81,7 +81,8 @@ pub struct Config {
 /// How an idle connection is probed (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
-    /// Silence before the first probe. Default 2 hours (MUST-28).
+    /// Silence before the first probe, 24 days at most as for every timer.
+    /// Default 2 hours (MUST-28).
     pub idle: Duration,
     /// Silence between probes. Default 75 s. Any probe may be late by half of
     /// it, if a node sleeps that long ([`Wake::slack`](redpoll_base::Wake)).

@@ -14,7 +14,7 @@ mod step;
 
 use core::fmt::Write;
 
-use image::host::{self, Console};
+use image::host::{self, Console, check, fail};
 use image::stopwatch::{self, Stopwatch};
 use redpoll_firmware as image;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
@@ -376,17 +376,6 @@ fn connect(world: &mut World, listener: ListenerId) -> (ConnId, ConnId) {
         world.wait();
     }
     fail("no connection is accepted")
-}
-
-fn fail(why: &str) -> ! {
-    let _ = writeln!(Console, "error {why}");
-    host::exit(false)
-}
-
-fn check(holds: bool) {
-    if !holds {
-        fail("something did not go as it should");
-    }
 }
 
 #[unsafe(no_mangle)]

@@ -7,6 +7,7 @@
 use core::hint::black_box;
 
 use redpoll_firmware as image;
+use redpoll_firmware::unknown::any;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RxInfo};
@@ -17,11 +18,6 @@ use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node,
     NodeConfig, NodeMemory, Route, UdpSlot, Via,
 };
-
-/// Some value.
-fn any<T>(value: T) -> T {
-    black_box(value)
-}
 
 fn now() -> Instant {
     Instant::from_micros(any(1))

@@ -13,7 +13,7 @@
 use core::fmt::Write;
 use core::hint::black_box;
 
-use image::host::{self, Console};
+use image::host::{self, Console, check, fail};
 use image::memory::BUFFER;
 use image::stopwatch::{self, Stopwatch};
 use redpoll_base::checksum::Checksum;
@@ -150,17 +150,6 @@ impl Replay {
             .lap(|| black_box(&mut *store).copy_from_slice(wire));
         self.copy
             .lap(|| black_box(&mut *application).copy_from_slice(store));
-    }
-}
-
-fn fail(why: &str) -> ! {
-    let _ = writeln!(Console, "error {why}");
-    host::exit(false)
-}
-
-fn check(holds: bool) {
-    if !holds {
-        fail("something did not go as it should");
     }
 }
 

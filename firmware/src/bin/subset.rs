@@ -13,39 +13,13 @@
 
 use core::hint::black_box;
 
-use redpoll_base::{Addr, Duration, Ecn, Instant};
+use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
-use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, IpMeta, IsnGenerator, Keepalive, Listener, Segment, Token,
-};
+use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
+use redpoll_tcp::{Action, Config, Connection, IpMeta, IsnGenerator, Listener, Segment, Token};
 
 type Buffer = &'static mut [u8];
 type Slot = Option<Connection<Buffer>>;
-
-/// Some value.
-fn any<T: Copy>(value: T) -> T {
-    black_box(value)
-}
-
-fn now() -> Instant {
-    Instant::from_micros(any(1))
-}
-
-fn span() -> Duration {
-    Duration::from_micros(any(1))
-}
-
-fn endpoint() -> Endpoint {
-    Endpoint::new(Addr(any([1; 16])), any(1))
-}
-
-fn keepalive() -> Option<Keepalive> {
-    any(true).then(|| Keepalive {
-        idle: span(),
-        interval: span(),
-        count: any(8),
-    })
-}
 
 /// Parameters that the compiler does not know, each set apart: so that their
 /// defaults are not counted as code.

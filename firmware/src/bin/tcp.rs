@@ -14,41 +14,16 @@
 
 use core::hint::black_box;
 
-use redpoll_base::{Addr, Duration, Ecn, Instant};
+use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
+use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
 use redpoll_tcp::{
-    Answer, Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind,
-    IpMeta, IsnGenerator, Keepalive, Listener, Segment, SeqNum, SynCache, Terms, Token,
-    UserTimeoutOption,
+    Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, IpMeta,
+    IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
 };
 
 type Buffer = &'static mut [u8];
 type Slot = Option<Connection<Buffer>>;
-
-/// Some value.
-fn any<T: Copy>(value: T) -> T {
-    black_box(value)
-}
-
-fn now() -> Instant {
-    Instant::from_micros(any(1))
-}
-
-fn span() -> Duration {
-    Duration::from_micros(any(1))
-}
-
-fn endpoint() -> Endpoint {
-    Endpoint::new(Addr(any([1; 16])), any(1))
-}
-
-fn keepalive() -> Option<Keepalive> {
-    any(true).then(|| Keepalive {
-        idle: span(),
-        interval: span(),
-        count: any(8),
-    })
-}
 
 /// Parameters that the compiler does not know, each set apart: so that their
 /// defaults are not counted as code.

@@ -118,9 +118,9 @@ impl SendWindow {
     /// it is the newest.
     ///
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 =
-    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`, of which the last holds. A segment beyond a gap counts as one at
-    /// RCV.NXT: if it was forged, its number would else make all of a peer's
-    /// windows look old that has nothing more to send.
+    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`, of which the last holds. A segment
+    /// beyond a gap counts as one at RCV.NXT: if it was forged, its number would
+    /// else make all of a peer's windows look old that has nothing more to send.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
         if rcv_nxt.last_with(self.wl1) <= seq {
