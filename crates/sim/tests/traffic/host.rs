@@ -140,8 +140,9 @@ fn sleepy_sensors_wake_for_their_answers() {
         let report = world.report();
         let readings = report.flows[0].readings.clone().unwrap();
         assert_eq!(readings.lost, 0, "{transport}: {readings:?}");
-        assert!(readings.delivered >= 20 * 64, "{transport}: {readings:?}");
-        assert_eq!(readings.delivered, readings.made / 64 * 64, "{transport}");
+        // What is left waits for a batch to be full.
+        assert!(readings.under_way < 64, "{transport}: {readings:?}");
+        assert!(readings.delivered >= 19 * 64, "{transport}: {readings:?}");
         let duty_cycle = report.nodes[1].radio_duty_cycle;
         println!("{transport}: {:.2} %", duty_cycle * 100.0);
         assert!(duty_cycle < 0.05, "{transport}: {duty_cycle}");

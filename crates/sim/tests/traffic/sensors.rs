@@ -120,6 +120,40 @@ fn queues_bridge_an_outage_as_long_as_they_last() {
     }
 }
 
+/// As what a TCP's send buffer holds, the message under way takes no place in the
+/// queue; of a body in blocks nothing but a block is elsewhere.
+#[test]
+fn the_message_under_way_is_not_in_the_queue() {
+    let gone = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\
+                from = \"101 s\"\n";
+    for (transport, more, under_way) in [
+        ("coap", "", 21),
+        ("cocoa", "", 21),
+        ("coap", "blockwise = true\nmessage = \"128 B\"\n", 20),
+    ] {
+        let figures = readings(transport, &format!("{more}{gone}"), 400);
+        assert_eq!(
+            (figures.delivered + figures.lost, figures.under_way),
+            (200 - under_way, under_way),
+            "{transport} {more}: {figures:?}"
+        );
+    }
+}
+
+/// Once a batch is there, the queue is emptied: what is made meanwhile goes with
+/// it instead of waiting for the next.
+#[test]
+fn a_batch_takes_with_it_what_is_made_meanwhile() {
+    // One reading a second goes, one every other second comes.
+    let slow = "batch = 10\nmessage = \"50 B\"\nspacing = \"1 s\"";
+    let figures = readings("unreliable", slow, 400);
+    // 10, then 5, 2 and 1 more: of 18 readings the first waits for 9 others, the
+    // last for none.
+    let p50 = figures.latency_ms.p50.unwrap();
+    assert!(p50 < 12_000.0, "{figures:?}");
+    assert!(figures.latency_ms.max.unwrap() >= 18_000.0, "{figures:?}");
+}
+
 #[test]
 fn losses_on_the_way_cost_reliable_transports_nothing() {
     let losses = "queue = 100\n[faults.f]\ntype = \"drop-frames\"\nshare = \"60 %\"";

@@ -23,11 +23,15 @@ pub(super) struct Coap {
     /// after a refusal.
     spacing: Duration,
     reconnect: Duration,
-    /// The request under way and how many bytes of readings it carries.
-    under_way: Option<(RequestId, usize)>,
-    /// Bytes of the queue's first reading that have arrived.
+    /// The message that is to arrive before another is made. It has left the
+    /// queue, as what a TCP's send buffer holds has; of a body in blocks only
+    /// one block at a time is in memory, so that stays there.
+    message: Option<Message>,
+    /// The request that carries it.
+    under_way: Option<RequestId>,
+    /// Bytes of the queue's first reading that have gone into messages.
     taken: usize,
-    /// Bytes of readings that have arrived, modulo 2^32.
+    /// Bytes of readings that have gone into messages, modulo 2^32.
     place: u32,
     /// Not before this another message may be sent.
     not_before: Option<Instant>,
@@ -35,6 +39,12 @@ pub(super) struct Coap {
     samples: u64,
     refused: u64,
     given_up: u64,
+}
+
+struct Message {
+    payload: Vec<u8>,
+    /// Readings that the queue keeps until it has arrived.
+    kept: usize,
 }
 
 impl Coap {
@@ -61,6 +71,7 @@ impl Coap {
             is_reliable: spec.transport != SensorTransport::Unreliable,
             spacing: spec.spacing,
             reconnect: spec.reconnect,
+            message: None,
             under_way: None,
             taken: 0,
             place: 0,
@@ -77,54 +88,54 @@ impl Coap {
             return;
         }
         self.not_before = None;
-        if queue.due() == 0 || self.under_way.is_some() {
+        if self.under_way.is_some() || self.message.is_none() && queue.due() == 0 {
             return;
         }
-        let payload = self.payload(queue);
-        let readings = match layout(self.is_reliable, self.in_blocks) {
-            Layout::Whole { .. } => payload.len(),
-            Layout::Part => payload.len() - PLACE,
-        };
-        let request = Request::new(Method::Post, READINGS).with_payload(payload);
+        let message = self.message.take();
+        let message = message.unwrap_or_else(|| self.next_message(queue));
+        let request = Request::new(Method::Post, READINGS).with_payload(message.payload.clone());
         let request = match self.is_reliable {
             true => request,
             false => request.unreliable(),
         };
         let to = peer(self.route.remote);
-        let Ok(id) = self.port.endpoint.request(cx.now, to, request) else {
-            return;
-        };
-        if self.is_reliable {
-            self.under_way = Some((id, readings));
-        } else {
-            queue.let_go(readings / queue.reading_bytes());
-            self.not_before = Some(cx.now + self.spacing);
+        match self.port.endpoint.request(cx.now, to, request) {
+            Ok(_) if !self.is_reliable => self.not_before = Some(cx.now + self.spacing),
+            sent => {
+                self.message = Some(message);
+                self.under_way = sent.ok();
+            }
         }
     }
 
-    /// The payload of the next message.
-    fn payload(&self, queue: &Queue) -> Vec<u8> {
+    /// Takes the next message from the queue.
+    fn next_message(&mut self, queue: &mut Queue) -> Message {
         let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
         match layout(self.is_reliable, self.in_blocks) {
-            Layout::Whole { .. } if self.in_blocks => queue.readings(queue.due()),
-            Layout::Whole { .. } => queue.readings(queue.due().min(fitting)),
+            Layout::Whole { .. } if self.is_reliable => Message {
+                payload: queue.readings(queue.due()),
+                kept: queue.due(),
+            },
+            Layout::Whole { .. } => {
+                let count = queue.due().min(fitting);
+                let payload = queue.readings(count);
+                queue.let_go(count);
+                Message { payload, kept: 0 }
+            }
             Layout::Part => {
                 // Of one that is begun there is less, so perhaps two more.
                 let mut stream = queue.readings(queue.due().min(fitting + 2));
                 let mut payload = self.place.to_be_bytes().to_vec();
                 payload.extend(stream.drain(self.taken..));
                 payload.truncate(self.message_bytes.max(PLACE + 1));
-                payload
+                let bytes = payload.len() - PLACE;
+                self.place = self.place.wrapping_add(bytes as u32);
+                let taken = self.taken + bytes;
+                self.taken = taken % queue.reading_bytes();
+                queue.let_go(taken / queue.reading_bytes());
+                Message { payload, kept: 0 }
             }
         }
-    }
-
-    /// So many bytes of readings have arrived.
-    fn let_go(&mut self, queue: &mut Queue, bytes: usize) {
-        self.place = self.place.wrapping_add(bytes as u32);
-        let taken = self.taken + bytes;
-        self.taken = taken % queue.reading_bytes();
-        queue.let_go(taken / queue.reading_bytes());
     }
 
     /// Does what the endpoint wants, and sends what may be sent.
@@ -143,13 +154,17 @@ impl Coap {
                 }
                 Event::Request { .. } => continue,
             };
-            if let Some(bytes) = self.finish(id) {
-                if is_taken {
-                    self.let_go(queue, bytes);
-                } else {
-                    self.refused += 1;
-                    self.not_before = Some(cx.now + self.reconnect);
+            if !self.finish(id) {
+                continue;
+            }
+            if is_taken {
+                let kept = self.message.take().map_or(0, |message| message.kept);
+                if kept > 0 {
+                    queue.let_go_of_body(kept);
                 }
+            } else {
+                self.refused += 1;
+                self.not_before = Some(cx.now + self.reconnect);
             }
         }
         if let Some(flow) = self.flow {
@@ -157,10 +172,9 @@ impl Coap {
         }
     }
 
-    /// The request under way is over; how many bytes of readings it carried.
-    fn finish(&mut self, id: RequestId) -> Option<usize> {
-        let (_, bytes) = self.under_way.take_if(|(ours, _)| *ours == id)?;
-        Some(bytes)
+    /// Whether this request was the one under way; it is over.
+    fn finish(&mut self, id: RequestId) -> bool {
+        self.under_way.take_if(|ours| *ours == id).is_some()
     }
 }
 

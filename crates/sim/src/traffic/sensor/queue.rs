@@ -9,14 +9,18 @@ use crate::traffic::content::pattern;
 
 /// Readings in the order in which they were made. Those that a transport has
 /// not let go of stay in front.
+///
+/// Once there is a batch, all may go until the queue is empty, those included
+/// that are made meanwhile: as in the firmware of Kumar et al. 2020, whose loop
+/// waits for a batch and then sends until nothing is left.
 pub(super) struct Queue {
     flow: Option<FlowId>,
     bytes: usize,
     batch: usize,
     capacity: usize,
     waiting: VecDeque<u32>,
-    /// The readings of full batches, which may go.
-    due: usize,
+    /// There has been a batch since the queue was empty.
+    is_due: bool,
     /// Readings made, for flows that the oracle does not number.
     made: u32,
     overflow: u64,
@@ -30,7 +34,7 @@ impl Queue {
             batch: usize::from(spec.batch).max(1),
             capacity: spec.queue.into(),
             waiting: VecDeque::new(),
-            due: 0,
+            is_due: false,
             made: 0,
             overflow: 0,
         }
@@ -52,9 +56,7 @@ impl Queue {
             return;
         }
         self.waiting.push_back(number);
-        if self.waiting.len() >= self.due + self.batch {
-            self.due = self.waiting.len();
-        }
+        self.is_due |= self.waiting.len() >= self.batch;
     }
 
     /// Bytes of a reading.
@@ -64,7 +66,10 @@ impl Queue {
 
     /// How many readings may go.
     pub(super) fn due(&self) -> usize {
-        self.due
+        match self.is_due {
+            true => self.waiting.len(),
+            false => 0,
+        }
     }
 
     /// The number of the reading at place `index` from the front.
@@ -98,7 +103,14 @@ impl Queue {
     /// The first `count` readings need not be kept any more.
     pub(super) fn let_go(&mut self, count: usize) {
         self.waiting.drain(..count.min(self.waiting.len()));
-        self.due = self.due.saturating_sub(count);
+        self.is_due &= !self.waiting.is_empty();
+    }
+
+    /// The first `count` readings, all that were due, went as one body: what was
+    /// made meanwhile waits for a batch of its own.
+    pub(super) fn let_go_of_body(&mut self, count: usize) {
+        self.let_go(count);
+        self.is_due = self.waiting.len() >= self.batch;
     }
 
     pub(super) fn overflow(&self) -> u64 {
