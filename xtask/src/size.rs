@@ -357,13 +357,20 @@ impl Measured {
         .collect()
     }
 
-    /// What is compared: flash and instructions are not, a compiler's next
-    /// version changes them.
+    /// What is compared. Instructions a segment are not: a compiler's next version
+    /// changes them.
     fn snapshot(&self) -> String {
         let mut text = String::from(snapshot::HEAD);
         let compared = self.types.iter().filter(|(name, _)| snapshot::holds(name));
         for (name, bytes) in compared {
             text.push_str(&format!("{bytes:>5}  {name}\n"));
+        }
+        for (flash, name) in [
+            (&self.flash, "TCP"),
+            (&self.subset, "TCP with what TCPlp has"),
+        ] {
+            let bytes = flash.bytes();
+            text.push_str(&format!("{bytes:>5}  {}{name}\n", snapshot::FLASH));
         }
         text
     }
@@ -441,6 +448,10 @@ mod tests {
     #[test]
     fn the_snapshot_has_a_line_for_each_size() {
         let text = measured().snapshot();
-        assert!(text.ends_with("\n   18  redpoll_tcp::Listener\n"), "{text}");
+        assert!(
+            text.ends_with("  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n   18  redpoll_tcp::Listener\n"), "{text}");
     }
 }

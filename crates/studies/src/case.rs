@@ -6,6 +6,7 @@ use redpoll_sim::world::{BuildError, World};
 use sha2::{Digest as _, Sha256};
 
 use crate::run::{Run, Sample};
+use crate::watch::{Found, View, Watch};
 
 /// A scenario that cases are made of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +43,8 @@ pub enum Probe {
         /// Prefix of names.
         nodes: &'static str,
     },
+    /// The frames on the air.
+    Air(View),
 }
 
 /// A scenario with changes.
@@ -169,7 +172,11 @@ impl Case {
         let end = Instant::ZERO + scenario.duration;
         let step = match self.probe {
             Probe::Cwnd { .. } => CWND_EVERY,
-            Probe::None | Probe::Hourly { .. } => SLICE,
+            Probe::None | Probe::Hourly { .. } | Probe::Air(_) => SLICE,
+        };
+        let watch = match self.probe {
+            Probe::Air(view) => Some(Watch::over(&mut world, view)),
+            _ => None,
         };
         let mut samples = Vec::new();
         let mut hours = Hours::default();
@@ -177,7 +184,7 @@ impl Case {
             let before = world.now();
             world.run_until(end.min(before + step));
             match self.probe {
-                Probe::None => {}
+                Probe::None | Probe::Air(_) => {}
                 Probe::Cwnd { node } => samples.extend(cwnd(&world, node)),
                 Probe::Hourly { nodes } => samples.extend(hours.look(&mut world, nodes)),
             }
@@ -185,7 +192,8 @@ impl Case {
                 return Ok(None);
             }
         }
-        Ok(Some(Run::new(&world.report(), samples)))
+        let found = watch.map_or_else(Found::new, |watch| watch.found());
+        Ok(Some(Run::new(&world.report(), samples, found)))
     }
 }
 

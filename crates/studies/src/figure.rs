@@ -73,10 +73,12 @@ impl Criterion {
 
 impl fmt::Display for Criterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Criterion::Between(least, most) => write!(f, "{least} to {most}"),
-            Criterion::AtLeast(least) => write!(f, "at least {least}"),
-            Criterion::AtMost(most) => write!(f, "at most {most}"),
+        // No more digits than anybody wrote down.
+        let round = |value: f64| (value * 1_000.0).round() / 1_000.0;
+        match *self {
+            Criterion::Between(least, most) => write!(f, "{} to {}", round(least), round(most)),
+            Criterion::AtLeast(least) => write!(f, "at least {}", round(least)),
+            Criterion::AtMost(most) => write!(f, "at most {}", round(most)),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | what a figure runs, reads, and is judged by | `kumar2020/` |
 //! | the scenarios under the figures | `kumar2020/scenes.rs` |
 //! | how runs are spread over cores, and kept | `conduct.rs`, `results.rs` |
+//! | what is seen of frames on the air | `watch/` |
 //! | how spread and verdict are worked out | `figure.rs` |
 //! | the pictures | `page/` |
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ pub mod page;
 mod results;
 mod run;
 mod select;
+mod watch;
 
 pub use case::{Case, Length, Probe, Scene};
 pub use conduct::{Job, Outcome, conduct, jobs};
@@ -35,6 +37,7 @@ pub use figure::{Criterion, Fact, Figure, Point, Row, Table, X};
 pub use results::{Results, ResultsError};
 pub use run::Run;
 pub use select::{Unknown, find, select};
+pub use watch::View;
 
 /// A published study.
 #[derive(Debug)]

@@ -4,26 +4,33 @@ use redpoll_sim::report::Report;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::watch::Found;
+
 /// A time, in the probe's unit, and what was found.
 pub type Sample = (f64, f64);
 
-/// A report, as `docs/report.md` describes it, and samples.
+/// A report, as `docs/report.md` describes it, samples, and what was seen on the air.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Run {
     report: Value,
     samples: Vec<Sample>,
+    found: Found,
 }
 
 impl Run {
     /// The result of a run.
-    pub fn new(report: &Report, samples: Vec<Sample>) -> Run {
+    pub fn new(report: &Report, samples: Vec<Sample>, found: Found) -> Run {
         let mut report = serde_json::to_value(report).unwrap_or_default();
         if let Some(fields) = report.as_object_mut() {
             // What differs between two runs of the same seed.
             fields.remove("wall_s");
             fields.remove("peak_memory_bytes");
         }
-        Run { report, samples }
+        Run {
+            report,
+            samples,
+            found,
+        }
     }
 
     /// What the oracle found wrong, the first of it.
@@ -35,6 +42,11 @@ impl Run {
     /// The samples of the probe.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
+    }
+
+    /// What was seen on the air by this name, see [`View`](crate::View).
+    pub fn seen(&self, name: &str) -> Option<f64> {
+        self.found.get(name).copied()
     }
 
     /// The number at a JSON pointer of the report.

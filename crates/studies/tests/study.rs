@@ -179,7 +179,7 @@ fn unknown_names_are_told_with_those_that_are_known() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.starts_with("unknown figure \"5z\"; allowed: table-1, 3a, 3b"),
+        error.starts_with("unknown figure \"5z\"; allowed: table-1, table-3, table-5, 3a, 3b, 4a"),
         "{error}"
     );
 }
@@ -221,5 +221,24 @@ fn a_figure_of_kumar2020_runs() {
     for row in figures[0].rows(study.name, &results, 1).unwrap() {
         assert!(row.value.is_some_and(|goodput| goodput > 60.0), "{row:?}");
         assert!(!row.note.starts_with("oracle"), "{row:?}");
+    }
+}
+
+/// What is seen on the air is there, and what the tables about it say holds.
+#[test]
+fn what_is_seen_on_the_air() {
+    let file = Temporary::new("air");
+    let results = Results::open(&file.0, "b").unwrap();
+    let study = find("kumar2020").unwrap();
+    let names = ["4a", "table-9"].map(str::to_owned);
+    let figures = select(study, &names).unwrap();
+    let jobs = jobs(&figures, 1, &results).unwrap();
+    let outcome = conduct(&jobs, 2, &results, &mut |_, _| true).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+    let rows = figures
+        .iter()
+        .flat_map(|figure| figure.rows(study.name, &results, 1).unwrap());
+    for row in rows {
+        assert!(row.value.is_some() && row.ok != Some(false), "{row:?}");
     }
 }

@@ -18,7 +18,7 @@ pub const LISTENER: &str = "redpoll_tcp::Listener";
 pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 
 /// The types, with the crate that must exist for each.
-const TYPES: [(&str, &str); 11] = [
+const TYPES: [(&str, &str); 13] = [
     ("tcp", CONNECTION),
     // What its counters add where they are compiled in.
     ("tcp", "redpoll_tcp::Stats"),
@@ -33,6 +33,8 @@ const TYPES: [(&str, &str); 11] = [
         "redpoll_lowpan::Lowpan<redpoll_base::StaticMemory>",
     ),
     ("stack", "redpoll_stack::ConnectionSlot<&'static mut [u8]>"),
+    ("stack", "redpoll_stack::ListenerSlot"),
+    ("socket", "redpoll_socket::posix::Socket"),
     ("stack", "redpoll_stack::Node<redpoll_base::StaticMemory>"),
 ];
 

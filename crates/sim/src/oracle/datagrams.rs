@@ -2,12 +2,13 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// Datagrams are numbered from 0, in the order in which they are sent.
+/// Datagrams are numbered, and sent in the order of their numbers; a sender that
+/// drops some of what it has made leaves numbers out.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// When each was sent.
-    sent_at: Vec<Instant>,
-    /// One bit a datagram sent: whether it has arrived.
+    /// The number of each that was sent, and when.
+    sent: Vec<(u32, Instant)>,
+    /// One bit for each that was sent: whether it has arrived.
     arrived: Vec<u64>,
     /// The longest that one took to arrive.
     longest: Duration,
@@ -15,22 +16,21 @@ pub(super) struct Datagrams {
 
 impl Datagrams {
     pub(super) fn sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
-        if seq as usize != self.sent_at.len() {
-            return Err(format!(
-                "datagram {seq} sent, expected {}",
-                self.sent_at.len()
-            ));
+        match self.sent.last() {
+            Some((last, _)) if *last >= seq => {
+                return Err(format!("datagram {seq} sent behind {last}"));
+            }
+            _ => self.sent.push((seq, now)),
         }
-        self.sent_at.push(now);
         Ok(())
     }
 
     pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<(), String> {
-        let Some(sent_at) = self.sent_at.get(seq as usize) else {
+        let Ok(index) = self.sent.binary_search_by_key(&seq, |(seq, _)| *seq) else {
             return Err(format!("datagram {seq} received that was never sent"));
         };
-        self.longest = self.longest.max(now.since(*sent_at));
-        let (word, bit) = place(seq);
+        self.longest = self.longest.max(now.since(self.sent[index].1));
+        let (word, bit) = place(index);
         if word >= self.arrived.len() {
             self.arrived.resize(word + 1, 0);
         }
@@ -42,7 +42,7 @@ impl Datagrams {
     }
 
     pub(super) fn sent_count(&self) -> u64 {
-        self.sent_at.len() as u64
+        self.sent.len() as u64
     }
 
     /// How many are settled by `now`, and how many of those have not arrived.
@@ -52,17 +52,17 @@ impl Datagrams {
     /// of the flow took.
     pub(super) fn settled(&self, now: Instant) -> (u64, u64) {
         let settled = self
-            .sent_at
-            .partition_point(|sent_at| *sent_at + self.longest < now);
-        let lost = (0..settled as u32).filter(|seq| {
-            let (word, bit) = place(*seq);
+            .sent
+            .partition_point(|(_, sent_at)| *sent_at + self.longest < now);
+        let lost = (0..settled).filter(|index| {
+            let (word, bit) = place(*index);
             self.arrived.get(word).is_none_or(|bits| bits & bit == 0)
         });
         (settled as u64, lost.count() as u64)
     }
 }
 
-/// Word and bit of a datagram.
-fn place(seq: u32) -> (usize, u64) {
-    (seq as usize / 64, 1 << (seq % 64))
+/// Word and bit of the datagram that was sent after so many others.
+fn place(index: usize) -> (usize, u64) {
+    (index / 64, 1 << (index % 64))
 }

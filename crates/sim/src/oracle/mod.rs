@@ -124,7 +124,7 @@ impl Oracle {
         self.flow_mut(id).restart();
     }
 
-    /// A datagram was sent; `seq` counts from 0.
+    /// A datagram was sent; `seq` is greater than that of the one before.
     pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).datagram_sent(now, seq) {

@@ -68,6 +68,27 @@ fn datagrams_arrive_once_or_not_at_all() {
     assert_eq!(oracle.violations().len(), 2, "{:?}", oracle.violations());
 }
 
+/// A queue that is full drops readings before they are sent.
+#[test]
+fn numbers_may_be_left_out() {
+    let (mut oracle, id) = oracle();
+    for seq in [0, 1, 5] {
+        oracle.datagram_sent(id, at(1), seq);
+    }
+    for seq in [5, 0] {
+        oracle.datagram_received(id, at(2), seq, 50);
+    }
+    assert!(oracle.is_satisfied());
+    let figures = &oracle.figures(at(2_000))[0];
+    assert_eq!(
+        (figures.segments_sent, figures.segment_loss),
+        (3, 1.0 / 3.0)
+    );
+    oracle.datagram_received(id, at(3), 3, 50);
+    oracle.datagram_sent(id, at(3), 4);
+    assert_eq!(oracle.violations().len(), 2, "{:?}", oracle.violations());
+}
+
 #[test]
 fn a_datagram_that_may_still_come_is_not_lost() {
     let (mut oracle, id) = oracle();

@@ -6,9 +6,6 @@ use super::read::{goodput, segment_loss};
 use crate::Criterion::AtLeast;
 use crate::{Case, Fact, Figure, Point, Scene, Table, X};
 
-const GOODPUT: (&str, &str) = ("goodput", "kb/s");
-const LOSS: (&str, &str) = ("segment loss", "%");
-
 const REASSEMBLING: &str = "reassembling";
 const FORWARDING: &str = "forwarding";
 const RECOVERY: &str = "recovery";
@@ -20,8 +17,13 @@ const WAYS: [(&str, &[(&str, &str)]); 3] = [
     (RECOVERY, &[("lowpan.fragment_recovery", "true")]),
 ];
 
-/// Percent of data frames lost behind the radio that has acknowledged them.
-const LOSSES: [u32; 3] = [0, 5, 10];
+/// Percent of data frames lost behind the radio that has acknowledged them, and
+/// what is measured of it.
+const LOSSES: [(u32, &str, &str); 3] = [
+    (0, "goodput, nothing lost", "segment loss, nothing lost"),
+    (5, "goodput, 5 % lost", "segment loss, 5 % lost"),
+    (10, "goodput, 10 % lost", "segment loss, 10 % lost"),
+];
 const HOPS: std::ops::RangeInclusive<u32> = 1..=5;
 
 /// A bulk flow over so many hops of 40 m, on Redpoll's own link.
@@ -41,30 +43,26 @@ fn line(hops: u32, loss: u32) -> Case {
     }
 }
 
-fn series(way: &str, loss: u32) -> String {
-    format!("{way}, {loss} % lost")
-}
-
 /// Goodput of all hops together, beside that of reassembling relays.
 fn gain(way: &'static str, loss: u32) -> impl Fn(&Table<'_>) -> Option<f64> {
-    let (way, plain) = (series(way, loss), series(REASSEMBLING, loss));
     move |table| {
+        let (_, goodput, _) = LOSSES.into_iter().find(|(percent, ..)| *percent == loss)?;
         let all = |series: &str| -> Option<f64> {
-            HOPS.map(|hops| table.get(series, hops, GOODPUT.0)).sum()
+            HOPS.map(|hops| table.get(series, hops, goodput)).sum()
         };
-        Some(all(&way)? / all(&plain)?)
+        Some(all(way)? / all(REASSEMBLING)?)
     }
 }
 
 /// Forwarding and recovery of fragments.
 pub fn fragments() -> Figure {
     let mut points = Vec::new();
-    for loss in LOSSES {
+    for (loss, of_goodput, of_loss) in LOSSES {
         for (way, switch) in WAYS {
             for hops in HOPS {
-                let (case, at) = (line(hops, loss).with(switch), (series(way, loss), hops));
-                points.push(Point::new(at.clone(), GOODPUT, &case, goodput));
-                points.push(Point::new(at, LOSS, &case, segment_loss));
+                let (case, at) = (line(hops, loss).with(switch), (way, hops));
+                points.push(Point::new(at, (of_goodput, "kb/s"), &case, goodput));
+                points.push(Point::new(at, (of_loss, "%"), &case, segment_loss));
             }
         }
     }

@@ -2,16 +2,19 @@
 //! (NSDI 2020).
 //!
 //! Left out is what needs other stacks: the rivals of its table 6, the
-//! platforms of its appendix A.4, and its tables 8 and 9; and its table 3, the
-//! memory that TCP takes, which `make size` measures on a Cortex-M0.
+//! platforms of its appendix A.4, and its table 8.
 //!
 //! Series called `testbed` have the paper's link as far as it is known
 //! (`scenes`); `beyond` is the same scenario with Redpoll's own defaults.
 
 mod bound;
+mod exchange;
+mod features;
 mod flows;
 mod fragments;
 mod goodput;
+mod headers;
+mod memory;
 mod model;
 mod processor;
 mod read;
@@ -34,8 +37,11 @@ pub const STUDY: Study = Study {
 fn figures() -> Vec<Figure> {
     vec![
         techniques::table_1(),
+        memory::table_3(),
+        headers::table_5(),
         goodput::figure_3a(),
         goodput::figure_3b(),
+        exchange::figure_4a(),
         goodput::figure_4b(),
         goodput::section_6_3(),
         techniques::table_6(),
@@ -57,6 +63,7 @@ fn figures() -> Vec<Figure> {
         processor::table_7(),
         sensors::figure_11(),
         flows::figure_12(),
+        features::table_9(),
         fragments::fragments(),
     ]
 }

@@ -28,25 +28,26 @@ pub fn equation_2(run: &Run) -> Option<f64> {
     Some(SEGMENT_BITS / rtt(run)? * (1.5 / p).sqrt())
 }
 
+type Model = fn(&Run) -> Option<f64>;
+
+const FIRST: &str = "equation 1, predicted / measured";
+const SECOND: &str = "equation 2, predicted / measured";
+
 /// Equations 1 and 2.
 pub fn equations() -> Figure {
     let mut points = Vec::new();
     for hops in [1, 3] {
-        let series = |what: &str| format!("{hops} hops, {what}");
+        let series = match hops {
+            1 => "1 hop".to_owned(),
+            _ => format!("{hops} hops"),
+        };
         for ms in DELAYS {
             let case = testbed(hops, ms);
-            let quotient =
-                |model: fn(&Run) -> Option<f64>| move |run: &Run| Some(model(run)? / goodput(run)?);
-            let metric = ("predicted / measured", "");
-            let first = quotient(equation_1);
-            points.push(Point::new((series("equation 1"), ms), metric, &case, first));
-            let second = quotient(equation_2);
-            points.push(Point::new(
-                (series("equation 2"), ms),
-                metric,
-                &case,
-                second,
-            ));
+            let quotient = |model: Model| move |run: &Run| Some(model(run)? / goodput(run)?);
+            for (metric, model) in [(FIRST, equation_1 as Model), (SECOND, equation_2)] {
+                let at = (series.clone(), ms);
+                points.push(Point::new(at, (metric, ""), &case, quotient(model)));
+            }
         }
     }
     Figure {
@@ -60,19 +61,19 @@ pub fn equations() -> Figure {
         facts: vec![
             Fact::shape(
                 "error of equation 1, 1 hop",
-                error("1 hops, equation 1"),
+                error("1 hop", FIRST),
                 AtMost(0.25),
             ),
             Fact::shape(
                 "error of equation 1, 3 hops",
-                error("3 hops, equation 1"),
+                error("3 hops", FIRST),
                 AtMost(0.25),
             ),
             Fact::shape(
                 "error of equation 2 / of equation 1, 3 hops",
                 |table| {
-                    let second = error("3 hops, equation 2")(table)?;
-                    Some(second / error("3 hops, equation 1")(table)?)
+                    let second = error("3 hops", SECOND)(table)?;
+                    Some(second / error("3 hops", FIRST)(table)?)
                 },
                 AtLeast(1.5),
             ),
@@ -80,10 +81,10 @@ pub fn equations() -> Figure {
     }
 }
 
-fn error(series: &'static str) -> impl Fn(&Table<'_>) -> Option<f64> {
+fn error(series: &'static str, metric: &'static str) -> impl Fn(&Table<'_>) -> Option<f64> {
     move |table| {
         let quotients = DELAYS.iter().filter_map(|ms| {
-            let quotient = table.get(series, *ms, "predicted / measured")?;
+            let quotient = table.get(series, *ms, metric)?;
             Some((quotient - 1.0).abs())
         });
         mean(&quotients.collect::<Vec<_>>())

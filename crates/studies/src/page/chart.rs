@@ -7,15 +7,24 @@ use super::{escape, number};
 use crate::{Row, X};
 
 const WIDTH: f64 = 480.0;
-const HEIGHT: f64 = 300.0;
+/// Room below a chart's last line.
+const FOOT: f64 = 14.0;
+/// Between two lines of the legend.
+const LEGEND_LINE: f64 = 16.0;
 /// Left, right, top, bottom of the plot.
 const PLOT: (f64, f64, f64, f64) = (58.0, 468.0, 26.0, 222.0);
+/// Width of a letter, and of the mark before a name in the legend with the space
+/// behind it: a little more than fonts need, since none is known.
+const LETTER: f64 = 7.0;
+const LEGEND_MARK: f64 = 30.0;
 /// Told apart by those who do not see all colours, too (Okabe and Ito).
 const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555",
 ];
 /// More points than this are not dots any more.
 const DOTS: usize = 24;
+/// Names of bars take so many lines at most.
+const NAME_LINES: usize = 2;
 
 /// The chart of rows of one metric.
 pub fn chart(x_label: &str, rows: &[&Row]) -> String {
@@ -35,7 +44,11 @@ pub fn chart(x_label: &str, rows: &[&Row]) -> String {
         .iter()
         .flat_map(|row| [row.value, row.low, row.high, row.paper]);
     let y = Axis::over(numbers.flatten(), true, (PLOT.3, PLOT.2));
-    let mut svg = frame(rows[0], x_label, &y);
+    let lines = names.iter().map(|name| name_lines(name, names.len()).len());
+    let below = 20.0 + 12.0 * lines.max().unwrap_or(1) as f64;
+    let has_paper = rows.iter().any(|row| row.paper.is_some());
+    let (legend, height) = legend(&series, has_paper, PLOT.3 + below + 20.0);
+    let mut svg = frame(rows[0], x_label, &y, (PLOT.3 + below, height));
     if names.is_empty() {
         let at = |row: &Row| match row.x {
             X::Number(x) => x,
@@ -51,7 +64,7 @@ pub fn chart(x_label: &str, rows: &[&Row]) -> String {
                 &mut svg,
                 (x.px(mark), PLOT.3 + 16.0),
                 "middle",
-                &number(mark),
+                &mark_text(mark),
             );
         }
         for (index, name) in series.iter().enumerate() {
@@ -60,36 +73,27 @@ pub fn chart(x_label: &str, rows: &[&Row]) -> String {
                 .copied()
                 .filter(|row| row.series == *name)
                 .collect();
-            line(
-                &mut svg,
-                &of_series,
-                COLOURS[index % COLOURS.len()],
-                &y,
-                &|row| x.px(at(row)),
-            );
+            line(&mut svg, &of_series, look(index), &y, &|row| x.px(at(row)));
         }
     } else {
         bars(&mut svg, rows, (&series, &names), &y);
     }
-    legend(
-        &mut svg,
-        &series,
-        rows.iter().any(|row| row.paper.is_some()),
-    );
+    svg.push_str(&legend);
     svg.push_str("</svg>\n");
     svg
 }
 
-/// The empty chart: frame, marks of the second axis, labels.
-fn frame(row: &Row, x_label: &str, y: &Axis) -> String {
+/// The empty chart: frame, marks of the second axis, labels. Where the label of the
+/// first goes, and how high all is.
+fn frame(row: &Row, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
     let unit = match row.unit {
         "" => String::new(),
         unit => format!(" in {unit}"),
     };
     let (left, right, top, bottom) = PLOT;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n"
     );
     for mark in y.marks() {
         let at = y.px(mark);
@@ -97,7 +101,7 @@ fn frame(row: &Row, x_label: &str, y: &Axis) -> String {
             svg,
             "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#e3e6ea\" fill=\"none\"/>"
         );
-        label(&mut svg, (left - 6.0, at + 4.0), "end", &number(mark));
+        label(&mut svg, (left - 6.0, at + 4.0), "end", &mark_text(mark));
     }
     let _ = writeln!(
         svg,
@@ -109,8 +113,17 @@ fn frame(row: &Row, x_label: &str, y: &Axis) -> String {
         "start",
         &format!("{}{unit}", row.metric),
     );
-    label(&mut svg, (right, bottom + 32.0), "end", x_label);
+    label(&mut svg, (right, x_label_y), "end", x_label);
     svg
+}
+
+/// A mark's number without zeros that say nothing.
+fn mark_text(value: f64) -> String {
+    let text = number(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
@@ -121,8 +134,23 @@ fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     );
 }
 
+/// Colour of the series with this index, and how its line is dashed.
+fn look(index: usize) -> (&'static str, &'static str) {
+    let dash = match index / COLOURS.len() {
+        0 => "",
+        _ => " stroke-dasharray=\"5 3\"",
+    };
+    (COLOURS[index % COLOURS.len()], dash)
+}
+
 /// A line through the means, with dots and whiskers, and the paper's diamonds.
-fn line(svg: &mut String, rows: &[&Row], colour: &str, y: &Axis, x: &dyn Fn(&Row) -> f64) {
+fn line(
+    svg: &mut String,
+    rows: &[&Row],
+    (colour, dash): (&str, &str),
+    y: &Axis,
+    x: &dyn Fn(&Row) -> f64,
+) {
     let mut path = String::new();
     for row in rows {
         if let Some(value) = row.value {
@@ -132,7 +160,7 @@ fn line(svg: &mut String, rows: &[&Row], colour: &str, y: &Axis, x: &dyn Fn(&Row
     }
     let _ = writeln!(
         svg,
-        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.6\" fill=\"none\"/>"
+        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.6\"{dash} fill=\"none\"/>"
     );
     for row in rows {
         let at = x(row);
@@ -154,8 +182,7 @@ fn bars(svg: &mut String, rows: &[&Row], (series, names): (&[&str], &[&'static s
     let width = (0.8 * group / series.len() as f64).min(60.0);
     for (place, name) in names.iter().enumerate() {
         let middle = PLOT.0 + group * (place as f64 + 0.5);
-        let per_line = ((group / 6.3) as usize).max(8);
-        for (line, text) in wrap(name, per_line).iter().take(2).enumerate() {
+        for (line, text) in name_lines(name, names.len()).iter().enumerate() {
             label(
                 svg,
                 (middle, PLOT.3 + 14.0 + 12.0 * line as f64),
@@ -183,6 +210,14 @@ fn bars(svg: &mut String, rows: &[&Row], (series, names): (&[&str], &[&'static s
             diamond(svg, row, left + width / 2.0, colour, y);
         }
     }
+}
+
+/// The name of one of `count` groups of bars, in lines.
+fn name_lines(name: &str, count: usize) -> Vec<String> {
+    let group = (PLOT.1 - PLOT.0) / count as f64;
+    let mut lines = wrap(name, ((group / LETTER) as usize).max(8));
+    lines.truncate(NAME_LINES);
+    lines
 }
 
 /// A text in lines of about so many letters.
@@ -226,22 +261,28 @@ fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     }
 }
 
-/// Names of the series below the plot, in two lines at most.
-fn legend(svg: &mut String, series: &[&str], has_paper: bool) {
-    let (mut x, mut y) = (PLOT.0, PLOT.3 + 52.0);
+/// Names of the series from this height down, and where the chart ends.
+fn legend(series: &[&str], has_paper: bool, top: f64) -> (String, f64) {
+    let mut svg = String::new();
+    let (mut x, mut y) = (PLOT.0, top);
     let mut entry = |name: &str, mark: &dyn Fn(f64, f64) -> String| {
-        let width = 24.0 + 6.6 * name.chars().count() as f64;
-        if x + width > WIDTH {
-            (x, y) = (PLOT.0, y + 16.0);
+        let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
+        if x > PLOT.0 && x + width > WIDTH {
+            (x, y) = (PLOT.0, y + LEGEND_LINE);
         }
         svg.push_str(&mark(x, y - 4.0));
-        label(svg, (x + 12.0, y), "start", name);
+        label(&mut svg, (x + 12.0, y), "start", name);
         x += width;
     };
     for (index, name) in series.iter().enumerate() {
-        let colour = COLOURS[index % COLOURS.len()];
+        let (colour, dash) = look(index);
+        // What is dashed on the line is a ring here.
+        let fill = if dash.is_empty() { colour } else { "#fff" };
         entry(name, &|x, y| {
-            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n")
+            format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{fill}\" \
+                 stroke=\"{colour}\"/>\n"
+            )
         });
     }
     if has_paper {
@@ -251,5 +292,32 @@ fn legend(svg: &mut String, series: &[&str], has_paper: bool) {
                 y - 5.0
             )
         });
+    }
+    (svg, y + FOOT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLOURS, legend, look};
+
+    #[test]
+    fn a_legend_has_room_for_all_its_names() {
+        let names: Vec<String> = (0..12)
+            .map(|n| format!("a rather long series {n}"))
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (svg, end) = legend(&names, true, 100.0);
+        let lowest = svg
+            .split("<text x=")
+            .filter_map(|text| text.split("y=\"").nth(1)?.split('"').next()?.parse().ok())
+            .fold(0.0, f64::max);
+        assert!(lowest > 100.0 && lowest < end, "{lowest} {end}");
+    }
+
+    #[test]
+    fn no_two_series_look_the_same() {
+        for one in 0..2 * COLOURS.len() {
+            assert!((0..one).all(|other| look(other) != look(one)));
+        }
     }
 }

@@ -23,6 +23,7 @@ th, td { padding: .15rem .7rem .15rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid #e3e6ea; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .yes { color: #116329; } .no { color: #b42318; font-weight: 600; }
+th, td:first-child, td:nth-child(2) { white-space: nowrap; }
 summary { cursor: pointer; margin-top: .5rem; } small { color: #57606a; }
 ";
 
@@ -90,8 +91,9 @@ fn section(page: &mut String, figure: &Figure, rows: &[Row]) {
     if !others.is_empty() {
         let _ = writeln!(
             page,
-            "<details><summary>{} more numbers</summary>",
-            others.len()
+            "<details><summary>{} more number{}</summary>",
+            others.len(),
+            if others.len() == 1 { "" } else { "s" }
         );
         table(page, &others);
         page.push_str("</details>\n");
@@ -103,7 +105,7 @@ fn table(page: &mut String, rows: &[&Row]) {
         return;
     }
     page.push_str(
-        "<table><tr><th>series<th>x<th>metric<th>measured<th>least to greatest<th>paper<th><th></tr>\n",
+        "<table><tr><th>series<th>x<th>metric<th>measured<th>least to greatest<th>paper<th>holds<th>criterion, remarks</tr>\n",
     );
     for row in rows {
         let (class, word) = match row.ok {

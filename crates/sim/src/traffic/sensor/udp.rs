@@ -10,8 +10,6 @@ use crate::oracle::FlowId;
 pub(super) struct Udp {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
-    /// Datagrams sent.
-    number: u32,
     /// Not before this there is room in the node.
     blocked: Option<Instant>,
 }
@@ -21,7 +19,6 @@ impl Udp {
         Udp {
             route,
             socket: None,
-            number: 0,
             blocked: None,
         }
     }
@@ -40,7 +37,9 @@ impl Carrier for Udp {
             return;
         }
         self.blocked = None;
-        while queue.due() > 0 {
+        while queue.due() > 0
+            && let Some(number) = queue.number(0)
+        {
             let reading = queue.reading(0);
             let to = self.route.remote;
             if cx.node.udp_send(cx.now, socket, to, &reading).is_err() {
@@ -49,9 +48,8 @@ impl Carrier for Udp {
             }
             queue.let_go(1);
             if self.route.is_inside {
-                cx.oracle.datagram_sent(flow, cx.now, self.number);
+                cx.oracle.datagram_sent(flow, cx.now, number);
             }
-            self.number = self.number.wrapping_add(1);
         }
     }
 

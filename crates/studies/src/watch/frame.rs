@@ -1,0 +1,113 @@
+//! A frame taken apart: how long each layer's header is, and TCP's.
+
+use redpoll_tcp::{Flags, Options};
+use redpoll_wire::ieee802154::{FrameHeader, FrameType};
+use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
+use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
+
+/// Bytes of the frame check sequence, which traces leave out.
+const FCS: usize = 2;
+/// The longest headers that a compressed one can stand for.
+const HEADERS: usize = 48;
+
+/// A data frame that holds TCP's data or a part of it.
+pub struct Parts {
+    /// IEEE 802.15.4, with the frame check sequence.
+    pub mac: usize,
+    /// Fragment header and the first byte of the compressed header.
+    pub lowpan: usize,
+    /// The rest of the compressed header.
+    pub ip: usize,
+    /// The datagram goes on in other frames.
+    pub is_part: bool,
+    /// TCP's header, where the frame has it.
+    pub tcp: Option<Tcp>,
+}
+
+/// A segment's header.
+pub struct Tcp {
+    /// Its bytes.
+    pub len: usize,
+    /// SEG.SEQ.
+    pub seq: u32,
+    /// SEG.ACK, if there is one.
+    pub ack: Option<u32>,
+    /// SEG.WND in bytes.
+    pub window: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// Options.
+    pub options: Options,
+    /// Bytes of data in the whole segment.
+    pub payload: usize,
+}
+
+/// The MAC header of a frame of any type.
+pub fn mac(mpdu: &[u8]) -> Option<(FrameHeader, &[u8])> {
+    FrameHeader::parse(mpdu).ok()
+}
+
+/// Takes a data frame apart; `None` if there is no TCP in it.
+///
+/// A later fragment does not say what it is of: it counts as TCP's.
+pub fn parts(mpdu: &[u8], contexts: &Contexts) -> Option<Parts> {
+    let (header, payload) = mac(mpdu)?;
+    if header.frame_type != FrameType::Data {
+        return None;
+    }
+    let mut parts = Parts {
+        mac: mpdu.len() - payload.len() + FCS,
+        lowpan: 0,
+        ip: 0,
+        is_part: false,
+        tcp: None,
+    };
+    let (inner, whole) = match dispatch(payload) {
+        Dispatch::First => {
+            let (header, inner) = fragment::Header::parse(payload).ok()?;
+            parts.lowpan = fragment::Header::FIRST_LEN;
+            parts.is_part = true;
+            (inner, Some(usize::from(header.size())))
+        }
+        Dispatch::Next => {
+            parts.lowpan = fragment::Header::NEXT_LEN;
+            parts.is_part = true;
+            return Some(parts);
+        }
+        Dispatch::Iphc => (payload, None),
+        _ => return None,
+    };
+    let mut headers = [0; HEADERS];
+    let done =
+        iphc::decompress(inner, header.src, header.dst, contexts, whole, &mut headers).ok()?;
+    parts.lowpan += 1;
+    parts.ip = done.consumed - 1;
+    let mut packet = headers[..done.written].to_vec();
+    packet.extend_from_slice(inner.get(done.consumed..)?);
+    parts.tcp = Some(tcp(&packet)?);
+    Some(parts)
+}
+
+/// The TCP header of a packet of which the beginning is here.
+fn tcp(packet: &[u8]) -> Option<Tcp> {
+    let (ip, rest) = Ipv6Header::parse_partial(packet).ok()?;
+    let (upper, at) = skip_extension_headers(ip.next_header, rest).ok()?;
+    if upper != next_header::TCP {
+        return None;
+    }
+    let bytes = rest.get(at..)?;
+    let (fixed, _) = bytes.split_first_chunk::<20>()?;
+    let long =
+        |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+    let len = usize::from(fixed[12] >> 4) * 4;
+    let flags = Flags(fixed[13]);
+    Some(Tcp {
+        len,
+        seq: long(4),
+        ack: flags.ack().then(|| long(8)),
+        window: u32::from(u16::from_be_bytes([fixed[14], fixed[15]])),
+        flags,
+        options: Options::parse(bytes.get(20..len)?),
+        payload: usize::from(ip.payload_len).checked_sub(at + len)?,
+    })
+}
