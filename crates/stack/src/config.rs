@@ -9,7 +9,7 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::nd::{NdConfig, Neighbour};
 use crate::poll::PollConfig;
-use crate::routes::Route;
+use crate::routes::RouteSlot;
 use crate::tcp::{ConnectionSlot, ListenerSlot};
 use crate::udp::UdpSlot;
 
@@ -83,7 +83,7 @@ pub struct NodeMemory<M: Memory + 'static> {
     /// One slot a UDP socket; at most 255.
     pub udp: M::Table<UdpSlot<M::Buffer>>,
     /// The forwarding table.
-    pub routes: M::Table<Option<Route>>,
+    pub routes: M::Table<Option<RouteSlot>>,
     /// Addresses of hosts that register with this router; empty for a host.
     pub neighbours: M::Table<Option<Neighbour>>,
     /// Datagram slots, for reassembly and queues.

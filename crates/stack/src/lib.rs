@@ -56,7 +56,7 @@ pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use nd::{Advertised, NdConfig, Neighbour};
 pub use node::Node;
 pub use poll::{PollConfig, PollPolicy};
-pub use routes::{Route, Via};
+pub use routes::{Route, RouteSlot, Via};
 pub use tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use udp::UdpSlot;
 

@@ -1,5 +1,5 @@
-//! Neighbour discovery for 6LoWPAN (RFC 6775): how a host finds its router,
-//! prefix and contexts, and how a router learns of its hosts.
+//! Neighbour discovery for 6LoWPAN (RFC 6775, RFC 8505): how a host finds its
+//! router, prefix and contexts, and how a router learns of its hosts.
 //!
 //! - [`Solicitor`] is the host's side: solicit routers until one advertises,
 //!   then register the address with it, and again before that expires.
@@ -10,6 +10,7 @@
 //! link-layer address (RFC 6775 §5.6), and the others are registered.
 
 use redpoll_base::{Addr, Duration, Instant, Wake};
+use redpoll_wire::icmpv6::nd::{AddressRegistration, Tid};
 use redpoll_wire::ieee802154::Address;
 
 /// What a node does about neighbour discovery.
@@ -59,6 +60,8 @@ pub(crate) enum Due {
 #[derive(Debug)]
 pub(crate) struct Solicitor {
     state: HostState,
+    /// The number of the last registration, or of the one under way.
+    tid: Tid,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,7 @@ impl Solicitor {
                 Some(at) => HostState::Soliciting { at, tries: 0 },
                 None => HostState::Off,
             },
+            tid: Tid::FIRST,
         }
     }
 
@@ -176,7 +180,13 @@ impl Solicitor {
                 at,
                 tries: 0,
             },
+            tid: Tid::FIRST,
         }
+    }
+
+    /// The number of the registration under way (RFC 8505 §5.2).
+    pub(crate) fn tid(&self) -> Tid {
+        self.tid
     }
 
     /// Whether the router's answer to a registration is due.
@@ -184,7 +194,10 @@ impl Solicitor {
         matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
     }
 
+    /// RFC 8505 §5.2: each registration has the next number; its repetitions have
+    /// the same.
     pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
+        self.tid = self.tid.next();
         self.state = HostState::Registering {
             router,
             at: now,
@@ -199,15 +212,32 @@ impl Solicitor {
         }
     }
 
-    /// The router's answer to a registration, with its status (RFC 6775 §4.1).
-    pub(crate) fn on_registration(&mut self, from: Address, status: u8, now: Instant) {
-        let HostState::Registering { router, .. } = self.state else {
-            return;
+    /// The router's answer to a registration, with its status (RFC 6775 §4.1, RFC
+    /// 8505 §4.1).
+    pub(crate) fn on_registration(
+        &mut self,
+        from: Address,
+        answer: AddressRegistration,
+        now: Instant,
+    ) {
+        let (router, tries) = match self.state {
+            HostState::Registering { router, tries, .. } => (router, tries),
+            HostState::Registered { router, .. } if answer.status == status::MOVED => (router, 0),
+            _ => return,
         };
-        if router != from {
+        // An answer to another registration says nothing about this one.
+        if router != from || answer.tid.is_some_and(|tid| tid != self.tid) {
             return;
         }
-        self.state = if status == 0 {
+        self.state = if answer.status == status::MOVED {
+            // This node has forgotten how far it was: its numbers go on from there.
+            self.tid = self.tid.skip();
+            HostState::Registering {
+                router,
+                at: now + RETRANS_TIMER,
+                tries,
+            }
+        } else if answer.status == status::SUCCESS {
             let lifetime = Duration::from_secs(60).times(REGISTRATION_LIFETIME_MIN.into());
             HostState::Registered {
                 router,
@@ -230,13 +260,15 @@ pub struct Neighbour {
     link: Address,
     eui64: [u8; 8],
     until: Instant,
+    tid: Option<Tid>,
 }
 
-/// Status of a registration (RFC 6775 §4.1, table 1).
+/// Status of a registration (RFC 6775 §4.1, RFC 8505 §4.1, table 1 of each).
 pub(crate) mod status {
     pub(crate) const SUCCESS: u8 = 0;
     pub(crate) const DUPLICATE: u8 = 1;
     pub(crate) const CACHE_FULL: u8 = 2;
+    pub(crate) const MOVED: u8 = 3;
 }
 
 /// The router's side: registered addresses in the caller's memory.
@@ -250,20 +282,27 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         Neighbours { table }
     }
 
-    /// Carries out a registration (RFC 6775 §6.5) and says with which status.
+    /// Carries out a registration (RFC 6775 §6.5, RFC 8505 §5.6) and says with which
+    /// status.
     pub(crate) fn register(
         &mut self,
         now: Instant,
         addr: Addr,
         link: Address,
-        eui64: [u8; 8],
-        lifetime_min: u16,
+        asked: &AddressRegistration,
     ) -> u8 {
+        let AddressRegistration {
+            eui64,
+            lifetime_min,
+            tid,
+            ..
+        } = *asked;
         let entry = Neighbour {
             addr,
             link,
             eui64,
             until: now + Duration::from_secs(60).times(lifetime_min.into()),
+            tid,
         };
         let table = self.table.as_mut();
         let alive = |n: &Neighbour| n.until > now;
@@ -273,6 +312,9 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         {
             if cell.is_some_and(|n| n.eui64 != eui64) {
                 return status::DUPLICATE;
+            }
+            if is_stale(tid, cell.and_then(|n| n.tid)) {
+                return status::MOVED;
             }
             // A lifetime of zero removes the registration.
             *cell = (lifetime_min > 0).then_some(entry);
@@ -302,12 +344,28 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
+    /// The number of the registration of `addr` that is good at `now`, if it has
+    /// one.
+    pub(crate) fn tid(&self, addr: &Addr, now: Instant) -> Option<Tid> {
+        self.find(addr, now)?.tid
+    }
+
     /// The link-layer address of a neighbour whose registration is good at `now`.
     pub(crate) fn lookup(&self, addr: &Addr, now: Instant) -> Option<Address> {
-        let mut entries = self.table.as_ref().iter().flatten();
-        let found = entries.find(|n| n.addr == *addr && n.until > now)?;
-        Some(found.link)
+        Some(self.find(addr, now)?.link)
     }
+
+    fn find(&self, addr: &Addr, now: Instant) -> Option<&Neighbour> {
+        let mut entries = self.table.as_ref().iter().flatten();
+        entries.find(|n| n.addr == *addr && n.until > now)
+    }
+}
+
+/// Whether a registration with the number `tid` comes after one with `known` has
+/// taken its place; one without a number is as new as it says (RFC 8505 §6).
+pub(crate) fn is_stale(tid: Option<Tid>, known: Option<Tid>) -> bool {
+    tid.zip(known)
+        .is_some_and(|(tid, known)| tid.is_stale_after(known))
 }
 
 #[cfg(test)]
@@ -320,6 +378,77 @@ mod tests {
         (from..to)
             .filter_map(|s| Some((s, solicitor.on_timeout(Instant::from_millis(s * 1000))?)))
             .collect()
+    }
+
+    fn answered(solicitor: &Solicitor, status: u8) -> AddressRegistration {
+        AddressRegistration {
+            status,
+            tid: Some(solicitor.tid()),
+            ..AddressRegistration::default()
+        }
+    }
+
+    /// RFC 8505 §5.2.
+    #[test]
+    fn repetitions_have_the_same_number_and_the_next_registration_the_next() {
+        let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
+        let now = Instant::from_millis(1);
+        for _ in 0..MAX_UNICAST_SOLICIT {
+            solicitor.on_timeout(now);
+            assert_eq!(solicitor.tid(), Tid(240));
+        }
+        // Another router's answer, and one to a registration before this.
+        let other = Address::Short(9);
+        solicitor.on_registration(other, answered(&solicitor, 0), now);
+        let before = AddressRegistration {
+            tid: Some(Tid(239)),
+            ..AddressRegistration::default()
+        };
+        solicitor.on_registration(ROUTER, before, now);
+        assert!(solicitor.is_registering());
+        solicitor.on_registration(ROUTER, answered(&solicitor, 0), now);
+        assert!(!solicitor.is_registering());
+        solicitor.renew(now);
+        assert_eq!(solicitor.tid(), Tid(241));
+        // A router that knows RFC 6775 alone answers without a number.
+        solicitor.on_timeout(now);
+        solicitor.on_registration(ROUTER, AddressRegistration::default(), now);
+        assert!(!solicitor.is_registering());
+    }
+
+    /// A node that has begun anew while the network remembers it.
+    #[test]
+    fn who_is_told_that_it_is_stale_goes_on_with_a_greater_number() {
+        let mut cache = Neighbours::new([None; 1]);
+        let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
+        let (addr, eui64) = (Addr([1; 16]), [7; 8]);
+        let mut register = |solicitor: &Solicitor| {
+            let asked = AddressRegistration {
+                tid: Some(solicitor.tid()),
+                lifetime_min: 60,
+                eui64,
+                ..AddressRegistration::default()
+            };
+            cache.register(Instant::ZERO, addr, Address::Short(5), &asked)
+        };
+        for _ in 0..9 {
+            assert_eq!(register(&solicitor), status::SUCCESS);
+            solicitor.renew(Instant::ZERO);
+            solicitor.begin_registration(ROUTER, Instant::ZERO);
+        }
+        let mut reset = Solicitor::registering(ROUTER, Instant::ZERO);
+        assert_eq!(reset.on_timeout(Instant::ZERO), Some(Due::Register(ROUTER)));
+        assert_eq!(register(&reset), status::MOVED);
+        reset.on_registration(ROUTER, answered(&reset, status::MOVED), Instant::ZERO);
+        let later = Instant::ZERO + RETRANS_TIMER;
+        assert_eq!(reset.on_timeout(later), Some(Due::Register(ROUTER)));
+        assert_eq!(register(&reset), status::SUCCESS);
+        reset.on_registration(ROUTER, answered(&reset, status::SUCCESS), later);
+        assert!(!reset.is_registering());
+        // Told so afterwards, it registers again at once.
+        reset.on_registration(ROUTER, answered(&reset, status::MOVED), later);
+        let due = reset.on_timeout(later + RETRANS_TIMER);
+        assert_eq!(due, Some(Due::Register(ROUTER)));
     }
 
     #[test]
@@ -346,7 +475,8 @@ mod tests {
 
         assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(6_000)));
         assert_eq!(run(&mut solicitor, 6, 7), [register(6)]);
-        solicitor.on_registration(ROUTER, status::SUCCESS, Instant::from_millis(6_500));
+        let answer = answered(&solicitor, status::SUCCESS);
+        solicitor.on_registration(ROUTER, answer, Instant::from_millis(6_500));
         assert_eq!(run(&mut solicitor, 7, 1_800), []);
         let (again, _) = run(&mut solicitor, 1_800, 1_900)[0];
         assert_eq!(again, 1_807, "half of an hour later");
@@ -358,7 +488,12 @@ mod tests {
         let now = Instant::from_millis(5);
         let addr = |n| Addr([n; 16]);
         let mut register = |at, a, link, eui, minutes| {
-            let status = cache.register(at, addr(a), Address::Short(link), [eui; 8], minutes);
+            let asked = AddressRegistration {
+                lifetime_min: minutes,
+                eui64: [eui; 8],
+                ..AddressRegistration::default()
+            };
+            let status = cache.register(at, addr(a), Address::Short(link), &asked);
             (status, cache.lookup(&addr(a), at))
         };
         assert_eq!(register(now, 1, 11, 1, 5), (0, Some(Address::Short(11))));

@@ -3,6 +3,7 @@
 use core::cell::Cell;
 
 use redpoll_base::Addr;
+use redpoll_wire::icmpv6::nd::Tid;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -31,6 +32,51 @@ pub struct Route {
     pub via: Via,
 }
 
+/// Room for one route in a node's table: the route, and of one that a registration
+/// has left behind the registration's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RouteSlot {
+    prefix: Addr,
+    /// The route's length, or [`REGISTERED`].
+    bits: u8,
+    /// Means something with [`REGISTERED`].
+    tid: u8,
+    via: Via,
+}
+
+/// In place of 128 bits: those, and a number. A field for that would make every
+/// route two bytes larger.
+const REGISTERED: u8 = 129;
+
+impl RouteSlot {
+    fn new(route: Route, tid: Option<Tid>) -> Self {
+        let len = route.len.min(128);
+        RouteSlot {
+            // Bits behind the prefix say nothing, and must not make two of one.
+            prefix: addr::prefix(&route.prefix, len),
+            bits: if tid.is_some() && len == 128 {
+                REGISTERED
+            } else {
+                len
+            },
+            tid: tid.map_or(0, |tid| tid.0),
+            via: route.via,
+        }
+    }
+
+    fn len(&self) -> u8 {
+        self.bits.min(128)
+    }
+
+    fn tid(&self) -> Option<Tid> {
+        (self.bits == REGISTERED).then_some(Tid(self.tid))
+    }
+
+    fn is(&self, route: &Route) -> bool {
+        (self.prefix, self.len(), self.via) == (route.prefix, route.len, route.via)
+    }
+}
+
 /// A table of routes in the caller's memory, sorted by falling prefix length
 /// and, within a length, by prefix.
 pub(crate) struct Routes<T> {
@@ -40,7 +86,7 @@ pub(crate) struct Routes<T> {
     hosts: usize,
 }
 
-impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
+impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     pub(crate) fn new(mut table: T) -> Self {
         table.as_mut().fill(None);
         Routes {
@@ -50,21 +96,38 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Route> {
+    fn entries(&self) -> impl Iterator<Item = &RouteSlot> {
         self.table.as_ref().iter().take(self.used).flatten()
     }
 
     /// Adds a route or, if prefix and length are known, replaces it.
     pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
-        let len = route.len.min(128);
-        // Bits behind the prefix say nothing, and must not make two of one.
-        let prefix = addr::prefix(&route.prefix, len);
+        self.insert(RouteSlot::new(route, None))
+    }
+
+    /// Adds or replaces the route to the one address `to`, as its registration with
+    /// this number has it.
+    pub(crate) fn add_registered(
+        &mut self,
+        to: Addr,
+        via: Via,
+        tid: Option<Tid>,
+    ) -> Result<(), Error> {
         let route = Route {
-            len,
-            prefix,
-            ..route
+            prefix: to,
+            len: 128,
+            via,
         };
-        let key = |r: &Route| (core::cmp::Reverse(r.len), r.prefix);
+        self.insert(RouteSlot::new(route, tid))
+    }
+
+    /// The number of the registration that left the route to this address behind.
+    pub(crate) fn tid(&self, to: &Addr) -> Option<Tid> {
+        self.host(to)?.tid()
+    }
+
+    fn insert(&mut self, route: RouteSlot) -> Result<(), Error> {
+        let key = |r: &RouteSlot| (core::cmp::Reverse(r.len()), r.prefix);
         let at = self.entries().take_while(|r| key(r) < key(&route)).count();
         let used = self.used;
         let slots = self.table.as_mut();
@@ -88,14 +151,15 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
             *first = Some(route);
         }
         self.used = used.saturating_add(1);
-        self.hosts = self.entries().take_while(|r| r.len == 128).count();
+        self.hosts = self.entries().take_while(|r| r.len() == 128).count();
         Ok(())
     }
 
     /// Forgets the route with this prefix and length if it goes `via` there.
     pub(crate) fn remove(&mut self, route: &Route) {
         let used = self.table.as_mut().get_mut(..self.used).unwrap_or_default();
-        let Some(at) = used.iter().position(|r| r.as_ref() == Some(route)) else {
+        let is_it = |slot: &Option<RouteSlot>| slot.is_some_and(|slot| slot.is(route));
+        let Some(at) = used.iter().position(is_it) else {
             return;
         };
         if let Some(tail) = used.get_mut(at..) {
@@ -105,7 +169,7 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
             }
         }
         self.used = self.used.saturating_sub(1);
-        self.hosts = self.entries().take_while(|r| r.len == 128).count();
+        self.hosts = self.entries().take_while(|r| r.len() == 128).count();
     }
 
     /// Forgets every route.
@@ -117,18 +181,23 @@ impl<T: AsRef<[Option<Route>]> + AsMut<[Option<Route>]>> Routes<T> {
 
     /// Where packets to `dst` go, by the longest matching prefix.
     pub(crate) fn lookup(&self, dst: &Addr) -> Option<Via> {
+        if let Some(host) = self.host(dst) {
+            return Some(host.via);
+        }
+        self.entries()
+            .skip(self.hosts)
+            .find(|r| r.prefix.shares_prefix(dst, r.len()))
+            .map(|r| r.via)
+    }
+
+    /// The route to this one address.
+    fn host(&self, dst: &Addr) -> Option<&RouteSlot> {
         let hosts = self.table.as_ref().get(..self.hosts)?;
         let found = hosts.binary_search_by(|r| match r {
             Some(route) => route.prefix.cmp(dst),
             None => core::cmp::Ordering::Greater,
         });
-        if let Ok(at) = found {
-            return hosts.get(at).copied().flatten().map(|r| r.via);
-        }
-        self.entries()
-            .skip(self.hosts)
-            .find(|r| r.prefix.shares_prefix(dst, r.len))
-            .map(|r| r.via)
+        hosts.get(found.ok()?)?.as_ref()
     }
 }
 
@@ -194,6 +263,36 @@ mod tests {
         assert!(routes.lookup(&some(2)).is_some(), "that one went elsewhere");
         routes.clear();
         assert_eq!(routes.lookup(&some(2)), None);
+    }
+
+    #[test]
+    fn a_route_keeps_the_number_of_its_registration_until_it_is_replaced() {
+        let mut routes = Routes::new([None; 2]);
+        let via = Via::Neighbour(Address::Short(3));
+        assert_eq!(routes.tid(&some(1)), None);
+        for number in [240, 255, 0] {
+            let tid = Some(Tid(number));
+            routes.add_registered(some(1), via, tid).unwrap();
+            assert_eq!((routes.tid(&some(1)), routes.used), (tid, 1));
+            assert_eq!(routes.lookup(&some(1)), Some(via));
+        }
+        routes.add(route(some(1), 128, 9)).unwrap();
+        assert_eq!((routes.tid(&some(1)), routes.used), (None, 1));
+        routes.add_registered(some(1), via, Some(Tid(5))).unwrap();
+        routes.remove(&route(some(1), 128, 3));
+        assert_eq!(
+            (routes.lookup(&some(1)), routes.tid(&some(1))),
+            (None, None)
+        );
+    }
+
+    /// A table of a thousand routes is most of a border router's memory.
+    #[test]
+    fn a_number_makes_no_route_larger() {
+        assert_eq!(
+            core::mem::size_of::<Option<RouteSlot>>(),
+            core::mem::size_of::<Option<Route>>()
+        );
     }
 
     #[test]

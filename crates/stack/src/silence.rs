@@ -2,10 +2,10 @@
 //! that its peer has not heard the end of a handshake.
 //!
 //! If it waits for a packet for long and none comes, perhaps they go elsewhere: a
-//! registration that was on its way while the node turned to another parent can
-//! come after the new one, and routes then lead to the former parent until it
-//! expires, half an hour later. RFC 8505's transaction numbers would tell such a
-//! registration from a new one; without them, registering again mends it.
+//! router on the way may have forgotten its route, or knows no numbers of
+//! registrations (RFC 8505) and took one for the last that was late. The route
+//! would be wrong until the registration is due, half an hour later; registering
+//! again mends it.
 
 use redpoll_base::{Duration, Instant};
 

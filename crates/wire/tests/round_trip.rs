@@ -82,13 +82,22 @@ fn nd_option() -> impl Strategy<Value = NdOption<'static>> {
                 })
             }
         ),
-        (any::<u8>(), any::<u16>(), any::<[u8; 8]>()).prop_map(|(status, lifetime_min, eui64)| {
-            NdOption::AddressRegistration(AddressRegistration {
-                status,
-                lifetime_min,
-                eui64,
-            })
-        }),
+        (
+            any::<u8>(),
+            any::<Option<u8>>(),
+            any::<bool>(),
+            any::<u16>(),
+            any::<[u8; 8]>()
+        )
+            .prop_map(|(status, tid, routed, lifetime_min, eui64)| {
+                NdOption::AddressRegistration(AddressRegistration {
+                    status,
+                    tid: tid.map(Tid),
+                    routed: tid.is_some() && routed,
+                    lifetime_min,
+                    eui64,
+                })
+            }),
         (0..16u8, any::<bool>(), 0..=128u8, addr(), any::<u16>()).prop_map(
             |(cid, compress, prefix_len, prefix, valid_lifetime_min)| {
                 NdOption::Context(ContextInformation {
@@ -162,6 +171,7 @@ fn message<'a>(
         10 | 11 => {
             let message = DuplicateAddress {
                 status: code,
+                tid: a.then_some(Tid(code)),
                 lifetime_min: seq,
                 eui64: [code; 8],
                 address: target,

@@ -394,6 +394,8 @@ fn neighbour_discovery_and_its_options() {
         nd::NdOption::SourceLinkLayer(DST),
         nd::NdOption::AddressRegistration(nd::AddressRegistration {
             status: 0,
+            tid: Some(nd::Tid(241)),
+            routed: true,
             lifetime_min: 5,
             eui64: [0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0xc7],
         }),

@@ -26,7 +26,7 @@ use redpoll_stack::wire::ipv6::addr;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnId, ConnectionSlot, FastOpenServer, HalfOpen, ListenerId, ListenerSlot,
-    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, SleepyConfig,
+    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot, SleepyConfig,
     UdpSlot, Via,
 };
 use step::{Before, Loads, Step};
@@ -120,7 +120,7 @@ struct Memory {
     half_open: [HalfOpen; 2],
     servers: [FastOpenServer; 1],
     udp: [UdpSlot<&'static mut [u8]>; 0],
-    routes: [Option<Route>; 8],
+    routes: [Option<RouteSlot>; 8],
     neighbours: [Option<Neighbour>; 4],
     slots: [Slot; SLOTS],
 }

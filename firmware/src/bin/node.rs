@@ -16,7 +16,7 @@ use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node,
-    NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    NodeConfig, NodeMemory, Route, RouteSlot, UdpSlot, Via,
 };
 
 fn now() -> Instant {
@@ -98,7 +98,7 @@ fn image_main() -> ! {
     let mut half_open = [HalfOpen::default(); 4];
     let mut servers = [FastOpenServer::default(); 2];
     let mut udp = [UdpSlot::new(c)];
-    let mut routes: [Option<Route>; 4] = [None; 4];
+    let mut routes: [Option<RouteSlot>; 4] = [None; 4];
     let mut neighbours: [Option<Neighbour>; 2] = [None; 2];
     let mut slots = [Slot::EMPTY];
     let memory = NodeMemory::<StaticMemory> {

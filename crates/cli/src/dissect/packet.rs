@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::icmpv6::Message;
+use redpoll_wire::icmpv6::nd::{NdOption, Options, Tid};
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 use redpoll_wire::udp::UdpHeader;
 
@@ -184,16 +185,23 @@ fn icmp(ip: &Ipv6Header, bytes: &[u8], is_whole: bool) -> String {
             )
         }
         Message::NeighborSolicitation(solicitation) => {
-            format!("neighbor solicitation for {}", solicitation.target)
+            let asks = format!("neighbor solicitation for {}", solicitation.target);
+            format!("{asks}{}", registration(&solicitation.options))
         }
         Message::NeighborAdvertisement(advertisement) => {
-            format!("neighbor advertisement of {}", advertisement.target)
+            let says = format!("neighbor advertisement of {}", advertisement.target);
+            format!("{says}{}", registration(&advertisement.options))
         }
         Message::DuplicateAddressRequest(message) => {
-            format!("duplicate address request for {}", message.address)
+            format!(
+                "duplicate address request for {}{}",
+                message.address,
+                number(message.tid)
+            )
         }
         Message::DuplicateAddressConfirmation(message) => {
-            format!("duplicate address confirmation for {}", message.address)
+            let answer = format!("duplicate address confirmation for {}", message.address);
+            format!("{answer}{}, status {}", number(message.tid), message.status)
         }
         Message::Unknown {
             message_type, code, ..
@@ -204,6 +212,26 @@ fn icmp(ip: &Ipv6Header, bytes: &[u8], is_whole: bool) -> String {
         "ICMPv6 {text}{}",
         if wrong { " (wrong checksum)" } else { "" }
     )
+}
+
+/// The registration among the options, if there is one (RFC 8505 §4.1).
+fn registration(options: &Options<'_>) -> String {
+    let found = options.iter().find_map(|option| match option {
+        NdOption::AddressRegistration(registration) => Some(registration),
+        _ => None,
+    });
+    found.map_or_else(String::new, |found| {
+        let (tid, minutes) = (number(found.tid), found.lifetime_min);
+        format!(
+            ", registration{tid} for {minutes} min, status {}",
+            found.status
+        )
+    })
+}
+
+/// A registration's number.
+fn number(tid: Option<Tid>) -> String {
+    tid.map_or_else(String::new, |tid| format!(" {}", tid.0))
 }
 
 /// Which packet an ICMPv6 error is about.

@@ -6,6 +6,11 @@
 //! duplicate address detection (RFC 6775 §8.2); going hop by hop, they leave a
 //! route to the address behind. The answer comes back along those routes, and
 //! only then does the parent answer the node: who is registered is reachable.
+//!
+//! Each registration has a number (RFC 8505 §5.2), so that one that was held up at a
+//! former parent does not take the place of a later one. The router where the two
+//! meet says "moved" to whoever is behind, and what the older one has left on its
+//! way is removed.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::icmpv6::Message;
@@ -19,7 +24,7 @@ use super::Node;
 use super::discovery::OptionsBuffer;
 use super::paths::{NextHop, is_unicast};
 use crate::counters::DropReason;
-use crate::nd::status;
+use crate::nd::{is_stale, status};
 use crate::routes::{Route, Via};
 
 /// The child's side.
@@ -65,6 +70,7 @@ impl<M: Memory + 'static> Node<M> {
     ) -> bool {
         let report = DuplicateAddress {
             status: status::SUCCESS,
+            tid: registration.tid,
             lifetime_min: registration.lifetime_min,
             eui64: registration.eui64,
             address,
@@ -110,27 +116,45 @@ impl<M: Memory + 'static> Node<M> {
         if !address.shares_prefix(&advertised.prefix, 64) || self.is_own(&address) {
             return Err(DropReason::BadDestination);
         }
-        // If it was registered here, it has moved.
-        self.paths.neighbours.forget(&address);
-        let route = Route {
-            prefix: address,
-            len: 128,
-            via: Via::Neighbour(behind),
-        };
-        let full = self.paths.routes.add(route).is_err();
-        if !full && self.pass_up(now, report) {
+        let status = self.note_moved(now, behind, &report);
+        if status == status::SUCCESS && self.pass_up(now, report) {
             return Ok(());
         }
-        let answer = DuplicateAddress {
-            status: if full {
-                status::CACHE_FULL
-            } else {
-                report.status
-            },
-            ..report
-        };
+        let answer = DuplicateAddress { status, ..report };
         self.send_to_router(now, behind, &Message::DuplicateAddressConfirmation(answer));
         Ok(())
+    }
+
+    /// Leads packets to where a report came from, if it is no older than what is
+    /// known; with which status the report is to be answered, or passed on.
+    fn note_moved(&mut self, now: Instant, behind: Address, report: &DuplicateAddress) -> u8 {
+        let DuplicateAddress { address, tid, .. } = *report;
+        let paths = &mut self.paths;
+        let known = (
+            paths.neighbours.tid(&address, now),
+            paths.routes.tid(&address),
+        );
+        if is_stale(tid, known.0) || is_stale(tid, known.1) {
+            return status::MOVED;
+        }
+        // If it was registered here, it has moved.
+        paths.neighbours.forget(&address);
+        let (via, old) = (Via::Neighbour(behind), paths.routes.lookup(&address));
+        if paths.routes.add_registered(address, via, tid).is_err() {
+            return status::CACHE_FULL;
+        }
+        // RFC 8505 §5.6: the state on the former way is cleaned up.
+        if let (Some(old_tid), Some(Via::Neighbour(former))) = (known.1, old)
+            && former != behind
+        {
+            let moved = DuplicateAddress {
+                status: status::MOVED,
+                tid: Some(old_tid),
+                ..*report
+            };
+            self.send_to_router(now, former, &Message::DuplicateAddressConfirmation(moved));
+        }
+        status::SUCCESS
     }
 
     /// The answer, on its way back.
@@ -142,21 +166,40 @@ impl<M: Memory + 'static> Node<M> {
         if self.config.nd.advertise.is_none() {
             return Err(DropReason::IcmpIgnored);
         }
-        if let Some(child) = self.paths.neighbours.lookup(&answer.address, now) {
+        let DuplicateAddress { address, tid, .. } = answer;
+        let paths = &mut self.paths;
+        if let Some(child) = paths.neighbours.lookup(&address, now) {
+            // It may have been registered anew since.
+            if tid != paths.neighbours.tid(&address, now) {
+                return Err(DropReason::IcmpIgnored);
+            }
+            if answer.status == status::MOVED {
+                paths.neighbours.forget(&address);
+            }
             let registration = AddressRegistration {
                 status: answer.status,
+                tid,
+                routed: tid.is_some(),
                 lifetime_min: answer.lifetime_min,
                 eui64: answer.eui64,
             };
             return self.confirm_registration(now, child, registration);
         }
-        match self.paths.next_hop(now, &answer.address) {
-            Some(NextHop::Link(down)) => {
-                self.send_to_router(now, down, &Message::DuplicateAddressConfirmation(answer));
-                Ok(())
-            }
-            _ => Err(DropReason::NoRoute),
+        let Some(NextHop::Link(down)) = paths.next_hop(now, &address) else {
+            return Err(DropReason::NoRoute);
+        };
+        if tid != paths.routes.tid(&address) {
+            return Err(DropReason::IcmpIgnored);
         }
+        if answer.status == status::MOVED && tid.is_some() {
+            paths.routes.remove(&Route {
+                prefix: address,
+                len: 128,
+                via: Via::Neighbour(down),
+            });
+        }
+        self.send_to_router(now, down, &Message::DuplicateAddressConfirmation(answer));
+        Ok(())
     }
 
     /// RFC 6775 §6.5.2: the answer goes to the link-local address, which is

@@ -1,5 +1,5 @@
 //! Neighbour discovery on the wire: what [`nd`](crate::nd) decides, sent and
-//! received (RFC 4861, RFC 6775).
+//! received (RFC 4861, RFC 6775, RFC 8505).
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::icmpv6::Message;
@@ -15,7 +15,7 @@ use super::Node;
 use super::paths::is_unicast;
 use crate::Error;
 use crate::counters::DropReason;
-use crate::nd::{Due, REGISTRATION_LIFETIME_MIN, status as nd_status};
+use crate::nd::{Due, REGISTRATION_LIFETIME_MIN, is_stale, status as nd_status};
 use crate::routes::{Route, Via};
 
 /// Room for the options of one message: a router advertisement has the most.
@@ -71,6 +71,8 @@ impl<M: Memory + 'static> Node<M> {
             NdOption::SourceLinkLayer(self.config.link_address()),
             NdOption::AddressRegistration(AddressRegistration {
                 status: 0,
+                tid: Some(self.solicitor.tid()),
+                routed: true,
                 lifetime_min: REGISTRATION_LIFETIME_MIN,
                 eui64: self.config.mac.extended,
             }),
@@ -201,12 +203,16 @@ impl<M: Memory + 'static> Node<M> {
                 if !src.shares_prefix(&advertised.prefix, 64) {
                     return Err(DropReason::BadSource);
                 }
-                let (eui64, lifetime_min) = (asked.eui64, asked.lifetime_min);
-                let status = self
-                    .paths
-                    .neighbours
-                    .register(now, src, link, eui64, lifetime_min);
-                if status == nd_status::SUCCESS && self.report_registration(now, src, asked) {
+                let paths = &mut self.paths;
+                // It may have moved on while this was on its way.
+                let status = match is_stale(asked.tid, paths.routes.tid(&src)) {
+                    true => nd_status::MOVED,
+                    false => paths.neighbours.register(now, src, link, &asked),
+                };
+                // RFC 8505 §5.1: without R it sees to its being reachable itself.
+                let is_routed = asked.routed || asked.tid.is_none();
+                let is_new = status == nd_status::SUCCESS && is_routed;
+                if is_new && self.report_registration(now, src, asked) {
                     // The next router's answer comes first.
                     return Ok(());
                 }
@@ -244,7 +250,7 @@ impl<M: Memory + 'static> Node<M> {
             return Err(DropReason::IcmpIgnored);
         };
         let router = addr::link_address(&target);
-        self.solicitor.on_registration(router, answer.status, now);
+        self.solicitor.on_registration(router, answer, now);
         Ok(())
     }
 }

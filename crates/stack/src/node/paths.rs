@@ -5,12 +5,12 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use crate::nd::{Neighbour, Neighbours};
-use crate::routes::{Route, Routes, Via};
+use crate::routes::{RouteSlot, Routes, Via};
 use crate::tcp::{Reach, Side};
 
 /// Routes, and neighbours that have registered.
 pub(super) struct Paths<M: Memory + 'static> {
-    pub(super) routes: Routes<M::Table<Option<Route>>>,
+    pub(super) routes: Routes<M::Table<Option<RouteSlot>>>,
     pub(super) neighbours: Neighbours<M::Table<Option<Neighbour>>>,
 }
 

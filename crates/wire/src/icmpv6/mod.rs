@@ -223,8 +223,6 @@ impl<'a> Message<'a> {
                 data: rest,
             },
             message_type::ROUTER_SOLICITATION..=message_type::NEIGHBOR_ADVERTISEMENT
-            | message_type::DUPLICATE_ADDRESS_REQUEST
-            | message_type::DUPLICATE_ADDRESS_CONFIRMATION
                 if code != 0 =>
             {
                 return Err(Error::Reserved);
@@ -242,11 +240,11 @@ impl<'a> Message<'a> {
                 Message::NeighborAdvertisement(NeighborAdvertisement::read(word, &mut input)?)
             }
             message_type::DUPLICATE_ADDRESS_REQUEST => {
-                Message::DuplicateAddressRequest(DuplicateAddress::read(word, &mut input)?)
+                Message::DuplicateAddressRequest(DuplicateAddress::read(code, word, &mut input)?)
             }
-            message_type::DUPLICATE_ADDRESS_CONFIRMATION => {
-                Message::DuplicateAddressConfirmation(DuplicateAddress::read(word, &mut input)?)
-            }
+            message_type::DUPLICATE_ADDRESS_CONFIRMATION => Message::DuplicateAddressConfirmation(
+                DuplicateAddress::read(code, word, &mut input)?,
+            ),
             _ => Message::Unknown {
                 message_type,
                 code,
@@ -368,13 +366,16 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The code; zero in messages that have none.
+    /// The code; zero in messages that have none. In those of duplicate address
+    /// detection it says whether they have a transaction ID (RFC 8505 §4.2).
     pub const fn code(&self) -> u8 {
         match self {
             Message::DestinationUnreachable { code, .. }
             | Message::TimeExceeded { code, .. }
             | Message::ParameterProblem { code, .. }
             | Message::Unknown { code, .. } => *code,
+            Message::DuplicateAddressRequest(message)
+            | Message::DuplicateAddressConfirmation(message) => message.code(),
             _ => 0,
         }
     }

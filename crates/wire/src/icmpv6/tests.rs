@@ -1,4 +1,4 @@
-use super::nd::NdOption;
+use super::nd::{AddressRegistration, NdOption, Tid};
 use super::*;
 use crate::ipv6::addr;
 
@@ -130,6 +130,88 @@ fn a_known_option_with_an_impossible_length_is_unknown() {
             body: &bytes[2..],
         })
     );
+}
+
+/// RFC 8505 figure 1: R and T are the lowest two bits, the number follows them.
+#[test]
+fn a_registration_byte_by_byte() {
+    let eui64 = [1, 2, 3, 4, 5, 6, 7, 8];
+    let registration = |tid, routed| AddressRegistration {
+        status: 3,
+        tid,
+        routed,
+        lifetime_min: 0x0102,
+        eui64,
+    };
+    for (flags, number, expected) in [
+        (0x03, 240, registration(Some(Tid(240)), true)),
+        (0x01, 7, registration(Some(Tid(7)), false)),
+        (0x00, 0, registration(None, false)),
+    ] {
+        let mut bytes = [33, 2, 3, 0, flags, number, 1, 2, 1, 2, 3, 4, 5, 6, 7, 8];
+        let mut buffer = [0; 16];
+        let mut out = Cursor::new(&mut buffer);
+        let option = NdOption::AddressRegistration(expected);
+        option.emit(&mut out).unwrap();
+        assert_eq!(out.written(), bytes);
+        // What is reserved, and the octet that is somebody else's, mean nothing.
+        bytes[3] = 0xff;
+        bytes[4] |= 0xfc;
+        let options = Options::parse(&bytes).unwrap();
+        assert_eq!(options.iter().next(), Some(option));
+    }
+    // Without T it is RFC 6775's, whose receivers ignore all three octets.
+    let old = [33, 2, 3, 9, 0x02, 99, 1, 2, 1, 2, 3, 4, 5, 6, 7, 8];
+    let options = Options::parse(&old).unwrap();
+    let old = NdOption::AddressRegistration(registration(None, false));
+    assert_eq!(options.iter().next(), Some(old));
+    // An owner of 128 bits.
+    let mut long = [0; 24];
+    long[..6].copy_from_slice(&[33, 3, 0, 0, 3, 240]);
+    let options = Options::parse(&long).unwrap();
+    assert!(matches!(
+        options.iter().next(),
+        Some(NdOption::Unknown {
+            option_type: 33,
+            ..
+        })
+    ));
+}
+
+/// RFC 8505 §4.2: the code says whether there is a number, and how long the owner
+/// is; its first half is ignored.
+#[test]
+fn a_duplicate_address_message_byte_by_byte() {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&[157, 0x01, 0, 0, 0, 241, 0, 60]);
+    bytes[8..16].fill(0x0e);
+    bytes[16..].copy_from_slice(&SRC.0);
+    let expected = |tid| {
+        Message::DuplicateAddressRequest(DuplicateAddress {
+            status: 0,
+            tid,
+            lifetime_min: 60,
+            eui64: [0x0e; 8],
+            address: SRC,
+        })
+    };
+    for (code, tid) in [(0x01, Some(Tid(241))), (0xf1, Some(Tid(241))), (0, None)] {
+        bytes[1] = code;
+        assert_eq!(Message::parse_unverified(&bytes), Ok(expected(tid)));
+        let mut buffer = [0; 32];
+        let mut out = Cursor::new(&mut buffer);
+        expected(tid).emit(&SRC, &DST, &mut out).unwrap();
+        let number = tid.map_or(0, |tid: Tid| tid.0);
+        assert_eq!(out.written()[1], u8::from(tid.is_some()));
+        assert_eq!(
+            (out.written()[5], &out.written()[8..]),
+            (number, &bytes[8..])
+        );
+    }
+    for code in [2, 3, 4, 15] {
+        bytes[1] = code;
+        assert_eq!(Message::parse_unverified(&bytes), Err(Error::Reserved));
+    }
 }
 
 #[test]

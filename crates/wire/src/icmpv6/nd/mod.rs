@@ -1,6 +1,7 @@
-//! Neighbour discovery (RFC 4861) as 6LoWPAN uses it (RFC 6775).
+//! Neighbour discovery (RFC 4861) as 6LoWPAN uses it (RFC 6775, RFC 8505).
 
 mod option;
+mod tid;
 
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
@@ -8,6 +9,7 @@ pub use option::{
     AddressRegistration, BorderRouter, ContextInformation, NdOption, Options, PrefixInformation,
 };
 use redpoll_base::Addr;
+pub use tid::Tid;
 
 /// The hop limit of every neighbour-discovery packet: it cannot have come
 /// through a router (RFC 4861 §3.1).
@@ -142,11 +144,14 @@ fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
 }
 
 /// A registration on its way from router to router, or its answer (RFC 6775
-/// §4.4).
+/// §4.4, RFC 8505 §4.2 with an owner of 64 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DuplicateAddress {
     /// As in [`AddressRegistration`]; 0 in a request.
     pub status: u8,
+    /// Which of its owner's registrations this is; `None` from a router that
+    /// knows RFC 6775 alone.
+    pub tid: Option<Tid>,
     /// For how long the address is registered, in minutes.
     pub lifetime_min: u16,
     /// Who registers it.
@@ -155,15 +160,35 @@ pub struct DuplicateAddress {
     pub address: Addr,
 }
 
+const CODE_SUFFIX: u8 = 0x0f;
+const CODE_WITH_TID: u8 = 1;
+
 impl DuplicateAddress {
+    /// The message's code (RFC 8505 §4.2).
+    pub(super) const fn code(&self) -> u8 {
+        match self.tid {
+            Some(_) => CODE_WITH_TID,
+            None => 0,
+        }
+    }
+
     /// Bytes behind the first eight of the message.
     pub(super) const LEN: usize = 24;
 
-    /// `word` is the four bytes after the checksum; `input` follows them.
-    pub(super) fn read(word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
-        let [status, _reserved, high, low] = word.to_be_bytes();
+    /// `code` is the message's; `word` is the four bytes after the checksum;
+    /// `input` follows them.
+    pub(super) fn read(code: u8, word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
+        let [status, tid, high, low] = word.to_be_bytes();
+        // RFC 8505 §4.2: the prefix is ignored; the suffix is the owner's length in
+        // units of eight bytes.
+        let tid = match code & CODE_SUFFIX {
+            0 => None,
+            CODE_WITH_TID => Some(Tid(tid)),
+            _ => return Err(Error::Reserved),
+        };
         Ok(DuplicateAddress {
             status,
+            tid,
             lifetime_min: u16::from_be_bytes([high, low]),
             eui64: input.array()?,
             // RFC 6775 §8.2.1: not a multicast address.
@@ -173,7 +198,7 @@ impl DuplicateAddress {
 
     /// Writes all after the checksum.
     pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
-        out.put(&[self.status, 0])?;
+        out.put(&[self.status, self.tid.map_or(0, |tid| tid.0)])?;
         out.put_u16(self.lifetime_min)?;
         out.put(&self.eui64)?;
         out.put(&self.address.0)

@@ -1,5 +1,7 @@
-//! Options of neighbour discovery (RFC 4861 §4.6, RFC 4944 §8, RFC 6775 §4).
+//! Options of neighbour discovery (RFC 4861 §4.6, RFC 4944 §8, RFC 6775 §4, RFC 8505
+//! §4.1).
 
+use super::Tid;
 use crate::cursor::Reader;
 use crate::ieee802154::Address;
 use crate::ipv6::addr;
@@ -33,7 +35,8 @@ pub enum NdOption<'a> {
     PrefixInformation(PrefixInformation),
     /// The link's MTU in bytes (RFC 4861 §4.6.4).
     Mtu(u32),
-    /// ARO: a registration or its result (RFC 6775 §4.1).
+    /// ARO or EARO: a registration or its result (RFC 6775 §4.1, RFC 8505 §4.1).
+    /// One whose owner is longer than 64 bits is [`NdOption::Unknown`].
     AddressRegistration(AddressRegistration),
     /// 6CO: a compression context (RFC 6775 §4.2).
     Context(ContextInformation),
@@ -67,14 +70,21 @@ pub struct PrefixInformation {
     pub preferred_lifetime_s: u32,
 }
 
-/// A registration of the packet's source address (RFC 6775 §4.1).
+/// A registration of the packet's source address (RFC 6775 §4.1, RFC 8505 §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AddressRegistration {
-    /// 0 success, 1 duplicate address, 2 neighbour cache full; 0 when asking.
+    /// 0 success, 1 duplicate address, 2 neighbour cache full, 3 moved: a later
+    /// registration is known (RFC 8505 table 1); 0 when asking.
     pub status: u8,
+    /// Which of its owner's registrations this is; `None` from a node that knows
+    /// RFC 6775 alone.
+    pub tid: Option<Tid>,
+    /// R: the router is to make the address reachable (RFC 8505 §5.1). It means
+    /// nothing without a number.
+    pub routed: bool,
     /// How long to keep it, in units of 60 seconds.
     pub lifetime_min: u16,
-    /// The registering interface's EUI-64.
+    /// The registering interface's EUI-64, its owner (ROVR).
     pub eui64: [u8; 8],
 }
 
@@ -107,6 +117,8 @@ pub struct BorderRouter {
 const ON_LINK: u8 = 0x80;
 const AUTONOMOUS: u8 = 0x40;
 const COMPRESS: u8 = 0x10;
+const ROUTED: u8 = 0x02;
+const HAS_TID: u8 = 0x01;
 
 impl<'a> NdOption<'a> {
     /// `body` is all after type and length.
@@ -228,16 +240,26 @@ impl PrefixInformation {
 
 impl AddressRegistration {
     fn read(input: &mut Reader<'_>) -> Option<Self> {
-        let [status, _, _, _] = input.array().ok()?;
+        let [status, _opaque, flags, tid] = input.array().ok()?;
+        // RFC 6775 §4.1: without the flag both are reserved and mean nothing.
+        let tid = (flags & HAS_TID != 0).then_some(Tid(tid));
         Some(AddressRegistration {
             status,
+            tid,
+            routed: tid.is_some() && flags & ROUTED != 0,
             lifetime_min: input.u16().ok()?,
             eui64: input.array().ok()?,
         })
     }
 
     fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
-        out.put(&[option_type::ADDRESS_REGISTRATION, 2, self.status, 0, 0, 0])?;
+        let (flags, tid) = match self.tid {
+            Some(tid) if self.routed => (HAS_TID | ROUTED, tid.0),
+            Some(tid) => (HAS_TID, tid.0),
+            None => (0, 0),
+        };
+        out.put(&[option_type::ADDRESS_REGISTRATION, 2, self.status, 0])?;
+        out.put(&[flags, tid])?;
         out.put_u16(self.lifetime_min)?;
         out.put(&self.eui64)
     }

@@ -1,0 +1,221 @@
+//! RFC 8505: of two registrations of an address the later one counts, in whatever
+//! order they come.
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::lone::Lone;
+use common::packets;
+use common::{address, prefix};
+use redpoll_base::Addr;
+use redpoll_stack::{Advertised, NdConfig};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+const LEAF: u16 = 9;
+const EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 9];
+const SUCCESS: u8 = 0;
+const MOVED: u8 = 3;
+const REQUEST: u8 = 157;
+const CONFIRMATION: u8 = 158;
+const SOLICITATION: u8 = 135;
+const ADVERTISEMENT: u8 = 136;
+
+/// The border router, where the ways of all registrations meet.
+fn router() -> Lone {
+    Lone::border(|config| {
+        config.nd = NdConfig {
+            solicit: false,
+            advertise: Some(Advertised {
+                prefix: prefix(),
+                router_lifetime_s: 1_800,
+                context_lifetime_min: 600,
+                border_router: address(1),
+            }),
+        };
+    })
+}
+
+fn link_local(short: u16) -> Addr {
+    addr::link_local(Address::Short(short)).unwrap()
+}
+
+/// Router `from` reports the leaf's registration with this number, or with none.
+fn report(lone: &mut Lone, from: u16, tid: Option<u8>) {
+    let mut rest = vec![0, tid.unwrap_or(0), 0, 60];
+    rest.extend(EUI64);
+    rest.extend(address(LEAF).0);
+    let code = u8::from(tid.is_some());
+    let (src, dst) = (link_local(from), link_local(1));
+    let packet = packets::icmp(src, dst, 255, REQUEST, code, &rest);
+    lone.link_sends(from, &packet);
+}
+
+/// The leaf itself registers here.
+fn register(lone: &mut Lone, tid: u8, routed: bool) {
+    let mut rest = vec![0; 4];
+    rest.extend(link_local(1).0);
+    rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
+    let flags = 1 | u8::from(routed) << 1;
+    rest.extend([33, 2, 0, 0, flags, tid, 0, 60]);
+    rest.extend(EUI64);
+    let (src, dst) = (address(LEAF), link_local(1));
+    let packet = packets::icmp(src, dst, 255, SOLICITATION, 0, &rest);
+    lone.link_sends(LEAF, &packet);
+}
+
+/// What the node has answered: to whom, the message's type, status and number.
+fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
+    let packets = lone.link_packets().into_iter();
+    let read = |(to, packet): (Address, Vec<u8>)| {
+        let Address::Short(to) = to else {
+            panic!("{to}")
+        };
+        let message = &packet[40..];
+        let (status, tid) = match message[0] {
+            CONFIRMATION => (message[4], message[5]),
+            // Behind target and link-layer address.
+            ADVERTISEMENT => (message[34], message[37]),
+            other => panic!("type {other}"),
+        };
+        (to, message[0], status, tid)
+    };
+    packets.map(read).collect()
+}
+
+/// Which neighbour gets what the host sends to the leaf.
+fn way_to_leaf(lone: &mut Lone) -> u16 {
+    let host = Addr([0x20; 16]);
+    let packet = packets::echo_request(host, address(LEAF));
+    lone.host_sends(&packet).unwrap();
+    match lone.link_packets().as_slice() {
+        [(Address::Short(to), _)] => *to,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_late_registration_through_a_former_parent_changes_nothing() {
+    let mut lone = router();
+    report(&mut lone, 3, Some(241));
+    assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
+    // The one before it, held up at the parent before.
+    report(&mut lone, 2, Some(240));
+    assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 240)]);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    // Nor does it if this router was that parent.
+    register(&mut lone, 240, true);
+    assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    // Said once more, as when an answer was lost.
+    report(&mut lone, 3, Some(241));
+    assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
+}
+
+/// RFC 8505 §5.6: the state in the previous location is cleaned up.
+#[test]
+fn a_later_registration_takes_over_and_the_former_way_is_told() {
+    let mut lone = router();
+    report(&mut lone, 3, Some(255));
+    answers(&mut lone);
+    report(&mut lone, 2, Some(0));
+    let told = [(3, CONFIRMATION, MOVED, 255), (2, CONFIRMATION, SUCCESS, 0)];
+    assert_eq!(answers(&mut lone), told);
+    assert_eq!(way_to_leaf(&mut lone), 2);
+    // It comes itself, and goes again.
+    register(&mut lone, 1, true);
+    assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 1)]);
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
+    report(&mut lone, 2, Some(0));
+    assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 0)]);
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
+    report(&mut lone, 2, Some(2));
+    assert_eq!(answers(&mut lone), [(2, CONFIRMATION, SUCCESS, 2)]);
+    assert_eq!(way_to_leaf(&mut lone), 2);
+}
+
+/// RFC 8505 §6: a node or a router that knows RFC 6775 alone has no numbers.
+#[test]
+fn without_a_number_the_last_to_come_counts() {
+    let mut lone = router();
+    report(&mut lone, 3, Some(241));
+    report(&mut lone, 2, None);
+    answers(&mut lone);
+    assert_eq!(way_to_leaf(&mut lone), 2);
+    report(&mut lone, 3, Some(240));
+    assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 240)]);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+}
+
+/// A router on the way to the border router (4 is the next one).
+fn relay() -> Lone {
+    let mut lone = router();
+    lone.node = common::node_with(1, 1_500, |config| {
+        config.nd.advertise = Some(Advertised {
+            prefix: prefix(),
+            router_lifetime_s: 1_800,
+            context_lifetime_min: 600,
+            border_router: address(4),
+        });
+    });
+    let via = redpoll_stack::Via::Neighbour(Address::Short(4));
+    let default = redpoll_stack::Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via,
+    };
+    lone.node.add_route(default).unwrap();
+    lone
+}
+
+/// The next router's answer.
+fn confirm(lone: &mut Lone, status: u8, tid: u8) {
+    let mut rest = vec![status, tid, 0, 60];
+    rest.extend(EUI64);
+    rest.extend(address(LEAF).0);
+    let (src, dst) = (link_local(4), link_local(1));
+    let packet = packets::icmp(src, dst, 255, CONFIRMATION, 1, &rest);
+    lone.link_sends(4, &packet);
+}
+
+/// What it has passed on: to whom, the type, the number.
+fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
+    let packets = lone.link_packets().into_iter();
+    packets
+        .map(|(to, packet)| (to, packet[40], packet[45]))
+        .collect()
+}
+
+#[test]
+fn who_hears_that_it_was_late_forgets_what_it_left_behind() {
+    let (up, down) = (Address::Short(4), Address::Short(7));
+    let to_leaf = packets::echo_request(address(8), address(LEAF));
+    let mut lone = relay();
+    report(&mut lone, 7, Some(240));
+    assert_eq!(passed(&mut lone), [(up, REQUEST, 240)]);
+    lone.link_sends(8, &to_leaf);
+    assert_eq!(lone.link_packets()[0].0, down);
+    confirm(&mut lone, MOVED, 240);
+    assert_eq!(passed(&mut lone), [(down, CONFIRMATION, 240)]);
+    lone.link_sends(8, &to_leaf);
+    assert_eq!(lone.link_packets()[0].0, up);
+    // An answer to what is no longer so changes nothing.
+    report(&mut lone, 7, Some(242));
+    assert_eq!(passed(&mut lone), [(up, REQUEST, 242)]);
+    confirm(&mut lone, MOVED, 241);
+    assert_eq!(passed(&mut lone), []);
+    lone.link_sends(8, &to_leaf);
+    assert_eq!(lone.link_packets()[0].0, down);
+}
+
+/// RFC 8505 §5.1: a node that does not set R sees to its routes itself.
+#[test]
+fn a_registration_without_r_stays_here() {
+    let mut lone = relay();
+    register(&mut lone, 240, false);
+    assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 240)]);
+    register(&mut lone, 241, true);
+    assert_eq!(passed(&mut lone), [(Address::Short(4), REQUEST, 241)]);
+    confirm(&mut lone, SUCCESS, 241);
+    assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 241)]);
+}
