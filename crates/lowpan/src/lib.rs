@@ -61,6 +61,7 @@ mod reassembly;
 mod receive;
 mod recovery;
 mod red;
+mod shares;
 mod sizing;
 mod transmit;
 

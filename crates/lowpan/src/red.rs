@@ -5,19 +5,26 @@
 //! leaves. The verdict falls when a datagram is about to leave, before its
 //! first fragment: half way it could not be marked any more, and what is
 //! marked then tells of the queue as it is now.
+//!
+//! Windows of two or three segments give each flow what its round trip takes,
+//! whatever share of all datagrams is marked. So marks go to conversations with
+//! more than their share, and while several wait for a node it lets each
+//! datagram get ahead before it sends the next ([`RedConfig::pause`]).
 
-use redpoll_base::{Ecn, Rng};
+use redpoll_base::{Duration, Ecn, Rng};
+
+use crate::shares::{Pair, Shares};
 
 /// Parameters. The queue is a few datagrams long, so an average over hundreds
 /// of packets, as for Internet routers, would say nothing; Kumar et al. 2020
 /// do not tell theirs. The defaults are chosen, not measured by others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedConfig {
-    /// The average moves by 1 / 2^`weight_shift` of the difference. Default 2,
-    /// a quarter.
+    /// The average moves by 1 / 2^`weight_shift` of the difference. Default 4,
+    /// a sixteenth: some two seconds of a busy relay.
     pub weight_shift: u8,
     /// The average from which datagrams are marked, in sixteenths of a
-    /// datagram. Default 16, one.
+    /// datagram. Default 8, a half: mostly the queue is empty or has one.
     pub min_threshold: u8,
     /// The average from which all are marked, in sixteenths of a datagram.
     /// Default 48, three: half of six slots.
@@ -25,15 +32,29 @@ pub struct RedConfig {
     /// The probability just below `max_threshold`, in 1/256. Default 26, a
     /// tenth.
     pub max_probability: u8,
+    /// Whether marks depend on what a conversation (two nodes, both directions)
+    /// has had of late: with less than its share it is left alone; with more
+    /// and an average of `min_threshold` a part of its datagrams is marked that
+    /// is twice what exceeds the share. Default true.
+    pub fair: bool,
+    /// While the average is `min_threshold` or more and several conversations are
+    /// active: how long to wait, for each frame of a datagram that its addressee
+    /// forwards, before the next one begins, as with
+    /// [`LowpanConfig::pause`](crate::LowpanConfig::pause). Default 16 ms, in
+    /// which the next two nodes on its way can send a full frame each; they are
+    /// those whom this node's next one would disturb.
+    pub pause: Duration,
 }
 
 impl Default for RedConfig {
     fn default() -> Self {
         RedConfig {
-            weight_shift: 2,
-            min_threshold: 16,
+            weight_shift: 4,
+            min_threshold: 8,
             max_threshold: 48,
             max_probability: 26,
+            fair: true,
+            pause: Duration::from_millis(16),
         }
     }
 }
@@ -48,13 +69,14 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// The average and the dice.
+/// The average, the dice, and who has had how much.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     config: RedConfig,
     rng: Rng,
     /// Of the queue's length, in 1/4096 of a datagram.
     average: u32,
+    shares: Shares,
 }
 
 impl Red {
@@ -63,6 +85,7 @@ impl Red {
             config,
             rng: Rng::new(seed),
             average: 0,
+            shares: Shares::default(),
         }
     }
 
@@ -77,22 +100,51 @@ impl Red {
         };
     }
 
-    /// The verdict on a datagram with this codepoint.
-    pub(crate) fn judge(&mut self, ecn: Ecn) -> Verdict {
-        if !self.strikes() {
+    /// The verdict on a datagram of `len` bytes with this codepoint.
+    pub(crate) fn judge(&mut self, ecn: Ecn, pair: Pair, len: usize) -> Verdict {
+        self.shares.note(pair, len);
+        let (own, fair) = match self.config.fair {
+            true => (self.shares.of(pair), self.shares.fair()),
+            false => (0, 0),
+        };
+        if own < fair {
             return Verdict::Send;
         }
-        // RFC 3168 §5: who is not capable of ECN loses the packet instead.
+        let strikes = self.strikes();
+        // RFC 3168 §5: who is not capable of ECN loses the packet instead. For
+        // its share alone it does not: lost acknowledgments would tell the
+        // wrong end.
         match ecn {
-            Ecn::NotEct => Verdict::Drop,
-            Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce => Verdict::Mark,
+            Ecn::NotEct if strikes => Verdict::Drop,
+            Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => Verdict::Mark,
+            _ => Verdict::Send,
         }
+    }
+
+    /// How long to wait for each frame of a datagram that others forward.
+    pub(crate) fn pause(&self) -> Duration {
+        if self.is_long() && self.shares.are_several() {
+            self.config.pause
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.average >= u32::from(self.config.min_threshold) << 8
+    }
+
+    /// Twice the excess: a window shrinks by a fifth for a mark, however many
+    /// there are in a round trip.
+    fn exceeds(&mut self, own: u32, fair: u32) -> bool {
+        let excess = own.saturating_sub(fair).saturating_mul(2);
+        self.is_long() && excess > 0 && self.rng.below(own) < excess
     }
 
     fn strikes(&mut self) -> bool {
         let least = u32::from(self.config.min_threshold) << 8;
         let most = u32::from(self.config.max_threshold) << 8;
-        if self.average < least {
+        if !self.is_long() {
             return false;
         }
         if self.average >= most {
@@ -109,6 +161,8 @@ impl Red {
 
 #[cfg(test)]
 mod tests {
+    use redpoll_base::Addr;
+
     use super::*;
 
     fn after(len: u8, times: u32) -> Red {
@@ -126,29 +180,91 @@ mod tests {
     #[test]
     fn below_the_lower_threshold_nothing_and_above_the_upper_all() {
         assert_eq!(strikes_in_10_000(after(0, 9)), 0);
-        assert_eq!(strikes_in_10_000(after(1, 90)), 0, "the average nears one");
+        assert_eq!(strikes_in_10_000(after(0, 90)), 0, "it stays there");
         assert_eq!(strikes_in_10_000(after(4, 90)), 10_000);
     }
 
     #[test]
     fn between_the_thresholds_by_the_average() {
-        // Half way between them: half of a tenth.
-        let half = strikes_in_10_000(after(2, 90));
-        assert!((450..560).contains(&half), "{half}");
+        // A fifth and three fifths of the way between them: of a tenth.
+        let low = strikes_in_10_000(after(1, 90));
+        assert!((170..240).contains(&low), "{low}");
+        let high = strikes_in_10_000(after(2, 90));
+        assert!((550..660).contains(&high), "{high}");
+    }
+
+    const LEN: usize = 300;
+
+    fn pair(number: u8) -> Pair {
+        Pair::of(&Addr([number; 16]), &Addr([255; 16]))
     }
 
     #[test]
     fn a_short_burst_passes() {
         let mut red = after(0, 1);
         red.on_change(3);
-        assert_eq!(red.judge(Ecn::NotEct), Verdict::Send, "{red:?}");
+        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), Verdict::Send);
     }
 
     #[test]
     fn who_cannot_be_told_loses_the_datagram() {
         let mut red = after(6, 90);
-        assert_eq!(red.judge(Ecn::Ect0), Verdict::Mark);
-        assert_eq!(red.judge(Ecn::Ce), Verdict::Mark);
-        assert_eq!(red.judge(Ecn::NotEct), Verdict::Drop);
+        assert_eq!(red.judge(Ecn::Ect0, pair(1), LEN), Verdict::Mark);
+        assert_eq!(red.judge(Ecn::Ce, pair(1), LEN), Verdict::Mark);
+        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), Verdict::Drop);
+    }
+
+    /// Marks in a thousand datagrams each of one conversation that sends three
+    /// times as much as the other.
+    fn marks(red: &mut Red) -> (u32, u32) {
+        let (mut greedy, mut modest) = (0, 0);
+        for _ in 0..1000 {
+            greedy += u32::from(red.judge(Ecn::Ect0, pair(1), 3 * LEN) == Verdict::Mark);
+            modest += u32::from(red.judge(Ecn::Ect0, pair(2), LEN) == Verdict::Mark);
+        }
+        (greedy, modest)
+    }
+
+    #[test]
+    fn marks_go_to_those_with_more_than_their_share() {
+        let (greedy, modest) = marks(&mut after(1, 90));
+        // Three quarters instead of a half: twice a third.
+        assert!((600..740).contains(&greedy), "{greedy}");
+        assert_eq!(modest, 0);
+        assert_eq!(marks(&mut after(0, 90)), (0, 0), "the queue is short");
+    }
+
+    #[test]
+    fn without_fairness_all_are_marked_alike() {
+        let config = RedConfig {
+            fair: false,
+            ..RedConfig::default()
+        };
+        let mut red = Red::new(config, 1);
+        (0..90).for_each(|_| red.on_change(2));
+        let (greedy, modest) = marks(&mut red);
+        assert!((30..90).contains(&greedy), "{greedy}");
+        assert!((30..90).contains(&modest), "{modest}");
+    }
+
+    #[test]
+    fn acknowledgments_are_not_lost_for_their_share() {
+        let mut red = after(1, 90);
+        let dropped = (0..1000).filter(|_| {
+            red.judge(Ecn::NotEct, pair(2), LEN);
+            red.judge(Ecn::NotEct, pair(1), 3 * LEN) == Verdict::Drop
+        });
+        assert!(dropped.count() < 60);
+    }
+
+    #[test]
+    fn it_pauses_only_while_several_wait() {
+        let mut red = after(2, 90);
+        red.judge(Ecn::Ect0, pair(1), LEN);
+        assert_eq!(red.pause(), Duration::ZERO, "one alone");
+        red.judge(Ecn::Ect0, pair(2), LEN);
+        assert_eq!(red.pause(), RedConfig::default().pause);
+        (0..90).for_each(|_| red.on_change(0));
+        assert_eq!(red.pause(), Duration::ZERO, "the queue is short");
     }
 }

@@ -2,7 +2,7 @@
 //! detection has its say before the first fragment.
 
 use redpoll_base::{Ecn, Memory};
-use redpoll_wire::ipv6;
+use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::{Lowpan, Turn};
 use crate::SlotId;
@@ -10,6 +10,7 @@ use crate::counters::count;
 use crate::event::LossReason;
 use crate::pool::State;
 use crate::red::Verdict;
+use crate::shares::Pair;
 use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
@@ -53,14 +54,14 @@ impl<M: Memory> Lowpan<M> {
     /// would only send it again.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
+        let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());
         if let Some(red) = &mut self.red
-            && red.judge(pulled.ip.ecn) == Verdict::Mark
+            && red.judge(pulled.ip.ecn, pair, len) == Verdict::Mark
         {
             pulled.ip.ecn = Ecn::Ce;
             count(&mut self.counters.marked);
         }
-        let (next_hop, len) = (pulled.next_hop, pulled.len());
-        Some(InService::new(Origin::Pulled, next_hop, len))
+        Some(InService::new(Origin::Pulled, pulled.next_hop, len))
     }
 
     /// Whether the queued datagram may leave; it may be marked.
@@ -69,7 +70,10 @@ impl<M: Memory> Lowpan<M> {
             return true;
         };
         let packet = self.pool.packet_mut(id);
-        match red.judge(ipv6::ecn(packet).unwrap_or_default()) {
+        let Ok((ip, _)) = Ipv6Header::parse(packet) else {
+            return true;
+        };
+        match red.judge(ip.ecn, Pair::of(&ip.src, &ip.dst), packet.len()) {
             Verdict::Send => true,
             Verdict::Drop => false,
             Verdict::Mark => {

@@ -5,22 +5,26 @@
 //! sends the datagram on, a new one would meet it at the node between.
 //! OpenThread waits for 8 ms after such a frame; here the fragments of a
 //! datagram follow one another, and the time for all of them comes after the
-//! last.
+//! last. Random early detection has a pause of its own for a node that
+//! several conversations wait for: elsewhere it would only cost time.
 
-use redpoll_base::{Instant, Memory, Wake};
+use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
 use super::Lowpan;
+use crate::red::Red;
 use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
     /// All frames of a datagram have been delivered to the next hop.
     pub(super) fn pause_after(&mut self, now: Instant, datagram: &InService) {
-        if self.pause.is_zero() || datagram.indirect || !self.goes_on(datagram) {
+        let crowded = self.red.as_ref().map_or(Duration::ZERO, Red::pause);
+        let pause = self.pause.max(crowded);
+        if pause.is_zero() || datagram.indirect || !self.goes_on(datagram) {
             return;
         }
-        self.paused_until = Some(now + self.pause.times(datagram.frames.into()));
+        self.paused_until = Some(now + pause.times(datagram.frames.into()));
     }
 
     /// Whether the addressee will forward the datagram: it goes to one node,

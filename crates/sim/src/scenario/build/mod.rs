@@ -193,6 +193,8 @@ fn red(values: &Values<'_>) -> RedConfig {
         max_probability: (values.real("lowpan.red_probability") * 256.0)
             .round()
             .min(255.0) as u8,
+        fair: values.flag("lowpan.red_fair"),
+        pause: values.duration("lowpan.red_pause"),
     }
 }
 

@@ -1,0 +1,170 @@
+//! Who has had how much of a node's way to the radio of late, so that random
+//! early detection tells those first who take most.
+//!
+//! After "approximate fairness through differential dropping" (Pan, Breslau,
+//! Prabhakar and Shenker 2003), where a flow above its fair share loses what
+//! exceeds it. They sample what has passed; here few share a relay, and bytes
+//! are counted.
+
+use redpoll_base::Addr;
+
+/// Conversations that are known at most; a further one takes the place of that
+/// with the least.
+const LEN: usize = 8;
+
+/// Bytes after which all counts are halved: 50 datagrams of three frames. So
+/// counts tell of the last five to ten seconds of a busy relay, several round
+/// trips.
+const MEMORY: u16 = 16_384;
+
+/// Active is who has had more than this part of what the greediest has had: who
+/// asks for little is not to make the others look greedy.
+const ACTIVE: u16 = 8;
+
+/// Two nodes that speak with each other, whichever sends: data and their
+/// acknowledgments take the same air.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pair(u16);
+
+impl Pair {
+    pub(crate) fn of(a: &Addr, b: &Addr) -> Self {
+        Pair(fold(a) ^ fold(b))
+    }
+}
+
+/// FNV-1a, folded. Two pairs in 65,536 share a count by chance, which
+/// costs them fairness and nothing else.
+fn fold(addr: &Addr) -> u16 {
+    let hash = addr.0.iter().fold(0x811c_9dc5_u32, |hash, octet| {
+        (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
+    });
+    (hash >> 16) as u16 ^ hash as u16
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Share {
+    pair: u16,
+    /// Zero: nobody's.
+    bytes: u16,
+}
+
+/// The counts of one node, 32 bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shares {
+    table: [Share; LEN],
+}
+
+impl Shares {
+    /// A datagram leaves.
+    pub(crate) fn note(&mut self, pair: Pair, len: usize) {
+        let len = u16::try_from(len).unwrap_or(u16::MAX).min(MEMORY);
+        let total: u32 = self.table.iter().map(|share| u32::from(share.bytes)).sum();
+        if total.saturating_add(u32::from(len)) > u32::from(MEMORY) {
+            self.table.iter_mut().for_each(|share| share.bytes >>= 1);
+        }
+        if let Some(known) = self.table.iter_mut().find(|share| share.is(pair)) {
+            known.bytes = known.bytes.saturating_add(len);
+        } else if let Some(least) = self.table.iter_mut().min_by_key(|share| share.bytes) {
+            *least = Share {
+                pair: pair.0,
+                bytes: len,
+            };
+        }
+    }
+
+    /// Bytes that a conversation has had.
+    pub(crate) fn of(&self, pair: Pair) -> u32 {
+        let share = self.table.iter().find(|share| share.is(pair));
+        share.map_or(0, |share| share.bytes.into())
+    }
+
+    /// What each of the active ones would have had if all had had the same.
+    pub(crate) fn fair(&self) -> u32 {
+        let bytes: u32 = self.active().map(u32::from).sum();
+        bytes.checked_div(self.active().count() as u32).unwrap_or(0)
+    }
+
+    /// Whether two conversations or more are active.
+    pub(crate) fn are_several(&self) -> bool {
+        self.active().nth(1).is_some()
+    }
+
+    fn active(&self) -> impl Iterator<Item = u16> {
+        let all = self.table.iter().map(|share| share.bytes);
+        let least = all.clone().max().unwrap_or(0) / ACTIVE;
+        all.filter(move |bytes| *bytes > least)
+    }
+}
+
+impl Share {
+    fn is(&self, pair: Pair) -> bool {
+        self.bytes > 0 && self.pair == pair.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u8) -> Addr {
+        let mut addr = Addr([0; 16]);
+        addr.0[0] = 0xfd;
+        addr.0[15] = number;
+        addr
+    }
+
+    fn pair(number: u8) -> Pair {
+        Pair::of(&node(number), &node(255))
+    }
+
+    #[test]
+    fn both_directions_are_one_conversation() {
+        assert_eq!(Pair::of(&node(1), &node(2)), Pair::of(&node(2), &node(1)));
+        assert_ne!(Pair::of(&node(1), &node(2)), Pair::of(&node(1), &node(3)));
+    }
+
+    #[test]
+    fn who_has_had_more_is_above_the_fair_share() {
+        let mut shares = Shares::default();
+        assert_eq!((shares.of(pair(1)), shares.fair()), (0, 0));
+        for _ in 0..10 {
+            shares.note(pair(1), 300);
+            shares.note(pair(1), 300);
+            shares.note(pair(2), 300);
+        }
+        let counts = (shares.of(pair(1)), shares.of(pair(2)), shares.fair());
+        assert_eq!(counts, (6000, 3000, 4500));
+    }
+
+    #[test]
+    fn who_asks_for_little_does_not_make_others_look_greedy() {
+        let mut shares = Shares::default();
+        for _ in 0..9 {
+            shares.note(pair(1), 300);
+        }
+        shares.note(pair(2), 300);
+        assert_eq!(shares.fair(), 2700);
+        assert!(!shares.are_several());
+        shares.note(pair(2), 300);
+        assert!(shares.are_several());
+    }
+
+    #[test]
+    fn what_was_long_ago_counts_no_more() {
+        let mut shares = Shares::default();
+        (0..40).for_each(|_| shares.note(pair(1), 400));
+        (0..80).for_each(|_| shares.note(pair(2), 400));
+        assert!(!shares.are_several(), "{shares:?}");
+        let total: u32 = (0..=u8::MAX).map(|n| shares.of(pair(n))).sum();
+        assert!(total <= u32::from(MEMORY), "{total}");
+    }
+
+    #[test]
+    fn a_ninth_conversation_displaces_the_least() {
+        let mut shares = Shares::default();
+        (1..=8).for_each(|n| shares.note(pair(n), 100 * usize::from(n)));
+        shares.note(pair(9), 500);
+        assert_eq!((shares.of(pair(1)), shares.of(pair(9))), (0, 500));
+        assert_eq!(shares.of(pair(2)), 200);
+    }
+}
