@@ -36,6 +36,11 @@ pub fn unused_kbps() -> f64 {
     (PAYLOAD + TCP_HEADER) * 8.0 / ms
 }
 
+/// The same if a segment took five full frames.
+pub fn unused_of_full_kbps() -> f64 {
+    (PAYLOAD + TCP_HEADER) * 8.0 / (SEGMENT.len() as f64 * frame_ms(FULL))
+}
+
 /// kb/s of payload, with an acknowledgment every second segment.
 pub fn tcp_kbps() -> f64 {
     let ms: f64 = SEGMENT.iter().map(|bytes| frame_ms(*bytes)).sum();
