@@ -129,6 +129,33 @@ fn an_ambiguous_round_trip_is_not_measured() {
     assert_eq!(a.poll_at().unwrap().at, ms(501 + 500));
 }
 
+/// §7.2: what a node can be asked about its retries, its round trips and ECN.
+#[test]
+fn timeouts_round_trips_and_marks_are_counted() {
+    let (mut a, mut b) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    for frame in &first {
+        receive(&mut b, START, frame);
+    }
+    let full = ack(&mut b, START, B, A);
+    let marked = Ack { ecn: true, ..full };
+    a.input(ms(40), B, A, &marked.to_bytes()).unwrap();
+    let (_, second) = begin(&mut a, ms(50), 6);
+    a.on_timeout(ms(50 + 500));
+    frames(&mut a, ms(550), A, B);
+    let tag = header(&second[0]).tag;
+    let late = Ack { tag, ..full };
+    a.input(ms(600), B, A, &late.to_bytes()).unwrap();
+    let counters = a.recovery_counters();
+    assert_eq!((counters.datagrams, counters.repeated), (2, 1));
+    assert_eq!((counters.timeouts, counters.congested), (1, 1));
+    // The second says nothing about a round trip.
+    let trips = (counters.round_trip_us, counters.longest_round_trip_us);
+    assert_eq!(trips, (40_000, 40_000));
+    let counters = b.recovery_counters();
+    assert_eq!((counters.acknowledgments, counters.timeouts), (1, 0));
+}
+
 /// §5: a tag is not given again while its datagram lives.
 #[test]
 fn tags_of_living_datagrams_are_left_out() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use redpoll_base::Instant;
 use redpoll_border::Gate;
+use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;
 
 use crate::air::{Counts, Outcome};
@@ -86,8 +87,52 @@ pub struct NodeFigures {
     pub parent_changes: u64,
     /// Datagrams that it marked "congestion experienced".
     pub ecn_marks: u64,
+    /// What recovery of its fragments (RFC 8931) has done; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
+}
+
+/// Recovery of a node's fragments (RFC 8931 §7.2).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct RecoveryFigures {
+    /// Datagrams that left in recoverable fragments.
+    pub datagrams: u64,
+    /// Fragments sent again.
+    pub repeated: u64,
+    /// Datagrams begun anew.
+    pub restarted: u64,
+    /// Acknowledgments made or passed on.
+    pub acknowledgments: u64,
+    /// Fragments of datagrams that nothing was known of.
+    pub refused: u64,
+    /// Acknowledgments that did not come in time.
+    pub timeouts: u64,
+    /// Acknowledgments that told of congestion.
+    pub congested: u64,
+    /// The mean round trip at the end of the run; `None` without one.
+    pub round_trip_ms: Option<f64>,
+    /// The longest.
+    pub longest_round_trip_ms: Option<f64>,
+}
+
+impl RecoveryFigures {
+    /// Of a node that counts so.
+    pub(crate) fn of(counters: &RecoveryCounters) -> RecoveryFigures {
+        let ms = |us: u32| (us > 0).then(|| f64::from(us) / 1_000.0);
+        RecoveryFigures {
+            datagrams: counters.datagrams.into(),
+            repeated: counters.repeated.into(),
+            restarted: counters.restarted.into(),
+            acknowledgments: counters.acknowledgments.into(),
+            refused: counters.refused.into(),
+            timeouts: counters.timeouts.into(),
+            congested: counters.congested.into(),
+            round_trip_ms: ms(counters.round_trip_us),
+            longest_round_trip_ms: ms(counters.longest_round_trip_us),
+        }
+    }
 }
 
 /// The figures of an interferer.

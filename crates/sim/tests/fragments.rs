@@ -53,6 +53,39 @@ fn what_relays_drop_has_a_name() {
     assert!(report.flows[0].goodput_kbps > 5.0);
 }
 
+/// RFC 8931 §7.2: what was repeated, and how long round trips are.
+#[test]
+fn the_report_says_what_recovery_has_done() {
+    let loss = [
+        ("faults.air.type", "lose-frames"),
+        ("faults.air.share", "5 %"),
+    ];
+    let of = |report: &Report, node: usize| report.nodes[node].recovery.unwrap();
+    let clean = run("line-3", &[RECOVERY]);
+    let lossy = run("line-3", &[&loss[..], &[RECOVERY]].concat());
+    let (sender, unhurt) = (of(&lossy, 3), of(&clean, 3));
+    assert!(sender.datagrams > 100 && sender.timeouts > 20, "{sender:?}");
+    assert!(
+        sender.repeated > 10 * unhurt.repeated,
+        "{sender:?} {unhurt:?}"
+    );
+    // Three hops of five frames, and of an acknowledgment.
+    let (mean, longest) = (unhurt.round_trip_ms, unhurt.longest_round_trip_ms);
+    assert!((30.0..1_000.0).contains(&mean.unwrap()), "{unhurt:?}");
+    assert!(longest >= mean, "{unhurt:?}");
+    let relay = of(&clean, 1);
+    assert!(
+        relay.acknowledgments > 100 && relay.round_trip_ms.is_none(),
+        "{relay:?}"
+    );
+    assert!(
+        run("line-3", &[])
+            .nodes
+            .iter()
+            .all(|n| n.recovery.is_none())
+    );
+}
+
 /// Frames are lost that no retry of the link brings back: recovery does; where none
 /// is lost it costs.
 #[test]

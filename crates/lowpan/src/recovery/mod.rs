@@ -46,10 +46,10 @@ pub struct RecoveryConfig {
     /// it as well. Default 511.
     pub max_fragment: u16,
     /// MinARQTimeOut: how long an acknowledgment is waited for at least. The RFC
-    /// wants more than the longest round trip and names no value; here round
-    /// trips are measured, and this only keeps the timeout from following very
-    /// short ones. Default 100 ms.
-    pub arq_timeout_min: Duration,
+    /// wants more than the longest round trip and names no value. `None`, the
+    /// default, is an eighth more than the longest that was measured of late, so
+    /// that it fits however many hops there are, and at least 100 ms.
+    pub arq_timeout_min: Option<Duration>,
     /// OptARQTimeOut: how long before the first round trip is known. Default
     /// 500 ms.
     pub arq_timeout: Duration,
@@ -75,7 +75,7 @@ impl Default for RecoveryConfig {
             window: 32,
             min_fragment: 40,
             max_fragment: LARGEST,
-            arq_timeout_min: Duration::from_millis(100),
+            arq_timeout_min: None,
             arq_timeout: Duration::from_millis(500),
             arq_timeout_max: Duration::from_secs(2),
             fragment_retries: 3,
@@ -116,6 +116,15 @@ pub struct RecoveryCounters {
     pub acknowledgments: u32,
     /// Fragments of datagrams that nothing is known of.
     pub refused: u32,
+    /// Acknowledgments that did not come in time.
+    pub timeouts: u32,
+    /// Acknowledgments that told of congestion.
+    pub congested: u32,
+    /// The mean round trip of late, in microseconds: from the end of a fragment
+    /// that asks for an acknowledgment until that comes. Zero before the first.
+    pub round_trip_us: u32,
+    /// The longest ever, in microseconds.
+    pub longest_round_trip_us: u32,
 }
 
 /// Recovery, if there is memory for it; never, and without any code, without the
@@ -354,9 +363,14 @@ impl<M: Memory> Recovery<M> {
         let index = self.find(is_its)?;
         let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
         let sender = entry.0.as_mut()?;
+        let counters = &mut self.counters;
         if let Some(took) = sender.round_trip(now) {
             self.round_trip.sample(took);
+            let us = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+            counters.round_trip_us = us(self.round_trip.smoothed());
+            counters.longest_round_trip_us = counters.longest_round_trip_us.max(us(took));
         }
+        counters.congested = counters.congested.wrapping_add(ack.ecn.into());
         Some((index, sender.on_ack(ack, &self.config)))
     }
 
@@ -365,7 +379,10 @@ impl<M: Memory> Recovery<M> {
         let due = |sender: &Sender| sender.deadline().is_some_and(|at| at <= now);
         let index = self.find(due)?;
         let (sender, config) = self.sender_mut_with(index)?;
-        Some((index, sender.on_timeout(config)))
+        let verdict = sender.on_timeout(config);
+        self.round_trip.on_timeout();
+        self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
+        Some((index, verdict))
     }
 
     // --- acknowledgments ---

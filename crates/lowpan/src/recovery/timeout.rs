@@ -5,6 +5,12 @@ use redpoll_base::Duration;
 
 use super::RecoveryConfig;
 
+/// Over one hop round trips are short, and now and then one waits for the channel.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// So many timeouts in a row without a round trip in between are no accident.
+const DOUBTFUL: u8 = 4;
+
 /// What the round trips have been, in microseconds; all of a node's together, for
 /// it seldom has more than one way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,12 +18,18 @@ pub(crate) struct RoundTrip {
     /// Zero before the first.
     smoothed: u32,
     variation: u32,
+    /// The longest of late: it sinks by 1/16 of the way to each shorter one.
+    longest: u32,
+    /// Timeouts since the last.
+    unclear: u8,
 }
 
 impl RoundTrip {
     /// RFC 6298 §2.2, §2.3: one more, of a train that was asked for once (§3).
     pub(crate) fn sample(&mut self, took: Duration) {
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX).max(1);
+        self.unclear = 0;
+        self.longest = mean(self.longest, took, 4).max(took);
         if self.smoothed == 0 {
             (self.smoothed, self.variation) = (took, took >> 1);
             return;
@@ -27,9 +39,28 @@ impl RoundTrip {
         self.smoothed = mean(self.smoothed, took, 3).max(1);
     }
 
+    /// An acknowledgment has not come in time. What is asked for twice says nothing
+    /// about round trips, so a timeout that is always too short would stay so: after
+    /// every [`DOUBTFUL`] in a row it begins twice as long. RFC 6298 §5.7 has that
+    /// after one, which over a link that loses fragments costs a fifth of the
+    /// goodput.
+    pub(crate) fn on_timeout(&mut self) {
+        self.unclear = self.unclear.saturating_add(1);
+    }
+
+    /// The mean, zero before the first.
+    pub(crate) fn smoothed(&self) -> Duration {
+        Duration::from_micros(self.smoothed.into())
+    }
+
     /// The timeout, doubled `backoff` times.
     pub(crate) fn wait(&self, backoff: u8, config: &RecoveryConfig) -> Duration {
-        let (least, most) = (config.arq_timeout_min, config.arq_timeout_max);
+        let backoff = (self.unclear / DOUBTFUL).max(backoff);
+        // RFC 8931 §7.1: "MUST be more than the maximum expected round-trip time".
+        let longest = self.longest.saturating_add(self.longest >> 3);
+        let longest = Duration::from_micros(longest.into()).max(LEAST);
+        let least = config.arq_timeout_min.unwrap_or(longest);
+        let most = config.arq_timeout_max;
         let measured = self
             .variation
             .saturating_mul(4)
@@ -55,8 +86,12 @@ mod tests {
 
     #[test]
     fn it_follows_the_round_trip_and_stays_within_its_bounds() {
-        let config = RecoveryConfig::default();
         let ms = Duration::from_millis;
+        let least = ms(100);
+        let config = RecoveryConfig {
+            arq_timeout_min: Some(least),
+            ..RecoveryConfig::default()
+        };
         let mut trips = RoundTrip::default();
         assert_eq!(trips.wait(0, &config), config.arq_timeout);
         trips.sample(ms(200));
@@ -72,7 +107,58 @@ mod tests {
         for _ in 0..100 {
             trips.sample(ms(1));
         }
-        assert_eq!(trips.wait(0, &config), config.arq_timeout_min);
-        assert_eq!(trips.wait(1, &config), config.arq_timeout_min.times(2));
+        assert_eq!(trips.wait(0, &config), least);
+        assert_eq!(trips.wait(1, &config), least.times(2));
+    }
+
+    /// RFC 8931 §7.1: nobody has to say how many hops there are.
+    #[test]
+    fn by_default_it_exceeds_the_longest_round_trip_of_late() {
+        let config = RecoveryConfig::default();
+        let ms = Duration::from_millis;
+        for usual in [90, 200, 500] {
+            let mut trips = RoundTrip::default();
+            for _ in 0..100 {
+                trips.sample(ms(usual));
+            }
+            // Now and then one takes twice as long.
+            for _ in 0..50 {
+                trips.sample(ms(2 * usual));
+                for _ in 0..8 {
+                    let wait = trips.wait(0, &config);
+                    assert!(wait > ms(usual + usual / 2), "{usual}: {wait:?}");
+                    trips.sample(ms(usual));
+                }
+            }
+            for _ in 0..200 {
+                trips.sample(ms(usual));
+            }
+            let settled = trips.wait(0, &config).as_micros();
+            let usual = ms(usual).as_micros();
+            assert!(settled > usual && settled < usual * 5 / 4, "{settled}");
+        }
+        let mut near = RoundTrip::default();
+        (0..100).for_each(|_| near.sample(ms(6)));
+        assert_eq!(near.wait(0, &config), LEAST);
+    }
+
+    /// A way whose round trip is longer than the first timeout.
+    #[test]
+    fn after_some_timeouts_in_a_row_it_begins_longer() {
+        let config = RecoveryConfig::default();
+        let mut trips = RoundTrip::default();
+        for timeouts in 1..=12 {
+            trips.on_timeout();
+            let times = [1, 2, 4, 4][timeouts / 4];
+            let expected = config.arq_timeout.times(times);
+            assert_eq!(trips.wait(0, &config), expected, "{timeouts}");
+        }
+        trips.sample(Duration::from_millis(700));
+        assert_eq!(trips.wait(0, &config), config.arq_timeout_max);
+        for _ in 0..50 {
+            trips.sample(Duration::from_millis(700));
+        }
+        let settled = trips.wait(0, &config);
+        assert!(settled < Duration::from_millis(800), "{settled:?}");
     }
 }

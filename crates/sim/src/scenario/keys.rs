@@ -249,7 +249,7 @@ pub(crate) const KEYS: &[Key] = &[
         "With `lowpan.fragment_recovery`: fragments after which an acknowledgment is asked for (Window_Size); in any case after the last."),
     key("lowpan.arq_timeout", time(10_000.0, 10.0 * US_PER_S), Default("500 ms"), None,
         "With `lowpan.fragment_recovery`: how long an acknowledgment is waited for before a round trip has been measured (OptARQTimeOut); at most four times that (MaxARQTimeOut)."),
-    key("lowpan.arq_timeout_min", time(1_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
+    key("lowpan.arq_timeout_min", time(1_000.0, 10.0 * US_PER_S), Optional("an eighth more than the longest round trip of late, at least 100 ms"), None,
         "With `lowpan.fragment_recovery`: how long at least (MinARQTimeOut)."),
     key("lowpan.fragment_retries", Count { min: 0, max: 32 }, Default("3"), None,
         "With `lowpan.fragment_recovery`: how often what is missing of a datagram is sent again (MaxFragRetries)."),

@@ -127,7 +127,7 @@ pub struct RecoveryParams {
     /// OptARQTimeOut.
     pub arq_timeout: Duration,
     /// MinARQTimeOut.
-    pub arq_timeout_min: Duration,
+    pub arq_timeout_min: Option<Duration>,
     /// MaxFragRetries.
     pub fragment_retries: u8,
     /// MaxDatagramRetries.

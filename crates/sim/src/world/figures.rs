@@ -47,6 +47,8 @@ impl World {
                     ),
                     data_requests: mac.data_requests.into(),
                     parent_changes: ip.parent_changes.into(),
+                    recovery: (self.scenario.lowpan.recovery.is_some())
+                        .then(|| report::RecoveryFigures::of(&inhabitant.node.recovery_counters())),
                     ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
                     memory_bytes: inhabitant.memory_bytes as u64,
                 }

@@ -227,7 +227,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
             .then(|| RecoveryParams {
                 window: values.small("lowpan.fragment_window"),
                 arq_timeout: values.duration("lowpan.arq_timeout"),
-                arq_timeout_min: values.duration("lowpan.arq_timeout_min"),
+                arq_timeout_min: values.time("lowpan.arq_timeout_min"),
                 fragment_retries: values.small("lowpan.fragment_retries"),
                 datagram_retries: values.small("lowpan.datagram_retries"),
             }),
