@@ -43,6 +43,12 @@ pub enum Probe {
         /// Prefix of names.
         nodes: &'static str,
     },
+    /// The most bytes that the link held of the first connection of the node with
+    /// this index, seen as `pinned`.
+    Pinned {
+        /// Index of the node.
+        node: usize,
+    },
     /// The frames on the air.
     Air(View),
 }
@@ -75,6 +81,8 @@ pub enum CaseError {
 const SLICE: Duration = Duration::from_millis(1_000);
 /// Between two samples of the congestion window.
 const CWND_EVERY: Duration = Duration::from_millis(100);
+/// Between two looks at what is pinned; a frame takes longer.
+const PINNED_EVERY: Duration = Duration::from_millis(5);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 impl Case {
@@ -172,6 +180,7 @@ impl Case {
         let end = Instant::ZERO + scenario.duration;
         let step = match self.probe {
             Probe::Cwnd { .. } => CWND_EVERY,
+            Probe::Pinned { .. } => PINNED_EVERY,
             Probe::None | Probe::Hourly { .. } | Probe::Air(_) => SLICE,
         };
         let watch = match self.probe {
@@ -180,19 +189,24 @@ impl Case {
         };
         let mut samples = Vec::new();
         let mut hours = Hours::default();
+        let mut most_pinned = 0;
         while world.now() < end {
             let before = world.now();
             world.run_until(end.min(before + step));
             match self.probe {
                 Probe::None | Probe::Air(_) => {}
                 Probe::Cwnd { node } => samples.extend(cwnd(&world, node)),
+                Probe::Pinned { node } => most_pinned = pinned(&world, node).max(most_pinned),
                 Probe::Hourly { nodes } => samples.extend(hours.look(&mut world, nodes)),
             }
             if !advance(world.now() - before) {
                 return Ok(None);
             }
         }
-        let found = watch.map_or_else(Found::new, |watch| watch.found());
+        let mut found = watch.map_or_else(Found::new, |watch| watch.found());
+        if let Probe::Pinned { .. } = self.probe {
+            found.insert("pinned".to_owned(), most_pinned as f64);
+        }
         Ok(Some(Run::new(&world.report(), samples, found)))
     }
 }
@@ -205,6 +219,13 @@ fn seconds(at: Instant) -> f64 {
 fn cwnd(world: &World, node: usize) -> Option<Sample> {
     let (_, connection) = world.node(node)?.tcp_connections().next()?;
     Some((seconds(world.now()), f64::from(connection.cwnd())))
+}
+
+/// What the link holds of a node's first connection.
+fn pinned(world: &World, node: usize) -> usize {
+    let node = world.node(node);
+    let first = node.and_then(|node| node.tcp_connections().next());
+    first.map_or(0, |(_, connection)| connection.pinned())
 }
 
 /// The radios' time on, by the hour.

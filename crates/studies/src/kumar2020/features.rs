@@ -39,12 +39,14 @@ struct Feature {
     others: &'static str,
 }
 
+/// One frame in a hundred is lost behind the radio that has acknowledged it.
+pub fn lossy() -> Case {
+    line()
+        .set("faults.air.type", "lose-frames")
+        .set("faults.air.share", "1 %")
+}
+
 fn features() -> [Feature; 8] {
-    let lossy = || {
-        line()
-            .set("faults.air.type", "lose-frames")
-            .set("faults.air.share", "1 %")
-    };
     [
         Feature {
             name: "flow control",

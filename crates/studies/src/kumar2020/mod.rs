@@ -16,6 +16,7 @@ mod goodput;
 mod headers;
 mod memory;
 mod model;
+mod power;
 mod processor;
 mod read;
 mod retry_delay;
@@ -56,7 +57,7 @@ fn figures() -> Vec<Figure> {
         web::figure_7(),
         web::figure_8a(),
         web::figure_8b(),
-        web::section_8_1_3(),
+        power::section_8_1_3(),
         sensors::figure_9(),
         sensors::figure_10(),
         sensors::table_7(),

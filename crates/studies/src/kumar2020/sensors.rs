@@ -378,9 +378,9 @@ pub fn figure_11() -> Figure {
                 AtMost(1.0),
             )
             .note(
-                "TCP's segments collide with those before them: at night its leaves repeat 41 \
-                 frames a batch, CoAP's 4; that costs as much by day. With a pause behind each \
-                 datagram, see below",
+                "nearer than at night, but not below: TCP's segments meet those before them, \
+                 see below with a pause behind each, and it tries again sooner than CoAP while \
+                 interferers are there (docs/studies.md)",
             ),
             Fact::new(
                 ("verdict", X::None),

@@ -1,9 +1,8 @@
-//! HTTP and CoAP servers on a sleepy leaf: the paper's section 8.1.
+//! HTTP and CoAP servers on a sleepy leaf: the paper's sections 8.1.1 and 8.1.2.
 
-use super::read::{DUTY, on_time, radio_duty_cycle};
 use super::scenes::{Speaks, paper, web};
 use crate::Criterion::{AtLeast, AtMost, Between};
-use crate::{Case, Fact, Figure, Point, Run, Table, X};
+use crate::{Case, Fact, Figure, Point, Run, Table};
 
 const LATENCY: (&str, &str) = ("latency", "ms");
 const P95: (&str, &str) = ("latency, 95th percentile", "ms");
@@ -24,7 +23,8 @@ fn answered(run: &Run) -> Option<f64> {
     Some(100.0 * answered / (answered + failed))
 }
 
-const PROTOCOLS: [(&str, Speaks); 2] = [("HTTP", Speaks::Http), ("CoAP", Speaks::Coap)];
+/// What is compared.
+pub const PROTOCOLS: [(&str, Speaks); 2] = [("HTTP", Speaks::Http), ("CoAP", Speaks::Coap)];
 
 /// How the leaf sleeps.
 const ALWAYS_ON: &str = "always on";
@@ -133,7 +133,7 @@ pub fn figure_7() -> Figure {
 }
 
 /// A leaf that asks every 100 ms in any case.
-fn restless(case: Case) -> Case {
+pub fn restless(case: Case) -> Case {
     case.set("poll.base_interval", "100 ms")
         .set("duration", "900 s")
 }
@@ -223,103 +223,6 @@ pub fn figure_8b() -> Figure {
             Fact::shape("TCP / CoAP", gain("testbed"), Between(1.2, 2.0)).paper(1.4),
             Fact::shape("beyond: TCP / CoAP", gain("beyond"), AtLeast(1.4))
                 .note("what Redpoll promises"),
-        ],
-    }
-}
-
-/// §8.1.3.
-pub fn section_8_1_3() -> Figure {
-    const IDLE: &str = "no requests";
-    const OFTEN: &str = "back to back";
-    const SELDOM: &str = "every 100 s";
-    /// A leaf beside the border router.
-    const NEAR: [&str; 2] = ["HTTP, one hop", "CoAP, one hop"];
-    let case = |speaks, how: &str| {
-        let case = restless(paper(web(speaks, 1_024)));
-        match how {
-            IDLE => case.set("apps.get.when", "never"),
-            OFTEN => case.set("apps.get.interval", "4 s"),
-            _ => case
-                .set("apps.get.interval", "100 s")
-                .set("duration", "3600 s"),
-        }
-    };
-    let mut points = Vec::new();
-    for (name, speaks) in [(NEAR[0], Speaks::Http), (NEAR[1], Speaks::Coap)] {
-        for how in [IDLE, OFTEN] {
-            let near = case(speaks, how).set("nodes.leaf-15.position", r#"["6 m", "12 m"]"#);
-            points.push(Point::new((name, how), DUTY, &near, |run| {
-                radio_duty_cycle(run, "leaf-15")
-            }));
-        }
-    }
-    for how in [IDLE, SELDOM, OFTEN] {
-        for (name, speaks) in PROTOCOLS {
-            let case = case(speaks, how);
-            points.push(Point::new((name, how), DUTY, &case, |run| {
-                radio_duty_cycle(run, "leaf-15")
-            }));
-            points.push(Point::new((name, how), ("radio on", "s"), &case, |run| {
-                on_time(run, "leaf-15")
-            }));
-        }
-    }
-    let cost = |name: &'static str, table: &Table<'_>| {
-        let (often, idle) = (
-            table.get(name, OFTEN, DUTY.0)?,
-            table.get(name, IDLE, DUTY.0)?,
-        );
-        Some(often - idle)
-    };
-    Figure {
-        name: "8.1.3",
-        title: "Radio-on time of a server, 1,024 bytes",
-        x_label: "requests",
-        about: "A sleep interval of 100 ms. The paper: for a response of 1,024 bytes TCP keeps \
-                the radio on 35 % longer than CoAP; with one request in 100 s the difference is \
-                0.35 %.",
-        points,
-        facts: vec![
-            Fact::shape(
-                "TCP / CoAP, without the idle share",
-                move |table| Some(cost("HTTP", table)? / cost("CoAP", table)?),
-                Between(1.0, 1.7),
-            )
-            .paper(1.35)
-            .note(
-                "over three hops the leaf repeats 6.8 frames a response with TCP and 1.7 with \
-                 CoAP, for segments collide with those before them; over one hop, see the next row",
-            ),
-            Fact::new(
-                ("verdict", X::None),
-                ("one hop: TCP / CoAP, without the idle share", ""),
-                move |table| Some(cost(NEAR[0], table)? / cost(NEAR[1], table)?),
-            )
-            .paper(1.35),
-            Fact::new(
-                ("verdict", X::None),
-                ("TCP less CoAP, every 100 s, in points", "%"),
-                |table| {
-                    let tcp = table.get("HTTP", SELDOM, DUTY.0)?;
-                    Some(tcp - table.get("CoAP", SELDOM, DUTY.0)?)
-                },
-            )
-            .paper(0.35)
-            .must(AtMost(0.35)),
-            Fact::new(
-                ("verdict", X::None),
-                ("TCP over CoAP, every 100 s", "%"),
-                |table| {
-                    let ratio = table.ratio(DUTY.0, ("HTTP", SELDOM), ("CoAP", SELDOM))?;
-                    Some(100.0 * (ratio - 1.0))
-                },
-            )
-            .paper(0.35)
-            .must(AtMost(0.35))
-            .note(
-                "for 35 % to become 0.35 % polls have to take a hundred times what a response \
-                 does; here they take 3.1 s in 100 s, and CoAP's response 0.1 s",
-            ),
         ],
     }
 }

@@ -88,7 +88,7 @@ pub fn chart(x_label: &str, rows: &[&Row]) -> String {
 fn frame(row: &Row, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
     let unit = match row.unit {
         "" => String::new(),
-        unit => format!(" in {unit}"),
+        unit => format!(" ({unit})"),
     };
     let (left, right, top, bottom) = PLOT;
     let mut svg = format!(
@@ -190,12 +190,18 @@ fn bars(svg: &mut String, rows: &[&Row], (series, names): (&[&str], &[&'static s
                 text,
             );
         }
-        for (index, of_series) in series.iter().enumerate() {
-            let is_this = |row: &&&Row| row.series == *of_series && row.x == X::Name(name);
-            let Some(row) = rows.iter().find(is_this) else {
-                continue;
-            };
-            let left = middle + width * (index as f64 - series.len() as f64 / 2.0);
+        let of_group = |series: &str| {
+            let mut of_series = rows.iter().filter(|row| row.series == series);
+            of_series.find(|row| row.x == X::Name(name))
+        };
+        // Bars that are not there leave no gaps.
+        let present: Vec<(usize, &&Row)> = series
+            .iter()
+            .enumerate()
+            .filter_map(|(index, series)| Some((index, of_group(series)?)))
+            .collect();
+        for (place, (index, row)) in present.iter().enumerate() {
+            let left = middle + width * (place as f64 - present.len() as f64 / 2.0);
             let colour = COLOURS[index % COLOURS.len()];
             let (top, zero) = (y.px(row.value.unwrap_or(0.0).max(0.0)), y.px(0.0));
             let _ = writeln!(

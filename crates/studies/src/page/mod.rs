@@ -24,6 +24,7 @@ th, td { padding: .15rem .7rem .15rem 0; text-align: left; vertical-align: top;
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .yes { color: #116329; } .no { color: #b42318; font-weight: 600; }
 th, td:first-child, td:nth-child(2) { white-space: nowrap; }
+td:nth-child(3) { min-width: 15rem; }
 summary { cursor: pointer; margin-top: .5rem; } small { color: #57606a; }
 ";
 

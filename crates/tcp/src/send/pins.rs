@@ -179,6 +179,13 @@ impl Pins {
             .any(|pin| pin.start.max(span.start) < pin.end.min(span.end))
     }
 
+    /// Bytes of all pinned ranges.
+    pub(crate) fn bytes(&self) -> usize {
+        let used = self.ends.iter().zip(&self.lens);
+        let used = used.filter(|(end, _)| **end != Ahead::UNA);
+        used.fold(0, |sum, (_, &len)| sum.wrapping_add(usize::from(len)))
+    }
+
     /// The first part of `span` that is not pinned; empty if all of it is.
     pub(crate) fn unpinned_part(&self, span: Span) -> Span {
         let mut part = span;
