@@ -12,6 +12,8 @@ struct Figure {
     what: &'static str,
     scenario: &'static str,
     options: &'static [&'static str],
+    /// Divided by what the same measure gives with these options instead.
+    over: Option<&'static [&'static str]>,
     seeds: u64,
     measure: fn(&Value) -> f64,
     unit: &'static str,
@@ -47,6 +49,7 @@ const IDEAL_D0: &[&str] = &[
     "mac.link_retry_delay=\"0 ms\"",
 ];
 const D0: &[&str] = &["--set", "mac.link_retry_delay=\"0 ms\""];
+const ONE_FRAME: &[&str] = &["--set", "tcp.mss=\"1 frames\""];
 const TEN_MINUTES: &[&str] = &["--duration", "600 s"];
 
 const fn goodput(
@@ -59,6 +62,7 @@ const fn goodput(
         what,
         scenario,
         options,
+        over: None,
         seeds: 5,
         measure: first_goodput,
         unit: "kb/s",
@@ -71,6 +75,7 @@ const fn loss(what: &'static str, options: &'static [&'static str], most: f64) -
         what,
         scenario: "testbed-3",
         options,
+        over: None,
         seeds: 5,
         measure: first_loss,
         unit: "%",
@@ -83,6 +88,7 @@ const fn speed(what: &'static str, scenario: &'static str, least: f64) -> Figure
         what,
         scenario,
         options: TEN_MINUTES,
+        over: None,
         seeds: 3,
         measure: simulated_per_wall,
         unit: "s/s",
@@ -126,6 +132,22 @@ const FIGURES: &[Figure] = &[
         27.0,
     ),
     goodput("goodput, 1 hop, AT86RF233, d = 0", "line-1", D0, 88.0),
+    Figure {
+        over: Some(ONE_FRAME),
+        unit: "",
+        ..goodput(
+            "segments of 5 frames / 1, 3 hops with capture",
+            "testbed-3",
+            &[],
+            3.0,
+        )
+    },
+    Figure {
+        what: "Jain's index of four flows with RED and ECN",
+        measure: fairness,
+        unit: "",
+        ..goodput("", "four-flows", &[], 0.98)
+    },
     loss("segments lost in %, 3 hops with capture, d = 0", D0, 12.0),
     loss(
         "segments lost in %, 3 hops with capture, d = 40 ms",
@@ -139,6 +161,7 @@ const FIGURES: &[Figure] = &[
         what: "share delivered, 1,000 nodes",
         scenario: "grid-1000",
         options: &[],
+        over: None,
         seeds: 5,
         measure: delivered_share,
         unit: "",
@@ -148,6 +171,7 @@ const FIGURES: &[Figure] = &[
         what: "memory of the largest of 1,000 nodes",
         scenario: "grid-1000",
         options: &[],
+        over: None,
         seeds: 1,
         measure: largest_node_kib,
         unit: "KiB",
@@ -157,6 +181,7 @@ const FIGURES: &[Figure] = &[
         what: "memory of the program a node, 1,000 nodes",
         scenario: "grid-1000",
         options: &[],
+        over: None,
         seeds: 1,
         measure: memory_a_node_kib,
         unit: "KiB",
@@ -166,6 +191,7 @@ const FIGURES: &[Figure] = &[
         what: "violations, 29 bulk flows to one corner, 600 s",
         scenario: "grid-30",
         options: &[],
+        over: None,
         seeds: 20,
         measure: violations,
         unit: "",
@@ -184,7 +210,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     let mut missed = Vec::new();
     for figure in FIGURES {
         let values = (1..=figure.seeds)
-            .map(|seed| Ok((figure.measure)(&simulate(workspace, figure, seed)?)))
+            .map(|seed| measure(workspace, figure, seed))
             .collect::<Result<Vec<f64>, Failure>>()?;
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -208,6 +234,8 @@ pub fn run(workspace: &Workspace) -> Outcome {
             figure
                 .options
                 .iter()
+                .chain(figure.over.map(|_| &"over").into_iter())
+                .chain(figure.over.unwrap_or_default())
                 .map(|o| format!(" {o}"))
                 .collect::<String>(),
         );
@@ -232,7 +260,21 @@ fn short(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn simulate(workspace: &Workspace, figure: &Figure, seed: u64) -> Result<Value, Failure> {
+fn measure(workspace: &Workspace, figure: &Figure, seed: u64) -> Result<f64, Failure> {
+    let value = (figure.measure)(&simulate(workspace, figure, figure.options, seed)?);
+    let Some(options) = figure.over else {
+        return Ok(value);
+    };
+    let other = (figure.measure)(&simulate(workspace, figure, options, seed)?);
+    Ok(value / other)
+}
+
+fn simulate(
+    workspace: &Workspace,
+    figure: &Figure,
+    options: &[&str],
+    seed: u64,
+) -> Result<Value, Failure> {
     let mut cargo = workspace.cargo();
     cargo.args([
         "run",
@@ -244,7 +286,7 @@ fn simulate(workspace: &Workspace, figure: &Figure, seed: u64) -> Result<Value, 
         "run",
     ]);
     cargo.args([figure.scenario, "--json", "-", "--seed", &seed.to_string()]);
-    cargo.args(figure.options);
+    cargo.args(options);
     let output = workspace::output(&mut cargo)?;
     serde_json::from_str(&output)
         .map_err(|error| Failure::new(format!("figures: {}: {error}", figure.scenario)))
@@ -260,6 +302,15 @@ fn list(value: &Value) -> &[Value] {
 
 fn first_goodput(result: &Value) -> f64 {
     number(&result["flows"][0]["goodput_kbps"])
+}
+
+/// Jain's index of the flows' goodput.
+fn fairness(result: &Value) -> f64 {
+    let all = list(&result["flows"]).iter();
+    let all: Vec<f64> = all.map(|flow| number(&flow["goodput_kbps"])).collect();
+    let sum: f64 = all.iter().sum();
+    let squares: f64 = all.iter().map(|share| share * share).sum();
+    sum * sum / (all.len() as f64 * squares)
 }
 
 fn first_loss(result: &Value) -> f64 {
@@ -316,6 +367,7 @@ mod tests {
         assert_eq!(largest_node_kib(&result), 3.0);
         assert_eq!(memory_a_node_kib(&result), 2.0);
         assert_eq!(violations(&result), 1.0);
+        assert!((fairness(&result) - 0.5).abs() < 1e-9, "one has all");
         assert!(first_goodput(&json!({})).is_nan());
     }
 

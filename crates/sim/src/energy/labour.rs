@@ -44,8 +44,9 @@ impl Cost {
 }
 
 /// The steps of a node so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Labour {
+    costs: [Cost; STEPS],
     counts: [u64; STEPS],
     bytes: [u64; STEPS],
     loads: Loads,
@@ -56,6 +57,23 @@ pub(crate) struct Labour {
 }
 
 impl Labour {
+    /// A node of which each packet takes `packet_instructions` more than the
+    /// engine's own.
+    pub(crate) fn new(packet_instructions: f64) -> Labour {
+        let mut costs = *COSTS;
+        for step in Step::PACKETS {
+            costs[step as usize].base += packet_instructions;
+        }
+        Labour {
+            costs,
+            counts: [0; STEPS],
+            bytes: [0; STEPS],
+            loads: Loads::default(),
+            pending: 0.0,
+            free_at: Instant::ZERO,
+        }
+    }
+
     /// Hands a frame to a node.
     pub(crate) fn input(
         &mut self,
@@ -93,7 +111,7 @@ impl Labour {
     fn enter(&mut self, (step, bytes): (Step, u16)) {
         self.counts[step as usize] += 1;
         self.bytes[step as usize] += u64::from(bytes);
-        let cost = COSTS[step as usize];
+        let cost = self.costs[step as usize];
         self.pending += cost.base + cost.per_byte * f64::from(bytes);
     }
 
@@ -111,7 +129,7 @@ impl Labour {
     }
 
     pub(crate) fn instructions(&self) -> f64 {
-        let steps = COSTS.iter().zip(self.counts.iter().zip(&self.bytes));
+        let steps = self.costs.iter().zip(self.counts.iter().zip(&self.bytes));
         steps
             .map(|(cost, (count, bytes))| cost.base * *count as f64 + cost.per_byte * *bytes as f64)
             .sum()
@@ -152,7 +170,7 @@ mod tests {
     /// What is done while the processor is busy waits.
     #[test]
     fn work_takes_its_time_one_thing_after_the_other() {
-        let mut labour = Labour::default();
+        let mut labour = Labour::new(0.0);
         let at = Instant::from_micros;
         let each = COSTS[Step::Timer as usize].base;
         // 100 µs for each timer.
@@ -168,8 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn each_packet_takes_what_an_operating_system_adds() {
+        let mut labour = Labour::new(1_000.0);
+        let engine = Labour::new(0.0).costs;
+        for step in [Step::PacketIn, Step::RelayedOut, Step::FragmentIn] {
+            labour.enter((step, 0));
+        }
+        let own: f64 = [Step::PacketIn, Step::RelayedOut, Step::FragmentIn]
+            .iter()
+            .map(|step| engine[*step as usize].base)
+            .sum();
+        assert_eq!(labour.instructions(), own + 2_000.0);
+        let us = labour.take_time(Instant::ZERO, 1.0).as_micros() as f64;
+        assert_eq!(us, libm::round(own + 2_000.0));
+    }
+
+    #[test]
     fn instructions_are_steps_times_their_costs() {
-        let mut labour = Labour::default();
+        let mut labour = Labour::new(0.0);
         labour.enter((Step::PacketOut, 100));
         labour.enter((Step::PacketOut, 50));
         labour.timer();

@@ -23,6 +23,10 @@ pub struct Params {
     /// Instructions, beside the engine's own, each time the processor is woken:
     /// those of an operating system.
     pub wake_up_instructions: f64,
+    /// Instructions, beside the engine's own, for each packet that a node makes or
+    /// takes, and twice for one that it relays: those of an operating system
+    /// that passes it from layer to layer.
+    pub packet_instructions: f64,
     /// Whether instructions take virtual time, and what the radio is told comes
     /// so much later.
     pub takes_time: bool,
@@ -133,6 +137,7 @@ mod tests {
         clock_mhz: 48.0,
         cycles_per_instruction: 1.5,
         wake_up_instructions: 1_000.0,
+        packet_instructions: 0.0,
         takes_time: false,
         cpu_active_ma: 3.4,
         cpu_sleep_ma: 0.004,
@@ -149,7 +154,7 @@ mod tests {
         station.rest(Instant::ZERO);
         let currents = Model::At86rf233.currents();
         let now = Instant::from_millis(1_000_000);
-        let mut labour = Labour::default();
+        let mut labour = Labour::new(0.0);
         (0..100).for_each(|_| labour.rest());
         Figures::of(&PARAMS, &currents, &station, &labour, now)
     }

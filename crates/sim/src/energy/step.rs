@@ -70,6 +70,15 @@ impl Step {
         Step::Rest,
     ];
 
+    /// Those of which there is one a packet at each node that makes, takes or
+    /// relays it; a relay has two.
+    pub const PACKETS: [Step; 4] = [
+        Step::PacketOut,
+        Step::PacketIn,
+        Step::RelayedOut,
+        Step::RelayedIn,
+    ];
+
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {

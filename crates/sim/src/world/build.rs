@@ -85,7 +85,7 @@ impl World {
                     apps_wake_at: Instant::FAR_FUTURE,
                     calls: 0,
                     called_at: Instant::ZERO,
-                    labour: Labour::default(),
+                    labour: Labour::new(scenario.energy.packet_instructions),
                     memory_bytes: built.memory_bytes + radio_bytes,
                 }
             })

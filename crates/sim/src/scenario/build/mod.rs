@@ -203,6 +203,7 @@ fn energy(values: &Values<'_>) -> energy::Params {
         clock_mhz: values.real("energy.clock"),
         cycles_per_instruction: values.real("energy.cycles_per_instruction"),
         wake_up_instructions: values.real("energy.wake_up_instructions"),
+        packet_instructions: values.real("energy.packet_instructions"),
         takes_time: values.flag("energy.takes_time"),
         cpu_active_ma: values.real("energy.cpu_active"),
         cpu_sleep_ma: values.real("energy.cpu_sleep"),
