@@ -26,7 +26,8 @@ pub struct RedConfig {
     /// The average from which datagrams are marked, in sixteenths of a
     /// datagram. Default 8, a half: mostly the queue is empty or has one.
     pub min_threshold: u8,
-    /// The average from which all are marked, in sixteenths of a datagram.
+    /// The average from which all are marked but for those that `fair` spares, in
+    /// sixteenths of a datagram.
     /// Default 48, three: half of six slots.
     pub max_threshold: u8,
     /// The probability just below `max_threshold`, in 1/256. Default 26, a

@@ -422,3 +422,35 @@ fn a_pause_follows_what_the_next_hop_forwards() {
         }
     }
 }
+
+/// One conversation alone is sent without a pause, however long the queue is.
+#[test]
+fn random_early_detection_pauses_where_two_conversations_meet() {
+    let config = LowpanConfig {
+        red: Some(RedConfig {
+            weight_shift: 0,
+            ..RedConfig::default()
+        }),
+        ..LowpanConfig::default()
+    };
+    for (second, pauses) in [(3, true), (1, false)] {
+        let mut node = node_with(config.clone(), 8, 1280);
+        for (seed, from) in [1, second, 1, second].into_iter().enumerate() {
+            let header = Ipv6Header {
+                ecn: Ecn::Ect0,
+                src: common::addr(from),
+                ..ip(6)
+            };
+            let slot = hold(&mut node, &packet(header, seed, 300));
+            node.queue(T0, slot, C);
+        }
+        // Behind the second datagram it knows of two.
+        assert_eq!(drain(&mut node, T0).len(), if pauses { 6 } else { 12 });
+        if pauses {
+            let end = T0 + RedConfig::default().pause.times(3);
+            assert_eq!(node.poll_at().map(|wake| wake.at), Some(end));
+            node.on_timeout(end);
+            assert_eq!(drain(&mut node, end).len(), 3);
+        }
+    }
+}

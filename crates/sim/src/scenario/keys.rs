@@ -270,7 +270,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("lowpan.red_min", Number { min: 0.0, max: 15.0 }, Default("0.5"), None,
         "Average queue in datagrams from which some are marked."),
     key("lowpan.red_max", Number { min: 0.0, max: 15.0 }, Default("3"), None,
-        "Average queue in datagrams from which all are marked."),
+        "Average queue in datagrams from which all are marked that `red_fair` does not spare."),
     key("lowpan.red_probability", SHARE, Default("10 %"), None,
         "Share of datagrams marked just below `red_max`."),
     key("lowpan.red_fair", Bool, Default("true"), None,
