@@ -6,6 +6,7 @@
 #![no_std]
 #![warn(missing_docs)]
 
+pub mod heap;
 pub mod host;
 pub mod memory;
 mod start;

@@ -1,5 +1,7 @@
 //! Request bodies that come in blocks, put together (RFC 7959 §2.5).
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant};
 
 use crate::block::Block;

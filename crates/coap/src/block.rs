@@ -1,5 +1,6 @@
 //! The value of a Block option (RFC 7959 §2.2).
 
+use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
 /// Bytes of a block: a power of two from 16 to 1024 (RFC 7959 §2.2: SZX from 0

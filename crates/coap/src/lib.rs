@@ -7,7 +7,8 @@
 //! [`poll_datagram`](Endpoint::poll_datagram); it wants to be called by
 //! [`poll_at`](Endpoint::poll_at) and tells what happened by
 //! [`poll_event`](Endpoint::poll_event). It has no clock and no socket, and
-//! its memory is bounded by its [`Config`].
+//! its memory, which it takes from a heap, is bounded by its [`Config`]. It needs
+//! no standard library.
 //!
 //! ```
 //! use redpoll_base::{Addr, Instant, Rng};
@@ -43,6 +44,7 @@
 //! | blocks as a client | `transfer.rs` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
 //! | the order in which all that is asked | `endpoint/` |
+#![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -54,6 +56,9 @@
     )
 )]
 #![warn(missing_docs)]
+
+#[macro_use]
+extern crate alloc;
 
 mod assembly;
 mod block;

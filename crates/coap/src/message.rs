@@ -2,6 +2,7 @@
 //! reserved codes, empty messages, and who hears of a mistake (RFC 7252 §3,
 //! §4.2, §4.3).
 
+use alloc::vec::Vec;
 use coap_lite::{MessageClass, MessageType, Packet};
 use redpoll_base::Addr;
 

@@ -1,6 +1,8 @@
 //! Which options this endpoint understands in requests and responses
 //! (RFC 7252 §5.4, §5.10; RFC 7959 §2.1; RFC 7967).
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
 /// Of an option: its number, the bytes of its value, whether it may be repeated.
@@ -65,7 +67,7 @@ pub(crate) fn joined(packet: &Packet, which: CoapOption, with: &str) -> Option<S
     };
     let texts: Option<Vec<&str>> = values
         .iter()
-        .map(|value| std::str::from_utf8(value).ok())
+        .map(|value| core::str::from_utf8(value).ok())
         .collect();
     Some(texts?.join(with))
 }

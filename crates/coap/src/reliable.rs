@@ -1,5 +1,6 @@
 //! Confirmable messages until they are acknowledged (RFC 7252 §4.2).
 
+use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant};
 
 use crate::message::{MessageId, Peer};

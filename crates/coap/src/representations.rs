@@ -1,6 +1,7 @@
 //! Response bodies that are handed out in blocks (RFC 7959 §2.4): kept for the
 //! blocks that are still to be asked for, so that all are of one version.
 
+use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant};
 
 use crate::assembly::Resource;

@@ -1,5 +1,8 @@
 //! Requests and responses as applications see them: whole bodies.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
 use coap_lite::{CoapOption, MessageClass, Packet, RequestType, ResponseType};
 
 use crate::block::{read_uint, uint};

@@ -1,5 +1,6 @@
 //! How long a message waits for its acknowledgement before it is repeated.
 
+use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant, Rng};
 
 use crate::cocoa::Cocoa;

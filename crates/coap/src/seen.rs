@@ -1,7 +1,8 @@
 //! Messages that have been received, to tell duplicates (RFC 7252 §4.5), in
 //! bounded memory: the oldest is forgotten first.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use redpoll_base::{Duration, Instant};
 
@@ -76,7 +77,7 @@ impl Seen {
         let Some(known) = self.find(peer, id) else {
             return;
         };
-        let before = std::mem::replace(&mut known.answer, answer.to_vec()).len();
+        let before = core::mem::replace(&mut known.answer, answer.to_vec()).len();
         self.bytes = (self.bytes + answer.len()).saturating_sub(before);
         self.shrink();
     }

@@ -1,6 +1,7 @@
 //! A request of ours with all the messages that it takes: the blocks of its
 //! body up, then those of the response down (RFC 7959 §2.4, §2.5, §2.7).
 
+use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet, ResponseType};
 
 use crate::block::{Block, BlockSize};
@@ -220,7 +221,7 @@ impl Transfer {
             return Step::Next;
         }
         Step::Done(Response {
-            payload: std::mem::take(body),
+            payload: core::mem::take(body),
             ..first.clone()
         })
     }

@@ -46,6 +46,7 @@ impl Unconfirmed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     #[test]
     fn of_any_sixteen_two_are_confirmable() {

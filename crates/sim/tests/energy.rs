@@ -80,6 +80,34 @@ fn the_cpu_duty_cycle_is_instructions_and_moves_of_frames_over_time() {
 }
 
 /// An operating system's share is added to each time the processor wakes up.
+/// A hundred readings of 50 bytes, in datagrams as they are and as messages of CoAP
+/// that nobody answers.
+#[test]
+fn a_message_of_coap_costs_more_than_its_datagram() {
+    let sender = |transport, sink, when| {
+        let overrides = [
+            ("apps.sink.type", sink),
+            ("apps.sink.when", when),
+            ("apps.bulk.type", "sensor"),
+            ("apps.bulk.reading", "50 B"),
+            ("apps.bulk.transport", transport),
+        ];
+        let report = run("pair", &overrides, 1, 100);
+        let nodes = ["node-1", "node-2"];
+        nodes.map(|name| node(&report, name).energy.instructions / 100.0)
+    };
+    let [_, plain] = sender("udp", "bulk-sink", "never");
+    let [server, message] = sender("unreliable", "coap-server", "always");
+    // And it wakes the processor once more, when the next may go; what is left are
+    // its bytes, 120 with the headers below.
+    let bytes = message - plain - cost("message_out") - cost("rest");
+    assert!((1_000.0..2_000.0).contains(&bytes), "{plain} {message}");
+    assert!(
+        server > cost("message_in") + cost("datagram_in"),
+        "{server}"
+    );
+}
+
 #[test]
 fn an_operating_system_costs_so_much_each_time() {
     let with = [("energy.wake_up_instructions", "1000")];

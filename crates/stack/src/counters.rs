@@ -103,6 +103,8 @@ pub struct NodeCounters {
     pub forwarded: u32,
     /// Packets delivered to an upper layer of this node.
     pub delivered: u32,
+    /// Of those, the ones that a UDP socket took.
+    pub datagrams: u32,
     /// Packets that this node made itself.
     pub originated: u32,
     /// ICMPv6 errors sent.

@@ -1,6 +1,6 @@
 //! UDP sockets (RFC 768 over RFC 8200): a port and a ring of received datagrams.
 
-use redpoll_base::{Addr, Bytes, Memory};
+use redpoll_base::{Addr, Bytes, Memory, copy};
 use redpoll_tcp::Endpoint;
 
 use crate::{Error, UdpId};
@@ -33,32 +33,32 @@ impl<B: Bytes> UdpSlot<B> {
         }
     }
 
+    /// Where the byte with this number from the front lies, of no more than the ring
+    /// holds. To divide by its length for each would be most of what a datagram
+    /// costs.
+    fn place(&self, number: usize) -> usize {
+        let len = self.ring.as_ref().len();
+        let at = self.head.saturating_add(number);
+        at.checked_sub(len).unwrap_or(at)
+    }
+
     fn write(&mut self, bytes: &[u8]) {
+        let start = self.place(self.used);
         let ring = self.ring.as_mut();
-        let start = self.head.wrapping_add(self.used);
-        for (i, byte) in bytes.iter().enumerate() {
-            if let Some(at) = start.wrapping_add(i).checked_rem(ring.len())
-                && let Some(cell) = ring.get_mut(at)
-            {
-                *cell = *byte;
-            }
-        }
+        let before_end = ring.get_mut(start..).unwrap_or_default();
+        let written = copy(bytes, before_end);
+        copy(bytes.get(written..).unwrap_or_default(), ring);
         self.used = self.used.saturating_add(bytes.len());
     }
 
     /// Takes bytes from the front: fills `out`, then skips `skip` more.
     fn take(&mut self, out: &mut [u8], skip: usize) {
         let ring = self.ring.as_ref();
-        for (i, cell) in out.iter_mut().enumerate() {
-            if let Some(at) = self.head.wrapping_add(i).checked_rem(ring.len())
-                && let Some(byte) = ring.get(at)
-            {
-                *cell = *byte;
-            }
-        }
+        let before_end = ring.get(self.head..).unwrap_or_default();
+        let taken = copy(before_end, out);
+        copy(ring, out.get_mut(taken..).unwrap_or_default());
         let gone = out.len().saturating_add(skip);
-        let head = self.head.wrapping_add(gone).checked_rem(ring.len());
-        self.head = head.unwrap_or(0);
+        self.head = self.place(gone);
         self.used = self.used.saturating_sub(gone);
     }
 

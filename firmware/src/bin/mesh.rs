@@ -1,5 +1,5 @@
-//! Three nodes in memory: a sleepy leaf that sends to a root over a router, and
-//! how many instructions each step of theirs takes. Runs on QEMU, see
+//! Three nodes in memory: a sleepy leaf that sends to a root over a router, by TCP
+//! and then by CoAP, and how many instructions each step of theirs takes. Runs on QEMU, see
 //! [`image::stopwatch`].
 //!
 //! The radios take what they are given at once; time goes on by a few
@@ -13,9 +13,11 @@
 mod step;
 
 use core::fmt::Write;
+use image::heap::Heap;
 
 use image::host::{self, Console, check, fail};
 use image::stopwatch::{self, Stopwatch};
+use redpoll_coap as coap;
 use redpoll_firmware as image;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
@@ -26,10 +28,14 @@ use redpoll_stack::wire::ipv6::addr;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnId, ConnectionSlot, FastOpenServer, HalfOpen, ListenerId, ListenerSlot,
-    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot, SleepyConfig,
-    UdpSlot, Via,
+    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot,
+    SleepyConfig, UdpId, UdpSlot, Via,
 };
 use step::{Before, Loads, Step};
+
+/// CoAP takes its memory from here.
+#[global_allocator]
+static HEAP: Heap = Heap::new();
 
 type Device = Node<StaticMemory>;
 
@@ -48,6 +54,11 @@ const BYTES: usize = 60_000;
 /// Of that, what is sent before counting begins.
 const FIRST: usize = 6_000;
 const PORT: u16 = 7;
+/// Messages that the leaf sends by CoAP, of each length.
+const MESSAGES: u32 = 60;
+/// Bytes in the short ones.
+const SHORT: usize = 16;
+const COAP_PORT: u16 = 5683;
 /// A packet that is longer takes several frames.
 const ONE_FRAME: u16 = 104;
 /// How long a frame takes, roughly.
@@ -119,7 +130,7 @@ struct Memory {
     listeners: [ListenerSlot; 1],
     half_open: [HalfOpen; 2],
     servers: [FastOpenServer; 1],
-    udp: [UdpSlot<&'static mut [u8]>; 0],
+    udp: [UdpSlot<&'static mut [u8]>; 1],
     routes: [Option<RouteSlot>; 8],
     neighbours: [Option<Neighbour>; 4],
     slots: [Slot; SLOTS],
@@ -132,7 +143,7 @@ impl Memory {
             listeners: [ListenerSlot::default()],
             half_open: [HalfOpen::default(); 2],
             servers: [FastOpenServer::default(); 1],
-            udp: [],
+            udp: [UdpSlot::new(&mut buffers.udp)],
             routes: [None; 8],
             neighbours: [None; 4],
             slots: [Slot::EMPTY; SLOTS],
@@ -145,6 +156,7 @@ impl Memory {
 struct Buffers {
     tx: [u8; BUFFER],
     rx: [u8; BUFFER],
+    udp: [u8; BUFFER],
 }
 
 #[repr(align(4))]
@@ -362,6 +374,117 @@ impl World {
     }
 }
 
+/// An end of CoAP: a socket of a node, and what speaks there.
+struct Speaker {
+    index: usize,
+    socket: UdpId,
+    endpoint: coap::Endpoint,
+}
+
+impl Speaker {
+    fn new(world: &mut World, index: usize) -> Speaker {
+        let Ok(socket) = world.stations[index].node.udp_bind(COAP_PORT) else {
+            fail("no socket");
+        };
+        let rng = Rng::stream(2, index as u64);
+        Speaker {
+            index,
+            socket,
+            endpoint: coap::Endpoint::new(coap::Config::default(), rng),
+        }
+    }
+
+    /// `act` makes a message, which leaves for the node with the index `to`.
+    fn say(&mut self, world: &mut World, to: usize, act: impl FnOnce(&mut coap::Endpoint)) {
+        let mut lap = Stopwatch::default();
+        let endpoint = &mut self.endpoint;
+        let made = lap.lap(|| {
+            act(endpoint);
+            core::hint::black_box(endpoint.poll_at());
+            endpoint.poll_datagram()
+        });
+        let Some((_, datagram)) = made else {
+            fail("no message is made");
+        };
+        let (now, bytes) = (world.now, packet_bytes(&datagram));
+        let remote = Endpoint::new(address(to), COAP_PORT);
+        let Station { node, watches, .. } = &mut world.stations[self.index];
+        watches.enter(lap, (Step::MessageOut, bytes));
+        let watch = &mut watches.of(Step::DatagramOut, bytes).stopwatch;
+        let socket = self.socket;
+        check(
+            watch
+                .lap(|| node.udp_send(now, socket, remote, &datagram))
+                .is_ok(),
+        );
+    }
+
+    /// Lets the world go on until something comes; the event that it is.
+    fn hear(&mut self, world: &mut World, from: usize) -> coap::Event {
+        for _ in 0..1_000 {
+            world.settle();
+            let mut out = [0; BUFFER];
+            let now = world.now;
+            let Station { node, watches, .. } = &mut world.stations[self.index];
+            let (mut lap, socket) = (Stopwatch::default(), self.socket);
+            if let Some((len, _)) = lap.lap(|| node.udp_recv(socket, &mut out)) {
+                let datagram = &out[..len];
+                let bytes = packet_bytes(datagram);
+                watches.of(Step::DatagramIn, bytes).stopwatch.add(&lap);
+                let (mut lap, endpoint) = (Stopwatch::default(), &mut self.endpoint);
+                let event = lap.lap(|| {
+                    endpoint.input(now, peer(from), datagram);
+                    core::hint::black_box(endpoint.poll_at());
+                    endpoint.poll_event()
+                });
+                watches.enter(lap, (Step::MessageIn, bytes));
+                match event {
+                    Some(event) => return event,
+                    None => fail("a message means nothing"),
+                }
+            }
+            world.wait();
+        }
+        fail("no message comes")
+    }
+}
+
+/// The packet around a datagram in UDP.
+fn packet_bytes(datagram: &[u8]) -> u16 {
+    datagram.len() as u16 + 48
+}
+
+fn peer(index: usize) -> coap::Peer {
+    coap::Peer {
+        addr: address(index),
+        port: COAP_PORT,
+    }
+}
+
+/// The leaf posts a body to the root, which says that it has it.
+fn post(world: &mut World, client: &mut Speaker, server: &mut Speaker, body: &[u8]) {
+    let now = world.now;
+    world.stations[LEAF].node.expect_packets(true);
+    client.say(world, ROOT, |endpoint| {
+        let request = coap::Request::new(coap::Method::Post, "readings");
+        let request = request.with_payload(body);
+        check(endpoint.request(now, peer(ROOT), request).is_ok());
+    });
+    let coap::Event::Request { id, request, .. } = server.hear(world, LEAF) else {
+        fail("no request");
+    };
+    check(request.payload == body);
+    let now = world.now;
+    server.say(world, LEAF, |endpoint| {
+        endpoint.respond(now, id, coap::Response::new(coap::Status::Changed));
+    });
+    let coap::Event::Response { response, .. } = client.hear(world, ROOT) else {
+        fail("no response");
+    };
+    check(response.is_success());
+    world.stations[LEAF].node.expect_packets(false);
+}
+
 /// Opens the connection; nothing of it is counted.
 fn connect(world: &mut World, listener: ListenerId) -> (ConnId, ConnId) {
     let remote = Endpoint::new(address(ROOT), PORT);
@@ -387,6 +510,7 @@ fn image_main() -> ! {
         Buffers {
             tx: [0; BUFFER],
             rx: [0; BUFFER],
+            udp: [0; BUFFER],
         }
     }; NODES];
     let mut packets = [const { Packets([0; SLOTS * MTU]) }; NODES];
@@ -463,6 +587,12 @@ fn image_main() -> ! {
                 station.watches = Watches(Default::default());
             }
         }
+    }
+    let mut client = Speaker::new(&mut world, LEAF);
+    let mut server = Speaker::new(&mut world, ROOT);
+    for _ in 0..MESSAGES {
+        post(&mut world, &mut client, &mut server, &source[..payload]);
+        post(&mut world, &mut client, &mut server, &source[..SHORT]);
     }
     print(&world);
     host::exit(true)

@@ -1,6 +1,7 @@
 //! What arrives: acknowledgements and resets for messages of ours, duplicates,
 //! requests and responses (RFC 7252 §4.2 to §4.5).
 
+use alloc::vec::Vec;
 use coap_lite::{MessageType, Packet};
 use redpoll_base::Instant;
 

@@ -4,7 +4,8 @@ mod client;
 mod input;
 mod server;
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use coap_lite::{MessageType, Packet};
 use redpoll_base::{Instant, Rng};
@@ -74,13 +75,13 @@ pub enum Failure {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Busy;
 
-impl std::fmt::Display for Busy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Busy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("too many requests are under way")
     }
 }
 
-impl std::error::Error for Busy {}
+impl core::error::Error for Busy {}
 
 /// What kind of traffic an endpoint waits for; sets a sleepy node's poll rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

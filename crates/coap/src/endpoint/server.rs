@@ -1,6 +1,8 @@
 //! Requests of others: refused, put together, asked of the application, and
 //! answered in time (RFC 7252 §5.2, §5.8; RFC 7959).
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
 use redpoll_base::Instant;
 

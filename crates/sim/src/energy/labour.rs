@@ -108,6 +108,16 @@ impl Labour {
         self.enter((Step::Rest, 0));
     }
 
+    /// A message of CoAP was made of which the datagram is so long.
+    pub(crate) fn message_out(&mut self, datagram: usize) {
+        self.enter((Step::MessageOut, packet(datagram)));
+    }
+
+    /// One that came in such a datagram was taken in.
+    pub(crate) fn message_in(&mut self, datagram: usize) {
+        self.enter((Step::MessageIn, packet(datagram)));
+    }
+
     fn enter(&mut self, (step, bytes): (Step, u16)) {
         self.counts[step as usize] += 1;
         self.bytes[step as usize] += u64::from(bytes);
@@ -136,6 +146,11 @@ impl Labour {
     }
 }
 
+/// The length of the packet around a datagram in UDP.
+fn packet(datagram: usize) -> u16 {
+    u16::try_from(datagram + 48).unwrap_or(u16::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +162,10 @@ mod tests {
             let copies = [
                 Step::PacketOut,
                 Step::PacketIn,
+                Step::DatagramOut,
+                Step::DatagramIn,
+                Step::MessageOut,
+                Step::MessageIn,
                 Step::RelayedOut,
                 Step::RelayedIn,
             ];

@@ -21,6 +21,15 @@ pub enum Step {
     /// The last frame of a packet for this node: with what the packet's upper
     /// layer makes of it, and the application's call that takes the data.
     PacketIn,
+    /// As `PacketOut`, of a datagram in UDP: with the call that sent it.
+    DatagramOut,
+    /// As `PacketIn`, of a datagram in UDP: with the call that takes it.
+    DatagramIn,
+    /// A message of CoAP is made, for a datagram: by a call of the application, or
+    /// as the answer to another.
+    MessageOut,
+    /// A message of CoAP, out of a datagram, becomes what the application hears.
+    MessageIn,
     /// The first frame of a packet of another node.
     RelayedOut,
     /// The last frame of a packet that goes on to another node.
@@ -52,9 +61,13 @@ pub enum Step {
 
 impl Step {
     /// Every step.
-    pub const ALL: [Step; 15] = [
+    pub const ALL: [Step; 19] = [
         Step::PacketOut,
         Step::PacketIn,
+        Step::DatagramOut,
+        Step::DatagramIn,
+        Step::MessageOut,
+        Step::MessageIn,
         Step::RelayedOut,
         Step::RelayedIn,
         Step::FragmentOut,
@@ -72,9 +85,11 @@ impl Step {
 
     /// Those of which there is one a packet at each node that makes, takes or
     /// relays it; a relay has two.
-    pub const PACKETS: [Step; 4] = [
+    pub const PACKETS: [Step; 6] = [
         Step::PacketOut,
         Step::PacketIn,
+        Step::DatagramOut,
+        Step::DatagramIn,
         Step::RelayedOut,
         Step::RelayedIn,
     ];
@@ -84,6 +99,10 @@ impl Step {
         match self {
             Step::PacketOut => "packet_out",
             Step::PacketIn => "packet_in",
+            Step::DatagramOut => "datagram_out",
+            Step::DatagramIn => "datagram_in",
+            Step::MessageOut => "message_out",
+            Step::MessageIn => "message_in",
             Step::RelayedOut => "relayed_out",
             Step::RelayedIn => "relayed_in",
             Step::FragmentOut => "fragment_out",
@@ -114,6 +133,7 @@ impl Step {
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     delivered: u32,
+    datagrams: u32,
     forwarded: u32,
     requests: u32,
     frames: u32,
@@ -125,6 +145,7 @@ impl Before {
         let (ip, mac) = (node.counters(), node.mac_counters());
         Before {
             delivered: ip.delivered,
+            datagrams: ip.datagrams,
             forwarded: ip.forwarded,
             requests: mac.rx_data_requests,
             frames: mac.rx_frames,
@@ -135,7 +156,9 @@ impl Before {
     /// completed.
     pub fn step<M: Memory + 'static>(self, node: &Node<M>, frame: &[u8]) -> (Step, u16) {
         let after = Before::of(node);
-        if after.delivered != self.delivered {
+        if after.datagrams != self.datagrams {
+            (Step::DatagramIn, Part::of(frame).bytes)
+        } else if after.delivered != self.delivered {
             (Step::PacketIn, Part::of(frame).bytes)
         } else if after.forwarded != self.forwarded {
             (Step::RelayedIn, Part::of(frame).bytes)
@@ -170,12 +193,16 @@ impl Loads {
         match part.kind {
             Kind::Command => (Step::RequestOut, 0),
             Kind::Later => (Step::FragmentOut, 0),
-            Kind::First if node.counters().originated == self.originated => {
+            Kind::First { .. } if node.counters().originated == self.originated => {
                 (Step::RelayedOut, part.bytes)
             }
-            Kind::First => {
+            Kind::First { is_datagram } => {
                 self.originated = self.originated.wrapping_add(1);
-                (Step::PacketOut, part.bytes)
+                let step = match is_datagram {
+                    true => Step::DatagramOut,
+                    false => Step::PacketOut,
+                };
+                (step, part.bytes)
             }
         }
     }
@@ -184,8 +211,26 @@ impl Loads {
 enum Kind {
     Command,
     /// The first frame of a packet, or its only one.
-    First,
+    First {
+        is_datagram: bool,
+    },
     Later,
+}
+
+/// LOWPAN_IPHC (RFC 6282 §3.1.1): its dispatch, and NH, "the next header is
+/// compressed", which here is done with UDP's alone.
+const IPHC: u8 = 0b0110_0000;
+const IPHC_MASK: u8 = 0b1110_0000;
+const NEXT_HEADER: u8 = 0b0000_0100;
+
+impl Kind {
+    /// Of a packet whose compressed header begins so.
+    fn first(header: &[u8]) -> Kind {
+        let is_datagram = header
+            .first()
+            .is_some_and(|byte| byte & IPHC_MASK == IPHC && byte & NEXT_HEADER != 0);
+        Kind::First { is_datagram }
+    }
 }
 
 /// A frame's place in a packet.
@@ -205,9 +250,9 @@ impl Part {
         };
         let (kind, bytes) = match Header::parse(payload) {
             _ if header.frame_type != FrameType::Data => (Kind::Command, 0),
-            Ok((Header::First { size, .. }, _)) => (Kind::First, size),
+            Ok((Header::First { size, .. }, rest)) => (Kind::first(rest), size),
             Ok((Header::Next { size, .. }, _)) => (Kind::Later, size),
-            Err(_) => (Kind::First, payload.len() as u16),
+            Err(_) => (Kind::first(payload), payload.len() as u16),
         };
         Part { kind, bytes }
     }

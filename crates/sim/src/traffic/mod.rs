@@ -20,6 +20,7 @@ use redpoll_base::{Instant, Rng};
 use redpoll_stack::NodeEvent;
 use redpoll_tcp::Endpoint;
 
+use crate::energy::Labour;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::{
@@ -40,6 +41,8 @@ pub struct Context<'a> {
     pub node: &'a mut SimNode,
     /// Who sees every byte.
     pub oracle: &'a mut Oracle,
+    /// What its processor has to do.
+    pub(crate) labour: &'a mut Labour,
 }
 
 /// An application on a node.

@@ -154,6 +154,7 @@ impl World {
             now: self.now,
             node: &mut inhabitant.node,
             oracle: &mut self.oracle,
+            labour: &mut inhabitant.labour,
         };
         act(&mut inhabitant.apps, &mut context);
         if self.oracle.has_new_watches() {

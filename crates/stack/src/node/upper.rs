@@ -70,7 +70,11 @@ impl<M: Memory + 'static> Node<M> {
                     port: udp.src_port,
                 };
                 match self.udp.deliver(udp.dst_port, &src, data) {
-                    Delivery::Taken => Ok(Outcome::Done),
+                    Delivery::Taken => {
+                        let taken = &mut self.counters.datagrams;
+                        *taken = taken.wrapping_add(1);
+                        Ok(Outcome::Done)
+                    }
                     Delivery::Full => Err(DropReason::UdpFull.into()),
                     Delivery::NoSocket => {
                         let error = Some(IcmpError::PortUnreachable);

@@ -55,6 +55,7 @@ impl Port {
         let mut datagram = [0; 1_280];
         while let Some((len, from)) = cx.node.udp_recv(*socket, &mut datagram) {
             self.endpoint.input(cx.now, peer(from), &datagram[..len]);
+            cx.labour.message_in(len);
         }
         true
     }
@@ -78,6 +79,7 @@ impl Port {
                 addr: to.addr,
                 port: to.port,
             };
+            cx.labour.message_out(datagram.len());
             if cx.node.udp_send(cx.now, socket, to, &datagram).is_err() {
                 self.no_room += 1;
             }

@@ -1,0 +1,97 @@
+//! A heap for the images that need one: blocks of powers of two, each size with a
+//! list of its free ones, cut from an arena and never given back to it. To take and
+//! to give back a block take the same few instructions whatever was done before.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::ptr::{NonNull, null_mut};
+
+const ARENA: usize = 256 * 1024;
+/// The smallest block is of 2^4 bytes, the largest of 2^15.
+const SMALLEST: u32 = 4;
+const SIZES: usize = 12;
+
+#[repr(align(8))]
+struct Arena([u8; ARENA]);
+
+struct Free {
+    next: Option<NonNull<Free>>,
+}
+
+struct Lists {
+    free: [Option<NonNull<Free>>; SIZES],
+    arena: Arena,
+    used: usize,
+}
+
+/// See the [module](self); an image makes one its `#[global_allocator]`.
+pub struct Heap(UnsafeCell<Lists>);
+
+// SAFETY: there is one thread and no interrupt.
+unsafe impl Sync for Heap {}
+
+impl Heap {
+    /// All of it is free.
+    pub const fn new() -> Heap {
+        Heap(UnsafeCell::new(Lists {
+            free: [None; SIZES],
+            arena: Arena([0; ARENA]),
+            used: 0,
+        }))
+    }
+
+    /// The list for blocks of this layout, and how large they are.
+    fn class(layout: Layout) -> (usize, usize) {
+        let bytes = layout.size().max(layout.align()).max(1 << SMALLEST);
+        let bits = bytes.next_power_of_two().trailing_zeros();
+        ((bits - SMALLEST) as usize, 1 << bits)
+    }
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Heap::new()
+    }
+}
+
+// SAFETY: each block is cut from the arena once and is in one list or with one
+// owner; blocks of a class are as large and as aligned as any layout of the class
+// asks, up to eight bytes, which is the most that anything here is aligned to.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: nobody else is in here.
+        let lists = unsafe { &mut *self.0.get() };
+        let (class, size) = Heap::class(layout);
+        let Some(list) = lists.free.get_mut(class) else {
+            return null_mut();
+        };
+        if let Some(block) = *list {
+            // SAFETY: what is in a list was written by `dealloc`.
+            *list = unsafe { block.as_ref() }.next;
+            return block.as_ptr().cast();
+        }
+        let start = lists.used;
+        if layout.align() > 8 || ARENA - start < size {
+            return null_mut();
+        }
+        lists.used += size;
+        // SAFETY: `start` and what follows it lie within the arena.
+        unsafe { lists.arena.0.as_mut_ptr().add(start) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: nobody else is in here.
+        let lists = unsafe { &mut *self.0.get() };
+        let (class, _) = Heap::class(layout);
+        let (Some(list), Some(block)) = (
+            lists.free.get_mut(class),
+            NonNull::new(block.cast::<Free>()),
+        ) else {
+            return;
+        };
+        // SAFETY: the block was handed out by `alloc`, is of 16 bytes at least and
+        // has no owner any more.
+        unsafe { block.write(Free { next: *list }) };
+        *list = Some(block);
+    }
+}
