@@ -31,7 +31,16 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
         let seconds = seconds.saturating_mul(longer.map_or(1, |(_, times)| *times));
         println!("== {target}: {seconds} s");
         let mut run = fuzz();
-        run.args(["run", target, "--", &format!("-max_total_time={seconds}")]);
+        run.args(["run", target]);
+        // What is found goes to the first folder; the second is only read.
+        let seeds = folder.join("seeds").join(target);
+        if seeds.is_dir() {
+            let found = folder.join("corpus").join(target);
+            std::fs::create_dir_all(&found)
+                .map_err(|e| Failure::new(format!("{}: {e}", found.display())))?;
+            run.args([found, seeds]);
+        }
+        run.args(["--", &format!("-max_total_time={seconds}")]);
         if workspace::run(&mut run).is_err() {
             failed.push(target.to_owned());
         }

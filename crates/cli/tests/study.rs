@@ -89,7 +89,7 @@ fn what_is_unknown_ends_with_2_and_what_there_is() {
     );
     let line = complaint(&study(&folder.0, &["kumar2020", "--figure", "99"]));
     assert!(
-        line.starts_with("redpoll: unknown figure \"99\"; allowed: table-1, 3a, "),
+        line.starts_with("redpoll: unknown figure \"99\"; allowed: table-1, table-3, "),
         "{line}"
     );
     assert!(!folder.0.join("kumar2020.sqlite").exists());

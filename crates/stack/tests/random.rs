@@ -118,7 +118,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         2 => vec(any::<u8>(), 0..127).prop_map(Op::RawFrame),
         1 => vec(any::<u8>(), 0..200).prop_map(Op::RawPacket),
-        8 => (0u8..12, index(), index(), changes(), way()).prop_map(
+        8 => (0u8..14, index(), index(), changes(), way()).prop_map(
             |(kind, src, dst, changes, way)| Op::Made { kind, src, dst, changes, way }
         ),
         10 => (index(), flags(), shift(), shift(), any::<u16>(), 0u16..600).prop_map(
@@ -430,11 +430,22 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
             icmp(src, dst, 255, 134, 0, &rest)
         }
         7 => {
-            let registration = [33, 2, 0, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];
+            // Without a number, and with ones that seem to come late or early.
+            let tid = [0, 239, 240, 255, 5][seen.len() % 5];
+            let flags = if tid == 0 { 0 } else { 3 };
+            let registration = [33, 2, 0, 0, flags, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];
             let rest = [&target[..], &[1, 1, 0, 5, 0, 0, 0, 0], &registration].concat();
             icmp(src, dst, 255, 135, 0, &rest)
         }
         8 => icmp(src, dst, 255, 136, 0, &target),
+        11 | 12 => {
+            // A report of a registration, and what answers one.
+            let (code, tid) = [(0, 0), (1, 240), (1, 255), (1, 5)][seen.len() % 4];
+            let status = [0, 3][seen.len() % 2];
+            let head = [status, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];
+            let rest = [&head[..], &address(9).0].concat();
+            icmp(src, dst, 255, 146 + kind, code, &rest)
+        }
         9 => packet(src, dst, 60, 64, &[58, 0, 1, 4, 0, 0, 0, 0, 128, 0, 1, 1]),
         10 => packet(src, dst, 44, 64, &[17, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4]),
         _ => {

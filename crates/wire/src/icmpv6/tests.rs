@@ -178,6 +178,29 @@ fn a_registration_byte_by_byte() {
     ));
 }
 
+/// What the fuzzer begins with is what it is said to be.
+#[test]
+fn the_seeds_of_the_fuzzer_are_registrations() {
+    let options = include_bytes!("../../../../fuzz/seeds/icmpv6/options_with_a_registration");
+    let has_tid = |options: Options<'_>| {
+        let mut all = options.iter();
+        all.any(|option| matches!(option, NdOption::AddressRegistration(r) if r.tid.is_some()))
+    };
+    assert!(has_tid(Options::parse(options).unwrap()));
+    let message =
+        include_bytes!("../../../../fuzz/seeds/icmpv6/neighbor_solicitation_that_registers");
+    let Ok(Message::NeighborSolicitation(asks)) = Message::parse_unverified(message) else {
+        panic!("no solicitation");
+    };
+    assert!(has_tid(asks.options));
+    let message =
+        include_bytes!("../../../../fuzz/seeds/icmpv6/duplicate_address_request_with_a_tid");
+    let Ok(Message::DuplicateAddressRequest(report)) = Message::parse_unverified(message) else {
+        panic!("no report");
+    };
+    assert_eq!(report.tid, Some(Tid(241)));
+}
+
 /// RFC 8505 §4.2: the code says whether there is a number, and how long the owner
 /// is; its first half is ignored.
 #[test]
