@@ -5,7 +5,7 @@ use super::bound;
 use super::read::{goodput, rtt, segment_loss};
 use super::scenes::{downlink, line, paper, uplink};
 use crate::Criterion::{AtLeast, AtMost, Between};
-use crate::{Fact, Figure, Point, Table, X};
+use crate::{Case, Fact, Figure, Point, Table, X};
 
 const GOODPUT: (&str, &str) = ("goodput", "kb/s");
 
@@ -17,7 +17,7 @@ const THREE_HOPS: &str = "beyond, 3 hops";
 /// Instructions of an operating system for each packet, such that the goodput of
 /// section 6.3 is the paper's: no source says how many there are. 8.4 ms at 1.5
 /// cycles and 48 MHz.
-fn system(case: crate::Case) -> crate::Case {
+fn system(case: Case) -> Case {
     case.set("energy.packet_instructions", "270000")
 }
 
@@ -30,27 +30,22 @@ pub fn figure_3a() -> Figure {
     ];
     let mut points = Vec::new();
     for frames in 1..=8_u32 {
-        let mss = match frames {
-            1 => "1 frames".to_owned(),
-            _ => format!("{frames} frames"),
-        };
+        let sized = |case: Case| case.with(&wide).set("tcp.mss", format!("{frames} frames"));
         for (series, case) in [
-            ("uplink", paper(uplink())),
-            ("downlink", paper(downlink())),
-            ("beyond", uplink()),
+            ("uplink", paper(sized(uplink()))),
+            ("downlink", paper(sized(downlink()))),
+            ("beyond", sized(uplink())),
         ] {
-            let case = case.with(&wide).set("tcp.mss", &mss);
             points.push(Point::new((series, frames), GOODPUT, &case, goodput));
         }
     }
     for frames in [1, 5_u32] {
-        let mss = format!("{frames} frames");
+        let sized = |case: Case| case.set("tcp.mss", format!("{frames} frames"));
         for (series, case) in [
-            (SYSTEM_UP, system(paper(uplink())).with(&wide)),
-            (SYSTEM_DOWN, system(paper(downlink())).with(&wide)),
-            (THREE_HOPS, line(3)),
+            (SYSTEM_UP, system(paper(sized(uplink()).with(&wide)))),
+            (SYSTEM_DOWN, system(paper(sized(downlink()).with(&wide)))),
+            (THREE_HOPS, sized(line(3))),
         ] {
-            let case = case.set("tcp.mss", &mss);
             points.push(Point::new((series, frames), GOODPUT, &case, goodput));
         }
     }
@@ -130,8 +125,8 @@ pub fn figure_3b() -> Figure {
     let mut points = Vec::new();
     for segments in 1..=6_u32 {
         let bytes = format!("{} B", segments * 462);
-        let up = |case: crate::Case| case.set("tcp.send_buffer", &bytes);
-        let down = |case: crate::Case| case.set("tcp.receive_buffer", &bytes);
+        let up = |case: Case| case.set("tcp.send_buffer", &bytes);
+        let down = |case: Case| case.set("tcp.receive_buffer", &bytes);
         for (series, case) in [
             ("uplink", up(paper(uplink()))),
             ("downlink", down(paper(downlink()))),

@@ -49,7 +49,7 @@ pub fn table_5() -> Figure {
             }
         }
     }
-    let single = seen(paper(line(1)).set("tcp.mss", "1 frames"));
+    let single = seen(paper(line(1).set("tcp.mss", "1 frames")));
     let share = ("headers' share of a frame, segments of one frame", "%");
     let room = |end: &'static str| move |run: &Run| run.seen(&format!("room.{end}"));
     points.extend([

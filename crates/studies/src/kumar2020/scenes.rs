@@ -11,7 +11,8 @@
 //! attempts a frame with at most 40 ms in between, software CSMA that hears
 //! meanwhile, each fragment with a backoff of its own; five attempts of a frame
 //! to a sleepy node a poll, at most 20 ms apart, each fragment with a poll of
-//! its own.
+//! its own. Its 50 message buffers of 128 bytes hold ten datagrams of five frames,
+//! a buffer a frame.
 
 use crate::{Case, Scene};
 
@@ -131,6 +132,8 @@ session_share = "15 %"
 from = "9 h"
 until = "18 h"
 "#;
+
+const MESSAGE_BUFFERS: u32 = 50;
 
 /// The link of the paper, between nodes that do not sleep.
 const PAPER_LINK: &[(&str, &str)] = &[
@@ -256,12 +259,42 @@ pub fn loss(case: Case, percent: u32) -> Case {
         .set("faults.loss.share", format!("{percent} %"))
 }
 
-/// The paper's link instead of Redpoll's.
+/// The paper's link instead of Redpoll's. How many frames a segment has is to be set
+/// before.
 pub fn paper(case: Case) -> Case {
-    case.with(PAPER_LINK).with(PAPER_SLEEP)
+    let slots = MESSAGE_BUFFERS / frames(&case);
+    case.with(PAPER_LINK)
+        .with(PAPER_SLEEP)
+        .set("lowpan.slots", slots)
+}
+
+/// Frames of a segment.
+fn frames(case: &Case) -> u32 {
+    let mss = |(key, value): &(String, String)| match key.as_str() {
+        "tcp.mss" => value.strip_suffix(" frames")?.parse().ok(),
+        _ => None,
+    };
+    let found: Option<u32> = case.changes.iter().rev().find_map(mss);
+    found.unwrap_or(5)
 }
 
 /// The link retry delay d instead of 40 ms.
 pub fn delay(case: Case, ms: u32) -> Case {
     case.set("mac.link_retry_delay", format!("{ms} ms"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, paper, three_frames};
+
+    #[test]
+    fn message_buffers_are_shared_by_frames() {
+        let slots = |case: crate::Case| {
+            let mut changes = paper(case).changes.into_iter();
+            changes.find(|(key, _)| key == "lowpan.slots").unwrap().1
+        };
+        assert_eq!(slots(line(1)), "10");
+        assert_eq!(slots(three_frames(line(1))), "16");
+        assert_eq!(slots(line(1).set("tcp.mss", "1 frames")), "50");
+    }
 }
