@@ -136,6 +136,12 @@ pub struct Header {
 }
 
 impl Header {
+    /// No header yet.
+    pub(crate) const EMPTY: Header = Header {
+        words: [[0; 4]; WORDS],
+        len: 0,
+    };
+
     /// Encodes a header from `src` to `dst` over a payload that lies in up to
     /// two pieces. The checksum covers the payload (RFC 9293 §3.1, MUST-2).
     pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
@@ -144,38 +150,37 @@ impl Header {
         let mut sum = Checksum::new();
         sum.add(first);
         sum.add(second);
-        Self::encode_over(fields, src, dst, len as u32, sum)
+        let mut header = Header::EMPTY;
+        header.begin(fields.flags, fields.window, fields.seq, fields.ack);
+        fields.options.emit(&mut header);
+        header.end(src, dst, len as u32, sum);
+        header
     }
 
-    /// Likewise, over a payload of `len` bytes that have this sum.
-    pub(crate) fn encode_over(
-        fields: &Fields,
-        src: &Endpoint,
-        dst: &Endpoint,
-        len: u32,
-        payload: Checksum,
-    ) -> Header {
-        let mut header = Header {
-            words: [[0; 4]; WORDS],
-            len: BASE_LEN as u8 / 4,
-        };
-        fields.options.emit(|word| header.put(word));
+    /// What comes before the options; those are [put](Self::put) behind it, and
+    /// then comes the [end](Self::end).
+    #[inline(never)]
+    pub(crate) fn begin(&mut self, flags: Flags, window: u16, seq: SeqNum, ack: SeqNum) {
+        self.len = BASE_LEN as u8 / 4;
+        let ack = if flags.ack() { ack.0 } else { 0 };
+        self.words[1] = seq.0.to_be_bytes();
+        self.words[2] = ack.to_be_bytes();
+        self.words[3] = (u32::from(flags.0) << 16 | u32::from(window)).to_be_bytes();
+    }
 
-        let header_len = u32::from(header.len) << 2;
+    /// What can only be said at the end: ports, the data offset, and the
+    /// checksum over a payload of `len` bytes that have this sum.
+    #[inline(never)]
+    pub(crate) fn end(&mut self, src: &Endpoint, dst: &Endpoint, len: u32, payload: Checksum) {
+        self.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
         // The data offset, in words, fills the upper half of its byte.
-        let flags = u32::from(fields.flags.0) << 16;
-        let ack = if fields.flags.ack() { fields.ack.0 } else { 0 };
-        header.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
-        header.words[1] = fields.seq.0.to_be_bytes();
-        header.words[2] = ack.to_be_bytes();
-        header.words[3] = (header_len << 26 | flags | u32::from(fields.window)).to_be_bytes();
+        self.words[3][0] = self.len << 4;
         // The checksum, and no urgent pointer.
-        let len = len.saturating_add(header_len);
+        let len = len.saturating_add(self.len() as u32);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
-        sum.add(header.as_bytes());
+        sum.add(self.as_bytes());
         sum.append(payload);
-        header.words[4] = (u32::from(sum.finish()) << 16).to_be_bytes();
-        header
+        self.words[4] = (u32::from(sum.finish()) << 16).to_be_bytes();
     }
 
     /// The encoded header, 20 to 60 bytes.
@@ -194,8 +199,9 @@ impl Header {
         self.len == 0
     }
 
+    /// Adds a word of options.
     #[inline(never)]
-    fn put(&mut self, word: u32) {
+    pub(crate) fn put(&mut self, word: u32) {
         if let Some(room) = self.words.get_mut(usize::from(self.len)) {
             *room = word.to_be_bytes();
             self.len = self.len.wrapping_add(1);

@@ -5,7 +5,7 @@
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
 
-use crate::{FastOpenCookie, SackBlocks, SeqNum, SeqRange, UserTimeout};
+use crate::{FastOpenCookie, Header, SackBlocks, SeqNum, SeqRange, UserTimeout};
 use crate::{fast_open, user_timeout};
 
 /// The options that this TCP understands.
@@ -206,49 +206,82 @@ impl Options {
         self.len() == 0
     }
 
-    /// Hands the option bytes to `put`, word by word.
-    pub(crate) fn emit(&self, mut put: impl FnMut(u32)) {
-        let pair = |a: u8, b: u8| u16::from_be_bytes([a, b]);
-        let word = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
-        let nops = pair(NOP, NOP);
+    /// Puts the option bytes behind the beginning of `header`.
+    pub(crate) fn emit(&self, header: &mut Header) {
         if let Some(mss) = self.mss {
-            put(word(pair(MSS, MSS_LEN as u8), mss));
+            header.put_mss(mss);
         }
-        let permitted = if self.sack_permitted {
-            pair(SACK_PERMITTED, SACK_PERMITTED_LEN as u8)
-        } else {
-            nops
-        };
-        if let Some(timestamps) = self.timestamps {
-            put(word(permitted, pair(TIMESTAMPS, TIMESTAMPS_LEN as u8)));
-            put(timestamps.value);
-            put(timestamps.echo);
-        } else if self.sack_permitted {
-            put(word(nops, permitted));
-        }
-        if let Some(timeout) = self.user_timeout.filter(|_| user_timeout::ON) {
-            put(word(
-                pair(USER_TIMEOUT, USER_TIMEOUT_LEN as u8),
-                timeout.bits(),
-            ));
+        header.put_timestamps(self.timestamps, self.sack_permitted);
+        if let Some(timeout) = self.user_timeout {
+            header.put_user_timeout(timeout);
         }
         match &self.extra {
-            Extra::FastOpen(cookie) if fast_open::ON => {
-                put(word(nops, pair(FAST_OPEN, cookie.len().wrapping_add(2))));
-                // Behind a cookie of odd length the list of options ends.
-                for four in cookie.words() {
-                    put(u32::from_be_bytes(*four));
-                }
+            Extra::FastOpen(cookie) => header.put_fast_open(cookie),
+            Extra::Sack(sack) => header.put_sack(sack.iter(), sack.len()),
+            Extra::None => {}
+        }
+    }
+}
+
+/// Two bytes, the first one in the upper half.
+const fn pair(a: u8, b: u8) -> u32 {
+    (a as u32) << 8 | b as u32
+}
+
+const NOPS: u32 = pair(NOP, NOP) << 16;
+
+/// The options, in the form in which they are sent. Their order is the
+/// caller's.
+impl Header {
+    pub(crate) fn put_mss(&mut self, mss: u16) {
+        self.put(pair(MSS, MSS_LEN as u8) << 16 | u32::from(mss));
+    }
+
+    /// Timestamps, and SACK-permitted, which takes the place of the NOPs.
+    #[inline(never)]
+    pub(crate) fn put_timestamps(&mut self, timestamps: Option<TimestampOption>, permitted: bool) {
+        let first = if permitted {
+            pair(SACK_PERMITTED, SACK_PERMITTED_LEN as u8) << 16
+        } else {
+            NOPS
+        };
+        if let Some(timestamps) = timestamps {
+            self.put(first | pair(TIMESTAMPS, TIMESTAMPS_LEN as u8));
+            self.put(timestamps.value);
+            self.put(timestamps.echo);
+        } else if permitted {
+            self.put(NOPS | first >> 16);
+        }
+    }
+
+    pub(crate) fn put_user_timeout(&mut self, timeout: UserTimeout) {
+        if user_timeout::ON {
+            let head = pair(USER_TIMEOUT, USER_TIMEOUT_LEN as u8) << 16;
+            self.put(head | u32::from(timeout.bits()));
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn put_fast_open(&mut self, cookie: &FastOpenCookie) {
+        if fast_open::ON {
+            self.put(NOPS | pair(FAST_OPEN, cookie.len().wrapping_add(2)));
+            // Behind a cookie of odd length the list of options ends.
+            for four in cookie.words() {
+                self.put(u32::from_be_bytes(*four));
             }
-            Extra::Sack(sack) if !sack.is_empty() => {
-                let len = sack.len().wrapping_mul(SackBlocks::BLOCK_LEN);
-                put(word(nops, pair(SACK, len.wrapping_add(2) as u8)));
-                for block in sack.iter() {
-                    put(block.start.0);
-                    put(block.end.0);
-                }
-            }
-            Extra::Sack(_) | Extra::FastOpen(_) | Extra::None => {}
+        }
+    }
+
+    /// The first `count` of `blocks`, if that is not 0.
+    pub(crate) fn put_sack(&mut self, blocks: impl Iterator<Item = SeqRange>, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let len = count.wrapping_mul(SackBlocks::BLOCK_LEN).wrapping_add(2);
+        self.put(NOPS | pair(SACK, len as u8));
+        for block in blocks.take(count) {
+            self.put(block.start.0);
+            self.put(block.end.0);
         }
     }
 }
@@ -268,9 +301,9 @@ mod tests {
     use super::*;
 
     fn emitted(options: &Options) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        options.emit(|word| bytes.extend_from_slice(&word.to_be_bytes()));
-        bytes
+        let mut header = Header::EMPTY;
+        options.emit(&mut header);
+        header.as_bytes().to_vec()
     }
 
     fn blocks(count: u32) -> SackBlocks {

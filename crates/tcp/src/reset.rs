@@ -2,7 +2,7 @@
 
 use redpoll_base::checksum::Checksum;
 
-use crate::{Fields, Flags, Header, IpMeta, Request, Segment, SeqNum, TimestampOption};
+use crate::{Flags, Header, IpMeta, Request, Segment, SeqNum, TimestampOption};
 
 /// The reset that answers a segment for which there is no connection, or
 /// `None` if nothing is to be answered (RFC 9293 §3.10.7.1).
@@ -21,14 +21,11 @@ pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header>
     if remote.addr.is_multicast() || local.addr.is_multicast() || remote.addr.is_unspecified() {
         return None;
     }
-    let fields = Reset::answering(seg)?.fields();
-    Some(Header::encode_over(
-        &fields,
-        local,
-        remote,
-        0,
-        Checksum::new(),
-    ))
+    let reset = Reset::answering(seg)?;
+    let mut header = Header::EMPTY;
+    reset.begin(&mut header, None);
+    header.end(local, remote, 0, Checksum::new());
+    Some(header)
 }
 
 /// A reset waiting to be sent.
@@ -70,21 +67,24 @@ impl Reset {
         }
     }
 
-    pub(crate) fn fields(self) -> Fields {
-        let mut fields = Fields {
-            flags: Flags::RST,
-            ..Fields::default()
-        };
-        if self.is_ack {
-            fields.flags = Flags::RST.with(Flags::ACK);
-            fields.ack = self.number;
+    /// All of the header but its end. RFC 7323 §5.2: an abort's reset carries
+    /// timestamps as well, `ours` if there are any; §3.2: without ACK it echoes
+    /// nothing.
+    pub(crate) fn begin(self, header: &mut Header, ours: Option<TimestampOption>) {
+        let (flags, seq, ack) = if self.is_ack {
+            (Flags::RST.with(Flags::ACK), SeqNum(0), self.number)
         } else {
-            fields.seq = self.number;
-        }
-        fields.options.timestamps = self.has_echo.then_some(TimestampOption {
-            value: 0,
-            echo: self.echo,
-        });
-        fields
+            (Flags::RST, self.number, SeqNum(0))
+        };
+        header.begin(flags, 0, seq, ack);
+        let timestamps = if self.has_echo {
+            Some(TimestampOption {
+                value: 0,
+                echo: self.echo,
+            })
+        } else {
+            ours
+        };
+        header.put_timestamps(timestamps, false);
     }
 }

@@ -11,11 +11,11 @@ use redpoll_base::{Addr, Duration, Instant, Wake};
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
 use crate::fast_open;
-use crate::header::{Fields, Flags, Header};
+use crate::header::{Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, Extra, IpMeta, IsnGenerator, Request, Segment, SeqNum};
+use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -493,24 +493,16 @@ impl OurSyn {
             ..
         } = *terms;
         let Request { local, remote, syn } = request;
-        let mut fields = Fields {
-            seq: self.iss,
-            ack: syn.irs + 1,
-            flags: Flags::SYN.with(Flags::ACK),
-            window,
-            ..Fields::default()
-        };
-        let options = &mut fields.options;
-        options.mss = Some(config.mss.max(LEAST_MSS));
-        options.sack_permitted = config.sack && syn.offer.has(Offer::SACK);
+        let mut flags = Flags::SYN.with(Flags::ACK);
         // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
         if config.ecn && syn.offer.has(Offer::ECN) {
-            fields.flags = fields.flags.with(Flags::ECE);
+            flags = flags.with(Flags::ECE);
         }
+        let mut timestamps = None;
         if config.timestamps && syn.offer.has(Offer::TIMESTAMPS) {
             let offset = isn.timestamp_offset(local, remote);
             let clock = now.millis_wrapping().wrapping_add(offset);
-            options.timestamps = Some(TimestampOption {
+            timestamps = Some(TimestampOption {
                 value: if self.is_cookie {
                     syn_cookie::stamp(clock, syn.offer)
                 } else {
@@ -519,9 +511,14 @@ impl OurSyn {
                 echo: syn.ts_value,
             });
         }
+        let mut header = Header::EMPTY;
+        header.begin(flags, window, self.iss, syn.irs + 1);
+        header.put_mss(config.mss.max(LEAST_MSS));
+        header.put_timestamps(timestamps, config.sack && syn.offer.has(Offer::SACK));
         if self.fast_open {
-            options.extra = Extra::FastOpen(isn.fast_open_cookie(now, &remote.addr));
+            header.put_fast_open(&isn.fast_open_cookie(now, &remote.addr));
         }
-        Header::encode_over(&fields, local, remote, 0, Checksum::new())
+        header.end(local, remote, 0, Checksum::new());
+        header
     }
 }

@@ -73,8 +73,8 @@ pub use output::SegmentDesc;
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     phase: Phase,
-    marks: Marks,
     link: LinkHealth,
+    marks: Marks,
     nagle: Nagle,
     persist: Persist,
     rto: Rto,
@@ -100,6 +100,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     inbox: Inbox<B>,
     pins: Pins,
     local: Endpoint,
+    remote: Endpoint,
     rack: Rack,
     episode: Episode,
     undo: Undo,
@@ -107,7 +108,6 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     params: Params,
     board: Scoreboard,
     prr: Prr,
-    remote: Endpoint,
     stats: Tally,
 }
 

@@ -6,14 +6,13 @@ use super::Connection;
 use super::marks::Marks;
 use super::reasons::Plan;
 use crate::ahead::{Ahead, Span};
-use crate::header::{Fields, Flags, Header};
+use crate::header::{Flags, Header};
 use crate::options::{MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
-use crate::reset::Reset;
 use crate::send::{PinKind, SendStore, Tick, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
-use crate::{Extra, Options, SackBlocks, SeqRange, UserTimeout};
+use crate::{SackBlocks, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -44,15 +43,6 @@ impl From<Header> for SegmentDesc {
     }
 }
 
-/// A segment that was decided on, but for its bytes.
-#[derive(Debug)]
-struct Draft {
-    token: Token,
-    fields: Fields,
-    payload: SeqRange,
-    ecn: Ecn,
-}
-
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// The next segment to send, or `None` if there is nothing to send now.
     ///
@@ -64,30 +54,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     #[inline(never)]
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
         self.timers.enter(now);
-        let draft = match self.reset.take() {
-            Some(reset) => self.draft_reset(reset),
-            None => {
-                self.restart_after_idle();
-                let plan = self.reason_to_send(max_len)?;
-                let draft = self.draft(&plan);
-                self.settle();
-                draft
-            }
-        };
-        // Last, so that the header is made where the caller wants it: it is
-        // large to move.
-        Some(SegmentDesc {
-            token: draft.token,
-            header: Header::encode_over(
-                &draft.fields,
-                &self.local,
-                &self.remote,
-                draft.payload.len(),
-                self.outbox.sum(draft.payload),
-            ),
-            payload_len: draft.payload.len() as u16,
-            ecn: draft.ecn,
-        })
+        let mut desc = SegmentDesc::from(Header::EMPTY);
+        let mut payload = SeqRange::default();
+        if let Some(reset) = self.reset.take() {
+            // It belongs to no sequence and pins nothing.
+            let ours = self.ts.is_enabled();
+            let ours = ours.then(|| self.ts.offer(self.timers.now()));
+            reset.begin(&mut desc.header, ours);
+            self.stats.count(|stats| &mut stats.segments_sent);
+        } else {
+            self.restart_after_idle();
+            let plan = self.reason_to_send(max_len)?;
+            payload = self.draft(&plan, &mut desc);
+            self.settle();
+        }
+        let sum = self.outbox.sum(payload);
+        desc.payload_len = payload.len() as u16;
+        desc.header
+            .end(&self.local, &self.remote, payload.len(), sum);
+        Some(desc)
     }
 
     /// Whether [`poll_segment`](Self::poll_segment) has a segment with data to
@@ -110,28 +95,22 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    /// What the planned segment says; takes note of it everywhere.
-    fn draft(&mut self, plan: &Plan) -> Draft {
+    /// What the planned segment says; takes note of it everywhere. Returns
+    /// which bytes are its payload.
+    fn draft(&mut self, plan: &Plan, desc: &mut SegmentDesc) -> SeqRange {
         let ms = self.timers.now();
         // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes.
         let is_new = plan.len > 0 && plan.kind == PinKind::First && plan.seq == self.snd.nxt;
-        let ecn = self.ecn.field(is_new);
-        let fields = Fields {
-            seq: plan.seq,
-            ack: self.rcv.nxt,
-            flags: plan.flags.with(self.ecn_flags(plan, is_new)),
-            window: self.window_to_announce(),
-            options: self.options(ms, plan),
-        };
-        if fields.options.user_timeout.is_some() && !plan.flags.syn() {
-            self.uto.on_sent();
-        }
-        let token = if plan.is_pure_ack() {
+        desc.ecn = self.ecn.field(is_new);
+        let flags = plan.flags.with(self.ecn_flags(plan, is_new));
+        let window = self.window_to_announce();
+        desc.header.begin(flags, window, plan.seq, self.rcv.nxt);
+        self.put_options(ms, plan, &mut desc.header);
+        if plan.is_pure_ack() {
             self.note_empty(plan);
-            Token::UNPINNED
         } else {
-            self.note_sequence(ms, plan)
-        };
+            desc.token = self.note_sequence(ms, plan);
+        }
         if is_new {
             self.ecn.on_new_data_sent();
         }
@@ -147,12 +126,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.stats.count(|stats| &mut stats.segments_sent);
         let first = plan.seq + u32::from(plan.flags.syn());
-        Draft {
-            token,
-            fields,
-            payload: SeqRange::new(first, first + plan.len),
-            ecn,
-        }
+        SeqRange::new(first, first + plan.len)
     }
 
     /// RFC 3168 §6.1: ECE and CWR.
@@ -174,32 +148,35 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .announce(self.inbox.room(), self.inbox.capacity(), self.eff_snd_mss())
     }
 
-    fn options(&self, ms: u32, plan: &Plan) -> Options {
-        let mut options = Options {
-            mss: None,
-            timestamps: self.ts.option(ms),
-            ..Options::default()
-        };
+    fn put_options(&mut self, ms: u32, plan: &Plan, header: &mut Header) {
+        let mut timestamps = self.ts.option(ms);
         if plan.flags.syn() {
             // RFC 9293 §3.7.1: in every SYN.
-            options.mss = Some(self.params.mss);
-            options.sack_permitted = self.has_sack();
-            options.user_timeout = self.uto.offer();
-            if !plan.flags.ack() {
-                if let Some(cookie) = self.syn_cookie() {
-                    options.extra = Extra::FastOpen(cookie);
-                }
+            header.put_mss(self.params.mss);
+            let cookie = if plan.flags.ack() {
+                None
+            } else {
                 if self.marks.has(Marks::TIMESTAMPS) {
-                    options.timestamps = Some(self.ts.offer(ms));
+                    timestamps = Some(self.ts.offer(ms));
                 }
+                self.syn_cookie()
+            };
+            header.put_timestamps(timestamps, self.has_sack());
+            if let Some(timeout) = self.uto.offer() {
+                header.put_user_timeout(timeout);
+            }
+            if let Some(cookie) = &cookie {
+                header.put_fast_open(cookie);
             }
         } else {
-            if let Some(blocks) = self.sack_blocks() {
-                options.extra = Extra::Sack(blocks);
+            header.put_timestamps(timestamps, false);
+            if let Some(timeout) = self.owed_user_timeout() {
+                header.put_user_timeout(timeout);
+                self.uto.on_sent();
             }
-            options.user_timeout = self.owed_user_timeout();
+            let count = self.sack_block_count();
+            header.put_sack(self.inbox.sack_blocks(self.rcv.nxt), count);
         }
-        options
     }
 
     fn note_empty(&mut self, plan: &Plan) {
@@ -291,23 +268,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
     }
 
-    /// A reset: it belongs to no sequence and pins nothing.
-    fn draft_reset(&mut self, reset: Reset) -> Draft {
-        let mut fields = reset.fields();
-        // RFC 7323 §5.2: an abort's reset carries timestamps as well; §3.2:
-        // without ACK it echoes nothing.
-        if fields.options.timestamps.is_none() && self.ts.is_enabled() {
-            fields.options.timestamps = Some(self.ts.offer(self.timers.now()));
-        }
-        self.stats.count(|stats| &mut stats.segments_sent);
-        Draft {
-            token: Token::UNPINNED,
-            fields,
-            payload: SeqRange::default(),
-            ecn: Ecn::NotEct,
-        }
-    }
-
     /// How many blocks to report by SACK now: as many as there is room for.
     pub(super) fn sack_block_count(&self) -> usize {
         let known = self.inbox.sack_block_count();
@@ -322,13 +282,5 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// and when it changes. SACK blocks may leave no room: it waits for them.
     pub(super) fn owed_user_timeout(&self) -> Option<UserTimeout> {
         self.uto.owed().filter(|_| self.sack_block_count() == 0)
-    }
-
-    /// What to report by SACK now.
-    fn sack_blocks(&self) -> Option<SackBlocks> {
-        match self.sack_block_count() {
-            0 => None,
-            count => Some(self.inbox.sack_blocks(self.rcv.nxt).first(count)),
-        }
     }
 }

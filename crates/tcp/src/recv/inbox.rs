@@ -133,16 +133,12 @@ impl<B: Bytes> Inbox<B> {
 
     /// What to report by SACK: a duplicate first (RFC 2883 §4), then what lies
     /// beyond the gap, the most recent first (RFC 2018 §4).
-    pub(crate) fn sack_blocks(&self, nxt: SeqNum) -> SackBlocks {
-        let mut blocks = SackBlocks::NONE;
-        if self.duplicate_len > 0 {
-            let end = self.duplicate + u32::from(self.duplicate_len);
-            blocks.push(SeqRange::new(self.duplicate, end));
-        }
-        for known in self.beyond.iter() {
-            blocks.push(range(nxt, known));
-        }
-        blocks
+    pub(crate) fn sack_blocks(&self, nxt: SeqNum) -> impl Iterator<Item = SeqRange> + '_ {
+        let end = self.duplicate + u32::from(self.duplicate_len);
+        let duplicate = SeqRange::new(self.duplicate, end);
+        let duplicate = (self.duplicate_len > 0).then_some(duplicate);
+        let beyond = self.beyond.iter().map(move |known| range(nxt, known));
+        duplicate.into_iter().chain(beyond)
     }
 
     /// How many [`sack_blocks`](Self::sack_blocks) there are.
