@@ -55,6 +55,11 @@ impl Span {
         Span::new(range.start - una, range.end - una)
     }
 
+    /// Likewise, of a range of which no part lies before SND.UNA.
+    pub(crate) fn from(una: SeqNum, range: SeqRange) -> Span {
+        Span::new(range.start.since(una), range.end.since(una))
+    }
+
     /// The sequence numbers.
     pub(crate) fn range(self, una: SeqNum) -> SeqRange {
         SeqRange::new(una + self.start, una + self.end)
@@ -80,7 +85,6 @@ impl Span {
 }
 
 /// A count of bytes no larger than a window, which is not scaled.
-#[inline(never)]
 pub(crate) fn window(bytes: u32) -> u16 {
     bytes.min(u32::from(u16::MAX)) as u16
 }

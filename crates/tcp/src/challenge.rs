@@ -32,7 +32,7 @@ impl ChallengeLimit {
         }
         let admitted = self.sent < LIMIT;
         if admitted {
-            self.sent = self.sent.saturating_add(1);
+            self.sent = self.sent.wrapping_add(1);
         }
         admitted
     }

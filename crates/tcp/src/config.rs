@@ -221,14 +221,13 @@ pub(crate) struct Params {
 const LONGEST_ACK_DELAY: Millis = Millis::new(479);
 
 /// RFC 9293 §3.8.4, MUST-29: a single unanswered probe proves nothing.
-const LEAST_PROBES: u8 = 2;
+pub(crate) const LEAST_PROBES: u8 = 2;
 
 /// The least MSS that is announced or believed. Below it a segment would be
 /// nearly all header.
 pub(crate) const LEAST_MSS: u16 = 64;
 
 impl From<&Config> for Params {
-    #[inline(never)]
     fn from(config: &Config) -> Self {
         let keepalive = config.keepalive.as_ref();
         let Keepalive { idle, interval, .. } = keepalive.unwrap_or(&Keepalive::DEFAULT);

@@ -106,7 +106,7 @@ impl EcnState {
         if self.enabled {
             self.news = self.news.with(Flags::CWR);
         }
-        self.answered = Ahead::by(flight.saturating_add(1));
+        self.answered = Ahead::by(flight.wrapping_add(1));
     }
 
     /// SND.UNA moved by `advance`.

@@ -146,7 +146,7 @@ impl Header {
     /// two pieces. The checksum covers the payload (RFC 9293 §3.1, MUST-2).
     pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
         let [first, second] = payload;
-        let len = first.len().saturating_add(second.len());
+        let len = first.len().wrapping_add(second.len());
         let mut sum = Checksum::new();
         sum.add(first);
         sum.add(second);
@@ -159,7 +159,6 @@ impl Header {
 
     /// What comes before the options; those are [put](Self::put) behind it, and
     /// then comes the [end](Self::end).
-    #[inline(never)]
     pub(crate) fn begin(&mut self, flags: Flags, window: u16, seq: SeqNum, ack: SeqNum) {
         self.len = BASE_LEN as u8 / 4;
         let ack = if flags.ack() { ack.0 } else { 0 };
@@ -176,7 +175,7 @@ impl Header {
         // The data offset, in words, fills the upper half of its byte.
         self.words[3][0] = self.len << 4;
         // The checksum, and no urgent pointer.
-        let len = len.saturating_add(self.len() as u32);
+        let len = len.wrapping_add(self.len() as u32);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(self.as_bytes());
         sum.append(payload);

@@ -79,14 +79,14 @@ pub(crate) fn sack_space(blocks: usize) -> usize {
     match blocks {
         0 => 0,
         some => some
-            .saturating_mul(SackBlocks::BLOCK_LEN)
-            .saturating_add(SACK_HEAD),
+            .wrapping_mul(SackBlocks::BLOCK_LEN)
+            .wrapping_add(SACK_HEAD),
     }
 }
 
 /// The bytes that a Fast Open option takes, with two NOPs and filled up.
 fn fast_open_space(cookie: &FastOpenCookie) -> usize {
-    cookie.words().len().saturating_add(1).saturating_mul(WORD)
+    cookie.words().len().wrapping_add(1).wrapping_mul(WORD)
 }
 
 impl Options {
@@ -131,6 +131,7 @@ impl Options {
         options
     }
 
+    #[inline(never)]
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
@@ -190,10 +191,10 @@ impl Options {
         } else {
             0
         };
-        mss.saturating_add(timestamps)
-            .saturating_add(permitted)
-            .saturating_add(user_timeout)
-            .saturating_add(match &self.extra {
+        mss.wrapping_add(timestamps)
+            .wrapping_add(permitted)
+            .wrapping_add(user_timeout)
+            .wrapping_add(match &self.extra {
                 Extra::FastOpen(_) if !fast_open::ON => 0,
                 Extra::None => 0,
                 Extra::Sack(sack) => sack_space(sack.len()),

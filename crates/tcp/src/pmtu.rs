@@ -33,16 +33,16 @@ impl SegmentSize {
     /// From now on, each segment carries `space` bytes of options. After the
     /// peer's MSS, which is without them (RFC 6691 §2).
     pub(crate) fn on_options(&mut self, space: u16) {
-        self.eff_snd_mss = self.eff_snd_mss.saturating_sub(space);
+        self.eff_snd_mss = self.eff_snd_mss.wrapping_sub(space);
     }
 
     /// The path takes packets of `mtu` bytes, and each carries `space` bytes of
     /// options. Returns whether that is less than before; the size never grows
     /// again (RFC 8201 §4 would allow it after ten minutes).
     pub(crate) fn on_path_mtu(&mut self, mtu: u16, space: u16) -> bool {
-        let headers = IP_HEADER.saturating_add(header::BASE_LEN as u16);
+        let headers = IP_HEADER.wrapping_add(header::BASE_LEN as u16);
         let mss = mtu.saturating_sub(headers).max(LEAST_MSS);
-        let eff_snd_mss = mss.saturating_sub(space);
+        let eff_snd_mss = mss.wrapping_sub(space);
         let shrinks = eff_snd_mss < self.eff_snd_mss;
         if shrinks {
             self.eff_snd_mss = eff_snd_mss;

@@ -35,14 +35,14 @@ impl<B: Bytes> Ring<B> {
 
     /// Bytes for which there is room behind them.
     pub(crate) fn room(&self) -> usize {
-        self.capacity().saturating_sub(self.len())
+        self.capacity().wrapping_sub(self.len())
     }
 
     /// Writes what fits of `bytes` to the free space, from `offset` behind the
     /// last byte that is kept on. Says how much that was.
     pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room().saturating_sub(offset));
-        let at = self.position(self.len().saturating_add(offset));
+        let at = self.position(self.len().wrapping_add(offset));
         let capacity = self.capacity();
         let buf = self.buf.as_mut().get_mut(..capacity).unwrap_or(&mut []);
         if let (Some(bytes), Some((before, after))) =
@@ -56,7 +56,7 @@ impl<B: Bytes> Ring<B> {
 
     /// Keeps `count` bytes more, which were written.
     pub(crate) fn keep(&mut self, count: usize) {
-        self.len = self.len().saturating_add(count).min(self.capacity()) as u16;
+        self.len = self.len().wrapping_add(count).min(self.capacity()) as u16;
     }
 
     /// `count` bytes from `offset` behind the first one that is kept on, in up to
@@ -66,7 +66,7 @@ impl<B: Bytes> Ring<B> {
         let first = buf.get(self.position(offset)..self.capacity());
         let first = first.unwrap_or(&[]);
         let first = first.get(..count).unwrap_or(first);
-        let second = buf.get(..count.saturating_sub(first.len()));
+        let second = buf.get(..count.wrapping_sub(first.len()));
         [first, second.unwrap_or(&[])]
     }
 
@@ -74,7 +74,7 @@ impl<B: Bytes> Ring<B> {
     pub(crate) fn free(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.head = self.position(count) as u16;
-        self.len = self.len.saturating_sub(count as u16);
+        self.len = self.len.wrapping_sub(count as u16);
         count
     }
 
@@ -84,7 +84,7 @@ impl<B: Bytes> Ring<B> {
 
     /// Where in `buf` the byte `offset` behind the first one lies.
     fn position(&self, offset: usize) -> usize {
-        let position = usize::from(self.head).saturating_add(offset);
+        let position = usize::from(self.head).wrapping_add(offset);
         position.checked_sub(self.capacity()).unwrap_or(position)
     }
 }

@@ -1,6 +1,6 @@
 //! Round-trip time estimation (RFC 6298 §2 to §4, RFC 7323 §4).
 
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, window};
 
 /// RFC 6298 §4: the clock granularity G in milliseconds, which are the unit of
 /// everything here, as they are of timestamps.
@@ -87,32 +87,38 @@ impl RttEstimator {
             // that the original had arrived and its acknowledgment was lost:
             // that would measure the timeout, not the path.
             None if self.again => return None,
-            Some(echoed) if self.again && echoed > elapsed.saturating_add(G) => return None,
+            Some(echoed)
+                if self.again
+                    && u32::from(echoed) > u32::from(elapsed).wrapping_add(u32::from(G)) =>
+            {
+                return None;
+            }
             Some(echoed) => echoed,
             None => elapsed,
         };
-        self.sample(r.max(1));
+        self.sample(u32::from(r).max(1));
         Some(r)
     }
 
-    fn sample(&mut self, r: u16) {
-        if self.srtt == 0 {
+    fn sample(&mut self, r: u32) {
+        let (srtt, variation) = (u32::from(self.srtt), u32::from(self.variation));
+        let twice = r.wrapping_mul(2);
+        let (srtt, variation) = if srtt == 0 {
             // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2.
-            self.srtt = r;
-            self.variation = r.saturating_mul(2);
+            (r, twice)
         } else if self.hasty {
             // RFC 4015 §3.1, step 11: more patience from now on.
-            self.srtt = self.srtt.saturating_add(2 * G).max(r);
-            self.variation = self.variation.max(r.saturating_mul(2));
+            let more = srtt.wrapping_add(2 * u32::from(G));
+            (more.max(r), variation.max(twice))
         } else {
             // RFC 6298 §2.3, in this order, with alpha = 1/8 and beta = 1/4,
             // each rounded to nearest.
-            let quarter = self.variation.saturating_add(2) / 4;
-            let kept = self.variation.saturating_sub(quarter);
-            self.variation = kept.saturating_add(self.srtt.abs_diff(r));
-            let sum = u32::from(self.srtt).wrapping_mul(7).wrapping_add(r.into());
-            self.srtt = (sum.wrapping_add(4) / 8) as u16;
-        }
+            let kept = variation.wrapping_sub(variation.wrapping_add(2) / 4);
+            let sum = srtt.wrapping_mul(7).wrapping_add(r);
+            (sum.wrapping_add(4) / 8, kept.wrapping_add(srtt.abs_diff(r)))
+        };
+        self.srtt = window(srtt);
+        self.variation = window(variation);
         self.hasty = false;
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Segment<'a> {
             _,
         ] = fixed;
         let (seq, ack) = two_words(numbers);
-        let header_len = usize::from(offset >> 4).saturating_mul(4);
+        let header_len = usize::from(offset >> 4).wrapping_mul(4);
         let (header, payload) = bytes
             .split_at_checked(header_len)
             .ok_or(ParseError::DataOffset)?;
@@ -100,8 +100,8 @@ impl<'a> Segment<'a> {
     /// SEG.LEN: the sequence numbers that the segment occupies, those of SYN
     /// and FIN included (RFC 9293 §3.4).
     pub fn len(&self) -> u32 {
-        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
-        (self.payload.len() as u32).saturating_add(controls)
+        let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
+        (self.payload.len() as u32).wrapping_add(controls)
     }
 
     /// Whether the segment occupies no sequence number.

@@ -24,6 +24,11 @@ impl SeqNum {
         if other < self { other } else { self }
     }
 
+    /// The way from `earlier`, which is known not to be the later one.
+    pub(crate) fn since(self, earlier: SeqNum) -> u32 {
+        self.0.wrapping_sub(earlier.0)
+    }
+
     /// The lower half, for what there is little room for.
     pub(crate) fn low(self) -> Low {
         Low(self.0 as u16)

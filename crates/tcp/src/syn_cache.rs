@@ -165,6 +165,7 @@ impl HalfOpen {
     }
 
     /// The time from the last answer to the deadline, in milliseconds.
+    #[inline(never)]
     fn timeout(&self, config: &Config) -> u32 {
         let first = config.initial_rto.millis_saturating();
         // RFC 6298 §5.5.
@@ -173,7 +174,7 @@ impl HalfOpen {
 
     /// The answer is sent at `now`, or should be.
     fn arm(&mut self, now: Instant, config: &Config) {
-        self.tries = self.tries.saturating_add(1).min(GIVE_UP);
+        self.tries = self.tries.wrapping_add(1).min(GIVE_UP);
         self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
     }
 
@@ -365,7 +366,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
             }
             if half_open.tries >= GIVE_UP {
                 *half_open = HalfOpen::default();
-                given_up = given_up.saturating_add(1);
+                given_up = given_up.wrapping_add(1);
             } else {
                 half_open.arm(now, config);
                 half_open.due = true;

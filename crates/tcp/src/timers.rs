@@ -105,7 +105,7 @@ impl TimerTable {
         } else {
             0
         };
-        let up = now.as_micros().saturating_add(u64::from(missing));
+        let up = now.as_micros().wrapping_add(u64::from(missing));
         if up < self.micros() {
             return self.now;
         }
@@ -201,7 +201,7 @@ impl TimerTable {
         let mut note = |at: u32, slack: u32| {
             let left = self.left(at);
             first = first.min(left);
-            latest = latest.min(left.saturating_add(slack));
+            latest = latest.min(left.wrapping_add(slack));
         };
         for (&at, slack) in self.at.iter().zip(SLACK_MS) {
             if at != OFF {
@@ -215,7 +215,7 @@ impl TimerTable {
             return None;
         }
         let at = Duration::from_micros(self.micros()) + Duration::from_millis_u32(first);
-        let slack = Duration::from_millis_u32(latest.saturating_sub(first));
+        let slack = Duration::from_millis_u32(latest.wrapping_sub(first));
         Some(Wake::within(Instant::from_micros(at.as_micros()), slack))
     }
 

@@ -98,7 +98,7 @@ impl Timestamps {
         now: u32,
     ) {
         let is_due = seq <= nxt.last_with(self.last_ack_sent);
-        if is_due && self.is_enabled() && !self.is_old(theirs, now) {
+        if is_due && self.is_enabled() {
             self.recent = theirs.value;
             self.recent_at = Some(Self::steps(now));
         }

@@ -5,7 +5,7 @@ use core::num::NonZero;
 
 use redpoll_base::{Duration, divide};
 
-use crate::config::{Config, Millis};
+use crate::config::Config;
 
 /// Whether the option is there: the feature `user-timeout`.
 pub(crate) const ON: bool = cfg!(feature = "user-timeout");
@@ -43,6 +43,7 @@ impl UserTimeout {
     }
 
     /// Likewise, in seconds: less than 2^21.
+    #[inline(never)]
     const fn seconds(self) -> u32 {
         let count = (self.bits() & !MINUTES) as u32;
         let unit = if self.bits() & MINUTES == 0 { 1 } else { 60 };
@@ -90,7 +91,7 @@ pub(crate) struct Negotiation {
 
 impl Negotiation {
     pub(crate) fn new(config: &Config) -> Self {
-        let option = config.user_timeout_option;
+        let option = config.user_timeout_option.filter(|_| ON);
         Negotiation {
             advertise: option.map(|option| option.advertise.into()),
             most: option.map_or(UserTimeout::LEAST, |option| option.most.into()),
@@ -118,6 +119,9 @@ impl Negotiation {
     /// hears of it.
     pub(crate) fn on_set(&mut self, timeout: Option<Duration>) {
         self.changeable = false;
+        if !ON {
+            return;
+        }
         if let (Some(advertise), Some(timeout)) = (&mut self.advertise, timeout) {
             *advertise = timeout.into();
             self.owed = true;
@@ -125,13 +129,13 @@ impl Negotiation {
     }
 
     /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
-    /// L_LIMIT))`, or `None` if it stays as it is.
-    pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<Millis> {
+    /// L_LIMIT))` in milliseconds, or `None` if it stays as it is.
+    pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<u32> {
         let ours = self.offer().filter(|_| self.changeable)?;
         let theirs = theirs.unwrap_or(ours).seconds();
         let most = self.most.seconds().max(LEAST);
         let seconds = ours.seconds().max(theirs).max(LEAST).min(most);
-        Some(Millis::new(seconds.wrapping_mul(1_000)))
+        Some(seconds.wrapping_mul(1_000))
     }
 }
 

@@ -28,6 +28,7 @@ fn with_sack(bytes: usize) -> Host {
 }
 
 /// The same with a window of twelve segments, all out: from where to where.
+#[cfg(feature = "prr")]
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
@@ -122,6 +123,7 @@ fn bare_duplicates_mean_nothing_with_sack() {
 /// §9.3 and RFC 5681 §4.3: the loss of a retransmission is another sign of
 /// congestion.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn a_retransmission_that_is_lost_reduces_again() {
     let (mut t, una, end) = grown();
     t.wait(100);
@@ -139,6 +141,7 @@ fn a_retransmission_that_is_lost_reduces_again() {
 
 /// §6.3: what left just before a timeout is not taken for lost.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn a_timeout_leaves_alone_what_was_sent_just_now() {
     let mut t = with_sack(100);
     assert_eq!(starts(&mut t), [1]);
@@ -165,6 +168,7 @@ fn a_timeout_leaves_alone_what_was_sent_just_now() {
 /// §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, however far it
 /// had come down.
 #[test]
+#[cfg(feature = "prr")]
 fn recovery_ends_with_the_threshold() {
     let (mut t, una, end) = grown();
     t.wait(100);

@@ -74,6 +74,7 @@ fn a_needless_fast_retransmission_is_taken_back() {
 /// §3.2: one ACK is judged in a recovery, the first. A later one may well echo
 /// a retransmission that is older than the latest, and nothing was spurious.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn later_retransmissions_make_no_earlier_one_needless() {
     let mut t = four_out(true);
     t.wait(RTT);

@@ -74,6 +74,7 @@ fn holes_come_before_new_data() {
 /// §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data
 /// is another.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn one_reduction_up_to_the_recovery_point() {
     let (mut t, una, end) = grown(800);
     t.wait(100);
@@ -141,6 +142,7 @@ fn sacks_after_a_timeout_are_used() {
 /// §5.1: a loss of what was out when the timer ran out begins no
 /// recovery of its own.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn a_loss_found_after_a_timeout_is_no_other() {
     let mut t = with_sack(0);
     let mut una = 1;
@@ -168,4 +170,34 @@ fn a_loss_found_after_a_timeout_is_no_other() {
     send!(t, seq 1, ack una + 100, win 60_000, sack [block]);
     assert_eq!(starts(&mut t), [una + 100]);
     assert_eq!(t.conn.ssthresh(), 350);
+}
+
+/// §5, step 4.2, where RFC 9937 is left out: the window is half of what was out,
+/// at once.
+#[test]
+#[cfg(not(feature = "prr"))]
+fn without_rate_reduction_the_window_is_the_threshold() {
+    let (mut t, una, _) = grown(800);
+    t.wait(100);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 500)]);
+    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+    assert!(starts(&mut t).contains(&una));
+}
+
+/// §5.1, where RFC 8985 is left out: a retransmission that is lost is the
+/// timer's.
+#[test]
+#[cfg(not(feature = "rack-tlp"))]
+fn a_lost_retransmission_waits_for_the_timer() {
+    let (mut t, una, end) = grown(800);
+    t.wait(100);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + 100, end)]);
+    let sent = starts(&mut t);
+    assert_eq!(sent[0], una);
+    let new = sent[sent.len() - 1] + 100;
+    t.wait(150);
+    send!(t, seq 1, ack una, win 60_000, sack [(una + 100, new)]);
+    assert!(!starts(&mut t).contains(&una));
+    t.wait(1_000);
+    assert_eq!(starts(&mut t)[0], una);
 }

@@ -1,4 +1,5 @@
 //! RFC 8985: losses found by time, and probes for losses at the tail.
+#![cfg(feature = "rack-tlp")]
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{FIN_ACK, Host, Record, SYN_ACK, recv, recv_nothing, send};

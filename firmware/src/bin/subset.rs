@@ -2,10 +2,10 @@
 //! active and passive open without a SYN cache, data both ways, SACK,
 //! timestamps, ECN, delayed ACKs, window probes, keep-alive, challenge ACKs.
 //!
-//! Without Fast Open and the user timeout option, which are features of the
-//! engine; and without what an application need not call, and is then not
-//! linked: SYN cache and cookies, ICMP, changes of the path's MTU. Loss
-//! detection by time (RFC 8985) cannot be left out.
+//! Without Fast Open, the user timeout option, RACK-TLP, PRR and F-RTO, which
+//! are features of the engine; and without what an application need not call,
+//! and is then not linked: SYN cache and cookies, ICMP, changes of the path's
+//! MTU.
 //!
 //! Otherwise it is like the image `tcp`, and is never run either.
 #![no_std]

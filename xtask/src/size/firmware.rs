@@ -34,8 +34,11 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
     let subset = ["--no-default-features", "--bin", "subset"];
     let subset = cargo(workspace, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
-    // What a simulated node's processor does is of no flags but the profile's.
-    let mesh = image(&cargo(workspace, &["--bin", "mesh"])?, "mesh")?;
+    // A simulated node's processor goes by what a product would be built with
+    // that knows nothing of the flags.
+    let usual = ["--config", "profile.release.opt-level='s'"];
+    let mesh = cargo(workspace, &[&usual[..], &["--bin", "mesh"]].concat())?;
+    let mesh = image(&mesh, "mesh")?;
     let names = ["bare", "tcp", "node", "pair"];
     let bins = names.iter().flat_map(|name| ["--bin", name]);
     let rest = cargo(

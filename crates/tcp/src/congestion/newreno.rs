@@ -23,7 +23,7 @@ fn initial_window(mss: u32) -> u32 {
         1096..=2190 => 3,
         _ => 2,
     };
-    mss.saturating_mul(segments)
+    mss.wrapping_mul(segments)
 }
 
 impl NewReno {
@@ -59,10 +59,10 @@ impl NewReno {
         if self.cwnd < self.ssthresh {
             // RFC 3465 §2.2: cwnd grows by what was acknowledged, by no more
             // than L segments an ACK.
-            return self.grow(bytes.min(mss.saturating_mul(limit)));
+            return self.grow(bytes.min(mss.wrapping_mul(limit)));
         }
         // RFC 3465 §2.1: one SMSS for each cwnd's worth of acknowledged bytes.
-        let acked = u32::from(self.acked).saturating_add(bytes);
+        let acked = u32::from(self.acked).wrapping_add(bytes);
         self.acked = window(acked);
         if acked >= self.usable(acked, mss) {
             self.acked = window(acked.saturating_sub(self.cwnd()));
@@ -71,7 +71,7 @@ impl NewReno {
     }
 
     fn grow(&mut self, bytes: u32) {
-        self.set(self.cwnd().saturating_add(bytes));
+        self.set(self.cwnd().wrapping_add(bytes));
     }
 
     /// The whole segments in cwnd, which is as much as a round trip can bring.
@@ -79,7 +79,7 @@ impl NewReno {
     /// window of two and a half that would be a quarter less than other flows.
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
-        if acked.saturating_add(mss) > usable {
+        if acked.wrapping_add(mss) > usable {
             // Only now: dividing takes long.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
@@ -95,12 +95,12 @@ impl NewReno {
     /// A mark (RFC 3168 §6.1.2), with RFC 8511 §3's beta of 0.8.
     pub(crate) fn on_mark(&mut self, flight: u32, mss: u32) {
         let flight = flight.min(self.cwnd());
-        self.reduce(divide(flight, 5).saturating_mul(4), mss);
+        self.reduce(divide(flight, 5).wrapping_mul(4), mss);
         self.cwnd = self.cwnd.min(self.ssthresh);
     }
 
     fn reduce(&mut self, ssthresh: u32, mss: u32) {
-        self.ssthresh = window(ssthresh.max(mss.saturating_mul(2)));
+        self.ssthresh = window(ssthresh.max(mss.wrapping_mul(2)));
         self.acked = 0;
     }
 
@@ -132,7 +132,7 @@ impl NewReno {
     /// The loss was none (RFC 4015 §3.2, step 8): what was out before may be
     /// out again, without a burst.
     pub(crate) fn restore(&mut self, pipe_prev: u32, flight: u32, bytes: u32, mss: u32) {
-        let cwnd = flight.saturating_add(bytes.min(initial_window(mss)));
+        let cwnd = flight.wrapping_add(bytes.min(initial_window(mss)));
         self.set(self.cwnd().max(cwnd));
         self.ssthresh = window(pipe_prev);
     }

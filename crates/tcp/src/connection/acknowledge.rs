@@ -13,25 +13,23 @@ use crate::ahead::Span;
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
-use crate::{Flags, Segment, SeqNum, SeqRange};
+use crate::{Segment, SeqNum, SeqRange};
 
 /// What is new in an acknowledgment.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct News {
     /// How far SND.UNA moved.
     pub(super) advance: u32,
-    /// Payload bytes in that: not the FIN.
-    pub(super) bytes: u32,
     /// RFC 9937's DeliveredData, as far as SACK tells.
     pub(super) delivered: u32,
     /// A duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
-    /// It carries no SACK blocks.
+    /// Likewise, and it carries no SACK blocks.
     pub(super) is_bare: bool,
     /// What it reports to have arrived twice.
     pub(super) dsack: Option<SeqRange>,
-    /// The control bits, of which ECE matters (RFC 3168).
-    pub(super) flags: Flags,
+    /// It tells of a mark (RFC 3168 §6.1.2).
+    pub(super) is_marked: bool,
     /// TSecr.
     pub(super) echo: Option<u32>,
 }
@@ -62,27 +60,30 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn take_news(&mut self, seg: &Segment<'_>) -> News {
         let sack = seg.options.sack().filter(|_| self.has_sack());
+        let is_duplicate = self.is_duplicate_ack(seg);
         let mut news = News {
-            is_duplicate: self.is_duplicate_ack(seg),
-            is_bare: sack.is_none(),
+            is_duplicate,
+            is_bare: is_duplicate && sack.is_none(),
             dsack: sack.and_then(|sack| sack.duplicate(seg.ack)),
             echo: self.ts.echo(seg),
-            flags: seg.flags,
+            is_marked: self.ecn.is_echo(seg.flags),
             ..News::default()
         };
         if self.snd.is_new_ack(seg.ack) {
-            news.advance = seg.ack - self.snd.una;
-            news.bytes = self.acked_bytes(seg.ack);
+            news.advance = seg.ack.since(self.snd.una);
             news.delivered = self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
-            let tick = self.tick();
-            for block in sack.ascending() {
+            let (tick, fack) = (self.tick(), self.rack.fack());
+            // The first one last: it is of what arrived last.
+            for block in sack.iter().rev() {
                 let block = Span::beyond(self.snd.una, block);
                 // Blocks of data that was never sent are lies.
                 if self.board.holds(block) {
-                    let bytes = self.rack.on_delivered(&mut self.board, block, tick, None);
-                    news.delivered = news.delivered.saturating_add(bytes);
+                    let bytes = self
+                        .rack
+                        .on_delivered(&mut self.board, block, fack, tick, None);
+                    news.delivered = news.delivered.wrapping_add(bytes);
                 }
             }
         }
@@ -100,13 +101,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// `SND.UNA < SEG.ACK =< SND.NXT`. Returns how much of what that tells of
     /// was not known to have arrived.
     fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) -> u32 {
-        self.stats.add(|stats| &mut stats.bytes_acked, news.bytes);
+        // Not the FIN.
+        let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
+        self.stats.add(|stats| &mut stats.bytes_acked, bytes);
         self.measure_rtt(seg.ack, news.echo);
 
         self.snd.on_ack(seg.ack);
         let (tick, acked) = (self.tick(), Span::new(0, news.advance));
-        let echo = news.echo.map(Tick::of_ms);
-        let delivered = self.rack.on_delivered(&mut self.board, acked, tick, echo);
+        let (fack, echo) = (self.rack.fack(), news.echo.map(Tick::of_ms));
+        let delivered = self
+            .rack
+            .on_delivered(&mut self.board, acked, fack, tick, echo);
         self.board.on_ack(news.advance);
         self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
@@ -116,11 +121,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.link.on_sent();
         self.timers.cancel(Timer::User);
         delivered
-    }
-
-    /// The payload bytes that `ack` newly acknowledges: not the FIN.
-    fn acked_bytes(&self, ack: SeqNum) -> u32 {
-        ack.min(self.outbox.end()) - self.snd.una
     }
 
     /// Frees the bytes that are acknowledged and not pinned.
@@ -134,7 +134,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 6298 §3 and RFC 7323 §4: a round-trip time, if this ACK gives one.
     pub(super) fn measure_rtt(&mut self, ack: SeqNum, echo: Option<u32>) {
-        let advance = ack - self.snd.una;
+        let advance = ack.since(self.snd.una);
         if let Some(rtt) = self.rtt.on_ack(advance, self.timers.now(), echo) {
             self.rto.on_measurement();
             self.rack.on_rtt(rtt);

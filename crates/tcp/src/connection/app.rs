@@ -98,7 +98,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let copied = copy(first, out);
         let rest = out.get_mut(copied..).unwrap_or(&mut []);
-        let count = copied.saturating_add(copy(second, rest));
+        let count = copied.wrapping_add(copy(second, rest));
         Ok(self.consume(now, count))
     }
 

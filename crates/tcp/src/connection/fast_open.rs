@@ -87,7 +87,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return 0;
         }
         // No fewer options than there will be.
-        let head = header::BASE_LEN.saturating_add(MAX_OPTIONS);
+        let head = header::BASE_LEN.wrapping_add(MAX_OPTIONS);
         let room = max_len.saturating_sub(head);
         let data = self.outbox.range().len().min(room as u32);
         data.min(self.eff_snd_mss().saturating_sub(MAX_OPTIONS as u32))
@@ -103,7 +103,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             is_fast: self.is_opening_fast(),
             is_request: self.syn_cookie_len() == Some(0),
             first,
-            data: self.snd.nxt - first,
+            data: self.snd.nxt.since(first),
         })
     }
 
@@ -118,7 +118,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// peer knows of it.
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
         if ON && ack < self.snd.nxt {
-            self.rtt.on_part_acked(Ahead::by(ack - self.snd.una));
+            self.rtt.on_part_acked(Ahead::by(ack.since(self.snd.una)));
             self.snd.take_back(ack);
         }
     }
@@ -141,7 +141,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .inbox
             .take(before, self.rcv.edge(), before, seg.payload);
         self.rcv.advance(nxt);
-        let text = nxt - before;
+        let text = nxt.since(before);
         state.text = text as u16;
         if text > 0 {
             self.stats.add(|stats| &mut stats.bytes_received, text);

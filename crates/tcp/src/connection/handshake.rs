@@ -103,9 +103,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));
-        let data = seg.ack - self.outbox.range().start;
+        let data = seg.ack.since(self.outbox.range().start);
         self.stats.add(|stats| &mut stats.bytes_acked, data);
-        self.pins.on_advance(seg.ack - self.snd.una);
+        self.pins.on_advance(seg.ack.since(self.snd.una));
         self.snd.on_ack(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
         self.snd.set(seq, seg.window);

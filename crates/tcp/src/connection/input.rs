@@ -78,28 +78,23 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !self.ts.is_enabled() || seg.flags.rst() {
             return Continue(());
         }
-        match seg.options.timestamps {
-            // The sender of a SYN may have forgotten this connection and all
-            // of its timestamps. RFC 5961 §4.2 tells it, whatever it says.
-            theirs
-                if seg.flags.syn()
-                    && theirs.is_none_or(|ts| self.ts.is_old(ts, self.timers.now())) =>
-            {
-                self.challenge()
-            }
-            Some(theirs) if self.ts.is_old(theirs, self.timers.now()) => {
-                self.stats.count(|stats| &mut stats.bad_segments);
-                self.answer_unacceptable(seg);
-                Break(())
-            }
-            Some(_) => Continue(()),
-            // "If a non-<RST> segment is received without a TSopt, a TCP
-            // SHOULD silently drop the segment."
-            None => {
-                self.stats.count(|stats| &mut stats.bad_segments);
-                Break(())
-            }
+        let now = self.timers.now();
+        let is_old = seg.options.timestamps.map(|it| self.ts.is_old(it, now));
+        if is_old == Some(false) {
+            return Continue(());
         }
+        // The sender of a SYN may have forgotten this connection and all of its
+        // timestamps. RFC 5961 §4.2 tells it, whatever it says.
+        if seg.flags.syn() {
+            return self.challenge();
+        }
+        self.stats.count(|stats| &mut stats.bad_segments);
+        // "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
+        // silently drop the segment."
+        if is_old.is_some() {
+            self.answer_unacceptable(seg);
+        }
+        Break(())
     }
 
     /// RFC 7323 §5.3, R3. Not before the other checks: what a blind attacker
@@ -293,7 +288,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let (nxt, arrival) = self.inbox.take(before, self.rcv.edge(), seq, seg.payload);
         self.rcv.advance(nxt);
         self.stats
-            .add(|stats| &mut stats.bytes_received, nxt - before);
+            .add(|stats| &mut stats.bytes_received, nxt.since(before));
         match arrival {
             Arrival::Nothing if seq < before => self.acks.on_duplicate(),
             // A window probe, or text beyond a FIN: say what is expected.

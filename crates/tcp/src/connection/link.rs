@@ -4,7 +4,6 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::Gone;
-use crate::ahead::{Ahead, Span};
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, SendStore, Tick, Token};
 use crate::timers::Timer;
@@ -38,6 +37,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// RFC 6298 §5.1: now the retransmission timer starts. Before, the
     /// segment was not on its way.
+    #[inline(never)]
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
         if let Some(pin) = self.release(token) {
@@ -45,14 +45,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.link.on_sent();
             // The persist timer takes care of probes.
             if pin.kind() != PinKind::Probe {
-                let span = Span::beyond(self.snd.una, pin.range(self.snd.una));
                 let again = pin.kind() == PinKind::Again;
-                self.board.on_sent(span, again, Tick::of_ms(self.last_sent));
+                self.board
+                    .on_sent(pin.span(), again, Tick::of_ms(self.last_sent));
                 self.start_retransmission_timer(&pin);
             }
             if pin.kind() == PinKind::First {
-                let end = Ahead::by(pin.range(self.snd.una).end - self.snd.una);
-                self.rtt.on_sent(end, self.last_sent);
+                self.rtt.on_sent(pin.end(), self.last_sent);
             }
             if pin.kind() != PinKind::Probe && self.synchronized().is_some() {
                 self.arm_probe();
@@ -62,6 +61,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// The link gave the segment up.
+    #[inline(never)]
     pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
         if let Some(pin) = self.release(token) {
@@ -91,7 +91,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             syn.lost.get_or_insert(Loss::Link);
             return;
         }
-        self.on_link_loss(pin.range(self.snd.una), pin.kind() == PinKind::Again);
+        self.on_link_loss(pin.span(), pin.kind() == PinKind::Again);
     }
 
     /// RFC 6298 §5: the timer must not run out less than one RTO after the
@@ -99,8 +99,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// that answers a repeated one leaves it alone: else a peer that repeats
     /// its SYN would keep a half-open connection for ever.
     fn start_retransmission_timer(&mut self, pin: &Pin) {
-        let is_first =
-            pin.range(self.snd.una).start <= self.snd.una && self.synchronized().is_some();
+        let is_first = pin.span().start == 0 && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
             self.start_rto();
         }
@@ -157,7 +156,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    #[inline(never)]
     fn settle_user_timeout(&mut self, timeout: u32) {
         if self.is_closed() {
             return;

@@ -205,7 +205,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 // The first half of a split segment has company.
                 if plan.flags.contains(Flags::PSH) && plan.len < self.eff_snd_mss() {
                     self.nagle
-                        .on_small_sent(Ahead::by(range.end - self.snd.una));
+                        .on_small_sent(Ahead::by(range.end.since(self.snd.una)));
                 }
             }
         }
@@ -213,7 +213,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.stats.count(|stats| &mut stats.data_segments_sent);
             self.stats.add(|stats| &mut stats.bytes_sent, plan.len);
         }
-        let span = Span::beyond(self.snd.una, range);
+        let span = Span::from(self.snd.una, range);
         self.pins.insert(span, plan.kind)
     }
 
@@ -226,12 +226,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.rack.on_break();
         }
         self.prr.on_sent(range.len());
-        let span = Span::beyond(self.snd.una, range);
+        let span = Span::from(self.snd.una, range);
         self.board.on_made(span, Tick::of_ms(self.last_sent));
         if self.tlp.is_due() {
             self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;
-            let end = self.snd.nxt.max(range.end) - self.snd.una;
+            let end = self.snd.nxt.max(range.end).since(self.snd.una);
             self.tlp.on_sent(Ahead::by(end), again);
         }
     }
@@ -240,7 +240,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if plan.seq >= self.snd.nxt {
             return;
         }
-        let end = Ahead::by(plan.range().end - self.snd.una);
+        let end = Ahead::by(plan.range().end.since(self.snd.una));
         self.rtt.on_retransmission(end, self.last_sent);
         if !self.episode.is_open() {
             self.undo
@@ -274,8 +274,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if known == 0 || !self.has_sack() {
             return 0;
         }
-        let room = MAX_OPTIONS.saturating_sub(usize::from(self.option_space()));
-        known.min(room.saturating_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
+        let room = MAX_OPTIONS.wrapping_sub(usize::from(self.option_space()));
+        known.min(room.wrapping_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
     }
 
     /// RFC 5482 §3: "in the first packet that does not have the SYN flag set",

@@ -35,8 +35,8 @@ impl Plan {
 
     /// The sequence numbers that the segment occupies.
     pub(super) fn range(&self) -> SeqRange {
-        let controls = u32::from(self.flags.syn()).saturating_add(u32::from(self.flags.fin()));
-        SeqRange::new(self.seq, self.seq + self.len.saturating_add(controls))
+        let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
+        SeqRange::new(self.seq, self.seq + self.len.wrapping_add(controls))
     }
 
     pub(super) fn is_pure_ack(&self) -> bool {
@@ -107,7 +107,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         } else {
             lost.end
         };
-        let len = (limit.min(data_end) - lost.start).min(self.mss_for(max_len));
+        let len = limit
+            .min(data_end)
+            .since(lost.start)
+            .min(self.mss_for(max_len));
         let fin = lost.end > data_end && lost.start + len == data_end;
         let plan = self.data_plan(lost.start, len, fin, PinKind::Again);
         let may = self.episode.is_urgent() || self.fits_cwnd(&plan);
@@ -160,7 +163,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if blocked || !self.may_send_sequence() {
             return None;
         }
-        let (unsent, window) = (self.outbox.end() - start, self.snd.room_from(start));
+        let (unsent, window) = (self.outbox.end().since(start), self.snd.room_from(start));
         let mss = self.mss_for(max_len);
         let len = unsent.min(window).min(mss);
         let fin = self.fin_is_unsent() && len == unsent && window > len;
@@ -272,7 +275,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The payload of a full-sized segment on a link that takes `max_len`.
     fn mss_for(&self, max_len: usize) -> u32 {
-        let header = header::BASE_LEN.saturating_add(usize::from(self.option_space()));
+        let header = header::BASE_LEN.wrapping_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
         // SACK blocks come and go: they take of the payload (RFC 6691 §2).
         let sack = options::sack_space(self.sack_block_count());
@@ -292,7 +295,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// free.
     #[inline(never)]
     fn fits_cwnd(&self, plan: &Plan) -> bool {
-        self.in_flight().saturating_add(plan.len) <= self.cc.cwnd()
+        self.in_flight().wrapping_add(plan.len) <= self.cc.cwnd()
     }
 
     /// Whether something waits that only the peer's window holds back: then

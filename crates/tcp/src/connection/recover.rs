@@ -5,9 +5,8 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use super::acknowledge::News;
-use crate::SeqRange;
 use crate::ahead::Span;
-use crate::recovery::{Answer, DUP_THRESH, Found, Loss, Mode, Progress, Prr, Undo};
+use crate::recovery::{Answer, DUP_THRESH, Loss, Mode, Progress, Prr, Undo, prr, rack};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
@@ -28,17 +27,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if is_over && !is_undone {
             self.on_recovered(mode);
         }
-        let found = self.find_losses(news);
+        let lost = self.find_losses(news);
         self.check_probe(news);
         self.ecn.on_advance(news.advance);
-        let is_marked = self.heed_echo(news);
+        self.heed_echo(news);
         match self.episode.mode() {
             // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
             // value of cwnd must not be changed any further for that ACK".
-            Mode::Open | Mode::Timeout if is_marked || is_undone => {}
+            Mode::Open | Mode::Timeout if news.is_marked || is_undone => {}
             // Growth belongs to the mode in which the data was sent.
-            Mode::Open | Mode::Timeout => self.grow(mode, news.bytes),
-            Mode::Fast => self.reduce_proportionally(delivered, news, &found),
+            Mode::Open | Mode::Timeout => self.grow(mode, news.advance),
+            Mode::Fast => self.reduce_proportionally(delivered, news.advance > 0 && lost == 0),
         }
         if news.advance > 0 {
             self.restart_retransmission_timer();
@@ -56,7 +55,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mss = self.eff_snd_mss();
         if news.advance > 0 {
             let told = self.episode.explain_dup_acks(news.advance, mss);
-            news.advance.saturating_sub(told)
+            news.advance.wrapping_sub(told)
         } else if news.is_duplicate {
             mss
         } else {
@@ -75,14 +74,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // a peer repeats.
         let mss = self.eff_snd_mss();
         let limit = match self.episode.mode() {
-            Mode::Open | Mode::Timeout => mss.saturating_mul(2),
+            Mode::Open | Mode::Timeout => mss.wrapping_mul(2),
             Mode::Fast => self.prr.recover_fs(),
         };
         in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
     }
 
-    /// Marks what this acknowledgment shows to be lost.
-    fn find_losses(&mut self, news: &News) -> Found {
+    /// Marks what this acknowledgment shows to be lost; returns how many bytes.
+    fn find_losses(&mut self, news: &News) -> u32 {
         if self.has_sack() {
             if news.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());
@@ -97,25 +96,25 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             news.is_duplicate && self.episode.on_dup_ack()
         };
         let bytes = if is_hole { self.lose_first() } else { 0 };
-        let found = Found {
-            bytes,
-            ..Found::default()
-        };
-        self.on_found(&found, news.delivered);
-        found
+        self.on_found(bytes, false, news.delivered)
     }
 
     /// RFC 8985 §6.2, step 5, and its timer. `delivered` is what the present
     /// ACK told of.
-    pub(super) fn detect_by_time(&mut self, delivered: u32) -> Found {
+    pub(super) fn detect_by_time(&mut self, delivered: u32) -> u32 {
         if self.board.is_empty() {
             self.timers.cancel(Timer::Reordering);
-            return Found::default();
+            return 0;
         }
         let mss = self.eff_snd_mss();
-        let reached = u32::from(DUP_THRESH).saturating_sub(1).saturating_mul(mss);
+        let reached = u32::from(DUP_THRESH).wrapping_sub(1).wrapping_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
         let (now, pins) = (self.tick(), &self.pins);
+        if !rack::ON {
+            // RFC 6675 §4: "more than (DupThresh - 1) * SMSS bytes".
+            let bytes = self.board.lose_before(reached, |span| pins.overlaps(span));
+            return self.on_found(bytes, false, delivered);
+        }
         let found = self.rack.detect(
             &mut self.board,
             now,
@@ -128,8 +127,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Some(ms) => self.timers.start(Timer::Reordering, ms.into()),
             None => self.timers.cancel(Timer::Reordering),
         }
-        self.on_found(&found, delivered);
-        found
+        self.on_found(found.bytes, found.again, delivered)
     }
 
     /// The segment at SND.UNA is lost, unless the link has yet to send it.
@@ -143,17 +141,19 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    fn on_found(&mut self, found: &Found, delivered: u32) {
-        if found.bytes == 0 {
-            return;
+    /// `bytes` are lost, some of them `again`. Returns how many.
+    fn on_found(&mut self, bytes: u32, again: bool, delivered: u32) -> u32 {
+        if bytes == 0 {
+            return 0;
         }
         self.stats.on_loss(Loss::Fast);
         // RFC 5681 §4.3: the loss of a retransmission is a further indication
         // of congestion.
-        if self.episode.is_open() || found.again {
+        if self.episode.is_open() || again {
             self.enter_recovery(delivered);
         }
         self.hold_back();
+        bytes
     }
 
     /// Recovery begins, or begins anew (RFC 9937 §6.1). `delivered` is what
@@ -171,22 +171,29 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.episode.begin(flight, self.tick());
         let recover_fs = flight
             .saturating_sub(self.board.arrived())
-            .saturating_add(delivered);
+            .wrapping_add(delivered);
         self.prr = Prr::begin(recover_fs);
+        if !prr::ON {
+            // RFC 6675 §5, step 4.2.
+            self.cc.on_recovered();
+        }
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
     }
 
     /// What was believed to be in the network is not: no burst for that.
     fn hold_back(&mut self) {
-        if self.episode.mode() == Mode::Fast {
-            let most = self.in_flight().saturating_add(self.eff_snd_mss());
+        if prr::ON && self.episode.mode() == Mode::Fast {
+            let most = self.in_flight().wrapping_add(self.eff_snd_mss());
             self.cc.limit(most.min(self.cc.ssthresh()));
         }
     }
 
     /// RFC 9937 §6.2.
-    fn reduce_proportionally(&mut self, delivered: u32, news: &News, found: &Found) {
+    fn reduce_proportionally(&mut self, delivered: u32, is_safe: bool) {
+        if !prr::ON {
+            return;
+        }
         let progress = Progress {
             delivered: if self.has_sack() {
                 delivered
@@ -194,7 +201,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.prr.plausible(delivered)
             },
             in_flight: self.in_flight(),
-            is_safe: news.advance > 0 && found.bytes == 0,
+            is_safe,
         };
         let (ssthresh, mss) = (self.cc.ssthresh(), self.eff_snd_mss());
         if let Some(cwnd) = self.prr.on_ack(progress, ssthresh, mss) {
@@ -242,8 +249,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.stats.count(|stats| &mut stats.undone_reductions);
         let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
         // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
-        if !self.ecn.is_echo(news.flags) {
-            self.cc.restore(pipe_prev, flight, news.bytes, mss);
+        if !news.is_marked {
+            self.cc.restore(pipe_prev, flight, news.advance, mss);
         }
         // PRR may have left a byte, into which no segment fits.
         self.cc.set(self.cc.cwnd().max(mss));
@@ -268,10 +275,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 3168 §6.1.2 and RFC 8511: a queue on the way is filling up. It says
     /// so before it has to drop, so the answer is milder, and there is one for
-    /// each window, be it of losses or of marks. Returns whether it says so.
-    fn heed_echo(&mut self, news: &News) -> bool {
-        let is_marked = self.ecn.is_echo(news.flags);
-        if is_marked && self.ecn.is_news() {
+    /// each window, be it of losses or of marks.
+    fn heed_echo(&mut self, news: &News) {
+        if news.is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
@@ -280,14 +286,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             }
             self.ecn.on_reduced(self.snd.flight());
         }
-        is_marked
     }
 
     /// RFC 8985 §7.4.2.
     fn check_probe(&mut self, news: &News) {
         let (una, advance) = (self.snd.una - news.advance, news.advance);
-        let is_bare = news.is_duplicate && news.is_bare;
-        let is_repaired = self.tlp.on_ack(una, advance, news.dsack, is_bare);
+        let is_repaired = self.tlp.on_ack(una, advance, news.dsack, news.is_bare);
         if is_repaired && self.episode.is_open() {
             self.enter_recovery(news.delivered);
             self.episode.cancel();
@@ -315,7 +319,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
-        let may = self.has_sack()
+        let may = rack::ON
+            && self.has_sack()
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
@@ -325,7 +330,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         };
         let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
         if self.snd.flight() <= self.eff_snd_mss() {
-            pto = pto.saturating_add(self.params.delayed_ack.get());
+            pto = pto.wrapping_add(self.params.delayed_ack.get());
         }
         if let Some(rto) = self.timers.remaining(Timer::Retransmission) {
             pto = pto.min(rto);
@@ -381,7 +386,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
-        let by_time = self.has_sack() && silent_ms < Tick::REACH_MS;
+        let by_time = rack::ON && self.has_sack() && silent_ms < Tick::REACH_MS;
         for (span, stretch) in self.board.walk(Span::ALL) {
             let is_held = self.pins.overlaps(span);
             if !is_held && (!by_time || self.rack.is_overdue(stretch, tick)) {
@@ -391,10 +396,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.rack.on_break();
     }
 
-    /// The link gave up `range`, which had been sent before if `again`: as good
+    /// The link gave up `span`, which had been sent before if `again`: as good
     /// as three duplicate ACKs.
-    pub(super) fn on_link_loss(&mut self, range: SeqRange, again: bool) {
-        let span = Span::beyond(self.snd.una, range);
+    pub(super) fn on_link_loss(&mut self, span: Span, again: bool) {
         if self.board.lose(span) == 0 {
             return;
         }

@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
 use super::marks::Marks;
-use crate::config::Millis;
+use crate::config::{LEAST_PROBES, Millis};
 use crate::send::SendStore;
 use crate::state::Synchronized;
 use crate::timers::Timer;
@@ -44,16 +44,17 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 5482 §3.1: on a connection that is established `theirs` counts, if
     /// the peer said any.
     pub(super) fn adopt_user_timeout(&mut self, theirs: Option<UserTimeout>) {
-        let adopted = self.uto.adopt(theirs);
-        if adopted.is_none() || adopted == self.params.user_timeout {
+        let Some(ms) = self.uto.adopt(theirs) else {
+            return;
+        };
+        let adopted = Some(Millis::new(ms));
+        if adopted == self.params.user_timeout {
             return;
         }
         self.params.user_timeout = adopted;
         self.timers.cancel(Timer::User);
         // RFC 5482 §4.2: keep-alives begin later than that.
-        let later = adopted
-            .map_or(0, Millis::get)
-            .saturating_add(KEEPALIVE_LATER);
+        let later = ms.wrapping_add(KEEPALIVE_LATER);
         let idle = self.params.keepalive_idle.get().max(later);
         self.params.keepalive_idle = Millis::new(idle);
     }
@@ -84,7 +85,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Some(keepalive) => {
                 self.params.keepalive_idle = Millis::from(keepalive.idle);
                 self.params.keepalive_interval = Millis::from(keepalive.interval);
-                self.params.keepalive_count = keepalive.count;
+                self.params.keepalive_count = keepalive.count.max(LEAST_PROBES);
             }
             None => self.params.keepalive_count = 0,
         }

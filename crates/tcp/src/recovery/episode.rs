@@ -119,7 +119,7 @@ impl Episode {
 
     /// Whether RFC 5682 waits for an acknowledgment.
     pub(crate) fn is_in_doubt(&self) -> bool {
-        self.frto != Frto::Off
+        self.frto.is_on()
     }
 
     /// Whether SND.UNA has yet to come to the end of what was out.
@@ -176,7 +176,7 @@ impl Episode {
 
     /// Without SACK: what duplicate ACKs say has arrived beyond the gap.
     pub(crate) fn dup_acked(&self, mss: u32) -> u32 {
-        u32::from(self.dup_acks).saturating_mul(mss)
+        u32::from(self.dup_acks).wrapping_mul(mss)
     }
 
     /// Without SACK, in recovery: `bytes` were acknowledged. All but the first

@@ -2,6 +2,9 @@
 //! early. After it, new data goes before what is believed lost; if the answer
 //! tells of data that was not sent again, nothing had been lost.
 
+/// Whether it is there: the feature `f-rto`.
+const ON: bool = cfg!(feature = "f-rto");
+
 /// Which acknowledgment the algorithm waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Frto {
@@ -36,12 +39,21 @@ impl Frto {
     /// it may be for the same segment again.
     pub(crate) fn on_timeout(&mut self, may: bool) {
         let again = *self == Frto::First;
-        *self = if may || again { Frto::First } else { Frto::Off };
+        *self = if ON && (may || again) {
+            Frto::First
+        } else {
+            Frto::Off
+        };
+    }
+
+    /// Whether it waits for an acknowledgment.
+    pub(crate) fn is_on(self) -> bool {
+        ON && self != Frto::Off
     }
 
     /// Whether new data goes before what is believed lost: step 2b.
     pub(crate) fn wants_new_data(self) -> bool {
-        self == Frto::Second
+        ON && self == Frto::Second
     }
 
     /// An acknowledgment arrived. Returns whether the timeout was spurious.

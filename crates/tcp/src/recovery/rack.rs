@@ -7,6 +7,9 @@
 use crate::ahead::{Ahead, Span};
 use crate::send::{Scoreboard, Stretch, Tick};
 
+/// Whether RACK and TLP are there: the feature `rack-tlp`.
+pub(crate) const ON: bool = cfg!(feature = "rack-tlp");
+
 /// RACK's state, named as in RFC 8985 §5.3. Times are in milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
@@ -97,13 +100,18 @@ impl Rack {
 
     /// SND.UNA advanced by `bytes`.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
-        self.end_seq.on_advance(bytes);
         self.fack.on_advance(bytes);
-        self.dsack_round.on_advance(bytes);
+        if ON {
+            self.end_seq.on_advance(bytes);
+            self.dsack_round.on_advance(bytes);
+        }
     }
 
     /// Step 1: a round-trip time was measured.
     pub(crate) fn on_rtt(&mut self, ms: u16) {
+        if !ON {
+            return;
+        }
         if self.samples == 0 || ms < self.min_rtt {
             self.min_rtt = ms;
         }
@@ -116,19 +124,21 @@ impl Rack {
         self.has_segment = false;
     }
 
-    /// Steps 2 and 3: `what` has arrived. `echo` is what a cumulative
-    /// acknowledgment echoes. Returns how many bytes of that are news.
+    /// Steps 2 and 3: `what` has arrived. `fack` is RACK.fack before the present
+    /// acknowledgment, so that the order in which that tells of arrivals is no
+    /// sign of reordering; `echo` is what a cumulative one echoes. Returns how many bytes of that are news.
     pub(crate) fn on_delivered(
         &mut self,
         board: &mut Scoreboard,
         what: Span,
+        fack: Ahead,
         now: Tick,
         echo: Option<Tick>,
     ) -> u32 {
         let mut bytes = 0u32;
         for (at, stretch) in board.walk(what) {
             if what.covers(at) && stretch.arrive() {
-                self.on_news(Ahead::by(at.end), stretch, now, echo);
+                self.on_news(Ahead::by(at.end), stretch, fack, now, echo);
                 bytes = bytes.wrapping_add(at.len());
             }
         }
@@ -137,17 +147,26 @@ impl Rack {
 
     /// `stretch`, which ends at `end`, was not known to have arrived.
     #[inline(never)]
-    fn on_news(&mut self, end: Ahead, stretch: &Stretch, now: Tick, echo: Option<Tick>) {
-        if end > self.fack {
-            self.fack = end;
-        } else if end < self.fack && !stretch.was_sent_again() {
+    fn on_news(
+        &mut self,
+        end: Ahead,
+        stretch: &Stretch,
+        fack: Ahead,
+        now: Tick,
+        echo: Option<Tick>,
+    ) {
+        self.fack = self.fack.max(end);
+        if !ON {
+            return;
+        }
+        if end < fack && !stretch.was_sent_again() {
             self.reordering_seen = true;
         }
         let rtt = now.since(stretch.at());
         if stretch.was_sent_again() {
             // An earlier transmission may be the one that arrived.
             let is_earlier = echo.is_some_and(|echo| stretch.made_at().is_after(echo));
-            if is_earlier || rtt.saturating_add(1) < self.min_rtt {
+            if is_earlier || rtt.wrapping_add(1) < self.min_rtt {
                 return;
             }
         }
@@ -161,7 +180,7 @@ impl Rack {
 
     /// Step 4: an ACK reported a duplicate; `flight` bytes are out.
     pub(crate) fn on_dsack(&mut self, flight: u32) {
-        if self.dsack_round != Ahead::UNA {
+        if !ON || self.dsack_round != Ahead::UNA {
             return;
         }
         self.dsack_round = Ahead::by(flight);
@@ -170,7 +189,9 @@ impl Rack {
 
     /// Step 4: a recovery ended.
     pub(crate) fn on_recovered(&mut self) {
-        self.leniency.fade();
+        if ON {
+            self.leniency.fade();
+        }
     }
 
     /// Step 4: RACK.reo_wnd. `eager` in recovery or when DupThresh is reached.
@@ -228,7 +249,7 @@ fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
     first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rack-tlp"))]
 mod tests {
     use super::*;
 
@@ -262,7 +283,8 @@ mod tests {
 
         fn sack(&mut self, segment: u32, ms: u64) {
             let (rack, now) = (&mut self.rack, at(ms));
-            rack.on_delivered(&mut self.board, span(segment), now, None);
+            let fack = rack.fack();
+            rack.on_delivered(&mut self.board, span(segment), fack, now, None);
         }
 
         fn detect(&mut self, ms: u64, eager: bool) -> Found {

@@ -53,9 +53,9 @@ impl Rto {
         if self.retries >= max_retries {
             return Verdict::GiveUp;
         }
-        self.retries = self.retries.saturating_add(1);
+        self.retries = self.retries.wrapping_add(1);
         // RFC 6298 §5.5: back off the timer.
-        self.backoff = self.backoff.saturating_add(1).min(32);
+        self.backoff = self.backoff.wrapping_add(1).min(32);
         if self.retries == R1 {
             Verdict::Warn
         } else {

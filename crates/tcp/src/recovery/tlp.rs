@@ -1,5 +1,6 @@
 //! TLP: a probe for losses at the tail (RFC 8985 §7).
 
+use super::rack::ON;
 use crate::ahead::Ahead;
 use crate::{SeqNum, SeqRange};
 
@@ -34,7 +35,7 @@ impl Tlp {
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.probe == Probe::Due
+        ON && self.probe == Probe::Due
     }
 
     /// Whether a probe is under way or waits to be.
@@ -45,7 +46,7 @@ impl Tlp {
     /// §7.3: the timer ran out. A probe follows, unless one is still out or
     /// no round-trip time was measured since the last.
     pub(crate) fn on_timeout(&mut self) {
-        if self.measured && !self.is_active() {
+        if ON && self.measured && !self.is_active() {
             self.probe = Probe::Due;
         }
     }
@@ -75,6 +76,9 @@ impl Tlp {
         dsack: Option<SeqRange>,
         is_bare: bool,
     ) -> bool {
+        if !ON {
+            return false;
+        }
         let end = self.end_seq.bytes();
         self.end_seq.on_advance(advance);
         let both_arrived = is_bare || dsack.is_some_and(|block| block.end == una + end);
@@ -91,7 +95,7 @@ impl Tlp {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rack-tlp"))]
 mod tests {
     use super::*;
 

@@ -49,7 +49,7 @@ impl Undo {
         if self.sent_again == 0 {
             self.retransmit_ts = Some(Steps::of(timestamp));
         }
-        self.sent_again = window(u32::from(self.sent_again).saturating_add(len));
+        self.sent_again = window(u32::from(self.sent_again).wrapping_add(len));
     }
 
     /// RFC 3522 §3.2, steps 4 and 5: the first acknowledgment of new data

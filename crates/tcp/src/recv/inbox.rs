@@ -83,7 +83,7 @@ impl<B: Bytes> Inbox<B> {
             edge
         };
         let start = seq.max(nxt);
-        let skip = (start - seq) as usize;
+        let skip = start.since(seq) as usize;
         let text = text.get(skip..).unwrap_or(&[]);
         let text = text
             .get(..text.len().min((edge - start) as usize))
@@ -92,18 +92,16 @@ impl<B: Bytes> Inbox<B> {
             return (nxt, Arrival::Nothing);
         }
 
-        let offset = start - nxt;
-        let new = span(offset, offset.saturating_add(text.len() as u32));
+        let offset = start.since(nxt);
+        let new = span(offset, offset.wrapping_add(text.len() as u32));
         if new.start == 0 {
             self.ring.write_at(0, text);
-            let had_gap = self.has_gap();
-            let advance = self.beyond.absorb(new.end);
-            self.ring.keep(usize::from(advance));
-            let arrival = if had_gap {
-                Arrival::FilledGap
+            let (advance, arrival) = if self.has_gap() {
+                (self.beyond.absorb(new.end), Arrival::FilledGap)
             } else {
-                Arrival::InOrder
+                (new.end, Arrival::InOrder)
             };
+            self.ring.keep(usize::from(advance));
             (nxt + u32::from(advance), arrival)
         } else {
             // SHLD-31: text beyond a gap is kept, while there is a place in
@@ -145,7 +143,7 @@ impl<B: Bytes> Inbox<B> {
     pub(crate) fn sack_block_count(&self) -> usize {
         self.beyond
             .len()
-            .saturating_add(usize::from(self.duplicate_len > 0))
+            .wrapping_add(usize::from(self.duplicate_len > 0))
             .min(SackBlocks::MOST)
     }
 
@@ -166,7 +164,7 @@ impl<B: Bytes> Inbox<B> {
             self.fin = seq.low();
             self.has_fin = true;
         }
-        let fin = nxt.first_with(self.fin) - nxt;
+        let fin = nxt.first_with(self.fin).since(nxt);
         if self.beyond.iter().any(|known| u32::from(known.end) > fin) {
             self.beyond.clear();
         }

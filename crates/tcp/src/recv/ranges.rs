@@ -55,7 +55,7 @@ impl Ranges {
     fn push(&mut self, span: Span) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
             *slot = span;
-            self.len = self.len.saturating_add(1);
+            self.len = self.len.wrapping_add(1);
         }
     }
 
@@ -70,13 +70,14 @@ impl Ranges {
         self.iter().find_map(|known| known.common(span))
     }
 
-    /// Adds `span`, joining it with those that it touches.
+    /// Takes out the spans that `span` touches, and returns it joined with them.
     ///
     /// What is known never touches each other, so that a span joined on the
     /// way can touch none that was left aside before.
-    pub(super) fn add(&mut self, span: Span) {
+    fn join(&mut self, span: Span) -> Span {
         let mut joined = span;
-        let old = core::mem::take(self);
+        let old = self.clone();
+        self.clear();
         for &known in old.known() {
             if known.touches(span) {
                 joined.start = joined.start.min(known.start);
@@ -85,6 +86,12 @@ impl Ranges {
                 self.push(known);
             }
         }
+        joined
+    }
+
+    /// Adds `span`, joining it with those that it touches.
+    pub(super) fn add(&mut self, span: Span) {
+        let joined = self.join(span);
         self.push(joined);
     }
 
@@ -92,19 +99,13 @@ impl Ranges {
     /// this reaches; returns where the next gap begins. From there the others
     /// are counted now: RCV.NXT moves there.
     pub(super) fn absorb(&mut self, next: u16) -> u16 {
-        // No two spans touch: one at most reaches beyond `next`.
-        let mut end = next;
-        for known in self.known() {
-            if known.start <= next {
-                end = end.max(known.end);
-            }
-        }
-        let old = core::mem::take(self);
-        for known in old.known() {
-            if let Some(start) = known.start.checked_sub(end) {
-                let end = known.end.saturating_sub(end);
-                self.push(Span { start, end });
-            }
+        let Span { end, .. } = self.join(Span {
+            start: 0,
+            end: next,
+        });
+        for known in self.list.iter_mut().take(usize::from(self.len)) {
+            known.start = known.start.wrapping_sub(end);
+            known.end = known.end.wrapping_sub(end);
         }
         end
     }

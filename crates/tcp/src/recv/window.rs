@@ -30,7 +30,7 @@ impl RecvWindow {
 
     /// RCV.WND.
     pub(crate) fn wnd(&self) -> u32 {
-        self.edge - self.nxt
+        self.edge.since(self.nxt)
     }
 
     /// One past the last sequence number that is accepted.
@@ -47,7 +47,7 @@ impl RecvWindow {
     /// - a segment exactly at RCV.NXT is accepted though the window is closed:
     ///   it is a window probe, its text is cut off.
     pub(crate) fn accepts(&self, seq: SeqNum, len: u32) -> bool {
-        let last = seq + len.saturating_sub(1);
+        let last = seq + len.wrapping_sub(1);
         if len == 0 {
             self.nxt <= seq && seq <= self.edge
         } else {
@@ -93,7 +93,7 @@ impl RecvWindow {
         if self.wnd() < least {
             growth >= least
         } else {
-            growth >= mss.saturating_mul(2).min(capacity / 2).max(1)
+            growth >= mss.wrapping_mul(2).min(capacity / 2).max(1)
         }
     }
 }

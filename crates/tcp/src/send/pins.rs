@@ -68,6 +68,16 @@ impl Pin {
         SeqRange::new(end - u32::from(self.len), end)
     }
 
+    pub(crate) fn end(&self) -> Ahead {
+        self.end
+    }
+
+    /// What of it is not acknowledged.
+    pub(crate) fn span(&self) -> Span {
+        let end = self.end.bytes();
+        Span::new(end.saturating_sub(u32::from(self.len)), end)
+    }
+
     pub(crate) fn kind(&self) -> PinKind {
         self.kind
     }

@@ -9,6 +9,7 @@
 //! for that, never wrongly.
 
 use crate::ahead::Span;
+use crate::recovery::rack;
 
 /// How many stretches are told apart. Windows here are four to eight segments,
 /// and limited transmit adds one or two.
@@ -134,7 +135,7 @@ impl Stretch {
 
     /// Makes one of both, which claims no more than is true of both.
     fn join(&mut self, next: &Stretch) {
-        self.len = self.len.saturating_add(next.len);
+        self.len = self.len.wrapping_add(next.len);
         if next.at.is_after(self.at) {
             self.at = next.at;
         }
@@ -196,14 +197,8 @@ impl Scoreboard {
 
     /// How many bytes are out.
     fn end(&self) -> u32 {
-        let mut end = 0u32;
-        for stretch in &self.list {
-            if stretch.is_nothing() {
-                break;
-            }
-            end = end.wrapping_add(u32::from(stretch.len));
-        }
-        end
+        let lens = self.list.iter().map(|stretch| u32::from(stretch.len));
+        lens.fold(0, u32::wrapping_add)
     }
 
     #[inline(never)]
@@ -243,8 +238,8 @@ impl Scoreboard {
     /// Whether an even number of segments is out, as far as they are told
     /// apart.
     pub(crate) fn is_even(&self) -> bool {
-        let stretches = self.list.iter().filter(|stretch| !stretch.is_nothing());
-        stretches.count() & 1 == 0
+        let odd = |odd, stretch: &Stretch| odd ^ !stretch.is_nothing();
+        !self.list.iter().fold(false, odd)
     }
 
     /// What begins at SND.UNA.
@@ -316,6 +311,9 @@ impl Scoreboard {
             if stretch.fate == Fate::Lost {
                 stretch.fate = Fate::InFlight;
             }
+            if !rack::ON {
+                continue;
+            }
             if stretch.was_sent_again() {
                 let waited = at.since(stretch.at) / WAIT_STEP_MS;
                 stretch.again = waited.saturating_add(1).min(255) as u8;
@@ -328,7 +326,11 @@ impl Scoreboard {
     /// The moment to put down. In one millisecond, sequence numbers tell what
     /// left later among new data; old data gets a moment of its own.
     fn stamp(&self, again: bool, now: Tick) -> Tick {
-        if self.is_empty() || now.is_after(self.latest) || self.latest.since(now) > SKEW_MS {
+        if !rack::ON
+            || self.is_empty()
+            || now.is_after(self.latest)
+            || self.latest.since(now) > SKEW_MS
+        {
             now
         } else if again {
             self.latest.next()
@@ -360,6 +362,21 @@ impl Scoreboard {
     pub(crate) fn lose(&mut self, span: Span) -> u32 {
         let lost = self.walk(span).map(|(_, stretch)| stretch.lose());
         lost.fold(0, u32::wrapping_add)
+    }
+
+    /// What was sent once and has more than `reached` bytes beyond it that have
+    /// arrived is lost, but for what `is_held`. Returns how many bytes that are.
+    /// What was sent again is left to the retransmission timer (RFC 6675 §5).
+    pub(crate) fn lose_before(&mut self, reached: u32, is_held: impl Fn(Span) -> bool) -> u32 {
+        let (mut beyond, mut lost) = (self.arrived(), 0u32);
+        for (at, stretch) in self.walk(Span::ALL) {
+            if stretch.fate == Fate::Arrived {
+                beyond = beyond.wrapping_sub(at.len());
+            } else if beyond > reached && !stretch.was_sent_again() && !is_held(at) {
+                lost = lost.wrapping_add(stretch.lose());
+            }
+        }
+        lost
     }
 
     /// What is believed lost and was not sent again is in flight after all.

@@ -47,7 +47,7 @@ pub trait SendStore {
         let mut done = 0usize;
         self.show(range, |piece| {
             let rest = out.get_mut(done..).unwrap_or(&mut []);
-            done = done.saturating_add(copy(piece, rest));
+            done = done.wrapping_add(copy(piece, rest));
         });
         done
     }

@@ -60,7 +60,7 @@ impl SendWindow {
 
     /// FlightSize (RFC 5681 §2): sent and not acknowledged.
     pub(crate) fn flight(&self) -> u32 {
-        self.nxt - self.una
+        self.nxt.since(self.una)
     }
 
     /// How much the peer's window takes from `seq` on.
@@ -95,7 +95,6 @@ impl SendWindow {
     }
 
     /// `SND.UNA < SEG.ACK =< SND.NXT`.
-    #[inline(never)]
     pub(crate) fn is_new_ack(&self, ack: SeqNum) -> bool {
         self.una < ack && ack <= self.max()
     }

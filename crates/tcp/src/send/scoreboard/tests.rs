@@ -120,6 +120,7 @@ fn new_data_may_follow_old_data_in_one_segment() {
 }
 
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn the_clock_starts_when_the_link_has_sent() {
     let mut board = sent(1);
     board.lose(span(0, 100));
@@ -134,6 +135,7 @@ fn the_clock_starts_when_the_link_has_sent() {
 /// Whatever leaves within a millisecond, what left later has the later moment
 /// or, among equals, the higher number.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn old_data_sent_behind_new_data_is_the_later() {
     let mut board = sent(2);
     for part in [span(100, 200), span(200, 300), span(0, 100), span(300, 400)] {
