@@ -88,8 +88,8 @@ impl Timestamps {
         SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }
 
-    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo. `nxt` is
-    /// RCV.NXT.
+    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo, of a segment that
+    /// is not [old](Self::is_old). `nxt` is RCV.NXT.
     pub(crate) fn on_acceptable(
         &mut self,
         theirs: TimestampOption,
