@@ -88,7 +88,8 @@ impl Prr {
     }
 }
 
-#[cfg(all(test, feature = "prr"))]
+#[cfg(test)]
+#[cfg(feature = "prr")]
 mod tests {
     use super::*;
 

@@ -249,7 +249,8 @@ fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
     first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
 }
 
-#[cfg(all(test, feature = "rack-tlp"))]
+#[cfg(test)]
+#[cfg(feature = "rack-tlp")]
 mod tests {
     use super::*;
 

@@ -95,7 +95,8 @@ impl Tlp {
     }
 }
 
-#[cfg(all(test, feature = "rack-tlp"))]
+#[cfg(test)]
+#[cfg(feature = "rack-tlp")]
 mod tests {
     use super::*;
 
