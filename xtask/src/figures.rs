@@ -49,21 +49,7 @@ const IDEAL_D0: &[&str] = &[
     "mac.link_retry_delay=\"0 ms\"",
 ];
 const D0: &[&str] = &["--set", "mac.link_retry_delay=\"0 ms\""];
-/// Three segments of five frames.
-const THREE_SEGMENTS: &[&str] = &[
-    "--set",
-    "tcp.send_buffer=\"1413 B\"",
-    "--set",
-    "tcp.receive_buffer=\"1413 B\"",
-];
-const ONE_FRAME: &[&str] = &[
-    "--set",
-    "tcp.send_buffer=\"1413 B\"",
-    "--set",
-    "tcp.receive_buffer=\"1413 B\"",
-    "--set",
-    "tcp.mss=\"1 frames\"",
-];
+const ONE_FRAME: &[&str] = &["--duration", "600 s", "--set", "tcp.mss=\"1 frames\""];
 const TEN_MINUTES: &[&str] = &["--duration", "600 s"];
 
 const fn goodput(
@@ -152,7 +138,7 @@ const FIGURES: &[Figure] = &[
         ..goodput(
             "segments of 5 frames / 1, 3 hops with capture",
             "testbed-3",
-            THREE_SEGMENTS,
+            TEN_MINUTES,
             3.0,
         )
     },
