@@ -126,7 +126,8 @@ impl Rack {
 
     /// Steps 2 and 3: `what` has arrived. `fack` is RACK.fack before the present
     /// acknowledgment, so that the order in which that tells of arrivals is no
-    /// sign of reordering; `echo` is what a cumulative one echoes. Returns how many bytes of that are news.
+    /// sign of reordering; `echo` is what a cumulative one echoes. Returns how
+    /// many bytes of that are news.
     pub(crate) fn on_delivered(
         &mut self,
         board: &mut Scoreboard,
