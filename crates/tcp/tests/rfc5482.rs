@@ -169,6 +169,27 @@ fn keepalives_begin_after_the_user_timeout() {
     recv!(t, seq 0, ack 1);
 }
 
+/// §4.2: also where a timeout of hours is rounded up, to the next ten seconds
+/// here.
+#[test]
+fn keepalives_begin_after_a_rounded_user_timeout() {
+    let config = Config {
+        keepalive: Some(Keepalive::default()),
+        user_timeout_option: Some(UserTimeoutOption {
+            advertise: s(300),
+            most: s(12 * 3_600),
+        }),
+        ..with_option()
+    };
+    let mut t = established(&config, Some(s(8_195)));
+    assert_eq!(t.conn.user_timeout(), Some(s(8_200)));
+    send!(t, seq 1, ack 1);
+    t.run_until(8_200_000);
+    t.recv_nothing();
+    t.run_until(8_210_000);
+    recv!(t, seq 0, ack 1);
+}
+
 /// §3.1: a timeout of hours is kept, though more retransmissions fit in than
 /// are counted; behind a closed window as well.
 #[test]

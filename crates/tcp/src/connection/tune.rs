@@ -47,14 +47,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(ms) = self.uto.adopt(theirs) else {
             return;
         };
-        let adopted = Some(Millis::new(ms));
-        if adopted == self.params.user_timeout {
+        let adopted = Millis::new(ms);
+        if Some(adopted) == self.params.user_timeout {
             return;
         }
-        self.params.user_timeout = adopted;
+        self.params.user_timeout = Some(adopted);
         self.timers.cancel(Timer::User);
-        // RFC 5482 §4.2: keep-alives begin later than that.
-        let later = ms.wrapping_add(KEEPALIVE_LATER);
+        // RFC 5482 §4.2: keep-alives begin later than that, rounded as it is.
+        let later = adopted.get().wrapping_add(KEEPALIVE_LATER);
         let idle = self.params.keepalive_idle.get().max(later);
         self.params.keepalive_idle = Millis::new(idle);
     }
