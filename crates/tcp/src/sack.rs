@@ -35,12 +35,6 @@ impl SackBlocks {
         }
     }
 
-    /// The first `count` blocks.
-    pub fn first(mut self, count: usize) -> SackBlocks {
-        self.len = self.len.min(u8::try_from(count).unwrap_or(u8::MAX));
-        self
-    }
-
     /// The blocks, in the order of the option.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = SeqRange> + '_ {
         self.list.get(..self.len()).unwrap_or(&[]).iter().copied()
@@ -90,8 +84,6 @@ mod tests {
     fn a_fifth_block_is_left_out() {
         let five = blocks(&[(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)]);
         assert_eq!(five, blocks(&[(1, 2), (3, 4), (5, 6), (7, 8)]));
-        assert_eq!(five.first(1).len(), 1);
-        assert!(five.first(0).is_empty());
     }
 
     /// The examples of RFC 2883 §4.1 and §4.2 in short.

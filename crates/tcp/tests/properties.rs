@@ -212,17 +212,21 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
         } else {
             4
         };
-        fields.options.extra = Extra::Sack(wild_blocks(rng).first(room));
+        fields.options.extra = Extra::Sack(wild_blocks(rng, room));
     }
     (fields, vec![7; rng.below(600) as usize])
 }
 
-/// Blocks that may overlap, be inside out, or tell of what was never sent.
-fn wild_blocks(rng: &mut Rng) -> SackBlocks {
+/// Blocks that may overlap, be inside out, or tell of what was never sent; `room`
+/// at most.
+fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
     let mut blocks = SackBlocks::NONE;
     for _ in 0..rng.below(5) {
         let start = ISS + rng.below(3000) - 500;
-        blocks.push(SeqRange::new(start, start + rng.below(1500) - 100));
+        let block = SeqRange::new(start, start + rng.below(1500) - 100);
+        if blocks.len() < room {
+            blocks.push(block);
+        }
     }
     blocks
 }

@@ -71,7 +71,7 @@ pub fn figure_4a() -> Figure {
             point("acknowledged", |run| run.seen("ack")),
             point("in all", |run| run.seen("whole"))
                 .paper(7.2)
-                .must(Between(7.0, 7.4)),
+                .must(Between(7.1, 7.3)),
         ],
         facts: vec![Fact::shape(
             "in all, measured / worked out",

@@ -82,9 +82,9 @@ pub fn table_3() -> Figure {
         title: "Memory of TCP",
         x_label: "module",
         about: "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine \
-                with the features that TCPlp has. The protocol's sockets are `Connection` and \
-                `Listener`; the socket layer is what a node's table adds to each, and \
-                posix_sockets a `Socket`, the same for both. The ROM of those two is part of a \
+                with the features that TCPlp has. The protocol's sockets are Connection and \
+                Listener; the socket layer is what a node's table adds to each, and \
+                posix_sockets a Socket, the same for both. The ROM of those two is part of a \
                 node's and not measured by itself. No more than the paper's.",
         points: Vec::new(),
         facts,
