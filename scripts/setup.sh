@@ -97,25 +97,51 @@ rustup_has_thumb() {
     have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi
 }
 
-# The target of the microcontroller builds: rustup's, else Debian's compiler,
-# which builds core for it from source.
-get_thumb() {
+# One way to the target of the microcontroller builds: rustup's.
+get_rustups_thumb() {
     rustup_has_thumb && return 0
-    ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && return 0
-    if have rustup; then
-        say "rustup target add thumbv6m-none-eabi"
-        rustup target add thumbv6m-none-eabi 2>/dev/null && return 0
-        say "rustup does not have it here: taking the distribution's compiler beside it"
-    fi
-    apt_install rustc-web cargo-web rust-web-src ||
-        say "no thumbv6m-none-eabi: left out: the microcontroller build. To get it:" \
-            "rustup target add thumbv6m-none-eabi, or sudo apt-get install rustc-web cargo-web rust-web-src"
+    have rustup || return 1
+    say "rustup target add thumbv6m-none-eabi"
+    rustup target add thumbv6m-none-eabi 2>/dev/null && return 0
+    say "rustup does not have it here"
+    return 1
+}
+
+# The other way: the distribution's compiler, which builds core for it from source.
+get_distributions_thumb() {
+    ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && [ -x /usr/bin/rustc ] && return 0
+    say "the distribution's compiler with its source is missing (building for a microcontroller)"
+    # An older compiler of the distribution's that somebody has stays.
+    apt_install --no-remove rustc-web cargo-web rust-web-src
 }
 
 # rustup's compiler brings a linker for it, Debian's does not.
 get_thumb_linker() {
-    rustup_has_thumb || have rust-lld || have ld.lld ||
+    have rust-lld || have ld.lld ||
         need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
+}
+
+# Any of the two ways will do.
+get_thumb() {
+    get_rustups_thumb && return 0
+    if get_distributions_thumb; then
+        get_thumb_linker
+    else
+        say "no thumbv6m-none-eabi: left out: the microcontroller build. To get it:" \
+            "rustup target add thumbv6m-none-eabi, or sudo apt-get install rustc-web cargo-web rust-web-src"
+    fi
+}
+
+# Both ways, so that neither breaks where the other one is taken.
+get_thumb_twice() {
+    get_rustups_thumb ||
+        say "left out: the microcontroller build with rustup's target"
+    if get_distributions_thumb; then
+        get_thumb_linker
+    else
+        say "left out: the microcontroller build with the distribution's compiler." \
+            "To get it: sudo apt-get install rustc-web cargo-web rust-web-src"
+    fi
 }
 
 # A C linker is all that Rust needs from the system.
@@ -143,8 +169,7 @@ if [ "$purpose" = test ]; then
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
-    get_thumb
-    get_thumb_linker
+    get_thumb_twice
     need tshark tshark "reading our captures with an independent decoder"
 fi
 
@@ -168,7 +193,6 @@ fi
 if [ "$purpose" = size ]; then
     get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
-    get_thumb_linker
 fi
 
 if [ "$purpose" = fuzz ]; then

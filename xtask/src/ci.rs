@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::Instant;
 
+use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{arrows, lines, purity, rfc, size};
@@ -14,14 +15,18 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 9] = [
+/// What runs on a microcontroller is built both ways, whichever of them this
+/// machine's other builds take.
+const STEPS: [Step; 11] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("clippy", clippy),
-    ("purity", purity),
-    ("size", size),
+    ("purity with rustup", |w| purity(w, Way::Installed)),
+    ("purity with build-std", |w| purity(w, Way::BuildStd)),
+    ("size with rustup", |w| size(w, Way::Installed)),
+    ("size with build-std", |w| size(w, Way::BuildStd)),
     ("doc", doc),
     ("test", test),
 ];
@@ -94,19 +99,28 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
     (!judged).then(|| format!("warnings of Rust {version} shown; {JUDGED_WITH}'s must be none"))
 }
 
-/// Whoever may install packages has no reason to leave the build out.
-fn purity(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    match purity::Toolchain::find(None) {
-        Err(none) if !is_root() => purity::sources(workspace).map(|()| Some(none.to_string())),
-        _ => purity::run(workspace, None).map(|()| None),
+/// One of the two ways may be left out. Whoever may install packages has no
+/// reason to leave out both.
+fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
+    match Toolchain::find(Some(way)) {
+        Ok(_) => purity::run(workspace, Some(way)).map(|()| None),
+        Err(_) if is_root() => {
+            Toolchain::find(None)?;
+            Ok(Some(way.advice().to_owned()))
+        }
+        Err(_) => purity::sources(workspace).map(|()| Some(way.advice().to_owned())),
     }
 }
 
-fn size(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    if let Err(failure) = size::possible() {
+fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
+    let Ok(toolchain) = Toolchain::find(Some(way)) else {
+        return Ok(Some(way.advice().to_owned()));
+    };
+    if let Err(failure) = size::possible(&toolchain) {
         return Ok(Some(failure.to_string()));
     }
-    size::run(workspace, &size::Options::check()).map(|()| None)
+    size::run(workspace, &size::Options::check(way))?;
+    Ok(size::uncounted())
 }
 
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {

@@ -50,6 +50,8 @@ Usage: cargo xtask CHECK
                                 firmware/size.txt, or TCP may panic
               --accept          writes firmware/size.txt
               --profile         table: which functions cost the instructions
+              --with rustup     as for `purity`
+              --with build-std
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong command line.
 ";

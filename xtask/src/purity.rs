@@ -17,11 +17,6 @@ use crate::workspace::{self, Workspace};
 
 const TARGET: &str = "thumbv6m-none-eabi";
 
-const ADVICE: &str = "purity: no compiler at hand can build for thumbv6m-none-eabi. \
-With rustup: `rustup target add thumbv6m-none-eabi`. \
-On Debian or Ubuntu: `apt install rustc-web cargo-web rust-web-src` \
-(the three in the same version)";
-
 /// How `core` for the target is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -29,6 +24,39 @@ pub enum Way {
     Installed,
     /// It is built from source.
     BuildStd,
+}
+
+impl Way {
+    /// How to get there.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Way::Installed => "no toolchain has the target: `rustup target add thumbv6m-none-eabi`",
+            Way::BuildStd => {
+                "there is no compiler of the distribution's, recent enough and with its source: on Debian or Ubuntu \
+                 `apt install rustc-web cargo-web rust-web-src` (the three in the same version)"
+            }
+        }
+    }
+}
+
+/// The compiler's own libraries that a build may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Libraries {
+    /// The device crates. Where it is built from source, a crate that wants a
+    /// heap does not build.
+    Core,
+    /// An image that brings a heap, for the CoAP library.
+    CoreAndAlloc,
+}
+
+impl Libraries {
+    /// Cargo's unstable option that builds them from source.
+    fn build_std(self) -> &'static str {
+        match self {
+            Libraries::Core => "build-std=core",
+            Libraries::CoreAndAlloc => "build-std=core,alloc",
+        }
+    }
 }
 
 /// A compiler for the target.
@@ -46,7 +74,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     let crates = workspace.device_crates()?;
     let toolchain = Toolchain::find(way)?;
     println!("purity: {toolchain}");
-    let mut cargo = toolchain.cargo(workspace, "build");
+    let mut cargo = toolchain.cargo(workspace, "build", Libraries::Core);
     cargo.args(
         crates
             .iter()
@@ -96,7 +124,12 @@ impl Toolchain {
                 });
             }
         }
-        Err(Failure::new(ADVICE))
+        let ways = [Way::Installed, Way::BuildStd].into_iter();
+        let advice = ways.filter(|way| wanted(*way)).map(Way::advice);
+        Err(Failure::new(format!(
+            "no compiler at hand can build for {TARGET}: {}",
+            advice.collect::<Vec<_>>().join("; or ")
+        )))
     }
 
     /// Whether it has the linker that the target's programs are linked with.
@@ -112,8 +145,9 @@ impl Toolchain {
     }
 
     /// `cargo SUBCOMMAND` for the target, in the repository's root. Its output
-    /// goes to a folder of its own where the compiler may be another one.
-    pub fn cargo(&self, workspace: &Workspace, subcommand: &str) -> Command {
+    /// goes to a folder of its own where the compiler may be another one. A
+    /// toolchain that has the target has all of `libraries` and more.
+    pub fn cargo(&self, workspace: &Workspace, subcommand: &str, libraries: Libraries) -> Command {
         let mut command = Command::new(&self.cargo);
         command.current_dir(&workspace.root);
         command.env("RUSTC", &self.rustc).arg(subcommand);
@@ -123,7 +157,7 @@ impl Toolchain {
             // core itself is the compiler's own.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
-                .args(["-Z", "build-std=core"]);
+                .args(["-Z", libraries.build_std()]);
             // Where cargo looks for it; without this, in the sysroot, where
             // the package has a link to the same place.
             command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source.join("library"));
@@ -179,16 +213,25 @@ fn has_target(rustc: &Path) -> bool {
 }
 
 /// The source that belongs to `rustc`, among the folders `rustc-VERSION` of
-/// `sources`.
+/// `sources`, if that compiler is recent enough for ours.
 fn debians_source(rustc: &Path, sources: &Path) -> Option<PathBuf> {
     let version = workspace::output(Command::new(rustc).arg("--version")).ok()?;
-    let source = sources.join(format!("rustc-{}", version_number(&version)?));
+    let number = version_number(&version)?;
+    if minor(number)? < minor(env!("CARGO_PKG_RUST_VERSION"))? {
+        return None;
+    }
+    let source = sources.join(format!("rustc-{number}"));
     source.join("library/core").is_dir().then_some(source)
 }
 
 /// `1.96.0` of `rustc 1.96.0 (ac68faa20 2026-05-25)`.
 fn version_number(version: &str) -> Option<&str> {
     version.split_whitespace().nth(1)
+}
+
+/// 96 of `1.96.0`.
+fn minor(number: &str) -> Option<u32> {
+    number.split('.').nth(1)?.parse().ok()
 }
 
 /// What a device crate's sources must not contain.
@@ -279,6 +322,7 @@ mod tests {
         let version = "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)";
         assert_eq!(version_number(version), Some("1.96.0"));
         assert_eq!(version_number(""), None);
+        assert_eq!((minor("1.96.0"), minor("1.88")), (Some(96), Some(88)));
         let nowhere = Path::new("/nowhere");
         assert_eq!(debians_source(nowhere, nowhere), None);
         assert!(!has_target(nowhere));

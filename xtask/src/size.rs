@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::purity::Toolchain;
+use crate::purity::{Toolchain, Way};
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
 use image::Image;
@@ -42,13 +42,16 @@ pub struct Options {
     accept: bool,
     /// Print the functions that cost most instructions.
     profile: bool,
+    /// Build so, else in the first way that is possible.
+    with: Option<Way>,
 }
 
 impl Options {
     /// For the continuous integration.
-    pub fn check() -> Options {
+    pub fn check(way: Way) -> Options {
         Options {
             check: true,
+            with: Some(way),
             ..Options::default()
         }
     }
@@ -74,6 +77,14 @@ impl Options {
                 }
                 ["--profile", rest @ ..] => {
                     options.profile = true;
+                    rest
+                }
+                ["--with", "rustup", rest @ ..] => {
+                    options.with = Some(Way::Installed);
+                    rest
+                }
+                ["--with", "build-std", rest @ ..] => {
+                    options.with = Some(Way::BuildStd);
                     rest
                 }
                 unknown => return Err(unknown.join(" ")),
@@ -153,22 +164,32 @@ const DRIVER: &str = "the image's own calls";
 
 /// Whether images can be linked here; compilers for them are asked for by
 /// another check.
-pub fn possible() -> Outcome {
-    firmware::linker(&Toolchain::find(None)?).map(|_| ())
+pub fn possible(toolchain: &Toolchain) -> Outcome {
+    firmware::linker(toolchain).map(|_| ())
+}
+
+/// Why no instructions can be counted, if none can.
+pub fn uncounted() -> Option<String> {
+    let missing = || {
+        format!(
+            "instructions: no {} (scripts/setup.sh size)",
+            qemu::EMULATOR
+        )
+    };
+    (!firmware::on_path(qemu::EMULATOR)).then(missing)
 }
 
 pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
-    let types = types::sizes(workspace)?;
-    let images = firmware::build(workspace)?;
-    let (instructions, steps) = if firmware::on_path(qemu::EMULATOR) {
-        let counts = qemu::count(&images.pair.path)?;
-        (Ok(counts), steps::count(&images.mesh.path)?)
-    } else {
-        let reason = format!(
-            "skipped: {} is missing (scripts/setup.sh size)",
-            qemu::EMULATOR
-        );
-        (Err(reason), Vec::new())
+    let toolchain = Toolchain::find(options.with)?;
+    eprintln!("size: {toolchain}");
+    let types = types::sizes(workspace, &toolchain)?;
+    let images = firmware::build(workspace, &toolchain)?;
+    let (instructions, steps) = match uncounted() {
+        None => {
+            let counts = qemu::count(&images.pair.path)?;
+            (Ok(counts), steps::count(&images.mesh.path)?)
+        }
+        Some(reason) => (Err(format!("skipped {reason}")), Vec::new()),
     };
     let measured = Measured {
         types,
@@ -284,7 +305,7 @@ impl Measured {
                 println!();
                 steps::print(&self.steps);
             }
-            Err(reason) => println!("instructions: {reason}"),
+            Err(reason) => println!("{reason}"),
         }
     }
 
@@ -441,6 +462,10 @@ mod tests {
         let options = Options::parse(&["--check", "--json", "-"]).unwrap();
         assert_eq!(options.json.as_deref(), Some("-"));
         assert!(options.check && !options.accept && !options.profile);
+        assert_eq!(options.with, None);
+        let way = Options::parse(&["--check", "--with", "build-std"]);
+        assert_eq!(way, Ok(Options::check(Way::BuildStd)));
+        assert!(Options::parse(&["--with", "gcc"]).is_err());
         assert_eq!(Options::parse(&["--json"]), Err("--json".to_owned()));
         assert_eq!(Options::parse(&["--no", "x"]), Err("--no x".to_owned()));
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::image::Image;
-use crate::purity::Toolchain;
+use crate::purity::{Libraries, Toolchain};
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
@@ -27,22 +27,27 @@ pub struct Images {
 }
 
 /// Builds the images, for size.
-pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
+pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Failure> {
     // Cargo looks for them from where it is called.
     let flags = workspace.root.join("firmware/.cargo/config.toml");
     let flags = ["--config", &flags.to_string_lossy()];
     let subset = ["--no-default-features", "--bin", "subset"];
-    let subset = cargo(workspace, &[&flags[..], &subset].concat())?;
+    let subset = cargo(workspace, toolchain, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
     // A simulated node's processor goes by what a product would be built with
     // that knows nothing of the flags.
     let usual = ["--config", "profile.release.opt-level='s'"];
-    let mesh = cargo(workspace, &[&usual[..], &["--bin", "mesh"]].concat())?;
+    let mesh = cargo(
+        workspace,
+        toolchain,
+        &[&usual[..], &["--bin", "mesh"]].concat(),
+    )?;
     let mesh = image(&mesh, "mesh")?;
     let names = ["bare", "tcp", "node", "pair"];
     let bins = names.iter().flat_map(|name| ["--bin", name]);
     let rest = cargo(
         workspace,
+        toolchain,
         &flags.into_iter().chain(bins).collect::<Vec<_>>(),
     )?;
     let image = |name| image(&rest, name);
@@ -57,16 +62,15 @@ pub fn build(workspace: &Workspace) -> Result<Images, Failure> {
 }
 
 /// Builds, and returns cargo's messages.
-fn cargo(workspace: &Workspace, what: &[&str]) -> Result<String, Failure> {
-    let toolchain = Toolchain::find(None)?;
-    let mut cargo: Command = toolchain.cargo(workspace, "build");
+fn cargo(workspace: &Workspace, toolchain: &Toolchain, what: &[&str]) -> Result<String, Failure> {
+    let mut cargo: Command = toolchain.cargo(workspace, "build", Libraries::CoreAndAlloc);
     cargo.args(["--release", "--message-format", "json-render-diagnostics"]);
     cargo.args(what);
     cargo.args([
         Path::new("--manifest-path"),
         &workspace.root.join("firmware/Cargo.toml"),
     ]);
-    if let Some(linker) = linker(&toolchain)? {
+    if let Some(linker) = linker(toolchain)? {
         cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
     }
     // Flags that somebody set for the host would take the place of those.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::purity::Toolchain;
+use crate::purity::{Libraries, Toolchain};
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
@@ -42,18 +42,23 @@ const TYPES: [(&str, &str); 13] = [
 pub type Size = (&'static str, u64);
 
 /// The sizes of the types whose crates exist.
-pub fn sizes(workspace: &Workspace) -> Result<Vec<Size>, Failure> {
+pub fn sizes(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Size>, Failure> {
     let crates = workspace.device_crates()?;
     let types: Vec<&str> = TYPES
         .into_iter()
         .filter(|(name, _)| crates.contains(name))
         .map(|(_, path)| path)
         .collect();
-    let sizes = measure(workspace, &crates, &types)?;
+    let sizes = measure(workspace, toolchain, &crates, &types)?;
     Ok(types.into_iter().zip(sizes).collect())
 }
 
-fn measure(workspace: &Workspace, crates: &[&str], types: &[&str]) -> Result<Vec<u64>, Failure> {
+fn measure(
+    workspace: &Workspace,
+    toolchain: &Toolchain,
+    crates: &[&str],
+    types: &[&str],
+) -> Result<Vec<u64>, Failure> {
     let folder = workspace.root.join("target/size-probe");
     let unwritable = |e| Failure::new(format!("cannot write {}: {e}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(unwritable)?;
@@ -61,8 +66,7 @@ fn measure(workspace: &Workspace, crates: &[&str], types: &[&str]) -> Result<Vec
     std::fs::write(folder.join("Cargo.toml"), manifest).map_err(unwritable)?;
     std::fs::write(folder.join("lib.rs"), probe(types)).map_err(unwritable)?;
 
-    let toolchain = Toolchain::find(None)?;
-    let mut cargo: Command = toolchain.cargo(workspace, "check");
+    let mut cargo: Command = toolchain.cargo(workspace, "check", Libraries::Core);
     cargo.current_dir(&folder);
     cargo.args(["--quiet", "--message-format", "json"]);
     // It fails by design.
