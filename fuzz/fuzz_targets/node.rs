@@ -14,7 +14,7 @@ use redpoll_lowpan::{
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
-    NodeEvent, NodeMemory, Route, UdpId, UdpSlot, Via,
+    NodeEvent, NodeMemory, Route, SegmentChoice, UdpId, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::addr;
@@ -59,6 +59,7 @@ fn node() -> Node<Heap> {
         forwards: true,
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         nd: NdConfig {
             solicit: false,
             advertise: Some(Advertised {

@@ -290,15 +290,20 @@ impl<M: Memory> Lowpan<M> {
     /// write. `None` when `len` exceeds the slot size, or when only the slots
     /// of [`LowpanConfig::receive_reserve`] are left.
     pub fn allocate(&mut self, len: usize) -> Option<SlotId> {
-        let reserve = self
-            .receive_reserve
-            .min(self.pool.count().saturating_sub(1));
-        if self.pool.free() <= reserve {
+        if !self.has_room() {
             return None;
         }
         let slot = self.pool.take(len, State::Held);
         self.note_slots();
         slot
+    }
+
+    /// Whether more slots are free than those of [`LowpanConfig::receive_reserve`].
+    pub fn has_room(&self) -> bool {
+        let reserve = self
+            .receive_reserve
+            .min(self.pool.count().saturating_sub(1));
+        self.pool.free() > reserve
     }
 
     /// Gives a slot back that the caller holds.

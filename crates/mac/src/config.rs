@@ -16,6 +16,10 @@ pub struct MacConfig {
     pub extended: [u8; 8],
     /// What the radio does by itself. Default: Imm-ACKs only.
     pub caps: RadioCaps,
+    /// Bytes that the driver or the radio adds to every frame but an
+    /// acknowledgement, and takes away: the auxiliary security header and the MIC of
+    /// IEEE 802.15.4-2015 §9. So much less is left for a frame's payload. Default 0.
+    pub security_bytes: u8,
     /// Failed attempts that are followed by another one; the attempts are one
     /// more. Default 9: the ten attempts of Kumar et al. 2020's published
     /// configuration. The standard's macMaxFrameRetries is 3.
@@ -70,6 +74,7 @@ impl Default for MacConfig {
                 auto_ack: true,
                 ..RadioCaps::default()
             },
+            security_bytes: 0,
             max_frame_retries: 9,
             min_be: 3,
             max_be: 5,

@@ -158,11 +158,13 @@ impl Mac {
     }
 
     /// Bytes of payload that a frame to `dst` can carry: 116 between short
-    /// addresses. 0 for [`Address::Absent`], to which nothing can be sent.
+    /// addresses, less [`MacConfig::security_bytes`]. 0 for [`Address::Absent`], to which nothing can be sent.
     pub fn payload_capacity(&self, dst: Address) -> usize {
         match dst {
             Address::Absent => 0,
-            _ => FrameBuf::CAPACITY.saturating_sub(self.header(dst).len()),
+            _ => FrameBuf::CAPACITY
+                .saturating_sub(self.header(dst).len())
+                .saturating_sub(usize::from(self.config.security_bytes)),
         }
     }
 

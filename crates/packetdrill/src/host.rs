@@ -7,7 +7,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route,
+    SegmentChoice, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -230,6 +231,7 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
         forwards: false,
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: *b"packetdrill test",
     };

@@ -9,8 +9,9 @@ use redpoll_lowpan::{
 use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    PARENTS_MAX, Route, SleepyConfig, UdpSlot, Via,
+    PARENTS_MAX, Route, SegmentChoice, SleepyConfig, UdpSlot, Via,
 };
+use redpoll_tcp::RecoveryChoice;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -95,6 +96,7 @@ fn config(
         forwards: spec.role != Role::Leaf,
         sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
         preempts: sleepy.preempt,
+        segments: segments(&scenario.tcp),
         nd: NdConfig {
             solicit: false,
             advertise: advertises.then_some(Advertised {
@@ -125,6 +127,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         max_csma_backoffs: mac.max_csma_backoffs,
         link_retry_delay: mac.link_retry_delay,
         deaf_backoff: mac.deaf_backoff,
+        security_bytes: mac.security_bytes,
         indirect_retries: sleepy.retries,
         indirect_retry_delay: sleepy.retry_delay,
         ..MacConfig::default()
@@ -162,6 +165,27 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
     all
 }
 
+/// What TCP has of its link.
+fn segments(params: &TcpParams) -> SegmentChoice {
+    let mut choice = SegmentChoice::default();
+    if params.queue_window {
+        choice = choice.queued();
+    }
+    if !params.link_feedback {
+        choice = choice.unreported();
+    }
+    choice
+}
+
+fn recovery(params: &TcpParams) -> RecoveryChoice {
+    let choice = RecoveryChoice::default().with_rto_margin(params.rto_margin);
+    if params.by_duplicates {
+        choice.by_duplicates()
+    } else {
+        choice
+    }
+}
+
 fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
     redpoll_tcp::Config {
         mss: params.announced_mss(),
@@ -180,6 +204,7 @@ fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
             count: keepalive.count,
         }),
         time_wait: params.time_wait,
+        recovery: recovery(params),
         ..redpoll_tcp::Config::default()
     }
 }

@@ -10,6 +10,7 @@ use redpoll_wire::sixlowpan::Contexts;
 use crate::nd::{NdConfig, Neighbour};
 use crate::poll::PollConfig;
 use crate::routes::RouteSlot;
+use crate::segments::SegmentChoice;
 use crate::tcp::{ConnectionSlot, ListenerSlot};
 use crate::udp::UdpSlot;
 
@@ -37,6 +38,8 @@ pub struct NodeConfig {
     /// Whether a frame makes way, between two attempts, for one to a sleepy
     /// node that listens (Kumar et al. 2020 §8.2.3). Default true.
     pub preempts: bool,
+    /// When segments are made, and what TCP hears of them from the link.
+    pub segments: SegmentChoice,
     /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
     pub isn_secret: [u8; 16],
 }

@@ -45,6 +45,7 @@ mod nd;
 mod node;
 mod poll;
 mod routes;
+mod segments;
 mod silence;
 mod tcp;
 mod udp;
@@ -57,6 +58,7 @@ pub use nd::{Advertised, NdConfig, Neighbour};
 pub use node::Node;
 pub use poll::{PollConfig, PollPolicy};
 pub use routes::{Route, RouteSlot, Via};
+pub use segments::SegmentChoice;
 pub use tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use udp::UdpSlot;
 

@@ -4,7 +4,7 @@ use core::num::NonZero;
 
 use redpoll_base::{Duration, divide};
 
-use crate::UserTimeoutOption;
+use crate::{RecoveryChoice, UserTimeoutOption};
 
 /// Parameters of a connection. All of them may differ between connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +76,8 @@ pub struct Config {
     /// Whether to tell the peer of our user timeout, and to heed its own where
     /// `user_timeout` is none (RFC 5482). Default none: neither.
     pub user_timeout_option: Option<UserTimeoutOption>,
+    /// Recovery as another engine has it. Default: all that is compiled in.
+    pub recovery: RecoveryChoice,
 }
 
 /// How an idle connection is probed (RFC 9293 §3.8.4).
@@ -113,6 +115,7 @@ impl Default for Config {
             orphan: Duration::from_secs(180),
             user_timeout: None,
             user_timeout_option: None,
+            recovery: RecoveryChoice::default(),
         }
     }
 }
@@ -214,6 +217,7 @@ pub(crate) struct Params {
     pub(crate) ack_every: u8,
     pub(crate) max_retries: u8,
     pub(crate) syn_retries: u8,
+    pub(crate) recovery: RecoveryChoice,
 }
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
@@ -247,6 +251,7 @@ impl From<&Config> for Params {
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,
+            recovery: config.recovery,
         }
     }
 }

@@ -138,6 +138,7 @@ pub use isn::IsnGenerator;
 pub use listener::{Action, Listener, Request};
 pub use options::{Extra, Options, TimestampOption};
 pub use reconnect::{Reconnect, ReconnectPolicy};
+pub use recovery::RecoveryChoice;
 pub use reset::reset_reply;
 pub use sack::SackBlocks;
 pub use segment::{IpMeta, Segment};

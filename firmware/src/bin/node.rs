@@ -16,7 +16,7 @@ use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node,
-    NodeConfig, NodeMemory, Route, RouteSlot, UdpSlot, Via,
+    NodeConfig, NodeMemory, Route, RouteSlot, SegmentChoice, UdpSlot, Via,
 };
 
 fn now() -> Instant {
@@ -57,6 +57,7 @@ fn config() -> NodeConfig {
             indirect_retries: any(4),
             indirect_retry_delay: span(),
             deaf_backoff: any(false),
+            security_bytes: any(0),
             duplicate_timeout: span(),
         },
         lowpan: any(LowpanConfig::default()),
@@ -67,6 +68,7 @@ fn config() -> NodeConfig {
         forwards: any(true),
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         nd: NdConfig {
             solicit: any(true),
             advertise: any(true).then(|| Advertised {

@@ -7,7 +7,7 @@ use redpoll_stack::mac::MacConfig;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Route, UdpSlot, Via, transport,
+    Route, SegmentChoice, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -41,6 +41,7 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
         forwards: false,
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: [seed as u8; 16],
     };

@@ -9,7 +9,7 @@ use super::flight::{Flight, Label};
 use super::{Air, Event, Kind, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start};
-use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work, air_time};
+use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
 use crate::trace::TracedFrame;
 
 impl Air {
@@ -253,7 +253,8 @@ impl Air {
                 }
             }
         }
-        let ends = now + air_time(frame.len());
+        let is_ack = label.kind == Kind::Ack;
+        let ends = now + self.chip.air_time(frame.len(), is_ack);
         if is_on {
             self.traces.frame(&TracedFrame {
                 from,

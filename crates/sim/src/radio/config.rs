@@ -12,6 +12,10 @@ pub struct Config {
     /// Time to move one byte of a frame between processor and radio, in
     /// microseconds; `None` takes the model's own.
     pub spi_us_per_byte: Option<f64>,
+    /// Bytes of link security in every frame but an acknowledgment: they take time
+    /// on the air and on the bus. `mac.security_bytes` of a scenario.
+    #[serde(skip)]
+    pub security_bytes: u8,
 }
 
 impl Default for Config {
@@ -26,6 +30,7 @@ impl Config {
         Config {
             model,
             spi_us_per_byte: None,
+            security_bytes: 0,
         }
     }
 

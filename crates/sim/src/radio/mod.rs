@@ -22,4 +22,4 @@ mod timing;
 
 pub use config::{Config, Currents, Model};
 pub use station::{Acking, Identity, Received, Rest, State, StateTimes, Station, Work};
-pub use timing::{ACK_WAIT, CCA, Chip, FCS_LEN, TURNAROUND, air_time};
+pub use timing::{ACK_WAIT, CCA, Chip, FCS_LEN, TURNAROUND};

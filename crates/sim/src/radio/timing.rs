@@ -15,7 +15,7 @@ pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
 pub const FCS_LEN: usize = 2;
 
 /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air.
-pub fn air_time(mpdu_len: usize) -> Duration {
+fn air_time(mpdu_len: usize) -> Duration {
     let octets = timing::SHR_PHR_US + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US;
     Duration::from_micros(octets)
 }
@@ -32,6 +32,8 @@ pub struct Chip {
     pub wake_up: Duration,
     /// SPI time of a byte.
     spi_ns_per_byte: u64,
+    /// Bytes of link security in a frame.
+    security_bytes: usize,
 }
 
 impl Chip {
@@ -42,14 +44,22 @@ impl Chip {
             sends_by_procedure: config.model.sends_by_procedure(),
             wake_up: Duration::from_micros(config.model.wake_up_us()),
             spi_ns_per_byte: config.spi_ns_per_byte(),
+            security_bytes: config.security_bytes.into(),
         }
     }
 
     /// How long it takes to move a frame of `mpdu_len` bytes, without its FCS,
-    /// over the SPI bus. The FCS is moved too.
+    /// over the SPI bus. The FCS is moved too, and what secures the link.
     pub fn spi_time(&self, mpdu_len: usize) -> Duration {
-        let octets = (mpdu_len + FCS_LEN) as u64;
+        let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64;
         Duration::from_micros((octets * self.spi_ns_per_byte + 500) / 1_000)
+    }
+
+    /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air;
+    /// `is_ack` if it is an acknowledgment, which nothing secures.
+    pub fn air_time(&self, mpdu_len: usize, is_ack: bool) -> Duration {
+        let security = if is_ack { 0 } else { self.security_bytes };
+        air_time(mpdu_len + security)
     }
 }
 
@@ -65,6 +75,20 @@ mod tests {
         assert_eq!(air_time(3).as_micros(), 352);
     }
 
+    /// IEEE 802.15.4-2015 §9.4: ten bytes are a security control, a frame counter, a
+    /// key index and a MIC of 32 bits.
+    #[test]
+    fn link_security_takes_time_but_not_in_acknowledgments() {
+        let chip = Chip::new(&Config {
+            security_bytes: 10,
+            ..Config::of(Model::At86rf233)
+        });
+        assert_eq!(chip.air_time(115, false).as_micros(), 4_256);
+        assert_eq!(chip.air_time(3, true).as_micros(), 352);
+        let plain = Chip::new(&Config::of(Model::At86rf233));
+        assert_eq!(chip.spi_time(115), plain.spi_time(125));
+    }
+
     /// Kumar et al. 2020 §6.3 and algorithms §1.3: 7.2 ms in all, less mean
     /// backoff, CCA, two turnarounds, air time and ACK.
     #[test]
@@ -77,6 +101,7 @@ mod tests {
         let slow = Chip::new(&Config {
             model: Model::Ideal,
             spi_us_per_byte: Some(2.0),
+            security_bytes: 0,
         });
         assert_eq!(slow.spi_time(98).as_micros(), 200);
     }

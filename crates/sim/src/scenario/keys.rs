@@ -208,6 +208,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("mac.deaf_backoff", Bool, Default("false"), None,
         "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as it is while AT86RF2xx chips do them by themselves."),
 
+    key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
+        "Bytes of link security in every frame but an acknowledgment: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, of which 4 are the MIC. They leave so much less for a frame's payload and take time on the air and on SPI; nothing is encrypted, and traces show frames without them."),
+
     key("poll.policy", Choice(&["learned", "fixed", "base"]), Default("learned"), None,
         "When a sleepy node asks its parent while it expects an answer: when answers have come so far, and the rarer the longer one is overdue; at `poll.interval`; or no sooner than otherwise."),
     key("poll.base_interval", time(10_000.0, DAY_US), Default("4 min"), None,
@@ -318,6 +321,15 @@ pub(crate) const KEYS: &[Key] = &[
         "Unanswered keepalive probes before the connection fails."),
     key("tcp.time_wait", time(0.0, 240.0 * US_PER_S), Default("10 s"), None,
         "How long TIME-WAIT lasts (twice the maximum segment lifetime)."),
+
+    key("tcp.recovery", Choice(&["rack", "duplicates"]), Default("rack"), None,
+        "How losses are found: by time, with tail loss probes, proportional rate reduction and F-RTO (RFC 8985, 9937, 5682); or by three duplicate ACKs and the retransmission timer alone (RFC 6582, 6675), as in FreeBSD 10."),
+    key("tcp.rto_margin", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
+        "Added to every retransmission timeout that follows from round trips, before `tcp.min_rto` counts; FreeBSD adds 200 ms to at least 30 ms."),
+    key("tcp.link_feedback", Bool, Default("true"), None,
+        "TCP is told when the link has given a segment up, and sends it again at once; else it takes the segment for sent."),
+    key("tcp.queue_window", Bool, Default("false"), None,
+        "A segment is made as soon as TCP may send it and copied to a slot of `lowpan.slots`, where it waits for the radio; TCP takes it for sent at that moment, so there is no `tcp.link_feedback`. Else it is made when the link has room for it, and read from the send buffer frame by frame."),
 
     key("energy.clock", Quantity { measure: Measure::Frequency, min: 0.001, max: 10_000.0 }, Default("48 MHz"), None,
         "Clock of the processor."),

@@ -66,6 +66,8 @@ pub struct MacParams {
     pub link_retry_delay: Duration,
     /// The receiver is off during backoffs.
     pub deaf_backoff: bool,
+    /// Bytes of link security in each frame.
+    pub security_bytes: u8,
 }
 
 /// Sleepy nodes and their parents, the same everywhere.
@@ -175,6 +177,16 @@ pub struct TcpParams {
     pub keepalive: Option<Keepalive>,
     /// How long TIME-WAIT lasts (twice the MSL).
     pub time_wait: Duration,
+    /// Losses are found by three duplicates and the timer alone.
+    pub by_duplicates: bool,
+    /// Added to every estimated retransmission timeout.
+    pub rto_margin: Duration,
+    /// TCP hears that the link has given a segment up.
+    pub link_feedback: bool,
+    /// Segments are made as soon as TCP may send, and wait in slots.
+    pub queue_window: bool,
+    /// Bytes that a frame carries behind its MAC header.
+    pub frame_payload: u16,
 }
 
 /// Keepalive probes (RFC 9293 §3.8.4).
@@ -197,19 +209,18 @@ impl TcpParams {
     /// Payload bytes of a full segment.
     ///
     /// For [`Mss::Frames`] it is what fits in every case: frames of 116 bytes
-    /// behind a 9-byte MAC header, fragment headers of 4 and 5 bytes, offsets
+    /// behind a 9-byte MAC header, less those of link security, fragment headers of 4 and 5 bytes, offsets
     /// in multiples of 8 bytes (RFC 4944 §5.3), and a compressed IPv6 header
     /// of at most 28 bytes.
     pub fn payload_bytes(&self) -> u16 {
-        const ONE_FRAME: u16 = 116 - 28;
-        const FIRST: u16 = (116 - 4 - 28) / 8 * 8;
-        const MIDDLE: u16 = (116 - 5) / 8 * 8;
-        const LAST: u16 = 116 - 5;
+        const IPV6: u16 = 28;
+        let frame = self.frame_payload;
+        let (first, middle) = ((frame - 4 - IPV6) / 8 * 8, (frame - 5) / 8 * 8);
         let options = if self.timestamps { TIMESTAMPS } else { 0 };
         let packet = match self.mss {
             Mss::Bytes(bytes) => return bytes,
-            Mss::Frames(0 | 1) => ONE_FRAME,
-            Mss::Frames(n) => FIRST + MIDDLE * (u16::from(n) - 2) + LAST,
+            Mss::Frames(0 | 1) => frame - IPV6,
+            Mss::Frames(n) => first + middle * (u16::from(n) - 2) + frame - 5,
         };
         packet - TCP_HEADER - options
     }

@@ -6,7 +6,8 @@ use redpoll_base::{Addr, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, SegmentChoice,
+    UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::sixlowpan::Contexts;
@@ -50,6 +51,7 @@ pub fn node(number: u8) -> Node {
         nd: NdConfig::default(),
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         // On a device: random, and its own.
         isn_secret: [number; 16],
     };

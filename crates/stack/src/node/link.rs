@@ -53,8 +53,10 @@ impl<M: Memory + 'static> Node<M> {
         self.drain_link_events(now);
         self.preempt(now);
         self.sleepy_turn(now);
+        let queued = self.config.segments.are_queued();
+        while queued && self.lowpan.has_room() && self.pull_segment(now) {}
         while self.mac.is_idle() && !self.holds_back() {
-            let pulled = self.lowpan.wants_segment() && self.pull_segment(now);
+            let pulled = !queued && self.lowpan.wants_segment() && self.pull_segment(now);
             // A datagram that ends without a frame makes room for another.
             let submitted = self.feed_mac(now);
             if !self.drain_link_events(now) && !submitted && !pulled {
@@ -86,7 +88,10 @@ impl<M: Memory + 'static> Node<M> {
             any = true;
             match event {
                 LowpanEvent::SegmentSent { handle } => self.tcp.on_sent(Handle(handle), now),
-                LowpanEvent::SegmentLost { handle, .. } => self.tcp.on_lost(Handle(handle), now),
+                LowpanEvent::SegmentLost { handle, .. } if self.config.segments.are_reported() => {
+                    self.tcp.on_lost(Handle(handle), now);
+                }
+                LowpanEvent::SegmentLost { handle, .. } => self.tcp.on_sent(Handle(handle), now),
                 // Counted by lowpan under its reason; nobody waits for it.
                 LowpanEvent::DatagramDropped { .. } => {}
             }
@@ -150,7 +155,7 @@ impl<M: Memory + 'static> Node<M> {
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);
         self.note_next_hop(next_hop);
-        if self.children.contains(next_hop) {
+        if self.children.contains(next_hop) || self.config.segments.are_queued() {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
@@ -174,8 +179,8 @@ impl<M: Memory + 'static> Node<M> {
         true
     }
 
-    /// A segment for a sleepy node: it is copied and waits, for the connection
-    /// cannot know when that node will ask.
+    /// A segment that is copied and waits: one for a sleepy node, for the connection
+    /// cannot know when that node will ask; or any, where segments are queued.
     fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
         let ip = pulled.ip_header(self.config.hop_limit);
         let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
@@ -186,7 +191,11 @@ impl<M: Memory + 'static> Node<M> {
         };
         let packet = self.lowpan.packet_mut(slot);
         if write_pulled(&self.tcp, pulled, self.config.hop_limit, packet).is_some() {
-            self.lowpan.queue_indirect(now, slot, next_hop);
+            if self.children.contains(next_hop) {
+                self.lowpan.queue_indirect(now, slot, next_hop);
+            } else {
+                self.lowpan.queue(now, slot, next_hop);
+            }
             self.tcp.on_sent(pulled.handle, now);
         } else {
             self.lowpan.release(slot);

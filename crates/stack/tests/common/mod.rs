@@ -13,7 +13,7 @@ use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
-    NodeMemory, Route, UdpSlot, Via,
+    NodeMemory, Route, SegmentChoice, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -78,6 +78,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
         forwards: true,
         sleepy: None,
         preempts: true,
+        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: [short as u8; 16],
     };

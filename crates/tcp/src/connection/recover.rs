@@ -6,7 +6,7 @@ use redpoll_base::Bytes;
 use super::Connection;
 use super::acknowledge::News;
 use crate::ahead::Span;
-use crate::recovery::{Answer, DUP_THRESH, Loss, Mode, Progress, Prr, Undo, prr, rack};
+use crate::recovery::{Answer, DUP_THRESH, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
@@ -110,7 +110,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let reached = u32::from(DUP_THRESH).wrapping_sub(1).wrapping_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
         let (now, pins) = (self.tick(), &self.pins);
-        if !rack::ON {
+        if !self.params.recovery.has_rack() {
             // RFC 6675 §4: "more than (DupThresh - 1) * SMSS bytes".
             let bytes = self.board.lose_before(reached, |span| pins.overlaps(span));
             return self.on_found(bytes, false, delivered);
@@ -173,7 +173,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .saturating_sub(self.board.arrived())
             .wrapping_add(delivered);
         self.prr = Prr::begin(recover_fs);
-        if !prr::ON {
+        if !self.params.recovery.has_prr() {
             // RFC 6675 §5, step 4.2.
             self.cc.on_recovered();
         }
@@ -183,7 +183,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// What was believed to be in the network is not: no burst for that.
     fn hold_back(&mut self) {
-        if prr::ON && self.episode.mode() == Mode::Fast {
+        if self.params.recovery.has_prr() && self.episode.mode() == Mode::Fast {
             let most = self.in_flight().wrapping_add(self.eff_snd_mss());
             self.cc.limit(most.min(self.cc.ssthresh()));
         }
@@ -191,7 +191,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 9937 §6.2.
     fn reduce_proportionally(&mut self, delivered: u32, is_safe: bool) {
-        if !prr::ON {
+        if !self.params.recovery.has_prr() {
             return;
         }
         let progress = Progress {
@@ -319,7 +319,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
-        let may = rack::ON
+        let may = self.params.recovery.has_rack()
             && self.has_sack()
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
@@ -372,7 +372,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
         self.ecn.on_reduced(self.snd.flight());
         // Timestamps tell sooner, by the first acknowledgment.
-        self.episode.on_timeout(flight, tick, !self.ts.is_enabled());
+        let doubt = !self.ts.is_enabled() && self.params.recovery.has_frto();
+        self.episode.on_timeout(flight, tick, doubt);
         self.stats.on_loss(Loss::Timeout);
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
@@ -386,7 +387,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
-        let by_time = rack::ON && self.has_sack() && silent_ms < Tick::REACH_MS;
+        let by_time =
+            self.params.recovery.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;
         for (span, stretch) in self.board.walk(Span::ALL) {
             let is_held = self.pins.overlaps(span);
             if !is_held && (!by_time || self.rack.is_overdue(stretch, tick)) {

@@ -5,7 +5,7 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::Error;
 use crate::event::Trouble;
-use crate::recovery::{Loss, Verdict, rack};
+use crate::recovery::{Loss, Verdict};
 use crate::send::SendStore;
 use crate::state::Phase;
 use crate::timers::Timer;
@@ -17,7 +17,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         while let Some(timer) = self.timers.take_expired(floor) {
             match timer {
                 Timer::Retransmission => self.on_retransmission_timeout(),
-                Timer::LossProbe | Timer::Reordering if !rack::ON => {}
+                Timer::LossProbe | Timer::Reordering if !self.params.recovery.has_rack() => {}
                 Timer::LossProbe => self.on_probe_timeout(),
                 Timer::Reordering => {
                     self.detect_by_time(0);

@@ -2,6 +2,7 @@
 //! (RFC 6298), by time (RFC 8985), by duplicate acknowledgments (RFC 6582), by
 //! the link's word; paced by RFC 9937.
 
+mod choice;
 mod episode;
 mod frto;
 mod link;
@@ -11,6 +12,7 @@ mod rto;
 mod tlp;
 mod undo;
 
+pub use choice::RecoveryChoice;
 pub(crate) use episode::{DUP_THRESH, Episode, Loss, Mode};
 pub(crate) use frto::Answer;
 pub(crate) use link::LinkHealth;

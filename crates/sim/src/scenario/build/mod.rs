@@ -129,6 +129,7 @@ fn radio(values: &Values<'_>) -> radio::Config {
     radio::Config {
         model,
         spi_us_per_byte: values.number("radio.spi_time_per_byte"),
+        security_bytes: values.small("mac.security_bytes"),
     }
 }
 
@@ -141,6 +142,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         max_csma_backoffs: values.small("mac.max_csma_backoffs"),
         link_retry_delay: values.duration("mac.link_retry_delay"),
         deaf_backoff: values.flag("mac.deaf_backoff"),
+        security_bytes: values.small("mac.security_bytes"),
     };
     if mac.max_be < mac.min_be {
         let problem = format!(
@@ -238,6 +240,9 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
     }
 }
 
+/// Bytes of a frame behind a MAC header with short addresses.
+const FRAME_PAYLOAD: u16 = 116;
+
 fn tcp(values: &Values<'_>) -> Result<TcpParams, ScenarioError> {
     let keepalive = values.time("tcp.keepalive_idle").map(|idle| Keepalive {
         idle,
@@ -262,6 +267,11 @@ fn tcp(values: &Values<'_>) -> Result<TcpParams, ScenarioError> {
         syn_retries: values.small("tcp.syn_retries"),
         keepalive,
         time_wait: values.duration("tcp.time_wait"),
+        by_duplicates: values.text("tcp.recovery") == "duplicates",
+        rto_margin: values.duration("tcp.rto_margin"),
+        link_feedback: values.flag("tcp.link_feedback"),
+        queue_window: values.flag("tcp.queue_window"),
+        frame_payload: FRAME_PAYLOAD - values.small::<u16>("mac.security_bytes"),
     };
     if tcp.max_rto < tcp.min_rto {
         let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";

@@ -146,7 +146,7 @@ fn an_override_is_named_when_it_is_wrong() {
     assert_eq!(
         wrong("mac.max_bee", "5"),
         "--set mac.max_bee=5: mac.max_bee: got the unknown key \"max_bee\" (did you mean max_be?); \
-         allowed: pan_id, max_frame_retries, min_be, max_be, max_csma_backoffs, link_retry_delay, deaf_backoff"
+         allowed: pan_id, max_frame_retries, min_be, max_be, max_csma_backoffs, link_retry_delay, deaf_backoff, security_bytes"
     );
     assert_eq!(
         wrong("mac.link_retry_delay", "40 m"),
@@ -254,6 +254,11 @@ fn full_segments_fit_into_their_frames() {
     assert_eq!(tcp.announced_mss(), tcp.payload_bytes());
     tcp.mss = Mss::Frames(1);
     assert_eq!(tcp.payload_bytes(), 88 - 20);
+    let secured = format!("{SMALL}\n[mac]\nsecurity_bytes = 10\n");
+    assert_eq!(
+        load(&secured, &[]).unwrap().tcp.payload_bytes(),
+        72 + 3 * 96 + 101 - 32
+    );
     tcp.mss = Mss::Bytes(462);
     assert_eq!(tcp.payload_bytes(), 462);
 }
