@@ -38,6 +38,7 @@ pub mod air;
 pub mod energy;
 pub mod fault;
 pub mod kernel;
+pub mod measured;
 pub mod medium;
 pub mod memory;
 pub mod node;

@@ -51,6 +51,8 @@ pub struct Report {
 pub struct Medium {
     /// Links are listed by the scenario; positions and ranges do not count.
     pub listed_links: bool,
+    /// Links are as they were measured; positions and ranges do not count.
+    pub measured_links: bool,
     /// The medium's parameters.
     #[serde(flatten)]
     pub config: medium::Config,
@@ -164,7 +166,8 @@ pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<Interfer
 /// The medium of a scenario.
 pub(crate) fn medium(scenario: &Scenario) -> Medium {
     Medium {
-        listed_links: scenario.links.is_some(),
+        listed_links: matches!(scenario.links, medium::LinkSource::Listed(_)),
+        measured_links: matches!(scenario.links, medium::LinkSource::Measured(_)),
         config: scenario.medium,
     }
 }

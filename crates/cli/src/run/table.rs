@@ -74,6 +74,13 @@ fn medium(medium: &Medium) -> String {
     if medium.listed_links {
         return "listed links: nodes hear, sense and disturb each other over them alone".to_owned();
     }
+    if medium.measured_links {
+        return "measured links".to_owned()
+            + match medium.config {
+                Config::UnitDisk(_) => ": nodes hear, sense and disturb each other over them alone",
+                Config::Sinr(_) => ", whose mean RSSI is the power at the receiver",
+            };
+    }
     match medium.config {
         Config::UnitDisk(UnitDisk {
             transmission_range_m,

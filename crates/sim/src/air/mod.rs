@@ -28,7 +28,7 @@ pub use ledger::{Counts, Kind, Ledger, Outcome};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
-use crate::medium::{self, Interferer, ListedLink, Medium, TxId};
+use crate::medium::{Medium, Site, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::topology::Neighbour;
 use crate::trace::Traces;
@@ -105,18 +105,12 @@ pub struct Air {
 /// What there is to know about the network before it runs.
 #[derive(Debug)]
 pub struct Layout<'a> {
-    /// How radio waves travel.
-    pub medium: &'a medium::Config,
+    /// What the medium lies between.
+    pub site: Site<'a>,
     /// Which chip all nodes have.
     pub radio: &'a radio::Config,
     /// Who the nodes are.
     pub identities: &'a [Identity],
-    /// Where they stand, in metres.
-    pub positions_m: &'a [(f64, f64)],
-    /// Links listed by hand.
-    pub listed: Option<&'a [ListedLink]>,
-    /// Who else is on the air.
-    pub interferers: &'a [Interferer],
     /// What goes wrong.
     pub faults: &'a [Spec],
 }
@@ -133,13 +127,7 @@ impl Air {
                 queue.schedule(at, Event::Switch { node: node as u32 }.into());
             }
         }
-        let mut medium = Medium::new(
-            layout.medium,
-            layout.positions_m,
-            layout.listed,
-            layout.interferers,
-            seed,
-        );
+        let mut medium = Medium::new(&layout.site, seed);
         for (interferer, first) in medium.first_bursts().into_iter().enumerate() {
             if let Some(at) = first {
                 let interferer = interferer as u32;

@@ -224,6 +224,9 @@ impl Air {
             self.abandon(from, Outcome::ReceiverTransmitting);
             self.stations[from].times.enter(now, State::Transmit);
         }
+        if self.medium.changes() && !self.flights.under_way().any(|it| it.from as usize == from) {
+            self.medium.refresh(now, from);
+        }
         let label = Label::of(frame.as_slice());
         if label.kind != Kind::Broadcast {
             self.ledger.open(label.kind);

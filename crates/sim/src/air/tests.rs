@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::Address;
 
 use super::*;
 use crate::fault::{FrameKind, Rule};
-use crate::medium::{Config, UnitDisk};
+use crate::medium::{Config, Site, UnitDisk};
 use crate::radio::Model;
 
 #[derive(Clone, Copy)]
@@ -79,12 +79,9 @@ impl Bench {
         });
         let mut queue = Queue::default();
         let layout = Layout {
-            interferers: &[],
-            medium,
+            site: Site::of(medium, &positions),
             radio: &radio::Config::of(model),
             identities: &identities,
-            positions_m: &positions,
-            listed: None,
             faults,
         };
         Bench {

@@ -1,12 +1,14 @@
-//! The discrete-event kernel: virtual time in whole microseconds, a queue of
-//! events ordered by time and then by the order in which they were asked for,
-//! one stream of random numbers a purpose, and the digest of everything that
+//! The discrete-event kernel: virtual time in whole microseconds, nodes' clocks
+//! beside it, a queue of events ordered by time and then by the order in which
+//! they were asked for, one stream of random numbers a purpose, and the digest of everything that
 //! happened.
 
 mod digest;
+mod oscillator;
 mod queue;
 
 pub use digest::Digest;
+pub use oscillator::Oscillator;
 pub use queue::{Queue, Scheduled};
 
 use redpoll_base::Rng;

@@ -2,7 +2,11 @@
 //! about hidden terminals mean nothing without the ranges and the threshold of
 //! the clear channel assessment.
 
+use std::sync::Arc;
+
 use serde::Serialize;
+
+use super::{Interferer, Measured, NoiseSource};
 
 /// How radio waves travel.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -88,6 +92,62 @@ pub struct Sinr {
     /// At this power in the channel a clear channel assessment finds it busy,
     /// in dBm (energy above threshold, CCA mode 1).
     pub cca_threshold_dbm: f64,
+    /// Standard deviation of what a direction has beside the shadowing of its
+    /// pair, in dB: one normal value a directed link, drawn once.
+    pub asymmetry_sigma_db: f64,
+    /// Standard deviations of the nodes' powers and noise floors, in dB, and the
+    /// correlation between the two of one node, -1 to 1.
+    pub tx_power_sigma_db: f64,
+    /// See above.
+    pub noise_sigma_db: f64,
+    /// See above.
+    pub power_noise_correlation: f64,
+    /// How a link's loss changes with time.
+    pub fading: Fading,
+    /// How noise changes with time.
+    pub noise: NoiseModel,
+}
+
+/// Small-scale fading: a gain for each directed link, the same for a coherence
+/// time, then another one that has nothing to do with it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Fading {
+    /// Distribution of the gain.
+    pub gain: Gain,
+    /// How long a gain lasts, in microseconds, over 0.
+    pub coherence_us: u64,
+}
+
+/// Distribution of a fading gain.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gain {
+    /// None: links keep their power.
+    None,
+    /// Many paths of like strength: the power is exponential, its mean 1.
+    Rayleigh,
+    /// One path outweighs the others by `k_db`; the mean power is 1.
+    Rician {
+        /// Rice's factor, in dB.
+        k_db: f64,
+    },
+    /// Normal in dB around the mean, as by people who walk about.
+    Lognormal {
+        /// Standard deviation, in dB.
+        sigma_db: f64,
+    },
+}
+
+/// How noise changes with time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseModel {
+    /// It does not.
+    Constant,
+    /// As in a trace, from a place in it that each node draws.
+    Replay,
+    /// As a model has learnt from a trace (Lee, Cerpa, Levis 2007).
+    Cpm,
 }
 
 impl Default for Sinr {
@@ -102,6 +162,15 @@ impl Default for Sinr {
             capture_db: 3.0,
             co_channel_db: 0.0,
             cca_threshold_dbm: -77.0,
+            asymmetry_sigma_db: 0.0,
+            tx_power_sigma_db: 0.0,
+            noise_sigma_db: 0.0,
+            power_noise_correlation: 0.0,
+            fading: Fading {
+                gain: Gain::None,
+                coherence_us: 50_000,
+            },
+            noise: NoiseModel::Constant,
         }
     }
 }
@@ -119,4 +188,63 @@ pub struct ListedLink {
     pub b: usize,
     /// Probability that a frame which meets no interference arrives, 0 to 1.
     pub success_ratio: f64,
+}
+
+/// Where the links between nodes come from.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum LinkSource {
+    /// From positions and the medium.
+    #[default]
+    Positions,
+    /// From a list.
+    Listed(Vec<ListedLink>),
+    /// From measurements, over time.
+    Measured(Arc<Measured>),
+}
+
+impl LinkSource {
+    /// Whether positions do not count.
+    pub fn is_given(&self) -> bool {
+        !matches!(self, LinkSource::Positions)
+    }
+}
+
+/// What sets one node's radio apart, in the SINR medium.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RadioSpec {
+    /// The power that leaves its antenna, in dBm; `None`: the medium's.
+    pub tx_power_dbm: Option<f64>,
+    /// Noise in its channel, in dBm; `None`: the medium's.
+    pub noise_floor_dbm: Option<f64>,
+}
+
+/// What a medium lies between.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// How radio waves travel.
+    pub config: &'a Config,
+    /// Where the nodes stand, in metres.
+    pub positions_m: &'a [(f64, f64)],
+    /// Where links come from.
+    pub links: &'a LinkSource,
+    /// What sets the nodes' radios apart; nothing if it is empty.
+    pub radios: &'a [RadioSpec],
+    /// Who else is on the air.
+    pub interferers: &'a [Interferer],
+    /// The trace that noise is taken from or learnt from.
+    pub noise: Option<&'a NoiseSource>,
+}
+
+impl<'a> Site<'a> {
+    /// A site of nodes alone, whose radios are all alike.
+    pub fn of(config: &'a Config, positions_m: &'a [(f64, f64)]) -> Site<'a> {
+        Site {
+            config,
+            positions_m,
+            links: &LinkSource::Positions,
+            radios: &[],
+            interferers: &[],
+            noise: None,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use redpoll_base::{Instant, Rng};
 
 use super::Link;
+use super::noise::NodeNoise;
 use super::oqpsk::{BitSuccess, US_PER_BIT, from_db};
 
 /// The number of a transmission under way.
@@ -67,7 +68,7 @@ impl Followed {
 }
 
 /// What reaches one receiver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ear {
     /// Transmissions that disturb.
     audible: u16,
@@ -80,13 +81,14 @@ pub struct Ear {
     /// Interferers on the air, and the sum of their power.
     foreign: u16,
     foreign_mw: f64,
+    /// SINR only.
+    noise: NodeNoise,
     followed: Option<Followed>,
 }
 
 /// What a SINR medium needs to know to judge.
 #[derive(Clone, Debug)]
 pub struct SinrRules {
-    noise_mw: f64,
     capture_ratio: f64,
     co_channel: f64,
     cca_mw: f64,
@@ -97,7 +99,6 @@ impl SinrRules {
     /// The rules of a configuration.
     pub fn new(config: &super::Sinr) -> Self {
         SinrRules {
-            noise_mw: from_db(config.noise_floor_dbm),
             capture_ratio: from_db(config.capture_db),
             co_channel: from_db(config.co_channel_db),
             cca_mw: from_db(config.cca_threshold_dbm),
@@ -105,10 +106,10 @@ impl SinrRules {
         }
     }
 
-    /// The ratio at which bits are received beside other frames, and beside
-    /// interferers, which are noise.
-    fn sinr(&self, signal_mw: f64, others_mw: f64, foreign_mw: f64) -> f64 {
-        signal_mw / (self.noise_mw + foreign_mw + self.co_channel * others_mw)
+    /// The ratio at which bits are received beside noise and other frames.
+    /// Interferers are noise.
+    fn sinr(&self, signal_mw: f64, others_mw: f64, noise_mw: f64) -> f64 {
+        signal_mw / (noise_mw + self.co_channel * others_mw)
     }
 }
 
@@ -118,6 +119,20 @@ const SYNCHRONISATION_US: u64 = 160;
 const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
 
 impl Ear {
+    /// An ear in silence, but for noise.
+    pub fn new(noise: NodeNoise) -> Ear {
+        Ear {
+            audible: 0,
+            sensed: 0,
+            busy_since: None,
+            power_mw: 0.0,
+            foreign: 0,
+            foreign_mw: 0.0,
+            noise,
+            followed: None,
+        }
+    }
+
     /// The transmission that the receiver follows.
     pub fn followed(&self) -> Option<TxId> {
         self.followed.map(|followed| followed.tx)
@@ -130,20 +145,27 @@ impl Ear {
 
     /// A clear channel assessment begins.
     pub fn watch(&mut self, now: Instant, sinr: Option<&SinrRules>) {
-        self.busy_since = self.is_busy(sinr).then_some(now);
+        self.busy_since = self.is_busy(now, sinr).then_some(now);
     }
 
     /// Whether the channel was busy at any time since [`Ear::watch`] and before
     /// `now`: what begins at the moment at which an assessment ends is too
     /// late for it.
-    pub fn was_busy(&self, now: Instant) -> bool {
-        self.busy_since.is_some_and(|since| since < now)
+    pub fn was_busy(&mut self, now: Instant, sinr: Option<&SinrRules>) -> bool {
+        if self.busy_since.is_some_and(|since| since < now) {
+            return true;
+        }
+        // Noise may have risen meanwhile. An assessment takes less than a
+        // millisecond, so that the last noise is all that can be new; but a frame
+        // that begins now is in the power already, and too late.
+        let last = Instant::from_micros(now.as_micros().saturating_sub(1));
+        self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, sinr)
     }
 
-    fn is_busy(&self, sinr: Option<&SinrRules>) -> bool {
+    fn is_busy(&mut self, now: Instant, sinr: Option<&SinrRules>) -> bool {
         match sinr {
             None => self.sensed > 0 || self.foreign > 0,
-            Some(rules) => self.power_mw + self.foreign_mw + rules.noise_mw >= rules.cca_mw,
+            Some(rules) => self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw,
         }
     }
 
@@ -219,12 +241,13 @@ impl Ear {
         link: &Link,
         ready: bool,
         rules: &SinrRules,
+        rng: &mut Rng,
     ) -> Start {
         self.settle(now, rules);
         let others_mw = self.power_mw;
         self.audible += 1;
         self.power_mw += link.power_mw;
-        if self.is_busy(Some(rules)) {
+        if self.is_busy(now, Some(rules)) {
             self.busy_since.get_or_insert(now);
         }
         if let Some(followed) = &mut self.followed {
@@ -236,7 +259,8 @@ impl Ear {
         if !ready {
             return Start::NotReady;
         }
-        let ratio = link.power_mw / (rules.noise_mw + others_mw + self.foreign_mw);
+        let noise_mw = self.noise.at(now) + self.foreign_mw;
+        let ratio = link.power_mw / (noise_mw + others_mw);
         let follow = Followed {
             tx,
             spoilt: false,
@@ -256,10 +280,14 @@ impl Ear {
             return Start::Lost(Reception::Collision);
         }
         // A preamble is found if it is more likely right than not.
-        let found = rules.sinr(link.power_mw, others_mw, self.foreign_mw);
+        let found = rules.sinr(link.power_mw, others_mw, noise_mw);
         let ln_found = rules.bits.ln_of(found) * SYNCHRONISATION_BITS;
         if ln_found < -std::f64::consts::LN_2 {
             return Start::Lost(follow.failure());
+        }
+        // What a measured link loses by itself.
+        if link.success != u32::MAX && rng.next_u32() >= link.success {
+            return Start::Lost(Reception::RandomLoss);
         }
         self.followed = Some(follow);
         Start::Followed
@@ -309,7 +337,7 @@ impl Ear {
         }
         self.foreign += 1;
         self.foreign_mw += power_mw;
-        if self.is_busy(rules) {
+        if self.is_busy(now, rules) {
             self.busy_since.get_or_insert(now);
         }
         if let Some(followed) = &mut self.followed {
@@ -322,13 +350,13 @@ impl Ear {
         let Some(followed) = &mut self.followed else {
             return;
         };
-        let elapsed_us = now.since(followed.settled).as_micros();
-        if elapsed_us == 0 {
-            return;
-        }
+        let (from, until) = (followed.settled, now);
         followed.settled = now;
         let others_mw = (self.power_mw - followed.power_mw).max(0.0);
-        let ratio = rules.sinr(followed.power_mw, others_mw, self.foreign_mw);
-        followed.ln_success += rules.bits.ln_of(ratio) * (elapsed_us as f64 / US_PER_BIT);
+        let (signal_mw, foreign_mw) = (followed.power_mw, self.foreign_mw);
+        self.noise.for_each_level(from, until, |noise_mw, us| {
+            let ratio = rules.sinr(signal_mw, others_mw, noise_mw + foreign_mw);
+            followed.ln_success += rules.bits.ln_of(ratio) * (us as f64 / US_PER_BIT);
+        });
     }
 }

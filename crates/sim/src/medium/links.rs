@@ -2,9 +2,13 @@
 
 use redpoll_base::Rng;
 
+use super::fading::margin_db;
 use super::grid::for_each_pair_within;
+use super::measured;
 use super::oqpsk::from_db;
-use super::{Config, Interferer, ListedLink, Sinr, UnitDisk};
+use super::radios::Radios;
+use super::{Config, Interferer, LinkSource, ListedLink, Sinr, Site, UnitDisk};
+use crate::kernel::Seed;
 
 /// What a transmission of one node is at one other node.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -12,14 +16,16 @@ pub struct Link {
     /// Index of the node that is reached.
     pub to: u32,
     /// Chance of reception without interference, in units of 2^-32; the
-    /// greatest value is certainty. Unit disk and listed links only.
+    /// greatest value is certainty. In the SINR medium what noise does comes on
+    /// top.
     pub success: u32,
     /// Power at the antenna in milliwatts; SINR medium only.
     pub power_mw: f64,
     /// Power at the antenna in whole dBm, as the radio tells it.
     pub rssi_dbm: i8,
-    /// What a path over it costs: 1 but in the SINR medium.
-    pub cost: u8,
+    /// What a path over it costs: 1 but in the SINR medium and for measured
+    /// links.
+    pub cost: u16,
     /// A frame can be received.
     pub receives: bool,
     /// The channel is found busy.
@@ -42,19 +48,15 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 const SHADOWING_LIMIT: f64 = 4.0;
 
 impl Links {
-    /// The links that follow from positions, or those listed.
-    ///
-    /// `shadowing` seeds the shadowing of the SINR medium.
-    pub fn new(
-        config: &Config,
-        positions_m: &[(f64, f64)],
-        listed: Option<&[ListedLink]>,
-        shadowing: u64,
-    ) -> Links {
-        let pairs = match (listed, config) {
-            (Some(listed), _) => of_list(listed, positions_m.len()),
-            (None, Config::UnitDisk(disk)) => of_disk(disk, positions_m),
-            (None, Config::Sinr(sinr)) => of_sinr(sinr, positions_m, shadowing),
+    /// The links that follow from positions, those listed, or those measured, as
+    /// they are when the run begins.
+    pub fn new(site: &Site<'_>, seed: Seed) -> Links {
+        let positions_m = site.positions_m;
+        let pairs = match (site.links, site.config) {
+            (LinkSource::Listed(listed), _) => of_list(listed, positions_m.len()),
+            (LinkSource::Measured(measured), _) => measured::links(measured, site.config),
+            (LinkSource::Positions, Config::UnitDisk(disk)) => of_disk(disk, positions_m),
+            (LinkSource::Positions, Config::Sinr(sinr)) => of_sinr(sinr, site, seed),
         };
         let mut first = vec![0; positions_m.len() + 1];
         for (from, _) in &pairs {
@@ -89,6 +91,16 @@ impl Links {
     /// The links of node `from`, in order of the reached node's index.
     pub fn of(&self, from: usize) -> &[Link] {
         &self.links[self.range(from)]
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The link at a place, to change.
+    pub(super) fn at_mut(&mut self, index: usize) -> &mut Link {
+        &mut self.links[index]
     }
 }
 
@@ -143,31 +155,50 @@ fn of_list(listed: &[ListedLink], nodes: usize) -> Vec<(usize, Link)> {
     links
 }
 
-fn of_sinr(sinr: &Sinr, positions: &[(f64, f64)], seed: u64) -> Vec<(usize, Link)> {
-    let floor_dbm = sinr.noise_floor_dbm - NEGLIGIBLE_DB;
-    let margin = SHADOWING_LIMIT * sinr.shadowing_sigma_db.max(0.0);
-    let budget = sinr.tx_power_dbm - sinr.reference_loss_db - floor_dbm + margin;
+fn of_sinr(sinr: &Sinr, site: &Site<'_>, seed: Seed) -> Vec<(usize, Link)> {
+    let shadowing = shadowing(seed);
+    let asymmetry = seed.stream("asymmetry").next_u64();
+    let radios = Radios::new(sinr, site.radios, site.positions_m.len(), seed);
+    let floor_dbm = sinr.noise_floor_dbm - NEGLIGIBLE_DB - margin_db(&sinr.fading);
+    let sigma = sinr.shadowing_sigma_db.max(0.0) + sinr.asymmetry_sigma_db.max(0.0);
+    let margin = SHADOWING_LIMIT * sigma;
+    let budget = radios.loudest_dbm() - sinr.reference_loss_db - floor_dbm + margin;
     let reach = libm::pow(10.0, budget / (10.0 * sinr.path_loss_exponent)).max(1.0);
     let mut links = Vec::new();
-    for_each_pair_within(positions, reach, |from, to, distance| {
-        let power_dbm = sinr.tx_power_dbm - loss_db(sinr, distance, seed, (from, to));
+    for_each_pair_within(site.positions_m, reach, |from, to, distance| {
+        let loss_db = loss_db(sinr, distance, shadowing, (from, to));
+        let mut power_dbm = radios.of(from).tx_power_dbm - loss_db;
+        if sinr.asymmetry_sigma_db > 0.0 {
+            power_dbm += sinr.asymmetry_sigma_db * normal_of(asymmetry, from, to);
+        }
         if power_dbm < floor_dbm {
             return;
         }
         let power_mw = from_db(power_dbm);
+        let noise_dbm = radios.of(to).noise_floor_dbm;
         let link = Link {
             to: to as u32,
-            success: 0,
+            success: u32::MAX,
             power_mw,
-            rssi_dbm: libm::round(power_dbm).clamp(-127.0, 20.0) as i8,
-            cost: cost(power_dbm - sinr.noise_floor_dbm),
+            rssi_dbm: whole_dbm(power_dbm),
+            cost: cost(power_dbm - noise_dbm),
             receives: power_dbm >= sinr.sensitivity_dbm,
-            senses: power_mw + from_db(sinr.noise_floor_dbm) >= from_db(sinr.cca_threshold_dbm),
+            senses: power_mw + from_db(noise_dbm) >= from_db(sinr.cca_threshold_dbm),
             disturbs: true,
         };
         links.push((from, link));
     });
     links
+}
+
+/// A power as the radio tells it.
+pub(super) fn whole_dbm(power_dbm: f64) -> i8 {
+    libm::round(power_dbm).clamp(-127.0, 20.0) as i8
+}
+
+/// What seeds the shadowing of the SINR medium.
+pub(super) fn shadowing(seed: Seed) -> u64 {
+    seed.stream("shadowing").next_u64()
 }
 
 /// What the way between two places takes, shadowing included.
@@ -183,21 +214,23 @@ fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64
 }
 
 /// The nodes that an interferer reaches, and with how much power in milliwatts;
-/// where links are listed it is all of them, as nobody knows where they are.
+/// where links are given it is all of them, as nobody knows where they are, and
+/// with measured links in the SINR medium its power is what they receive.
 /// `number` is the interferer's among the places with shadowing.
 pub fn reached(
-    config: &Config,
-    positions_m: &[(f64, f64)],
-    is_listed: bool,
+    site: &Site<'_>,
     interferer: &Interferer,
     (number, shadowing): (usize, u64),
 ) -> Vec<(u32, f64)> {
     let (x, y) = interferer.position_m;
-    let places = positions_m.iter().enumerate();
+    let is_everywhere = site.links.is_given();
+    let places = site.positions_m.iter().enumerate();
     let power = |(node, at): (usize, &(f64, f64))| {
         let distance = libm::hypot(at.0 - x, at.1 - y);
-        let power_mw = match config {
-            _ if is_listed => 0.0,
+        let power_mw = match site.config {
+            Config::UnitDisk(_) if is_everywhere => 0.0,
+            Config::Sinr(_) if matches!(site.links, LinkSource::Listed(_)) => 0.0,
+            Config::Sinr(_) if is_everywhere => from_db(interferer.power_dbm),
             Config::UnitDisk(_) => (distance <= interferer.range_m).then_some(0.0)?,
             Config::Sinr(sinr) => {
                 let loss = loss_db(sinr, distance, shadowing, (node, number));
@@ -213,7 +246,7 @@ pub fn reached(
 /// What Thread takes a link for by its margin over noise, in dB: that of its link
 /// qualities 3, 2 and 1 (OpenThread: 20, 10 and 2 dB). What is received at all
 /// is a link here.
-fn cost(margin_db: f64) -> u8 {
+fn cost(margin_db: f64) -> u16 {
     match margin_db {
         margin if margin > 20.0 => 1,
         margin if margin > 10.0 => 2,
@@ -224,17 +257,24 @@ fn cost(margin_db: f64) -> u8 {
 /// A standard normal value that belongs to a pair of nodes, in either order,
 /// within ±[`SHADOWING_LIMIT`].
 fn normal_of_pair(seed: u64, a: usize, b: usize) -> f64 {
-    let pair = ((a.min(b) as u64) << 32) | a.max(b) as u64;
-    let mut rng = Rng::stream(seed, pair);
+    normal_of(seed, a.min(b), a.max(b))
+}
+
+/// The same for one direction.
+fn normal_of(seed: u64, from: usize, to: usize) -> f64 {
+    let mut rng = Rng::stream(seed, ((from as u64) << 32) | to as u64);
+    normal(&mut rng).clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
+}
+
+/// A standard normal value.
+pub(super) fn normal(rng: &mut Rng) -> f64 {
     // Box and Muller's transform; the first number must not be zero.
     let radius = (f64::from(rng.next_u32()) + 1.0) / 4_294_967_297.0;
     let angle = f64::from(rng.next_u32()) / 4_294_967_296.0;
-    let value =
-        libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle);
-    value.clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
 }
 
 /// A probability in units of 2^-32.
-fn probability(p: f64) -> u32 {
+pub(super) fn probability(p: f64) -> u32 {
     libm::round(p.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32
 }

@@ -1,25 +1,37 @@
 //! How radio waves travel: who hears whom, how loud, and what gets through.
 //!
 //! Three kinds: the unit disk of Cooja, log-distance path loss with SINR and
-//! capture, and links listed by hand. All links are worked out once, with a
-//! grid, so that the cost of a transmission grows with its neighbours and not
-//! with the network. Waves travel without delay.
+//! capture, and links that are given: listed by hand or measured. All links are
+//! worked out once, with a grid, so that the cost of a transmission grows with
+//! its neighbours and not with the network. What changes with time, by fading or
+//! from one measurement to the next, is looked up when a transmission begins,
+//! and holds until it ends. Waves travel without delay.
 
 mod config;
 mod ear;
+mod fading;
 mod grid;
 mod interferer;
 mod links;
+mod measured;
+mod noise;
 pub mod oqpsk;
+mod radios;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, ListedLink, Sinr, UnitDisk};
+pub use config::{
+    Config, Fading, Gain, LinkSource, ListedLink, NoiseModel, RadioSpec, Sinr, Site, UnitDisk,
+};
 pub use ear::{Reception, Start, TxId};
 pub use interferer::{Course, Interferer, Lengths};
 pub use links::{Link, Links};
+pub use measured::Measured;
+pub use noise::{HISTORY, NoiseSource};
 
 use ear::{Ear, SinrRules};
+use fading::Fader;
+use measured::Replay;
 use redpoll_base::{Instant, Rng};
 
 use crate::fault::chance;
@@ -29,6 +41,7 @@ use crate::kernel::Seed;
 #[derive(Clone, Debug)]
 pub struct Medium {
     links: Links,
+    change: Change,
     ears: Vec<Ear>,
     /// `None` for unit disk and listed links.
     sinr: Option<SinrRules>,
@@ -39,36 +52,70 @@ pub struct Medium {
     rng: Rng,
 }
 
+/// How links change with time.
+#[derive(Clone, Debug)]
+enum Change {
+    Never,
+    Replay(Replay),
+    Fading(Fader),
+}
+
+impl Change {
+    fn new(site: &Site<'_>, links: &Links, seed: Seed) -> Change {
+        match (site.links, site.config) {
+            (LinkSource::Measured(measured), config) => {
+                Change::Replay(Replay::new(measured, config, site.positions_m.len()))
+            }
+            (LinkSource::Positions, Config::Sinr(sinr)) if sinr.fading.gain != Gain::None => {
+                Change::Fading(Fader::new(sinr, links, seed))
+            }
+            _ => Change::Never,
+        }
+    }
+}
+
 impl Medium {
-    /// The medium between nodes at `positions_m` and interferers; listed links,
-    /// where given, replace what follows from the positions.
-    pub fn new(
-        config: &Config,
-        positions_m: &[(f64, f64)],
-        listed: Option<&[ListedLink]>,
-        interferers: &[Interferer],
-        seed: Seed,
-    ) -> Self {
-        let shadowing = seed.stream("shadowing").next_u64();
-        let (sinr, success_ratio_tx) = match config {
-            Config::UnitDisk(disk) => (None, disk.success_ratio_tx),
-            Config::Sinr(_) if listed.is_some() => (None, 1.0),
-            Config::Sinr(sinr) => (Some(SinrRules::new(sinr)), 1.0),
+    /// The medium of a site.
+    pub fn new(site: &Site<'_>, seed: Seed) -> Self {
+        let nodes = site.positions_m.len();
+        let shadowing = links::shadowing(seed);
+        let (sinr, success_ratio_tx) = match (site.config, site.links) {
+            (Config::UnitDisk(disk), _) => (None, disk.success_ratio_tx),
+            (Config::Sinr(_), LinkSource::Listed(_)) => (None, 1.0),
+            (Config::Sinr(sinr), _) => (Some(SinrRules::new(sinr)), 1.0),
         };
+        let links = Links::new(site, seed);
         Medium {
-            links: Links::new(config, positions_m, listed, shadowing),
-            ears: vec![Ear::default(); positions_m.len()],
+            change: Change::new(site, &links, seed),
+            links,
+            ears: noise::of_nodes(site, seed).map(Ear::new).collect(),
             sinr,
-            interferers: courses(interferers, seed),
-            reached: (interferers.iter().enumerate())
+            interferers: courses(site.interferers, seed),
+            reached: (site.interferers.iter().enumerate())
                 .map(|(index, interferer)| {
-                    let place = (positions_m.len() + index, shadowing);
-                    links::reached(config, positions_m, listed.is_some(), interferer, place)
+                    let place = (nodes + index, shadowing);
+                    links::reached(site, interferer, place)
                 })
                 .collect(),
             success_ratio_tx,
             rng: seed.stream("medium"),
         }
+    }
+
+    /// Brings the links of node `from` up to date. To be called before each of
+    /// its transmissions, while no other of its own is on the air: what has begun
+    /// over a link ends over the same one.
+    pub fn refresh(&mut self, now: Instant, from: usize) {
+        match &mut self.change {
+            Change::Never => {}
+            Change::Replay(replay) => replay.refresh(now, from, &mut self.links),
+            Change::Fading(fader) => fader.refresh(now, from, &mut self.links),
+        }
+    }
+
+    /// Whether links change with time.
+    pub fn changes(&self) -> bool {
+        !matches!(self.change, Change::Never)
     }
 
     /// All links.
@@ -93,7 +140,7 @@ impl Medium {
         let ear = &mut self.ears[link.to as usize];
         match &self.sinr {
             None => ear.start_disk(now, tx, link, ready, &mut self.rng),
-            Some(rules) => ear.start_sinr(now, tx, link, ready, rules),
+            Some(rules) => ear.start_sinr(now, tx, link, ready, rules, &mut self.rng),
         }
     }
 
@@ -144,8 +191,8 @@ impl Medium {
 
     /// Whether `node` found the channel busy at any time since
     /// [`watch`](Self::watch) and before `now`.
-    pub fn was_busy(&self, now: Instant, node: usize) -> bool {
-        self.ears[node].was_busy(now)
+    pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
+        self.ears[node].was_busy(now, self.sinr.as_ref())
     }
 }
 

@@ -10,7 +10,7 @@ const DISK: UnitDisk = UnitDisk {
 
 fn line(config: &Config, xs: &[f64]) -> Medium {
     let positions: Vec<_> = xs.iter().map(|x| (*x, 0.0)).collect();
-    Medium::new(config, &positions, None, &[], Seed(1))
+    Medium::new(&Site::of(config, &positions), Seed(1))
 }
 
 fn link(medium: &Medium, from: usize, to: usize) -> Link {
@@ -164,7 +164,7 @@ fn interference_is_cumulative() {
         let angle = f64::from(i) * 0.7;
         (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
     }));
-    let mut medium = Medium::new(&config, &positions, None, &[], Seed(1));
+    let mut medium = Medium::new(&Site::of(&config, &positions), Seed(1));
     let signal = link(&medium, 0, 1);
     for (count, expected) in [(1, Reception::Intact), (8, Reception::Collision)] {
         assert_eq!(medium.start(at(0), 1, &signal, true), Start::Followed);
@@ -239,7 +239,7 @@ fn shadowing_is_symmetric_and_comes_from_the_seed() {
         ..sinr_config()
     });
     let positions = [(0.0, 0.0), (20.0, 0.0), (0.0, 20.0)];
-    let of_seed = |seed| Medium::new(&config, &positions, None, &[], Seed(seed));
+    let of_seed = |seed| Medium::new(&Site::of(&config, &positions), Seed(seed));
     let medium = of_seed(4);
     assert_eq!(link(&medium, 0, 1).power_mw, link(&medium, 1, 0).power_mw);
     assert_ne!(link(&medium, 0, 1).power_mw, link(&medium, 0, 2).power_mw);
@@ -255,13 +255,17 @@ fn shadowing_is_symmetric_and_comes_from_the_seed() {
 
 #[test]
 fn listed_links_replace_positions() {
-    let listed = [ListedLink {
+    let listed = LinkSource::Listed(vec![ListedLink {
         a: 2,
         b: 0,
         success_ratio: 0.5,
-    }];
+    }]);
     let positions = [(0.0, 0.0); 3];
-    let mut medium = Medium::new(&Config::default(), &positions, Some(&listed), &[], Seed(1));
+    let site = Site {
+        links: &listed,
+        ..Site::of(&Config::UnitDisk(DISK), &positions)
+    };
+    let mut medium = Medium::new(&site, Seed(1));
     assert!(medium.links.of(1).is_empty());
     let l = link(&medium, 0, 2);
     let followed = (0..2_000)
@@ -306,7 +310,11 @@ fn wifi(x: f64) -> Interferer {
 /// Two nodes 10 m apart, and an interferer at `x`.
 fn beside(config: &Config, x: f64) -> Medium {
     let positions = [(0.0, 0.0), (10.0, 0.0)];
-    Medium::new(config, &positions, None, &[wifi(x)], Seed(1))
+    let site = Site {
+        interferers: &[wifi(x)],
+        ..Site::of(config, &positions)
+    };
+    Medium::new(&site, Seed(1))
 }
 
 #[test]
@@ -371,13 +379,12 @@ fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
 fn powers_of_interferers_leave_nothing_behind() {
     let positions = [(0.0, 0.0), (10.0, 0.0)];
     let all = [wifi(12.0), wifi(13.7), wifi(25.1)];
-    let mut medium = Medium::new(
-        &Config::Sinr(sinr_config()),
-        &positions,
-        None,
-        &all,
-        Seed(1),
-    );
+    let config = Config::Sinr(sinr_config());
+    let site = Site {
+        interferers: &all,
+        ..Site::of(&config, &positions)
+    };
+    let mut medium = Medium::new(&site, Seed(1));
     for turn in 0..1_001 {
         for interferer in [2, 0, 1] {
             medium.interfere(at(turn * 10), interferer);
@@ -398,14 +405,19 @@ fn powers_of_interferers_leave_nothing_behind() {
 /// Listed links have no places: everybody hears an interferer.
 #[test]
 fn with_listed_links_an_interferer_is_everywhere() {
-    let listed = [ListedLink {
+    let listed = LinkSource::Listed(vec![ListedLink {
         a: 0,
         b: 1,
         success_ratio: 1.0,
-    }];
+    }]);
     let positions = [(0.0, 0.0), (1_000.0, 0.0)];
     let config = Config::default();
-    let medium = Medium::new(&config, &positions, Some(&listed), &[wifi(0.0)], Seed(1));
+    let site = Site {
+        links: &listed,
+        interferers: &[wifi(0.0)],
+        ..Site::of(&config, &positions)
+    };
+    let medium = Medium::new(&site, Seed(1));
     let reached: Vec<usize> = medium.interferers().map(|(_, nodes)| nodes).collect();
     assert_eq!(reached, [2]);
 }

@@ -36,4 +36,11 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "four-flows",
     "grid-30",
     "grid-1000",
+    "k7-corridor",
 ];
+
+/// The files that they name.
+pub(crate) const BUILT_IN_FILES: &[(&str, &[u8])] = &[(
+    "k7-corridor.k7",
+    include_bytes!("../../../../scenarios/k7-corridor.k7"),
+)];

@@ -2,6 +2,7 @@
 //! came out of it.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use redpoll_base::{Addr, Duration};
 
@@ -14,17 +15,33 @@ use super::tree::{Item, Raw};
 #[derive(Debug)]
 pub(crate) struct Values<'f> {
     file: &'f str,
+    /// The document is built into the program.
+    is_built_in: bool,
     found: BTreeMap<String, (Value, Origin)>,
     tables: BTreeMap<String, Origin>,
     /// The names chosen in `nodes`, `apps` and the like, in the file's order.
     names: BTreeMap<String, Vec<String>>,
 }
 
+/// A file beside the scenario.
+#[derive(Debug)]
+pub(crate) enum NamedFile {
+    OnDisk(PathBuf),
+    /// Part of the program, as the scenario is.
+    BuiltIn(String),
+}
+
 impl<'f> Values<'f> {
-    /// Checks the document `root` of `file`.
-    pub(crate) fn check(file: &'f str, root: &Item) -> Result<Values<'f>, ScenarioError> {
+    /// Checks the document `root` of `file`, or of the built-in scenario of that
+    /// name.
+    pub(crate) fn check(
+        file: &'f str,
+        is_built_in: bool,
+        root: &Item,
+    ) -> Result<Values<'f>, ScenarioError> {
         let mut values = Values {
             file,
+            is_built_in,
             found: BTreeMap::new(),
             tables: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -156,6 +173,21 @@ impl<'f> Values<'f> {
         match self.value(path) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The file that the text at `path` names, and where to look for it: beside
+    /// the scenario's, but an override counts from the current folder.
+    pub(crate) fn named_file(&self, path: &str) -> NamedFile {
+        let name = self.text(path);
+        let is_override = matches!(self.found.get(path), Some((_, Origin::Set(_))));
+        if is_override {
+            return NamedFile::OnDisk(PathBuf::from(name));
+        }
+        let folder = Path::new(self.file).parent().unwrap_or(Path::new(""));
+        match self.is_built_in {
+            true => NamedFile::BuiltIn(name),
+            false => NamedFile::OnDisk(folder.join(name)),
         }
     }
 

@@ -94,6 +94,10 @@ const TREE: Only = Some(("kind", &["tree"]));
 const FIXED_POLL: Only = Some(("policy", &["fixed"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
 const SINR: Only = Some(("model", &["sinr"]));
+const RICIAN: Only = Some(("fading", &["rician"]));
+const LOGNORMAL: Only = Some(("fading", &["lognormal"]));
+const REPLAY: Only = Some(("noise_model", &["replay"]));
+const K7: Only = Some(("kind", &["k7"]));
 const SENDERS: Only = Some((
     "type",
     &[
@@ -139,8 +143,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("seed", Count { min: 0, max: 1 << 53 }, Default("1"), None,
         "Seed of every random number; the same seed gives the same run, byte for byte."),
 
-    key("topology.kind", Choice(&["grid", "line", "tree", "positions", "links"]), Required, None,
-        "How the nodes stand. `grid`, `line` and `tree` make nodes called `node-1`, `node-2`, …; with `positions` and `links` the nodes are the `[nodes.NAME]` tables, in their order."),
+    key("topology.kind", Choice(&["grid", "line", "tree", "positions", "links", "k7"]), Required, None,
+        "How the nodes stand. `grid`, `line` and `tree` make nodes called `node-1`, `node-2`, …; with `positions` and `links` the nodes are the `[nodes.NAME]` tables, in their order; with `k7` nodes and links are those of a file of measurements, and if no node is a border router the best connected one is."),
     key("topology.nodes", Count { min: 1, max: 10_000 }, Required, Some(("kind", &["line"])),
         "Number of nodes in the line."),
     key("topology.columns", Count { min: 1, max: 1_000 }, Required, GRID,
@@ -155,6 +159,12 @@ pub(crate) const KEYS: &[Key] = &[
         "Distance between neighbours; in a tree, between generations."),
     key("topology.links", Links, Required, Some(("kind", &["links"])),
         "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other."),
+    key("topology.file", Text, Required, K7,
+        "Measured links in the K7 format, plain or compressed with gzip; beside the scenario's file, with `--set` from the current folder."),
+    key("topology.channel", Count { min: 0, max: 255 }, Default("26"), K7,
+        "The channel whose links count."),
+    key("topology.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), K7,
+        "The run begins so long after the file's first row; then each link is as it was measured last."),
 
     key("medium.model", Choice(&["unit-disk", "sinr"]), Default("unit-disk"), None,
         "How radio waves travel: sharp ranges as in Cooja's UDGM, or log-distance path loss with signal to interference and noise ratio and capture."),
@@ -176,8 +186,30 @@ pub(crate) const KEYS: &[Key] = &[
         "2 in free space, 3 to 4 indoors; a pure number."),
     key("medium.shadowing_sigma", db(0.0, 30.0), Default("0 dB"), SINR,
         "Standard deviation of the shadowing: one value a pair of nodes, drawn from the seed."),
+    key("medium.asymmetry_sigma", db(0.0, 30.0), Default("0 dB"), SINR,
+        "Standard deviation of what each direction of a pair has beside that: one value a directed link."),
+    key("medium.tx_power_sigma", db(0.0, 30.0), Default("0 dB"), SINR,
+        "Standard deviation of the nodes' powers around `medium.tx_power`; TOSSIM's link layer model has 2.45 dB."),
+    key("medium.noise_sigma", db(0.0, 30.0), Default("0 dB"), SINR,
+        "Standard deviation of the nodes' noise around `medium.noise_floor`; TOSSIM's link layer model has 1.92 dB."),
+    key("medium.power_noise_correlation", Number { min: -1.0, max: 1.0 }, Default("0"), SINR,
+        "Correlation of a node's power with its noise; TOSSIM's link layer model has -0.70."),
+    key("medium.fading", Choice(&["none", "rayleigh", "rician", "lognormal"]), Default("none"), SINR,
+        "Distribution of a gain that each directed link has for `medium.coherence_time`, and then another one."),
+    key("medium.rice_factor", db(-20.0, 40.0), Default("6 dB"), RICIAN,
+        "By how much the strongest path outweighs all others."),
+    key("medium.fading_sigma", db(0.0, 30.0), Default("3 dB"), LOGNORMAL,
+        "Standard deviation of the gain."),
+    key("medium.coherence_time", time(1_000.0, DAY_US), Default("50 ms"), SINR,
+        "How long a link keeps its gain."),
     key("medium.noise_floor", dbm(-140.0, 0.0), Default("-100 dBm"), SINR,
         "Noise in the channel."),
+    key("medium.noise_trace", Text, Optional("noise is constant"), SINR,
+        "Noise as it was measured: text, plain or compressed with gzip, a sample in dBm on each line, one a millisecond. It counts where it is over the noise floor. Where the file is looked for: as `topology.file`."),
+    key("medium.noise_model", Choice(&["replay", "cpm"]), Default("replay"), SINR,
+        "What becomes of `medium.noise_trace`: each node has it from a place that is drawn, or as a model has learnt from it (closest-pattern matching)."),
+    key("medium.noise_repeat", Bool, Default("false"), REPLAY,
+        "A trace that is shorter than the run begins anew at its end."),
     key("medium.sensitivity", dbm(-140.0, 0.0), Default("-95 dBm"), SINR,
         "Below this power a frame is not noticed."),
     key("medium.capture", db(0.0, 60.0), Default("3 dB"), SINR,
@@ -191,6 +223,9 @@ pub(crate) const KEYS: &[Key] = &[
         "The radio chip of every node: AT86RF233 has a single frame buffer behind an SPI bus, CC2420 a buffer for each direction, `ideal` knows only CSMA and air time."),
     key("radio.spi_time_per_byte", time(0.0, 1_000.0), Optional("the model's own figure, 7560 ns for both chips and 0 for `ideal`"), None,
         "Time to move one byte between processor and radio; finer than a microsecond as `\"7560 ns\"`."),
+
+    key("clock.drift_ppm", Number { min: 0.0, max: 1_000.0 }, Default("0"), None,
+        "Each node's clock is fast or slow by a share, in millionths, that is drawn evenly between minus and plus this. Its timers and timestamps go by it; radio waves and what is measured do not."),
 
     key("mac.pan_id", Count { min: 0, max: 0xfffe }, Default("29296"), None,
         "PAN identifier; the default is 0x7270."),
@@ -364,6 +399,12 @@ pub(crate) const KEYS: &[Key] = &[
         "Where the node stands."),
     key("nodes.*.short_address", Count { min: 1, max: 0xfffd }, Optional("the node's number in the order of the nodes"), None,
         "Its IEEE 802.15.4 short address, from which its IPv6 address is made."),
+    key("nodes.*.tx_power", dbm(-60.0, 30.0), Optional("`medium.tx_power`, and what is drawn for the node"), None,
+        "Power that leaves its antenna. Only the medium `sinr` heeds it, and not with `links` and `k7`."),
+    key("nodes.*.noise_figure", db(0.0, 80.0), Optional("as `medium.noise_floor` says, and what is drawn for the node"), None,
+        "Noise figure of its receiver: its noise floor is so much over -111 dBm, thermal noise in 2 MHz. Only the medium `sinr` heeds it, and not with `links`."),
+    key("nodes.*.drift_ppm", Number { min: -1_000.0, max: 1_000.0 }, Optional("drawn within `clock.drift_ppm`"), None,
+        "By how much its clock is fast (or slow, if negative), in millionths."),
 
     key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
         "What the app does."),

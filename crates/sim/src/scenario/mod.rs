@@ -10,6 +10,7 @@ mod build;
 mod builtin;
 mod check;
 mod error;
+mod files;
 mod keys;
 mod model;
 mod reference;
@@ -32,8 +33,9 @@ pub use model::{
     SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
 };
 pub use reference::reference;
+pub(crate) use schema::is_name;
 
-pub use crate::medium::ListedLink;
+pub use crate::medium::{LinkSource, ListedLink};
 
 /// More than any scenario needs, and little enough to be read by mistake.
 const MAX_BYTES: u64 = 16 << 20;
@@ -52,7 +54,7 @@ impl Scenario {
         match (read(file), built_in) {
             (Ok(text), _) => Scenario::parse(path, &text, overrides),
             (Err(_), Some(built_in)) if !file.is_file() => {
-                Scenario::parse(path, built_in.text, overrides)
+                Scenario::read(path, true, built_in.text, overrides)
             }
             (Err(error), _) => Err(ScenarioError::file(path, unreadable(path, &error))),
         }
@@ -68,11 +70,20 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Scenario, ScenarioError> {
+        Scenario::read(file, false, text, overrides)
+    }
+
+    fn read(
+        file: &str,
+        is_built_in: bool,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Scenario, ScenarioError> {
         let mut root = tree::parse(file, text)?;
         for (key, value) in overrides {
             tree::set(&mut root, key, value)?;
         }
-        let values = check::Values::check(file, &root)?;
+        let values = check::Values::check(file, is_built_in, &root)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         build::build(&values, stem.unwrap_or("scenario"))
     }

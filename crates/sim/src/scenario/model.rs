@@ -6,7 +6,7 @@ use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::RedConfig;
 use redpoll_stack::PollConfig;
 
-use crate::medium::ListedLink;
+use crate::medium::{LinkSource, NoiseSource, RadioSpec};
 use crate::{energy, fault, medium, radio};
 
 /// A mesh, its radio conditions, its traffic and how long to run it.
@@ -39,9 +39,14 @@ pub struct Scenario {
     /// The host behind the border router, where the run simulates it: it has
     /// apps. Its index is that after the last node's.
     pub host: Option<NodeSpec>,
-    /// The links of a topology of kind `links`; `None` where positions and
-    /// the medium decide who hears whom.
-    pub links: Option<Vec<ListedLink>>,
+    /// Where the links come from: positions and the medium, a list, or
+    /// measurements.
+    pub links: LinkSource,
+    /// What noise is taken from, in the SINR medium; `None`: it is constant.
+    pub noise: Option<NoiseSource>,
+    /// Each node's clock is wrong by a share drawn evenly between minus and plus
+    /// this, in millionths.
+    pub clock_drift_ppm: f64,
     /// Who else is on the air.
     pub interferers: Vec<medium::Interferer>,
     /// What is to go wrong, and when.
@@ -290,6 +295,10 @@ pub struct NodeSpec {
     pub role: Role,
     /// Sleeps between its frames; a leaf.
     pub sleepy: bool,
+    /// What sets its radio apart.
+    pub radio: RadioSpec,
+    /// By how much its clock is fast, in millionths; `None`: drawn.
+    pub drift_ppm: Option<f64>,
     /// Connections that it has memory for.
     pub connections: u16,
     /// What runs on it.

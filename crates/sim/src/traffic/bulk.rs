@@ -140,7 +140,7 @@ impl Upload {
             match cx.node.tcp_recv(cx.now, self.conn, &mut chunk) {
                 Ok(0) => {
                     if let Some(flow) = flow {
-                        cx.oracle.ended(flow, cx.now);
+                        cx.oracle.ended(flow, cx.world_time);
                     }
                     cx.node.tcp_close(cx.now, self.conn);
                     cx.node.tcp_release(cx.now, self.conn);
@@ -148,7 +148,7 @@ impl Upload {
                 }
                 Ok(len) => {
                     if let Some(flow) = flow {
-                        cx.oracle.received(flow, cx.now, &chunk[..len]);
+                        cx.oracle.received(flow, cx.world_time, &chunk[..len]);
                     }
                 }
                 Err(Error::WouldBlock) => return true,

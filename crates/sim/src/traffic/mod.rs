@@ -35,8 +35,10 @@ use peers::Peers;
 
 /// What an app may use while it is called.
 pub struct Context<'a> {
-    /// The time.
+    /// The time, by the node's clock.
     pub now: Instant,
+    /// The time of the world, by which is measured.
+    pub world_time: Instant,
     /// The node that it runs on.
     pub node: &'a mut SimNode,
     /// Who sees every byte.

@@ -172,7 +172,7 @@ impl Outgoing {
         match cx.node.tcp_send(cx.now, conn, data) {
             Ok(sent) => {
                 if self.route.is_inside {
-                    cx.oracle.sent(flow, cx.now, &data[..sent]);
+                    cx.oracle.sent(flow, cx.world_time, &data[..sent]);
                 }
                 sent
             }
@@ -201,7 +201,7 @@ impl Outgoing {
             let new = acked.wrapping_sub(self.acked);
             self.acked = acked;
             if new > 0 {
-                cx.oracle.delivered(flow, cx.now, new as usize);
+                cx.oracle.delivered(flow, cx.world_time, new as usize);
             }
         }
     }

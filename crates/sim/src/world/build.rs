@@ -10,7 +10,8 @@ use super::{Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
 use crate::fault::Rule;
-use crate::kernel::{Digest, Queue, Seed};
+use crate::kernel::{Digest, Oscillator, Queue, Seed};
+use crate::medium::Site;
 use crate::node;
 use crate::oracle::Oracle;
 use crate::radio::Identity;
@@ -54,13 +55,18 @@ impl World {
             })
             .collect();
         let positions_m: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
+        let radios: Vec<_> = scenario.nodes.iter().map(|node| node.radio).collect();
         let layout = Layout {
-            interferers: &scenario.interferers,
-            medium: &scenario.medium,
+            site: Site {
+                config: &scenario.medium,
+                positions_m: &positions_m,
+                links: &scenario.links,
+                radios: &radios,
+                interferers: &scenario.interferers,
+                noise: scenario.noise.as_ref(),
+            },
             radio: &scenario.radio,
             identities: &identities,
-            positions_m: &positions_m,
-            listed: scenario.links.as_deref(),
             faults: &scenario.faults,
         };
         let mut queue = Queue::default();
@@ -79,6 +85,7 @@ impl World {
                 };
                 Inhabitant {
                     node: built.node,
+                    clock: clock(scenario, index, seed),
                     apps: Vec::new(),
                     watches: Vec::new(),
                     wakes_at: Instant::FAR_FUTURE,
@@ -120,6 +127,15 @@ impl World {
         }
         Ok(world)
     }
+}
+
+/// The clock of node `index`, or of the host.
+fn clock(scenario: &Scenario, index: usize, seed: Seed) -> Oscillator {
+    let given = scenario.place(index).and_then(|place| place.drift_ppm);
+    given.map_or_else(
+        || Oscillator::draw(scenario.clock_drift_ppm, seed, index),
+        Oscillator::new,
+    )
 }
 
 fn check(scenario: &Scenario) -> Result<(), BuildError> {

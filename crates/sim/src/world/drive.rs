@@ -32,13 +32,10 @@ impl World {
             return;
         }
         inhabitant.wakes_at = Instant::FAR_FUTURE;
-        if inhabitant
-            .node
-            .poll_at()
-            .is_some_and(|wake| wake.at <= self.now)
-        {
+        let now = inhabitant.clock.local(self.now);
+        if inhabitant.node.poll_at().is_some_and(|wake| wake.at <= now) {
             self.digest.add(index as u64);
-            inhabitant.node.on_timeout(self.now);
+            inhabitant.node.on_timeout(now);
             inhabitant.labour.timer();
         }
         self.serve(index);
@@ -68,16 +65,23 @@ impl World {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     let copies = if received.twice { 2 } else { 1 };
                     for _ in 0..copies {
-                        let Inhabitant { node, labour, .. } = inhabitant;
+                        let Inhabitant {
+                            node,
+                            labour,
+                            clock,
+                            ..
+                        } = inhabitant;
+                        let now = clock.local(self.now);
                         labour.input(node, received.frame.as_slice(), |node, frame| {
-                            node.input_frame(self.now, frame, received.info);
+                            node.input_frame(now, frame, received.info);
                         });
                     }
                     node
                 }
                 Indication::Done { node, result } => {
                     let inhabitant = &mut self.inhabitants[node as usize];
-                    inhabitant.node.on_radio_done(self.now, result);
+                    let now = inhabitant.clock.local(self.now);
+                    inhabitant.node.on_radio_done(now, result);
                     inhabitant.labour.done(result);
                     node
                 }
@@ -101,7 +105,8 @@ impl World {
                 break;
             }
             let inhabitant = &mut self.inhabitants[index];
-            let Some(work) = inhabitant.node.poll_radio(self.now, &mut self.frame) else {
+            let now = inhabitant.clock.local(self.now);
+            let Some(work) = inhabitant.node.poll_radio(now, &mut self.frame) else {
                 break;
             };
             let frame = self.frame.as_slice();
@@ -131,11 +136,12 @@ impl World {
                     .observe(&watch.source, self.now, connection.stats());
             }
         }
-        if let Some(wake) = inhabitant.node.poll_at()
-            && wake.at < inhabitant.wakes_at
+        let wake = inhabitant.node.poll_at();
+        if let Some(at) = wake.map(|wake| inhabitant.clock.global(wake.at))
+            && at < inhabitant.wakes_at
         {
             // A node that asks for the past is called once more now.
-            let at = self.no_earlier(index, wake.at);
+            let at = self.no_earlier(index, at);
             self.inhabitants[index].wakes_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::Wake { node });
@@ -151,7 +157,8 @@ impl World {
         let inhabitant = &mut self.inhabitants[index];
         self.oracle.set_node(index as u32);
         let mut context = Context {
-            now: self.now,
+            now: inhabitant.clock.local(self.now),
+            world_time: self.now,
             node: &mut inhabitant.node,
             oracle: &mut self.oracle,
             labour: &mut inhabitant.labour,
@@ -173,7 +180,7 @@ impl World {
             .iter()
             .filter_map(|app| app.next_timer())
             .min();
-        if let Some(at) = next
+        if let Some(at) = next.map(|next| inhabitant.clock.global(next))
             && at < inhabitant.apps_wake_at
         {
             let at = self.no_earlier(index, at);

@@ -2,7 +2,7 @@
 
 use redpoll_border::Gate;
 
-use super::{Event, World};
+use super::{Event, Inhabitant, World};
 use crate::fault::Verdict;
 
 /// Packets that may wait for the host.
@@ -20,9 +20,9 @@ impl World {
         };
         let Some(border) = self.border else { return };
         for _ in 0..copies {
-            let node = &mut self.inhabitants[border].node;
+            let Inhabitant { node, clock, .. } = &mut self.inhabitants[border];
             // Rejected packets are counted by the gate.
-            let _ = self.gate.input_packet(self.now, node, packet);
+            let _ = self.gate.input_packet(clock.local(self.now), node, packet);
             self.serve(border);
         }
         self.drain();
@@ -41,8 +41,9 @@ impl World {
     /// Moves a border router's packets for the host to the queue.
     pub(super) fn collect_packets(&mut self, index: usize) {
         loop {
-            let node = &mut self.inhabitants[index].node;
-            let Some(len) = self.gate.poll_packet(self.now, node, &mut self.packet) else {
+            let Inhabitant { node, clock, .. } = &mut self.inhabitants[index];
+            let now = clock.local(self.now);
+            let Some(len) = self.gate.poll_packet(now, node, &mut self.packet) else {
                 return;
             };
             let copies = match self.air.faults_mut().on_packet(self.now) {
@@ -66,8 +67,8 @@ impl World {
     /// Sends the host's packets to the border router.
     pub(super) fn collect_from_host(&mut self, index: usize) {
         loop {
-            let node = &mut self.inhabitants[index].node;
-            let Some(len) = node.poll_packet(self.now, &mut self.packet) else {
+            let Inhabitant { node, clock, .. } = &mut self.inhabitants[index];
+            let Some(len) = node.poll_packet(clock.local(self.now), &mut self.packet) else {
                 return;
             };
             let packet = self.packet[..len].to_vec();
@@ -87,9 +88,9 @@ impl World {
         match (self.wire.pop_front(), self.host) {
             (Some((true, packet)), _) => self.host_input(&packet),
             (Some((false, packet)), Some(host)) => {
-                let node = &mut self.inhabitants[host].node;
+                let Inhabitant { node, clock, .. } = &mut self.inhabitants[host];
                 // The host's node counts what it does not take.
-                let _ = node.input_packet(self.now, &packet);
+                let _ = node.input_packet(clock.local(self.now), &packet);
                 self.serve(host);
             }
             _ => {}

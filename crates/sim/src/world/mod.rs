@@ -25,7 +25,7 @@ use redpoll_mac::FrameBuf;
 
 use crate::air::{self, Air};
 use crate::energy::Labour;
-use crate::kernel::{Digest, Queue, Seed};
+use crate::kernel::{Digest, Oscillator, Queue, Seed};
 use crate::node::SimNode;
 use crate::oracle::{Oracle, Watch};
 use crate::scenario::Scenario;
@@ -60,6 +60,8 @@ impl From<air::Event> for Event {
 /// A node, what runs on it, and when it wants to be called.
 struct Inhabitant {
     node: SimNode,
+    /// What the node and its applications take for the time.
+    clock: Oscillator,
     apps: Vec<Box<dyn App>>,
     watches: Vec<Watch>,
     /// The earliest wake-up in the queue. The node may meanwhile want a later
@@ -161,15 +163,16 @@ impl World {
         traces.take_error().map_or(Ok(()), Err)
     }
 
-    /// Has `act` work with the node called `name`, then does what the node
-    /// wants. `None` if there is no such node.
+    /// Has `act` work with the node called `name`, at the time that its clock
+    /// shows, then does what the node wants. `None` if there is no such node.
     pub fn with_node<R>(
         &mut self,
         name: &str,
         act: impl FnOnce(Instant, &mut SimNode) -> R,
     ) -> Option<R> {
         let index = self.scenario.node(name)?;
-        let result = act(self.now, &mut self.inhabitants[index].node);
+        let inhabitant = &mut self.inhabitants[index];
+        let result = act(inhabitant.clock.local(self.now), &mut inhabitant.node);
         self.serve(index);
         self.drain();
         Some(result)

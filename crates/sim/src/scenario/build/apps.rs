@@ -2,6 +2,7 @@
 
 use std::net::Ipv6Addr;
 
+use crate::medium::RadioSpec;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
@@ -57,6 +58,8 @@ fn host() -> NodeSpec {
         position_m: (0.0, 0.0),
         role: Role::Leaf,
         sleepy: false,
+        radio: RadioSpec::default(),
+        drift_ppm: Some(0.0),
         connections: 0,
         apps: Vec::new(),
     }

@@ -3,13 +3,13 @@
 mod apps;
 mod faults;
 mod interferers;
+mod medium;
 mod nodes;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
 use redpoll_stack::{PollConfig, PollPolicy};
 
-use crate::medium::{self, Sinr, UnitDisk};
 use crate::{energy, radio};
 
 use super::check::Values;
@@ -32,7 +32,9 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         },
         duration: values.duration("duration"),
         seed: values.small("seed"),
-        medium: medium(values)?,
+        medium: medium::medium(values, &links)?,
+        noise: medium::noise(values)?,
+        clock_drift_ppm: values.real("clock.drift_ppm"),
         radio: radio(values),
         mac: mac(values)?,
         sleepy: sleepy(values),
@@ -86,38 +88,6 @@ fn host_beside(prefix: &Addr) -> Option<Addr> {
     host.0[6] ^= OTHER_SUBNET;
     host.0[15] = 1;
     (*prefix != DEFAULT).then_some(host)
-}
-
-fn medium(values: &Values<'_>) -> Result<medium::Config, ScenarioError> {
-    let real = |key| values.real(key);
-    if values.text("medium.model") == "sinr" {
-        return Ok(medium::Config::Sinr(Sinr {
-            tx_power_dbm: real("medium.tx_power"),
-            reference_loss_db: real("medium.reference_loss"),
-            path_loss_exponent: real("medium.path_loss_exponent"),
-            shadowing_sigma_db: real("medium.shadowing_sigma"),
-            noise_floor_dbm: real("medium.noise_floor"),
-            sensitivity_dbm: real("medium.sensitivity"),
-            capture_db: real("medium.capture"),
-            co_channel_db: real("medium.co_channel"),
-            cca_threshold_dbm: real("medium.cca_threshold"),
-        }));
-    }
-    let disk = UnitDisk {
-        transmission_range_m: real("medium.transmission_range"),
-        interference_range_m: real("medium.interference_range"),
-        carrier_sense_range_m: real("medium.carrier_sense_range"),
-        success_ratio_tx: real("medium.success_ratio_tx"),
-        success_ratio_rx: real("medium.success_ratio_rx"),
-    };
-    if disk.interference_range_m < disk.transmission_range_m {
-        let problem = format!(
-            "got {} m; allowed: at least medium.transmission_range, {} m",
-            disk.interference_range_m, disk.transmission_range_m
-        );
-        return Err(values.error("medium.interference_range", problem));
-    }
-    Ok(medium::Config::UnitDisk(disk))
 }
 
 fn radio(values: &Values<'_>) -> radio::Config {

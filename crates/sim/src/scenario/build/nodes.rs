@@ -1,8 +1,12 @@
 //! The nodes of a scenario and the links between them.
 
-use crate::medium::ListedLink;
+use std::sync::Arc;
+
+use crate::measured::K7;
+use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
+use crate::scenario::files;
 use crate::scenario::model::{NodeSpec, Role};
 use crate::scenario::units::Measure;
 use crate::topology;
@@ -12,13 +16,16 @@ use crate::topology::tree_size;
 /// simulated with joy.
 const MOST_NODES: usize = 10_000;
 
-type Nodes = (Vec<NodeSpec>, Option<Vec<ListedLink>>);
+/// Thermal noise at 290 K in 2 MHz: kTB.
+const THERMAL_DBM: f64 = -110.97;
+
+type Nodes = (Vec<NodeSpec>, LinkSource);
 
 /// The nodes, without their apps, and the listed links.
 pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let kind = values.text("topology.kind");
     let spacing = values.real("topology.spacing");
-    let mut links = None;
+    let mut links = LinkSource::Positions;
     let positions = match kind.as_str() {
         "line" => topology::line(values.small("topology.nodes"), spacing),
         "grid" => {
@@ -37,20 +44,16 @@ pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
                 b,
                 success_ratio: 1.0,
             };
-            links = Some(tree.links.into_iter().map(link).collect());
+            links = LinkSource::Listed(tree.links.into_iter().map(link).collect());
             tree.positions
         }
+        "k7" => return measured_nodes(values),
         _ => return listed_nodes(values, &kind),
     };
     let names: Vec<String> = (1..=positions.len())
         .map(|number| format!("node-{number}"))
         .collect();
-    for name in values.names("nodes") {
-        if !names.contains(name) {
-            let path = format!("nodes.{name}");
-            return Err(values.error(&path, unknown("node", name, &names)));
-        }
-    }
+    check_names(values, &names)?;
     let nodes = names.into_iter().zip(positions);
     let nodes = nodes
         .enumerate()
@@ -70,6 +73,43 @@ fn check_number(
             format!("makes too many nodes; allowed: up to {MOST_NODES}"),
         )),
     }
+}
+
+/// Refuses tables of nodes that there are not.
+fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioError> {
+    let unknown_name = values
+        .names("nodes")
+        .iter()
+        .find(|name| !names.contains(name));
+    match unknown_name {
+        None => Ok(()),
+        Some(name) => {
+            let path = format!("nodes.{name}");
+            Err(values.error(&path, unknown("node", name, names)))
+        }
+    }
+}
+
+/// The nodes and links of a file of measurements.
+fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
+    let channel = values.small("topology.channel");
+    let k7 = files::read(values, "topology.file", |reader| K7::read(reader, channel))?;
+    let measured = Measured::new(k7, values.duration("topology.from"));
+    let name = |id: &String| match id.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!("node-{id}"),
+        false => id.clone(),
+    };
+    let names: Vec<String> = measured.names().iter().map(name).collect();
+    check_names(values, &names)?;
+    let nodes = names.into_iter().enumerate();
+    let mut nodes: Vec<NodeSpec> = nodes
+        .map(|(index, name)| node(values, index, name, (0.0, 0.0)))
+        .collect();
+    if nodes.iter().all(|node| node.role != Role::Border) {
+        nodes[measured.best_connected()].role = Role::Border;
+    }
+    let links = LinkSource::Measured(Arc::new(measured));
+    Ok((checked(values, nodes)?, links))
 }
 
 /// The nodes of the `[nodes.NAME]` tables.
@@ -93,8 +133,8 @@ fn listed_nodes(values: &Values<'_>, kind: &str) -> Result<Nodes, ScenarioError>
         nodes.push(node(values, index, name.clone(), (0.0, 0.0)));
     }
     let links = match kind {
-        "links" => Some(listed_links(values, names)?),
-        _ => None,
+        "links" => LinkSource::Listed(listed_links(values, names)?),
+        _ => LinkSource::Positions,
     };
     Ok((checked(values, nodes)?, links))
 }
@@ -115,6 +155,13 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             _ => Role::Router,
         },
         sleepy: values.flag(&key("sleepy")),
+        radio: RadioSpec {
+            tx_power_dbm: values.number(&key("tx_power")),
+            noise_floor_dbm: values
+                .number(&key("noise_figure"))
+                .map(|figure| THERMAL_DBM + figure),
+        },
+        drift_ppm: values.number(&key("drift_ppm")),
         connections: 0,
         apps: Vec::new(),
         name,

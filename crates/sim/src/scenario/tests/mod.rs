@@ -186,7 +186,9 @@ fn topologies_of_links_and_trees_list_their_links() {
     let text = "[topology]\nkind = \"links\"\nlinks = [\"b <-> a\", \"b <-> c, 90 %\"]\n\
                 [nodes.a]\n[nodes.b]\nshort_address = 77\n[nodes.c]\n";
     let scenario = load(text, &[]).unwrap();
-    let links = scenario.links.unwrap();
+    let LinkSource::Listed(links) = scenario.links else {
+        panic!("links are listed");
+    };
     assert_eq!(
         (links[0].a, links[0].b, links[0].success_ratio),
         (0, 1, 1.0)
@@ -198,10 +200,10 @@ fn topologies_of_links_and_trees_list_their_links() {
     assert_eq!(scenario.nodes[1].short, 77);
     let text = "[topology]\nkind = \"tree\"\ndepth = 2\nchildren = 3\nspacing = \"40 m\"\n";
     let scenario = load(text, &[]).unwrap();
-    assert_eq!(
-        (scenario.nodes.len(), scenario.links.unwrap().len()),
-        (13, 12)
-    );
+    let LinkSource::Listed(links) = scenario.links else {
+        panic!("links are listed");
+    };
+    assert_eq!((scenario.nodes.len(), links.len()), (13, 12));
 }
 
 #[test]
@@ -338,7 +340,8 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
 /// Whom each node reaches.
 fn neighbours(scenario: &Scenario) -> Vec<Vec<crate::topology::Neighbour>> {
     let positions: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
-    let links = medium::Links::new(&scenario.medium, &positions, None, 1);
+    let site = medium::Site::of(&scenario.medium, &positions);
+    let links = medium::Links::new(&site, crate::kernel::Seed(1));
     let of = |a: usize| links.of(a).iter().filter(|link| link.receives);
     (0..positions.len())
         .map(|a| {

@@ -94,9 +94,10 @@ impl Client {
                     if body != expected {
                         let name = &self.route.flow;
                         cx.oracle
-                            .violated(format!("{:?}: flow {name}: a wrong file", cx.now));
+                            .violated(format!("{:?}: flow {name}: a wrong file", cx.world_time));
                     }
-                    cx.oracle.request_answered(flow, cx.now, asked, body.len());
+                    cx.oracle
+                        .request_answered(flow, cx.world_time, asked, body.len());
                 }
                 Outcome::Failed => {
                     cx.oracle.request_failed(flow);
@@ -109,7 +110,7 @@ impl Client {
             if let Some(left) = &mut self.left {
                 *left -= 1;
             }
-            self.asked = Some(cx.now);
+            self.asked = Some(cx.world_time);
             cx.oracle.request_made(flow);
             self.protocol.ask(cx);
         }

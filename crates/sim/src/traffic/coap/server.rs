@@ -75,7 +75,7 @@ impl Server {
         let Some(flow) = self.peers.flow(&Pair::new(from, here)) else {
             return Response::new(Status::Forbidden);
         };
-        cx.oracle.readings_received(flow, cx.now, payload);
+        cx.oracle.readings_received(flow, cx.world_time, payload);
         Response::new(Status::Changed)
     }
 

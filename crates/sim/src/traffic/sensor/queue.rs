@@ -47,7 +47,7 @@ impl Queue {
     /// Makes a reading, which is lost if there is no room.
     pub(super) fn make(&mut self, cx: &mut Context<'_>) {
         let Some(flow) = self.flow else { return };
-        cx.oracle.reading_made(flow, cx.now);
+        cx.oracle.reading_made(flow, cx.world_time);
         let number = self.made;
         self.made = number.wrapping_add(1);
         if self.waiting.len() >= self.capacity {

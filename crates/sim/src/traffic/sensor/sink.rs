@@ -43,7 +43,8 @@ impl App for DatagramSink {
         let mut datagram = [0; 1_280];
         while let Some((len, sender)) = cx.node.udp_recv(*socket, &mut datagram) {
             if let Some(flow) = self.peers.flow(&Pair::new(sender, local)) {
-                cx.oracle.readings_received(flow, cx.now, &datagram[..len]);
+                cx.oracle
+                    .readings_received(flow, cx.world_time, &datagram[..len]);
             }
         }
     }

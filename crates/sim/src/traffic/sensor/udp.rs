@@ -48,7 +48,7 @@ impl Carrier for Udp {
             }
             queue.let_go(1);
             if self.route.is_inside {
-                cx.oracle.datagram_sent(flow, cx.now, number);
+                cx.oracle.datagram_sent(flow, cx.world_time, number);
             }
         }
     }

@@ -1,0 +1,128 @@
+//! The clocks of nodes, which are fast or slow by a share of their own.
+//!
+//! A world has one time. A node is told its own: what its oscillator has counted
+//! since the run began. The two are whole microseconds, and the world's is exact,
+//! so a node's is rounded down: it never runs backwards, and a timer that is
+//! asked for at a node's time comes at the first moment of the world at which the
+//! node's clock has got there.
+
+use redpoll_base::Instant;
+
+use super::Seed;
+
+/// A node's clock beside the world's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Oscillator {
+    /// By how much it is fast, in thousandths of a millionth.
+    drift_ppb: i64,
+}
+
+/// The drift's unit as a share.
+const BILLION: i64 = 1_000_000_000;
+
+impl Oscillator {
+    /// A clock that is fast by `drift_ppm` millionths, or slow if that is
+    /// negative; what is over 1,000 either way is cut off.
+    pub fn new(drift_ppm: f64) -> Oscillator {
+        let drift_ppb = libm::round(drift_ppm * 1_000.0).clamp(-1e6, 1e6) as i64;
+        Oscillator { drift_ppb }
+    }
+
+    /// The clock of node `node`, drawn evenly between minus and plus `range_ppm`
+    /// millionths.
+    pub fn draw(range_ppm: f64, seed: Seed, node: usize) -> Oscillator {
+        if range_ppm <= 0.0 {
+            return Oscillator::default();
+        }
+        let mut rng = seed.node_stream("clock", node);
+        Oscillator::new(range_ppm * (2.0 * crate::fault::unit(&mut rng) - 1.0))
+    }
+
+    /// By how much it is fast, in millionths.
+    pub fn drift_ppm(&self) -> f64 {
+        self.drift_ppb as f64 / 1_000.0
+    }
+
+    /// What this clock shows at the world's time `at`.
+    pub fn local(&self, at: Instant) -> Instant {
+        self.convert(at, |at, ticks| at * ticks / BILLION as u128)
+    }
+
+    /// The world's first moment at which this clock shows `local` or more.
+    pub fn global(&self, local: Instant) -> Instant {
+        self.convert(local, |local, ticks| {
+            (local * BILLION as u128).div_ceil(ticks)
+        })
+    }
+
+    /// `ticks` are nanoseconds that this clock counts in a second.
+    fn convert(&self, time: Instant, by: impl FnOnce(u128, u128) -> u128) -> Instant {
+        if self.drift_ppb == 0 || time == Instant::FAR_FUTURE {
+            return time;
+        }
+        let ticks = (BILLION + self.drift_ppb) as u128;
+        let us = by(u128::from(time.as_micros()), ticks);
+        Instant::from_micros(u64::try_from(us).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redpoll_base::Rng;
+
+    #[test]
+    fn a_fast_clock_gets_ahead_and_a_slow_one_falls_behind() {
+        let hour = Instant::from_millis(3_600_000);
+        let shows = |ppm| Oscillator::new(ppm).local(hour).as_micros() as i64 - 3_600_000_000;
+        assert_eq!(shows(20.0), 72_000);
+        assert_eq!(shows(-20.0), -72_000);
+        assert_eq!(shows(0.5), 1_800);
+        assert_eq!(shows(0.0), 0);
+        assert_eq!(shows(5_000.0), shows(1_000.0), "cut off");
+    }
+
+    /// A timer at a node's time comes when the node's clock has just got there.
+    #[test]
+    fn both_ways_belong_together() {
+        let mut rng = Rng::new(5);
+        for _ in 0..100_000 {
+            let drift = f64::from(rng.below(2_000_001)) / 1_000.0 - 1_000.0;
+            let clock = Oscillator::new(drift);
+            let time = Instant::from_micros(rng.next_u64() >> rng.below(64).max(8));
+            let due = clock.global(time);
+            assert!(clock.local(due) >= time, "{drift} {time:?}");
+            if let Some(before) = due.as_micros().checked_sub(1) {
+                assert!(
+                    clock.local(Instant::from_micros(before)) < time,
+                    "{drift} {time:?}"
+                );
+            }
+            let next = Instant::from_micros(time.as_micros() + 1);
+            assert!(clock.local(next) >= clock.local(time), "{drift} {time:?}");
+            assert!(clock.global(clock.local(time)) <= time, "{drift} {time:?}");
+        }
+        for clock in [Oscillator::new(900.0), Oscillator::new(-900.0)] {
+            assert_eq!(clock.local(Instant::FAR_FUTURE), Instant::FAR_FUTURE);
+            assert_eq!(clock.global(Instant::FAR_FUTURE), Instant::FAR_FUTURE);
+            assert_eq!(clock.local(Instant::ZERO), Instant::ZERO);
+        }
+    }
+
+    #[test]
+    fn drifts_are_drawn_evenly_within_their_range() {
+        let draw = |node| Oscillator::draw(20.0, Seed(3), node).drift_ppm();
+        let drifts: Vec<f64> = (0..2_000).map(draw).collect();
+        assert!(drifts.iter().all(|drift| drift.abs() <= 20.0));
+        let below = |limit: f64| drifts.iter().filter(|drift| **drift < limit).count();
+        for (limit, expected) in [(-10.0, 500), (0.0, 1_000), (10.0, 1_500)] {
+            assert!(
+                below(limit).abs_diff(expected) < 90,
+                "{limit}: {}",
+                below(limit)
+            );
+        }
+        assert_eq!(draw(7), draw(7));
+        assert_eq!(Oscillator::draw(0.0, Seed(3), 7), Oscillator::default());
+    }
+}

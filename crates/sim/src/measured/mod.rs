@@ -1,0 +1,13 @@
+//! Files of measurements that a scenario can name: connectivity of a testbed in
+//! the K7 format, and traces of noise.
+//!
+//! Whatever is wrong with a file is told with its line and column. All that is
+//! read is bounded: [`lines`] limits bytes and lines, each format its rows.
+
+mod k7;
+mod lines;
+mod noise;
+
+pub use k7::{K7, K7Link, MOST_NODES, MOST_ROWS, Record};
+pub use lines::{FileError, MOST_BYTES, open};
+pub use noise::{MOST_SAMPLES, NoiseTrace};

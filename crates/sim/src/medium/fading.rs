@@ -1,0 +1,107 @@
+//! Block fading: the gain of a directed link lasts for a coherence time and is
+//! then another one.
+//!
+//! A gain belongs to (seed, link, block): it is computed from a hash of the
+//! three, so that it does not depend on what else happens, and is looked at only
+//! when the link's sender begins to transmit. A transmission has the gain of the
+//! block that it begins in to its end.
+
+use redpoll_base::{Instant, Rng};
+
+use super::links::{Links, normal, whole_dbm};
+use super::oqpsk::{from_db, to_db};
+use super::{Fading, Gain, Sinr};
+use crate::kernel::Seed;
+
+/// By how much a gain exceeds its mean now and then, in dB: links that are too
+/// weak by more than that are left out.
+pub fn margin_db(fading: &Fading) -> f64 {
+    match fading.gain {
+        Gain::None => 0.0,
+        // An exponential power exceeds ten times its mean once in 22,000 times.
+        Gain::Rayleigh | Gain::Rician { .. } => 10.0,
+        Gain::Lognormal { sigma_db } => 4.0 * sigma_db,
+    }
+}
+
+/// What changes the links of a network.
+#[derive(Clone, Debug)]
+pub struct Fader {
+    gain: Gain,
+    coherence_us: u64,
+    sensitivity_dbm: f64,
+    faders: Vec<LinkFader>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LinkFader {
+    mean_mw: f64,
+    seed: u64,
+    /// When its blocks begin, after those of others.
+    phase_us: u64,
+    /// The block that the link has the gain of.
+    block: u64,
+}
+
+impl Fader {
+    /// What changes `links`, which have their mean powers.
+    pub fn new(sinr: &Sinr, links: &Links, seed: Seed) -> Fader {
+        let base = seed.stream("fading").next_u64();
+        let coherence_us = sinr.fading.coherence_us.max(1);
+        let fader = |(number, link): (usize, &super::Link)| {
+            let mut rng = Rng::stream(base, number as u64);
+            LinkFader {
+                mean_mw: link.power_mw,
+                seed: rng.next_u64(),
+                phase_us: rng.below_u64(coherence_us),
+                block: u64::MAX,
+            }
+        };
+        Fader {
+            gain: sinr.fading.gain,
+            coherence_us,
+            sensitivity_dbm: sinr.sensitivity_dbm,
+            faders: links.all().iter().enumerate().map(fader).collect(),
+        }
+    }
+
+    /// Gives the links of node `from` their powers.
+    pub fn refresh(&mut self, now: Instant, from: usize, links: &mut Links) {
+        for index in links.range(from) {
+            let fader = &mut self.faders[index];
+            let block = (now.as_micros() + fader.phase_us) / self.coherence_us;
+            if block == fader.block {
+                continue;
+            }
+            fader.block = block;
+            let mut rng = Rng::stream(fader.seed, block);
+            let power_mw = fader.mean_mw * self.gain.draw(&mut rng);
+            let power_dbm = to_db(power_mw);
+            let link = links.at_mut(index);
+            link.power_mw = power_mw;
+            link.rssi_dbm = whole_dbm(power_dbm);
+            link.receives = power_dbm >= self.sensitivity_dbm;
+        }
+    }
+}
+
+impl Gain {
+    /// A gain as a ratio of powers.
+    pub(super) fn draw(self, rng: &mut Rng) -> f64 {
+        match self {
+            Gain::None => 1.0,
+            Gain::Rayleigh => rice(0.0, rng),
+            Gain::Rician { k_db } => rice(from_db(k_db), rng),
+            Gain::Lognormal { sigma_db } => from_db(sigma_db * normal(rng)),
+        }
+    }
+}
+
+/// The power of a path of strength K/(K + 1) and of many others that add up to
+/// 1/(K + 1), whose phases are random.
+fn rice(k: f64, rng: &mut Rng) -> f64 {
+    let direct = libm::sqrt(k / (k + 1.0));
+    let scatter = libm::sqrt(0.5 / (k + 1.0));
+    let (re, im) = (direct + scatter * normal(rng), scatter * normal(rng));
+    re * re + im * im
+}

@@ -1,0 +1,175 @@
+//! Links as they were measured, directed, and replayed over time.
+//!
+//! The share of frames received is the chance of a frame that nobody disturbs.
+//! In the SINR medium the mean RSSI is the power at the receiver: for what
+//! reaches it at the same time, for assessments, and for what the radio tells.
+//! In the unit-disk medium whoever has a link hears, senses and disturbs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use redpoll_base::{Duration, Instant};
+
+use super::links::{Links, probability, whole_dbm};
+use super::oqpsk::from_db;
+use super::{Config, Link};
+use crate::kernel::Digest;
+use crate::measured::{K7, K7Link, Record};
+
+/// Measured links, and the time of the file at which a run begins.
+#[derive(Clone, PartialEq)]
+pub struct Measured {
+    k7: K7,
+    from: Duration,
+}
+
+/// ETX in units of 1/128 (RFC 6551 §4.3.2).
+const ETX: f64 = 128.0;
+
+impl Measured {
+    /// What a file says, from the moment `from` after its first row.
+    pub fn new(k7: K7, from: Duration) -> Measured {
+        Measured { k7, from }
+    }
+
+    /// The nodes' names, as in the file.
+    pub fn names(&self) -> &[String] {
+        &self.k7.nodes
+    }
+
+    /// Directed links.
+    pub fn len(&self) -> usize {
+        self.k7.links.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.k7.links.is_empty()
+    }
+
+    /// The node that the most frames get to and back from when the run begins:
+    /// the greatest sum, over its neighbours, of the products of both directions'
+    /// shares. Of equals the first.
+    pub fn best_connected(&self) -> usize {
+        let mut sums = vec![0.0; self.k7.nodes.len()];
+        for link in &self.k7.links {
+            sums[link.from] += self.both_ways(link);
+        }
+        let best = |best: usize, node: usize| match sums[node] > sums[best] {
+            true => node,
+            false => best,
+        };
+        (0..sums.len()).fold(0, best)
+    }
+
+    /// The share of frames that get over a link whose acknowledgement gets back.
+    fn both_ways(&self, link: &K7Link) -> f64 {
+        let back = self
+            .k7
+            .links
+            .binary_search_by_key(&(link.to, link.from), |other| (other.from, other.to));
+        let share = |link: &K7Link| self.newest(link, Instant::ZERO).0.pdr;
+        back.map_or(0.0, |back| share(link) * share(&self.k7.links[back]))
+    }
+
+    /// The newest record of a link at `now`, and when there is a newer one.
+    fn newest(&self, link: &K7Link, now: Instant) -> (Record, Instant) {
+        let at = self.from + Duration::from_micros(now.as_micros());
+        let next = link.records.partition_point(|record| record.at <= at);
+        let record = link.records[next.saturating_sub(1)];
+        // Before its first measurement a link is as that one found it.
+        let next = link.records.get(next.max(1));
+        let changes = next.map_or(Instant::FAR_FUTURE, |next| {
+            Instant::ZERO + next.at.minus(self.from)
+        });
+        (record, changes)
+    }
+}
+
+/// The links of a run as they are when it begins, by sender and receiver.
+pub fn links(measured: &Measured, config: &Config) -> Vec<(usize, Link)> {
+    let link = |of: &K7Link| {
+        let mut link = Link {
+            to: of.to as u32,
+            success: 0,
+            power_mw: 0.0,
+            rssi_dbm: 0,
+            // Expected transmissions until one is acknowledged (De Couto et al.
+            // 2003).
+            cost: libm::round(ETX / measured.both_ways(of)).min(f64::from(u16::MAX)) as u16,
+            receives: false,
+            senses: false,
+            disturbs: false,
+        };
+        enter(&mut link, &measured.newest(of, Instant::ZERO).0, config);
+        (of.from, link)
+    };
+    measured.k7.links.iter().map(link).collect()
+}
+
+/// Gives a link what a record says.
+fn enter(link: &mut Link, record: &Record, config: &Config) {
+    let is_up = record.pdr > 0.0;
+    link.success = probability(record.pdr);
+    link.rssi_dbm = whole_dbm(record.rssi_dbm);
+    link.power_mw = match config {
+        Config::Sinr(_) if is_up => from_db(record.rssi_dbm),
+        _ => 0.0,
+    };
+    (link.receives, link.senses, link.disturbs) = (is_up, is_up, is_up);
+}
+
+/// What brings links up to date.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    measured: Arc<Measured>,
+    config: Config,
+    /// When something changes for a sender.
+    next: Vec<Instant>,
+}
+
+impl Replay {
+    /// For links that were made by [`links`].
+    pub fn new(measured: &Arc<Measured>, config: &Config, nodes: usize) -> Replay {
+        Replay {
+            measured: measured.clone(),
+            config: *config,
+            next: vec![Instant::ZERO; nodes],
+        }
+    }
+
+    /// Gives the links of node `from` what was measured last.
+    pub fn refresh(&mut self, now: Instant, from: usize, links: &mut Links) {
+        if now < self.next[from] {
+            return;
+        }
+        let mut next = Instant::FAR_FUTURE;
+        for index in links.range(from) {
+            let (record, changes) = self.measured.newest(&self.measured.k7.links[index], now);
+            enter(links.at_mut(index), &record, &self.config);
+            next = next.min(changes);
+        }
+        self.next[from] = next;
+    }
+}
+
+impl fmt::Debug for Measured {
+    /// Two that differ show different digests.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digest = Digest::default();
+        for link in &self.k7.links {
+            digest.add((link.from as u64) << 32 | link.to as u64);
+            for record in &link.records {
+                digest.add(record.at.as_micros());
+                digest.add(record.rssi_dbm.to_bits());
+                digest.add(record.pdr.to_bits());
+            }
+        }
+        f.debug_struct("Measured")
+            .field("nodes", &self.k7.nodes)
+            .field("links", &self.k7.links.len())
+            .field("from", &self.from)
+            .field("digest", &digest.value())
+            .finish()
+    }
+}

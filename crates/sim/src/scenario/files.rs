@@ -1,0 +1,50 @@
+//! The files that a scenario names: measured links and noise.
+
+use std::fs::File;
+use std::io::BufRead;
+
+use crate::measured::{FileError, open};
+
+use super::builtin::BUILT_IN_FILES;
+use super::check::{NamedFile, Values};
+use super::error::ScenarioError;
+
+/// What `read` makes of the file that the key `path` names.
+///
+/// A file that cannot be opened is an error of the key; what is wrong inside is
+/// told with the file's own line and column.
+pub(crate) fn read<T>(
+    values: &Values<'_>,
+    path: &str,
+    read: impl FnOnce(Box<dyn BufRead + '_>) -> Result<T, FileError>,
+) -> Result<T, ScenarioError> {
+    let unreadable = |name: &str, error: &std::io::Error| {
+        let problem = format!(
+            "got the file {name}, which cannot be read ({error}); allowed: a file that can"
+        );
+        values.error(path, problem)
+    };
+    let (name, result) = match values.named_file(path) {
+        NamedFile::BuiltIn(name) => {
+            let file = BUILT_IN_FILES.iter().find(|(known, _)| *known == name);
+            let Some((_, bytes)) = file else {
+                let problem =
+                    format!("got the file {name}, which is not built in; allowed: one that is");
+                return Err(values.error(path, problem));
+            };
+            let reader = open(*bytes).map_err(|error| unreadable(&name, &error))?;
+            let result = read(reader);
+            (name, result)
+        }
+        NamedFile::OnDisk(file) => {
+            let name = file.display().to_string();
+            let reader = File::open(&file).and_then(open);
+            let reader = reader.map_err(|error| unreadable(&name, &error))?;
+            (name, read(reader))
+        }
+    };
+    result.map_err(|error| {
+        let place = format!("{name}:{}:{}", error.line, error.column);
+        ScenarioError::file(place, error.problem)
+    })
+}
