@@ -1,3 +1,6 @@
+mod channels;
+mod noise;
+
 use super::*;
 
 const DISK: UnitDisk = UnitDisk {
