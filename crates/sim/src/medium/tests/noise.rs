@@ -53,7 +53,7 @@ fn course(noise: &mut NodeNoise, samples: u64) -> Vec<f32> {
 }
 
 /// Mean, share over -80 dBm, mean length of what is over it, and the correlation
-/// of samples a few milliseconds apart.
+/// of samples a few milliseconds apart: fewer than the model looks back.
 #[derive(Debug)]
 struct Statistics {
     mean: f64,
@@ -85,7 +85,7 @@ fn statistics(samples: &[f32]) -> Statistics {
         mean,
         loud: loud / len,
         burst: loud / bursts as f64,
-        correlation: [1, 5, 30].map(|lag| product(lag) / product(0)),
+        correlation: [1, 5, 15].map(|lag| product(lag) / product(0)),
         quantiles: [at(0.1), at(0.5), at(0.95)],
     }
 }
