@@ -15,7 +15,7 @@ use crate::medium::Site;
 use crate::node;
 use crate::oracle::Oracle;
 use crate::radio::Identity;
-use crate::scenario::Scenario;
+use crate::scenario::{NodeSpec, Scenario};
 use crate::topology::{self, NodeRoutes};
 use crate::traffic;
 
@@ -45,15 +45,7 @@ impl World {
         let count = scenario.nodes.len();
         check(scenario)?;
         let seed = Seed(seed);
-        let identities: Vec<Identity> = scenario
-            .nodes
-            .iter()
-            .map(|node| Identity {
-                pan_id: scenario.mac.pan_id,
-                short: node.short,
-                extended: node.eui64,
-            })
-            .collect();
+        let identities = identities(scenario);
         let positions_m: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
         let radios: Vec<_> = scenario.nodes.iter().map(|node| node.radio).collect();
         let layout = Layout {
@@ -127,6 +119,16 @@ impl World {
         }
         Ok(world)
     }
+}
+
+/// Which frames the nodes' radios take for their own.
+fn identities(scenario: &Scenario) -> Vec<Identity> {
+    let identity = |node: &NodeSpec| Identity {
+        pan_id: scenario.mac.pan_id,
+        short: node.short,
+        extended: node.eui64,
+    };
+    scenario.nodes.iter().map(identity).collect()
 }
 
 /// The clock of node `index`, or of the host.

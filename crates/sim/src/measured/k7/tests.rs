@@ -248,8 +248,5 @@ fn whatever_is_in_a_file_is_read_or_refused() {
             assert!(link.records.iter().all(|r| (0.0..=1.0).contains(&r.pdr)));
         }
     }
-    assert!(
-        read > 1_000,
-        "{read} of the damaged files can still be read"
-    );
+    assert!(read > 500, "{read} of the damaged files can still be read");
 }
