@@ -15,7 +15,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz size figures bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz size figures validate bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
@@ -62,6 +62,12 @@ size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 figures: ## Measure the figures that the project promises (a few minutes)
 	@scripts/setup.sh build
 	@$(CARGO) xtask figures
+
+validate: ## Hold the simulator against programs and formulas of others (docs/validation.md)
+	@scripts/setup.sh validate
+	@mkdir -p target && rm -f $(SKIPPED)
+	@. scripts/env.sh && REDPOLL_VALIDATE=long cargo test --release --package redpoll-sim --test validate -- --nocapture; code=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
 	@scripts/setup.sh bench

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz|size|bench
+#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -188,6 +188,10 @@ fi
 
 if [ "$purpose" = test ]; then
     need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
+fi
+
+if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
+    need python3 python3 "holding the simulator against programs of their own"
 fi
 
 if [ "$purpose" = size ]; then

@@ -1,0 +1,147 @@
+//! Saturated senders beside `scripts/validate/contention.py`, a simulation that
+//! shares no code with ours.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_mac::{MacConfig, TxStatus};
+use redpoll_sim::kernel::Seed;
+use redpoll_sim::medium;
+use redpoll_sim::radio::{self, Model};
+
+use crate::is_long;
+use crate::macs::{Above, Macs, Outgoing, Said};
+use crate::script::{numbers, run};
+use crate::table::{Row, check};
+
+/// Every node but the first sends to the first as fast as it can.
+struct Saturated {
+    len: usize,
+    delivered: u64,
+    broadcast: bool,
+    started: Vec<bool>,
+}
+
+impl Above for Saturated {
+    fn on(&mut self, _now: Instant, node: usize, said: Said) {
+        match said {
+            Said::Start => self.started[node] = true,
+            Said::Done(TxStatus::Delivered) => self.delivered += 1,
+            Said::Done(_) | Said::Frame(_) => {}
+        }
+    }
+
+    fn next(&mut self, _now: Instant, node: usize) -> Option<Outgoing> {
+        self.started[node].then_some(Outgoing {
+            to: (!self.broadcast).then_some(0),
+            len: self.len,
+            tag: [0; 3],
+        })
+    }
+}
+
+/// How a run of saturated senders went.
+pub struct Shares {
+    /// Frames acknowledged per second.
+    pub per_second: f64,
+    /// Share of the frames sent that were not acknowledged.
+    pub collisions: f64,
+}
+
+/// What so many senders beside one another carry to one receiver in their midst.
+pub fn saturate(
+    config: &MacConfig,
+    senders: usize,
+    len: usize,
+    broadcast: bool,
+    seconds: u64,
+    seed: u64,
+) -> Shares {
+    let places = vec![(0.0, 0.0); senders + 1];
+    let radio = radio::Config::of(Model::Ideal);
+    let mut macs = Macs::new(&medium::Config::default(), &places, &radio, config, seed);
+    let mut rng = Seed(seed).stream("start");
+    for node in 1..=senders {
+        macs.start_at(Instant::from_micros(u64::from(rng.below(100_000))), node);
+    }
+    let mut above = Saturated {
+        len,
+        delivered: 0,
+        broadcast,
+        started: vec![false; senders + 1],
+    };
+    macs.run_until(Instant::from_millis(seconds * 1_000), &mut above);
+    let sent: u64 = macs
+        .macs
+        .iter()
+        .map(|mac| u64::from(mac.counters().frames_sent))
+        .sum();
+    Shares {
+        per_second: above.delivered as f64 / seconds as f64,
+        collisions: 1.0 - above.delivered as f64 / sent as f64,
+    }
+}
+
+/// The standard's own parameters: three retries, no delay before them.
+pub fn standard() -> MacConfig {
+    MacConfig {
+        max_frame_retries: 3,
+        link_retry_delay: Duration::ZERO,
+        ..MacConfig::default()
+    }
+}
+
+/// Mean of so many runs, each of them with a seed of its own.
+pub fn saturated(config: &MacConfig, senders: usize, seconds: u64, seeds: u64) -> [f64; 2] {
+    mean(seeds, |seed| {
+        let shares = saturate(config, senders, 100, false, seconds, seed);
+        Some([shares.per_second, shares.collisions])
+    })
+    .unwrap()
+}
+
+/// The mean of pairs over seeds, if there are any.
+pub fn mean(seeds: u64, of: impl Fn(u64) -> Option<[f64; 2]>) -> Option<[f64; 2]> {
+    let mut sum = [0.0; 2];
+    for seed in 1..=seeds {
+        let [a, b] = of(seed)?;
+        sum = [sum[0] + a, sum[1] + b];
+    }
+    Some(sum.map(|sum| sum / seeds as f64))
+}
+
+/// What `scripts/validate/contention.py` finds; `None` without Python.
+pub fn outside(more: &[&str], senders: usize, seconds: u64, seeds: u64) -> Option<[f64; 2]> {
+    let (seconds, senders) = (seconds.to_string(), senders.to_string());
+    mean(seeds, |seed| {
+        let seed = seed.to_string();
+        let mut args = vec!["--seconds", &seconds, "--seed", &seed];
+        args.extend(more);
+        args.push(&senders);
+        let found = numbers(&run("contention.py", &args)?);
+        Some([found[1], found[2]])
+    })
+}
+
+#[test]
+fn contention_is_that_of_a_program_of_its_own() {
+    // Senders keep their phase to one another, so seeds count more than time.
+    let (senders, seconds, seeds, limit) = match is_long() {
+        true => (&[1, 2, 5, 10, 20][..], 100, 20, 0.03),
+        false => (&[1, 2, 20][..], 10, 3, 0.06),
+    };
+    let mut rows = Vec::new();
+    for senders in senders.iter().copied() {
+        let Some(theirs) = outside(&["--ifs", "off"], senders, seconds, seeds) else {
+            return;
+        };
+        let ours = saturated(&standard(), senders, seconds, seeds);
+        let what = |what| format!("{senders} senders, {what}");
+        rows.push(Row::within(what("a second"), ours[0], theirs[0], limit));
+        rows.push(Row::near(
+            what("collisions"),
+            ours[1],
+            theirs[1],
+            limit * theirs[1],
+        ));
+    }
+    check("contention, beside scripts/validate/contention.py", &rows);
+}

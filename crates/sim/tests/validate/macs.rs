@@ -1,0 +1,202 @@
+//! Nodes with a MAC and nothing above it, on the simulator's radios and medium.
+
+use redpoll_base::{Instant, Wake};
+use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
+use redpoll_sim::air::{Air, Event, Indication, Layout};
+use redpoll_sim::kernel::{Queue, Seed};
+use redpoll_sim::medium;
+use redpoll_sim::radio::{self, Identity};
+use redpoll_wire::ieee802154::Address;
+
+/// Bytes of a frame between short addresses beside its payload: header and FCS.
+pub const OVERHEAD: usize = 9 + 2;
+
+#[derive(Clone, Copy)]
+enum Next {
+    Air(Event),
+    Mac(usize),
+    Start(usize),
+}
+
+impl From<Event> for Next {
+    fn from(event: Event) -> Self {
+        Next::Air(event)
+    }
+}
+
+/// Something that a MAC says to what stands above it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Said {
+    /// The moment given to [`Macs::start_at`] has come.
+    Start,
+    /// The service of a frame has ended.
+    Done(TxStatus),
+    /// A frame has come in, with these bytes at the beginning of its payload.
+    Frame([u8; 3]),
+}
+
+/// A frame to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// `None`: a broadcast.
+    pub to: Option<usize>,
+    /// Bytes in all, FCS included.
+    pub len: usize,
+    /// The beginning of its payload.
+    pub tag: [u8; 3],
+}
+
+/// What stands above the MACs: told of everything that happens at a node, and
+/// asked whenever that node has nothing in service.
+pub trait Above {
+    fn on(&mut self, now: Instant, node: usize, said: Said);
+    fn next(&mut self, now: Instant, node: usize) -> Option<Outgoing>;
+    /// A node that has to be asked though nothing happened there.
+    fn also(&mut self) -> Option<usize> {
+        None
+    }
+}
+
+/// The nodes.
+pub struct Macs {
+    pub air: Air,
+    pub macs: Vec<Mac>,
+    queue: Queue<Next>,
+    now: Instant,
+    buffer: FrameBuf,
+}
+
+/// The MAC's short address of a node.
+fn short(node: usize) -> u16 {
+    node as u16 + 1
+}
+
+impl Macs {
+    pub fn new(
+        medium: &medium::Config,
+        positions_m: &[(f64, f64)],
+        radio: &radio::Config,
+        config: &MacConfig,
+        seed: u64,
+    ) -> Macs {
+        let identities: Vec<_> = (0..positions_m.len())
+            .map(|node| Identity {
+                pan_id: config.pan_id,
+                short: short(node),
+                extended: [2, 0, 0, 0, 0, 0, 0, node as u8],
+            })
+            .collect();
+        let macs = identities.iter().enumerate().map(|(node, identity)| {
+            let config = MacConfig {
+                short: identity.short,
+                extended: identity.extended,
+                ..config.clone()
+            };
+            Mac::new(config, Seed(seed).node_stream("mac", node))
+        });
+        let mut queue = Queue::default();
+        let layout = Layout {
+            medium,
+            radio,
+            identities: &identities,
+            positions_m,
+            listed: None,
+            interferers: &[],
+            faults: &[],
+        };
+        Macs {
+            air: Air::new(&layout, Seed(seed), &mut queue),
+            macs: macs.collect(),
+            queue,
+            now: Instant::ZERO,
+            buffer: FrameBuf::new(),
+        }
+    }
+
+    /// Has `node` be asked for a frame at `at`.
+    pub fn start_at(&mut self, at: Instant, node: usize) {
+        self.queue.schedule(at, Next::Start(node));
+    }
+
+    /// Lets everything up to `until` happen.
+    pub fn run_until(&mut self, until: Instant, above: &mut impl Above) {
+        while let Some(next) = self.queue.pop_until(until) {
+            self.now = next.at;
+            match next.event {
+                Next::Air(event) => {
+                    self.air.on_event(self.now, event, &mut self.queue);
+                    self.drain(above);
+                }
+                Next::Mac(node) => {
+                    self.macs[node].on_timeout(self.now);
+                    self.serve(node, above);
+                }
+                Next::Start(node) => {
+                    above.on(self.now, node, Said::Start);
+                    self.serve(node, above);
+                }
+            }
+            while let Some(node) = above.also() {
+                self.serve(node, above);
+            }
+        }
+        self.now = until;
+    }
+
+    fn serve(&mut self, node: usize, above: &mut impl Above) {
+        loop {
+            while let Some(event) = self.macs[node].poll_event() {
+                if let MacEvent::Done { status, .. } = event {
+                    above.on(self.now, node, Said::Done(status));
+                }
+            }
+            if self.macs[node].is_idle()
+                && let Some(frame) = above.next(self.now, node)
+            {
+                self.submit(node, frame);
+            }
+            let Some(work) = self.macs[node].poll_radio(self.now, &mut self.buffer) else {
+                break;
+            };
+            self.air
+                .start_work(self.now, node, work, &self.buffer, &mut self.queue);
+        }
+        if let Some(Wake { at, .. }) = self.macs[node].poll_at() {
+            self.queue.schedule(at, Next::Mac(node));
+        }
+        self.drain(above);
+    }
+
+    fn submit(&mut self, node: usize, frame: Outgoing) {
+        let to = frame
+            .to
+            .map_or(Address::BROADCAST, |to| Address::Short(short(to)));
+        let payload = self.macs[node].frame_mut(to).expect("an idle MAC");
+        let len = frame.len - OVERHEAD;
+        payload[..len].fill(0);
+        payload[..frame.tag.len()].copy_from_slice(&frame.tag);
+        self.macs[node].submit(self.now, len);
+    }
+
+    fn drain(&mut self, above: &mut impl Above) {
+        while let Some(indication) = self.air.poll_indication() {
+            let node = match indication {
+                Indication::Frame { node } => {
+                    let node = node as usize;
+                    let received = self.air.received(node);
+                    let frame = received.frame.as_slice();
+                    if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
+                        let tag = [0, 1, 2].map(|place| up.payload[place]);
+                        above.on(self.now, node, Said::Frame(tag));
+                    }
+                    node
+                }
+                Indication::Done { node, result } => {
+                    self.macs[node as usize].on_radio_done(self.now, result);
+                    node as usize
+                }
+            };
+            self.serve(node, above);
+        }
+    }
+}

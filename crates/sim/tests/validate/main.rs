@@ -1,0 +1,16 @@
+//! Checks from outside the model; `docs/validation.md` has the source of each.
+//!
+//! Short by default; with `REDPOLL_VALIDATE=long` (`make validate`) as long as
+//! the figures of that page. What this machine lacks is skipped, and named in
+//! the file that `REDPOLL_SKIPPED` names.
+
+mod contention;
+mod frame_errors;
+mod macs;
+mod script;
+mod table;
+
+/// Whether these are the long checks.
+fn is_long() -> bool {
+    std::env::var_os("REDPOLL_VALIDATE").is_some_and(|value| value == "long")
+}

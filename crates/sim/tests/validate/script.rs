@@ -1,0 +1,41 @@
+//! The programs of `scripts/validate`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::Command;
+
+/// Where they are.
+pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/validate/");
+
+/// What a Python program prints; `None` where Python is missing, which is noted.
+pub fn run(name: &str, args: &[&str]) -> Option<String> {
+    let command = Command::new("python3")
+        .arg(format!("{FOLDER}{name}"))
+        .args(args)
+        .output();
+    let Ok(output) = command else {
+        skipped(&format!("{name}: python3 is missing"));
+        return None;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {errors}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// All numbers of a text.
+pub fn numbers(text: &str) -> Vec<f64> {
+    text.split_whitespace()
+        .map(|word| word.parse().unwrap())
+        .collect()
+}
+
+/// Says what is left out, here and to the make target that started this.
+pub fn skipped(what: &str) {
+    println!("skipped: {what}");
+    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
+        return;
+    };
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| writeln!(file, "check {what}"))
+        .expect("REDPOLL_SKIPPED names a file that can be written");
+}

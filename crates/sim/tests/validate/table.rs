@@ -1,0 +1,88 @@
+//! A table of what was measured beside what it is held against.
+
+/// One figure.
+pub struct Row {
+    what: String,
+    ours: f64,
+    theirs: f64,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy)]
+enum Limit {
+    /// Of their value.
+    Share(f64),
+    Absolute(f64),
+}
+
+impl Row {
+    /// Ours must be within this share of theirs.
+    pub fn within(what: String, ours: f64, theirs: f64, share: f64) -> Row {
+        let limit = Limit::Share(share);
+        Row {
+            what,
+            ours,
+            theirs,
+            limit,
+        }
+    }
+
+    /// Ours must be no further from theirs than this.
+    pub fn near(what: String, ours: f64, theirs: f64, distance: f64) -> Row {
+        let limit = Limit::Absolute(distance);
+        Row {
+            what,
+            ours,
+            theirs,
+            limit,
+        }
+    }
+
+    /// Ours is the share of so many trials, and theirs its expectation: within
+    /// four standard errors.
+    pub fn share(what: String, ours: f64, theirs: f64, trials: u64) -> Row {
+        let error = (theirs * (1.0 - theirs) / trials as f64).sqrt();
+        Row::near(what, ours, theirs, 4.0 * error)
+    }
+
+    /// The difference and how much it may be, and how both are shown.
+    fn judge(&self) -> (bool, String, String) {
+        let distance = self.ours - self.theirs;
+        match self.limit {
+            Limit::Share(limit) => {
+                let share = distance / self.theirs;
+                let shown = |share: f64| format!("{:.2} %", 100.0 * share);
+                (share.abs() <= limit, shown(share), shown(limit))
+            }
+            Limit::Absolute(limit) => {
+                let shown = |distance: f64| format!("{distance:.4}");
+                (distance.abs() <= limit, shown(distance), shown(limit))
+            }
+        }
+    }
+}
+
+/// Prints the rows and fails if one does not hold.
+pub fn check(title: &str, rows: &[Row]) {
+    let mut missed = Vec::new();
+    let mut text = format!("\n{title}\n");
+    let line = |what: &str, cells: [&str; 4]| {
+        let [ours, theirs, differs, limit] = cells;
+        format!("{what:<40} {ours:>10} {theirs:>10} {differs:>9} {limit:>9}")
+    };
+    text += &line("", ["Redpoll", "source", "differs", "limit"]);
+    for row in rows {
+        let (holds, differs, limit) = row.judge();
+        let number = |value: f64| format!("{value:.4}");
+        let cells = [&number(row.ours), &number(row.theirs), &differs, &limit];
+        text += "\n";
+        text += &line(&row.what, cells.map(String::as_str));
+        if !holds {
+            text += "  MISSED";
+            missed.push(&row.what);
+        }
+    }
+    // One call: checks run side by side.
+    println!("{text}");
+    assert!(missed.is_empty(), "{title}: {missed:?}");
+}
