@@ -114,19 +114,23 @@ pub struct DissectArgs {
 
 /// Run a published study again, in the simulator, and hold it against the paper.
 ///
-/// Prints every number beside the paper's, with its spread over the seeds, and
-/// whether the stated criterion holds. What each run gave is kept in a file, so
-/// that the same command goes on where it was stopped.
+/// Prints what holds and what does not, with its cause; with --rows every number
+/// beside the paper's, with its spread over the seeds. What each run gave is kept in
+/// a file, so that the same command goes on where it was stopped.
 ///
 /// Exit code: 0 when all runs are done, whether or not the paper is reproduced;
 /// 1 when a run or a file failed or the oracle found something; 2 when there is
-/// no such study or figure, or the results file is not this program's; 130 after
-/// Ctrl-C (what is done is kept).
+/// no such study or figure, or the results file cannot be used; 130 after Ctrl-C
+/// (what is done is kept).
 #[derive(Debug, ClapArgs)]
 pub struct StudyArgs {
     /// The study, such as kumar2020
-    #[arg(value_name = "STUDY")]
-    pub study: String,
+    #[arg(value_name = "STUDY", required_unless_present = "list")]
+    pub study: Option<String>,
+
+    /// Only list the studies, or the figures of the study, and run nothing
+    #[arg(long)]
+    pub list: bool,
 
     /// Only this figure or table, such as 5b. May be repeated
     #[arg(long = "figure", value_name = "NAME")]
@@ -141,6 +145,14 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
+    /// Print every row, not only what holds and what does not
+    #[arg(long)]
+    pub rows: bool,
+
+    /// Print how long each figure's runs took
+    #[arg(long)]
+    pub times: bool,
+
     /// Where the runs are kept; by default STUDY.sqlite
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
@@ -150,7 +162,8 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write a page with every figure plotted to index.html in this folder
+    /// Write a page with every figure plotted to index.html in this folder, and the
+    /// scenarios under it to its folder scenes
     #[arg(long, value_name = "DIR")]
     pub html: Option<PathBuf>,
 }

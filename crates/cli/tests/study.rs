@@ -50,8 +50,8 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
     let first = study(&folder.0, &[&args[..], &["--html", "page"]].concat());
     assert_eq!(first.status.code(), Some(0), "{first:?}");
     let table = String::from_utf8(first.stdout).unwrap();
-    assert!(table.contains("6.3: Goodput over one hop"), "{table}");
-    assert!(table.contains("of 2 criteria hold"), "{table}");
+    assert!(table.contains("6.3  Goodput over one hop"), "{table}");
+    assert!(table.contains("\ncalibrates: "), "{table}");
 
     let text = fs::read_to_string(folder.0.join("rows.json")).unwrap();
     let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -63,14 +63,36 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
         .collect();
     keys.sort_unstable();
     let documented = [
-        "figure", "high", "low", "metric", "note", "ok", "paper", "series", "study", "unit",
-        "value", "x",
+        "figure",
+        "high",
+        "id",
+        "kind",
+        "least",
+        "low",
+        "metric",
+        "most",
+        "n",
+        "note",
+        "ok",
+        "paper",
+        "series",
+        "study",
+        "unit",
+        "value",
+        "violation",
+        "x",
     ];
     assert_eq!(keys, documented);
     assert_eq!(rows.as_array().unwrap().len(), 4);
 
     let page = fs::read_to_string(folder.0.join("page/index.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("</html>"), "{page}");
+
+    let rows = study(&folder.0, &[&args[..], &["--rows", "--times"]].concat());
+    let rows = String::from_utf8(rows.stdout).unwrap();
+    assert!(rows.contains("6.3: Goodput over one hop"), "{rows}");
+    assert!(rows.contains("seconds of one core"), "{rows}");
+    assert!(rows.contains(&table), "{rows}");
 
     // Nothing is left to be simulated, and a second time gives the same.
     let kept = fs::read(folder.0.join("kumar2020.sqlite")).unwrap();
@@ -93,6 +115,41 @@ fn what_is_unknown_ends_with_2_and_what_there_is() {
         "{line}"
     );
     assert!(!folder.0.join("kumar2020.sqlite").exists());
+}
+
+#[test]
+fn studies_and_figures_are_listed() {
+    let folder = Folder::new("list");
+    let output = study(&folder.0, &["--list"]);
+    let studies = String::from_utf8(output.stdout).unwrap();
+    assert!(studies.contains("kumar2020  Kumar, Andersen"), "{studies}");
+    let output = study(&folder.0, &["kumar2020", "--list"]);
+    let figures = String::from_utf8(output.stdout).unwrap();
+    assert!(figures.contains("5b  Three hops: "), "{figures}");
+    assert!(figures.contains("table-7  A day"), "{figures}");
+    let output = study(&folder.0, &["kumar2020", "--list", "--figure", "Fig5B"]);
+    let figures = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(figures.lines().count(), 1, "{figures}");
+    assert!(!folder.0.join("kumar2020.sqlite").exists());
+}
+
+/// A row that somebody has changed: what is wrong, what to do, exit code 2.
+#[test]
+fn a_damaged_row_ends_with_2_and_advice() {
+    let folder = Folder::new("damaged");
+    let args = ["kumar2020", "--figure", "4a", "--seeds", "1"];
+    assert_eq!(study(&folder.0, &args).status.code(), Some(0));
+    let file = folder.0.join("kumar2020.sqlite");
+    let mut bytes = fs::read(&file).unwrap();
+    let field = b"\"frames_sent\":";
+    let at = bytes.windows(field.len()).position(|it| it == field);
+    bytes[at.unwrap() + field.len()] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let line = complaint(&study(&folder.0, &args));
+    assert!(
+        line.ends_with("the checksum of seed 1 is wrong); name another or remove it\n"),
+        "{line}"
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `redpoll study`: a published study run again.
 
 mod progress;
+mod summary;
 mod table;
+mod times;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +12,9 @@ use std::thread;
 
 use redpoll_linux::signals::Signals;
 use redpoll_studies::{
-    Figure, Outcome, Results, ResultsError, Row, conduct, find, jobs, page, select,
+    FINGERPRINT, Figure, Outcome, Results, ResultsError, Row, StudyError, conduct, find, jobs,
+    page, select,
 };
-use sha2::{Digest as _, Sha256};
 
 use crate::args::StudyArgs;
 use crate::output::{fail, is_standard, print};
@@ -31,13 +33,20 @@ pub fn run(args: &StudyArgs) -> ExitCode {
 
 fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
     let usage = |error: &dyn std::error::Error| (USAGE, error.to_string());
-    let study = find(&args.study).map_err(|error| usage(&error))?;
-    let figures = select(study, &args.figures).map_err(|error| usage(&error))?;
+    let Some(name) = &args.study else {
+        return tell(&summary::list(None, &[]));
+    };
+    let study = find(name).map_err(|error| usage(&error))?;
+    let figures = study.load().map_err(refuse)?;
+    let figures = select(figures, &args.figures).map_err(|error| usage(&error))?;
+    if args.list {
+        return tell(&summary::list(Some(study), &figures));
+    }
     let path = args
         .results
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.sqlite", study.name)));
-    let results = Results::open(&path, &build()?).map_err(refuse)?;
+    let results = Results::open(&path, FINGERPRINT).map_err(|error| refuse(error.into()))?;
     if let Some(folder) = &args.html {
         fs::create_dir_all(folder)
             .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;
@@ -53,8 +62,14 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(SIGNALLED.saturating_add(signal)));
     }
     if !args.json.as_deref().is_some_and(is_standard) {
-        print(&table::render(study, &told, args.seeds))
-            .map_err(|error| cannot_write("standard output", &error))?;
+        if args.rows {
+            tell(&table::render(&told))?;
+        }
+        tell(&summary::render(study, &told, args.seeds))?;
+        if args.times {
+            let times = times::render(&figures, &results, args.seeds).map_err(refuse)?;
+            tell(&times)?;
+        }
     }
     if let Some(json) = &args.json {
         write_json(json, &told)?;
@@ -67,8 +82,13 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
     let violated = told
         .iter()
         .flat_map(|(_, rows)| rows)
-        .any(|row| row.note.starts_with("oracle:"));
+        .any(|row| row.violation.is_some());
     Ok(ExitCode::from(if violated { FAILED } else { 0 }))
+}
+
+fn tell(text: &str) -> Result<ExitCode, Failure> {
+    print(text).map_err(|error| cannot_write("standard output", &error))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Does what is missing; returns the signal that ended it early.
@@ -107,30 +127,13 @@ fn simulate(
     }
 }
 
-/// What tells this build of the program from others: they may simulate
-/// something else.
-fn build() -> Result<String, Failure> {
-    let program = std::env::current_exe()
-        .and_then(fs::read)
-        .map_err(|error| {
-            (
-                FAILED,
-                format!("cannot read the program's own file: {error}"),
-            )
-        })?;
-    let digest = Sha256::digest(&program);
-    let short: String = digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok(format!("{} {short}", env!("CARGO_PKG_VERSION")))
-}
-
-fn refuse(error: ResultsError) -> Failure {
+/// A results file that is not to be used is the user's to choose; all else has gone
+/// wrong.
+fn refuse(error: StudyError) -> Failure {
     let code = match error {
-        ResultsError::Other { .. } => FAILED,
-        _ => USAGE,
+        StudyError::Results(ResultsError::Other { .. }) => FAILED,
+        StudyError::Results(_) => USAGE,
+        _ => FAILED,
     };
     (code, error.to_string())
 }

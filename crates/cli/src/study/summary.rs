@@ -1,0 +1,103 @@
+//! A study in a page of text: what holds, what does not and why, figure by figure.
+
+use std::fmt::Write as _;
+
+use redpoll_studies::page::number;
+use redpoll_studies::{Figure, Kind, Row, STUDIES, Study};
+
+/// The summary of a study.
+pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
+    let mut text = format!("{}\n{seeds} seeds a point\n", study.citation);
+    let all: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
+    for kind in Kind::ALL {
+        let of_kind: Vec<&&Row> = judged(&all, kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let held = of_kind.iter().filter(|row| row.ok == Some(true)).count();
+        let _ = writeln!(text, "\n{}: {held} of {} hold", kind.word(), of_kind.len());
+        for row in of_kind.iter().filter(|row| row.ok == Some(false)) {
+            let rows = told.iter().find(|(figure, _)| figure.name() == row.figure);
+            miss(&mut text, row, rows.map_or(&[], |(_, rows)| rows));
+        }
+    }
+    violations(&mut text, &all);
+    text.push('\n');
+    for (figure, rows) in told {
+        let rows: Vec<&Row> = rows.iter().collect();
+        let kinds = Kind::ALL.into_iter().filter_map(|kind| {
+            let of_kind: Vec<&&Row> = judged(&rows, kind).collect();
+            let held = of_kind.iter().filter(|row| row.ok == Some(true)).count();
+            let count = of_kind.len();
+            (count > 0).then(|| format!("{} {held} of {count}", kind.word()))
+        });
+        let kinds: Vec<String> = kinds.collect();
+        let (name, title) = (figure.name(), figure.title());
+        let _ = writeln!(text, "{name:>11}  {title:.56}  {}", kinds.join(", "));
+    }
+    text.push_str("\nall numbers: --rows, --json FILE or --html DIR\n");
+    text
+}
+
+fn judged<'a>(rows: &'a [&'a Row], kind: Kind) -> impl Iterator<Item = &'a &'a Row> {
+    let is_judged = move |row: &&&Row| row.kind == kind && row.ok.is_some();
+    rows.iter().filter(is_judged)
+}
+
+/// A row that does not hold, what it is judged by, and why it does not hold.
+fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
+    let band = row.band().map(|band| band.to_string()).unwrap_or_default();
+    let value = row.value.map_or("missing".to_owned(), number);
+    let paper = row
+        .paper
+        .map(|paper| format!(", the paper {}", number(paper)));
+    let _ = writeln!(
+        text,
+        "  {}: {value} {}; must be {band}{}",
+        row.id.as_deref().unwrap_or_default(),
+        row.unit,
+        paper.unwrap_or_default()
+    );
+    let Some((cause, shown_by)) = &row.told.cause else {
+        return;
+    };
+    let _ = writeln!(text, "      {cause}");
+    for shown in shown_by.iter().filter_map(|index| of_figure.get(*index)) {
+        let value = shown.value.map_or("missing".to_owned(), number);
+        let place = redpoll_studies::page::place(shown);
+        let _ = writeln!(text, "      {place}: {value} {}", shown.unit);
+    }
+}
+
+fn violations(text: &mut String, rows: &[&Row]) {
+    let mut all: Vec<String> = Vec::new();
+    for row in rows {
+        if let Some(violation) = &row.violation {
+            let line = format!("  {}: {violation}", row.figure);
+            if !all.contains(&line) {
+                all.push(line);
+            }
+        }
+    }
+    if !all.is_empty() {
+        let _ = writeln!(text, "\nthe oracle found:\n{}", all.join("\n"));
+    }
+}
+
+/// The studies, or the figures of one.
+pub fn list(study: Option<&Study>, figures: &[Figure]) -> String {
+    let mut text = String::new();
+    match study {
+        Some(_) => {
+            for figure in figures {
+                let _ = writeln!(text, "{:>11}  {}", figure.name(), figure.title());
+            }
+        }
+        None => {
+            for study in STUDIES {
+                let _ = writeln!(text, "{:>11}  {}", study.name, study.citation);
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! Runs on all cores.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use super::case::Case;
+use super::figure::Figure;
+use super::results::Results;
+use super::run::Run;
+use super::study::StudyError;
+
+/// How often the caller is asked whether to go on.
+const TICK: WallDuration = WallDuration::from_millis(100);
+
+/// A case to be run with a seed.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The case.
+    pub case: Case,
+    /// The seed.
+    pub seed: u64,
+    /// Virtual milliseconds to simulate, for a progress bar.
+    pub virtual_ms: u64,
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All runs are done.
+    Complete,
+    /// The caller stopped it.
+    Stopped,
+    /// A run could not be done: which, and why.
+    Failed(String),
+}
+
+/// The runs that `figures` take with `seeds` seeds and that `results` does not
+/// have, the longest first.
+///
+/// # Errors
+///
+/// If the results cannot be read, or a case is not valid.
+pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job>, StudyError> {
+    let mut known = BTreeMap::new();
+    let mut jobs = Vec::new();
+    for case in figures.iter().flat_map(Figure::cases) {
+        let asked = case.seeds(seeds);
+        // Another figure may take more seeds of it.
+        let more = match known.insert(case.key()?, asked) {
+            Some(before) if before >= asked => {
+                known.insert(case.key()?, before);
+                continue;
+            }
+            before => before.unwrap_or(0),
+        };
+        let virtual_ms = case.scenario()?.duration.as_millis();
+        for seed in more + 1..=asked {
+            if !results.has(case, seed)? {
+                jobs.push(Job {
+                    case: case.clone(),
+                    seed,
+                    virtual_ms,
+                });
+            }
+        }
+    }
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.virtual_ms));
+    Ok(jobs)
+}
+
+/// What a thread has to say of a job.
+type Done = Result<Option<(f64, Run)>, String>;
+
+/// Does `jobs` on `threads` threads and keeps what they give in `results`.
+/// `tick` hears now and then how many jobs are done and how many virtual
+/// milliseconds are, and says whether to go on.
+///
+/// # Errors
+///
+/// If the results cannot be written.
+pub fn conduct(
+    jobs: &[Job],
+    threads: usize,
+    results: &Results,
+    tick: &mut dyn FnMut(usize, u64) -> bool,
+) -> Result<Outcome, StudyError> {
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let virtual_ms = AtomicU64::new(0);
+    let (sender, receiver) = mpsc::sync_channel::<(usize, Done)>(1);
+    thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+            let sender = sender.clone();
+            let (next, stop, virtual_ms) = (&next, &stop, &virtual_ms);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    let done = work(job, stop, virtual_ms);
+                    if sender.send((index, done)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let kept = keep(jobs, results, &receiver, &stop, &mut |done| {
+            tick(done, virtual_ms.load(Ordering::Relaxed))
+        });
+        stop.store(true, Ordering::Relaxed);
+        kept
+    })
+}
+
+/// Keeps what comes until nobody sends any more.
+fn keep(
+    jobs: &[Job],
+    results: &Results,
+    receiver: &mpsc::Receiver<(usize, Done)>,
+    stop: &AtomicBool,
+    tick: &mut dyn FnMut(usize) -> bool,
+) -> Result<Outcome, StudyError> {
+    let mut outcome = Outcome::Complete;
+    let mut count = 0;
+    loop {
+        match receiver.recv_timeout(TICK) {
+            Ok((index, Ok(Some((wall_s, run))))) => {
+                let job = &jobs[index];
+                results.put(&job.case, job.seed, wall_s, &run)?;
+                count += 1;
+            }
+            Ok((_, Ok(None))) => {}
+            Ok((_, Err(line))) => {
+                stop.store(true, Ordering::Relaxed);
+                outcome = Outcome::Failed(line);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(outcome),
+        }
+        if !tick(count) && outcome == Outcome::Complete {
+            stop.store(true, Ordering::Relaxed);
+            outcome = Outcome::Stopped;
+        }
+    }
+}
+
+/// Does one job; nothing comes of it if it is stopped.
+fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
+    let began = WallInstant::now();
+    let advance = |passed: redpoll_base::Duration| {
+        virtual_ms.fetch_add(passed.as_millis(), Ordering::Relaxed);
+        !stop.load(Ordering::Relaxed)
+    };
+    let place = || format!("{} (seed {})", job.case.text(), job.seed);
+    // One run that goes wrong must not take the others' results along.
+    let ran = catch_unwind(AssertUnwindSafe(|| job.case.run(job.seed, &advance)));
+    match ran {
+        Ok(Ok(run)) => Ok(run.map(|run| (began.elapsed().as_secs_f64(), run))),
+        Ok(Err(error)) => Err(format!("{}: {error}", place())),
+        Err(_) => Err(format!("{}: the simulator panicked", place())),
+    }
+}

@@ -1,0 +1,307 @@
+//! The results file: what every run gave, in one SQLite file, so that a study
+//! that was interrupted goes on where it stopped.
+//!
+//! A run is kept under its case, its seed and the fingerprint of the sources that
+//! computed it, so the file outlives a rebuild: a program whose sources differ runs
+//! what it needs anew and leaves the others' runs alone. Several programs may have
+//! the file open at once. It is never emptied or overwritten: who wants to begin
+//! anew removes it or names another.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use sha2::{Digest as _, Sha256};
+
+use super::case::Case;
+use super::run::Run;
+use super::study::StudyError;
+
+/// What SQLite's header says the file is: "RPst".
+const APPLICATION: i32 = 0x5250_7374;
+/// The version of the tables.
+const SCHEMA: i32 = 2;
+/// How long to wait for another process that has the file.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What tells the sources of this program that decide what a run gives from others.
+pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
+
+/// See the beginning of this file.
+#[derive(Debug)]
+pub struct Results {
+    connection: Connection,
+    path: PathBuf,
+    fingerprint: String,
+}
+
+/// A run of a case, as it is kept.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kept {
+    /// Its seed.
+    pub seed: u64,
+    /// Seconds that it took.
+    pub wall_s: f64,
+    /// What it gave.
+    pub run: Run,
+}
+
+/// A results file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// It is something else.
+    #[error("{0} is no results file of a study; name another or remove it")]
+    Foreign(String),
+    /// It has other tables.
+    #[error(
+        "{path} is a results file of version {found}, this program's have {SCHEMA}; \
+         name another or remove it"
+    )]
+    Version {
+        /// The file.
+        path: String,
+        /// Its version.
+        found: i32,
+    },
+    /// It is damaged.
+    #[error("{path} is damaged ({what}); name another or remove it")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// It cannot be opened, read or written.
+    #[error("{path}: {error}")]
+    Other {
+        /// The file.
+        path: String,
+        /// Why.
+        error: rusqlite::Error,
+    },
+}
+
+/// What is kept of a run, as text.
+struct Raw {
+    seed: u64,
+    wall_s: f64,
+    text: String,
+    checksum: String,
+}
+
+impl Results {
+    /// Opens the file at `path` for a program whose sources have `fingerprint`
+    /// ([`FINGERPRINT`]), or makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it is not one, damaged, or cannot be opened.
+    pub fn open(path: &Path, fingerprint: &str) -> Result<Results, ResultsError> {
+        let open = || {
+            let connection = Connection::open(path)?;
+            connection.busy_timeout(PATIENCE)?;
+            Ok(connection)
+        };
+        let mut results = Results {
+            connection: open().map_err(|error| explain(path, error))?,
+            path: path.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+        };
+        if results.is_empty(&results.connection)? {
+            results.make()?;
+        }
+        results.check()?;
+        Ok(results)
+    }
+
+    fn wrong(&self, error: rusqlite::Error) -> ResultsError {
+        explain(&self.path, error)
+    }
+
+    fn path(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Whether there are no tables yet, and nothing says that the file is another
+    /// program's.
+    fn is_empty(&self, connection: &Connection) -> Result<bool, ResultsError> {
+        let look = || {
+            let id: i32 = connection.pragma_query_value(None, "application_id", |it| it.get(0))?;
+            let sql = "SELECT count(*) FROM sqlite_master";
+            let tables: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+            Ok((id == 0 || id == APPLICATION) && tables == 0)
+        };
+        look().map_err(|error| self.wrong(error))
+    }
+
+    /// Makes the tables, all or none, unless another process has just done so.
+    fn make(&mut self) -> Result<(), ResultsError> {
+        let sql = format!(
+            "PRAGMA application_id = {APPLICATION};
+             PRAGMA user_version = {SCHEMA};
+             CREATE TABLE runs (
+                 fingerprint TEXT NOT NULL,
+                 case_key TEXT NOT NULL,
+                 seed INTEGER NOT NULL,
+                 case_text TEXT NOT NULL,
+                 wall_s REAL NOT NULL,
+                 run TEXT NOT NULL,
+                 checksum TEXT NOT NULL,
+                 PRIMARY KEY (fingerprint, case_key, seed)
+             );"
+        );
+        let path = self.path.clone();
+        let wrong = |error| explain(&path, error);
+        let immediate = TransactionBehavior::Immediate;
+        let transaction = Transaction::new_unchecked(&self.connection, immediate).map_err(wrong)?;
+        if self.is_empty(&transaction)? {
+            transaction.execute_batch(&sql).map_err(wrong)?;
+        }
+        transaction.commit().map_err(wrong)
+    }
+
+    fn check(&self) -> Result<(), ResultsError> {
+        let number = |pragma: &str| {
+            self.connection
+                .pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
+                .map_err(|error| self.wrong(error))
+        };
+        if number("application_id")? != APPLICATION {
+            return Err(ResultsError::Foreign(self.path()));
+        }
+        let found = number("user_version")?;
+        if found != SCHEMA {
+            let path = self.path();
+            return Err(ResultsError::Version { path, found });
+        }
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(|error| self.wrong(error))?;
+        match verdict == "ok" {
+            true => Ok(()),
+            false => Err(ResultsError::Damaged {
+                path: self.path(),
+                what: verdict,
+            }),
+        }
+    }
+
+    /// Whether it has the run of `case` with `seed`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or the case is not valid.
+    pub fn has(&self, case: &Case, seed: u64) -> Result<bool, StudyError> {
+        let sql = "SELECT 1 FROM runs WHERE fingerprint = ?1 AND case_key = ?2 AND seed = ?3";
+        let place = params![self.fingerprint, case.key()?, seed as i64];
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut query| query.query_row(place, |_| Ok(())).optional());
+        Ok(found.map_err(|error| self.wrong(error))?.is_some())
+    }
+
+    /// Keeps a run that took `wall_s` seconds.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or the case is not valid.
+    pub fn put(&self, case: &Case, seed: u64, wall_s: f64, run: &Run) -> Result<(), StudyError> {
+        let key = case.key()?;
+        let text = serde_json::to_string(run).map_err(|error| ResultsError::Damaged {
+            path: self.path(),
+            what: error.to_string(),
+        })?;
+        let checksum = self.checksum(&key, seed, &text);
+        let row = params![
+            self.fingerprint,
+            key,
+            seed as i64,
+            case.text(),
+            wall_s,
+            text,
+            checksum
+        ];
+        self.connection
+            .execute(
+                "INSERT OR IGNORE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                row,
+            )
+            .map_err(|error| self.wrong(error))?;
+        Ok(())
+    }
+
+    /// The runs of `case` with the seeds from 1 to `seeds`, of those it has.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, a run in it is damaged, or the case is not valid.
+    pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<Kept>, StudyError> {
+        let key = case.key()?;
+        let read = || {
+            let sql = "SELECT seed, wall_s, run, checksum FROM runs
+                       WHERE fingerprint = ?1 AND case_key = ?2 AND seed BETWEEN 1 AND ?3
+                       ORDER BY seed";
+            let mut query = self.connection.prepare_cached(sql)?;
+            let rows = query.query_map(params![self.fingerprint, key, seeds as i64], raw)?;
+            rows.collect::<Result<Vec<Raw>, _>>()
+        };
+        let damaged = |what: String| ResultsError::Damaged {
+            path: self.path(),
+            what: format!("{}: {what}", case.text()),
+        };
+        let raw = read().map_err(|error| match error {
+            rusqlite::Error::SqliteFailure(..) => self.wrong(error),
+            // A column of another type, or text that is none.
+            _ => damaged(error.to_string()),
+        })?;
+        let mut kept = Vec::new();
+        for raw in raw {
+            let Raw { seed, wall_s, .. } = raw;
+            if raw.checksum != self.checksum(&key, seed, &raw.text) {
+                return Err(damaged(format!("the checksum of seed {seed} is wrong")).into());
+            }
+            let run = serde_json::from_str(&raw.text)
+                .map_err(|error| damaged(format!("seed {seed}: {error}")))?;
+            kept.push(Kept { seed, wall_s, run });
+        }
+        Ok(kept)
+    }
+
+    /// Of a run's text and its place.
+    fn checksum(&self, key: &str, seed: u64, text: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.fingerprint, key, &seed.to_string(), text] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        let digest = hash.finalize();
+        let bytes = digest.iter().take(8);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
+    let seed: i64 = row.get(0)?;
+    Ok(Raw {
+        seed: seed.unsigned_abs(),
+        wall_s: row.get(1)?,
+        text: row.get(2)?,
+        checksum: row.get(3)?,
+    })
+}
+
+/// Says what SQLite's error means for the file at `path`.
+fn explain(path: &Path, error: rusqlite::Error) -> ResultsError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let path = path.display().to_string();
+    match error.sqlite_error_code() {
+        Some(NotADatabase) => ResultsError::Foreign(path),
+        Some(DatabaseCorrupt) => ResultsError::Damaged {
+            path,
+            what: error.to_string(),
+        },
+        _ => ResultsError::Other { path, error },
+    }
+}

@@ -1,0 +1,296 @@
+//! Rows: what the runs gave for each row of a figure, seed by seed, and the verdict.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+
+use super::case::Case;
+use super::criteria::{Band, Judgement, Kind};
+use super::figure::{Declared, Figure, Origin, X};
+use super::results::{Kept, Results};
+use super::run::{Gap, Run, mean};
+use super::study::StudyError;
+
+/// One number of a figure beside the paper's.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Row {
+    /// The study's name.
+    pub study: &'static str,
+    /// The figure's name.
+    pub figure: &'static str,
+    /// Its name in `criteria.toml`, if it is there.
+    pub id: Option<String>,
+    /// What it is for.
+    pub kind: Kind,
+    /// What belongs together on a line or among bars.
+    pub series: String,
+    /// Where on the first axis.
+    pub x: X,
+    /// What the number is.
+    pub metric: &'static str,
+    /// The mean over the seeds; of a row made of others, what is made of their
+    /// means. `null` if no run gave any.
+    pub value: Option<f64>,
+    /// Its unit; empty for pure numbers.
+    pub unit: &'static str,
+    /// The least of all seeds.
+    pub low: Option<f64>,
+    /// The greatest of all seeds.
+    pub high: Option<f64>,
+    /// Seeds that gave a value; 0 of what is known without a run.
+    pub n: usize,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// The least that it may be.
+    pub least: Option<f64>,
+    /// The most that it may be.
+    pub most: Option<f64>,
+    /// Whether it lies between; `null` if it is not judged.
+    pub ok: Option<bool>,
+    /// What the oracle found wrong in a run that it is made of.
+    pub violation: Option<String>,
+    /// Remarks, and if it does not hold the cause.
+    pub note: String,
+    /// More than that, for people.
+    #[serde(skip)]
+    pub told: Told,
+}
+
+/// What is told of a row beside its number.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Told {
+    /// The paper's sentence, and where it stands.
+    pub says: Option<(String, String)>,
+    /// Why this band.
+    pub why: String,
+    /// Why it does not hold, and the rows of the figure that show it.
+    pub cause: Option<(String, Vec<usize>)>,
+    /// A side experiment.
+    pub is_aside: bool,
+    /// The case that it is read from: the number of the figure's case.
+    pub case: Option<usize>,
+}
+
+impl Row {
+    /// The band by which it is judged.
+    pub fn band(&self) -> Option<Band> {
+        self.ok.map(|_| Band {
+            least: self.least,
+            most: self.most,
+        })
+    }
+}
+
+/// A row's numbers.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    /// Without any run.
+    known: Option<f64>,
+    /// By seed, of those seeds that gave one.
+    by_seed: BTreeMap<u64, f64>,
+    value: Option<f64>,
+    violation: Option<String>,
+}
+
+/// A number, or `None` if it is none: a quotient by zero.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+impl Figure {
+    /// Its rows for `seeds` seeds, of the runs that `results` has.
+    ///
+    /// # Errors
+    ///
+    /// If the results cannot be read, or a row reads what no run has.
+    pub fn rows(
+        &self,
+        study: &'static str,
+        results: &Results,
+        seeds: u64,
+    ) -> Result<Vec<Row>, StudyError> {
+        let mut kept: BTreeMap<String, Vec<Kept>> = BTreeMap::new();
+        let mut places = BTreeMap::new();
+        let mut all: Vec<Numbers> = Vec::new();
+        let mut rows = Vec::new();
+        for declared in &self.rows {
+            let mut place = None;
+            let numbers = match &declared.origin {
+                Origin::Known(value) => Numbers {
+                    known: Some(*value),
+                    value: Some(*value),
+                    ..Numbers::default()
+                },
+                Origin::Runs(case, read) => {
+                    let key = case.key()?;
+                    let next = places.len();
+                    place = Some(*places.entry(key.clone()).or_insert(next));
+                    let runs = match kept.entry(key) {
+                        Entry::Occupied(runs) => runs.into_mut(),
+                        Entry::Vacant(free) => free.insert(results.runs(case, case.seeds(seeds))?),
+                    };
+                    let numbers = Numbers::of_runs(runs, |kept| read(&kept.run));
+                    numbers.map_err(|what| StudyError::Unknown {
+                        figure: self.name,
+                        row: self.place_of(declared),
+                        what,
+                    })?
+                }
+                Origin::Rows(of, make) => {
+                    let of: Vec<&Numbers> = of.iter().map(|index| &all[*index]).collect();
+                    Numbers::made(&of, make)
+                }
+            };
+            rows.push(self.row_of(study, declared, &numbers, place));
+            all.push(numbers);
+        }
+        Ok(rows)
+    }
+
+    /// Runs each of its cases for `duration` alone, such as `3 s`, with seed 1, and reads
+    /// what its rows read.
+    ///
+    /// # Errors
+    ///
+    /// If a case cannot be run, or a row reads what it has not, whatever its value.
+    pub fn check_names(&self, duration: &str) -> Result<(), String> {
+        let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+        for declared in &self.rows {
+            let Origin::Runs(case, read) = &declared.origin else {
+                continue;
+            };
+            let short = Case::clone(case).set("duration", duration);
+            let place = |error: &dyn fmt::Display| {
+                format!("{}: {}: {error}", self.name, self.place_of(declared))
+            };
+            let key = short.key().map_err(|error| place(&error))?;
+            let run = match runs.entry(key) {
+                Entry::Occupied(run) => run.into_mut(),
+                Entry::Vacant(free) => {
+                    let run = short.run(1, &|_| true).map_err(|error| place(&error))?;
+                    free.insert(run.ok_or_else(|| place(&"it was stopped"))?)
+                }
+            };
+            if let Err(Gap::Unknown(what)) = read(run) {
+                return Err(place(&what));
+            }
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, row: &Declared) -> String {
+        format!("{} {} {}", row.series, row.x, row.metric.name)
+    }
+
+    fn row_of(
+        &self,
+        study: &'static str,
+        declared: &Declared,
+        numbers: &Numbers,
+        case: Option<usize>,
+    ) -> Row {
+        let judgement = declared.judgement.as_ref();
+        let band = judgement.and_then(Judgement::band);
+        let is_sound = numbers.violation.is_none();
+        let holds = |band: Band| is_sound && numbers.value.is_some_and(|value| band.holds(value));
+        let ok = band.map(holds);
+        let mut note = declared.note.clone();
+        if let (Some(false), Some((cause, _))) = (ok, &declared.cause) {
+            let gap = if note.is_empty() { "" } else { "; " };
+            note = format!("{note}{gap}{cause}");
+        }
+        let of_seeds = numbers.by_seed.values().copied();
+        Row {
+            study,
+            figure: self.name,
+            id: declared.id.as_ref().map(|id| format!("{}/{id}", self.name)),
+            kind: judgement.map_or(Kind::Explains, |it| it.kind),
+            series: declared.series.clone(),
+            x: declared.x.clone(),
+            metric: declared.metric.name,
+            value: numbers.value,
+            unit: declared.metric.unit,
+            low: of_seeds.clone().reduce(f64::min),
+            high: of_seeds.reduce(f64::max),
+            n: numbers.by_seed.len(),
+            paper: declared.paper,
+            least: band.and_then(|band| band.least),
+            most: band.and_then(|band| band.most),
+            ok,
+            violation: numbers.violation.clone(),
+            note,
+            told: Told {
+                says: judgement.and_then(|it| it.says.clone().zip(it.section.clone())),
+                why: judgement.map(|it| it.why.clone()).unwrap_or_default(),
+                cause: declared.cause.clone(),
+                is_aside: declared.is_aside,
+                case,
+            },
+        }
+    }
+}
+
+impl Numbers {
+    /// What each run gives; an error is a name that no run has.
+    fn of_runs(runs: &[Kept], read: impl Fn(&Kept) -> Result<f64, Gap>) -> Result<Numbers, String> {
+        let mut numbers = Numbers::default();
+        for kept in runs {
+            if let (None, Some(violation)) = (&numbers.violation, kept.run.violation()) {
+                numbers.violation = Some(format!("seed {}: {violation}", kept.seed));
+            }
+            match read(kept).map(finite) {
+                Ok(Some(value)) => {
+                    numbers.by_seed.insert(kept.seed, value);
+                }
+                Ok(None) | Err(Gap::Nothing) => {}
+                Err(Gap::Unknown(what)) => return Err(what),
+            }
+        }
+        let values: Vec<f64> = numbers.by_seed.values().copied().collect();
+        numbers.value = mean(&values).ok();
+        Ok(numbers)
+    }
+
+    /// What `make` makes of others: of their means over the seeds that all of them
+    /// have, and of each such seed.
+    fn made(of: &[&Numbers], make: &dyn Fn(&[f64]) -> f64) -> Numbers {
+        let mut numbers = Numbers {
+            violation: of.iter().find_map(|it| it.violation.clone()),
+            ..Numbers::default()
+        };
+        let of_runs: Vec<&&Numbers> = of.iter().filter(|it| it.known.is_none()).collect();
+        let Some(first) = of_runs.first() else {
+            let known: Option<Vec<f64>> = of.iter().map(|it| it.known).collect();
+            numbers.known = known.and_then(|values| finite(make(&values)));
+            numbers.value = numbers.known;
+            return numbers;
+        };
+        let mut seeds: BTreeSet<u64> = first.by_seed.keys().copied().collect();
+        seeds.retain(|seed| of_runs.iter().all(|it| it.by_seed.contains_key(seed)));
+        for seed in &seeds {
+            let values = of
+                .iter()
+                .map(|it| it.known.unwrap_or_else(|| it.by_seed[seed]));
+            let values: Vec<f64> = values.collect();
+            numbers
+                .by_seed
+                .extend(finite(make(&values)).map(|value| (*seed, value)));
+        }
+        // A seed of which nothing can be made counts in no mean.
+        let seeds: Vec<u64> = numbers.by_seed.keys().copied().collect();
+        let mean_of = |it: &&Numbers| match it.known {
+            Some(known) => Ok(known),
+            None => mean(
+                &seeds
+                    .iter()
+                    .map(|seed| it.by_seed[seed])
+                    .collect::<Vec<_>>(),
+            ),
+        };
+        let means: Result<Vec<f64>, Gap> = of.iter().map(mean_of).collect();
+        numbers.value = means.ok().and_then(|means| finite(make(&means)));
+        numbers
+    }
+}

@@ -1,0 +1,146 @@
+//! What TCP has: the paper's table 9, each feature by what shows it on the air.
+
+use crate::engine::case::{Case, Scene};
+use crate::engine::figure::{Figure, Metric, X};
+use crate::engine::run::{Reading, Run};
+use crate::vocabulary::probes::air::{Seen, Segments};
+
+/// One hop; node 2 sends to node 1.
+fn line() -> Case {
+    Case::new(Scene {
+        name: "line-1",
+        text: include_str!("../../../../../scenarios/line-1.toml").to_owned(),
+    })
+}
+
+/// The segments of that.
+pub const SEGMENTS: Segments = Segments { from: 1, to: 0 };
+
+fn buffers(send: &str, receive: &str) -> Case {
+    line()
+        .set("tcp.send_buffer", send)
+        .set("tcp.receive_buffer", receive)
+}
+
+fn quotient(one: u32, other: u32) -> Reading {
+    Ok(f64::from(one) / f64::from(other))
+}
+
+/// Segments sent again for each that was lost.
+fn again(run: &Run, seen: &Seen) -> Reading {
+    let lost = run.flow("bulk", "/segment_loss")? * run.flow("bulk", "/segments_sent")?;
+    Ok(f64::from(seen.again) / lost)
+}
+
+/// A feature: its name in the table and in the criteria, what shows it and where,
+/// and which of the paper's stacks have it.
+struct Feature {
+    name: &'static str,
+    id: Option<&'static str>,
+    shown: Metric,
+    case: Case,
+    read: fn(&Run, &Seen) -> Reading,
+    others: &'static str,
+}
+
+/// One frame in a hundred is lost behind the radio that has acknowledged it.
+pub fn lossy() -> Case {
+    line()
+        .set("faults.air.type", "lose-frames")
+        .set("faults.air.share", "1 %")
+}
+
+fn features() -> [Feature; 8] {
+    [
+        Feature {
+            name: "flow control",
+            id: Some("flow-control"),
+            shown: Metric::new("bytes sent beyond a window of 924 B", "B"),
+            case: buffers("2772 B", "924 B"),
+            read: |_, seen| Ok(seen.beyond_window.into()),
+            others: "uIP, BLIP, GNRC, TCPlp",
+        },
+        Feature {
+            name: "congestion control",
+            id: Some("congestion-control"),
+            shown: Metric::new("first flight / largest, buffers of ten segments", ""),
+            case: buffers("4620 B", "4620 B"),
+            read: |_, seen| quotient(seen.first_flight, seen.most_in_flight),
+            others: "GNRC, TCPlp",
+        },
+        Feature {
+            name: "RTT estimation",
+            id: Some("rtt-estimation"),
+            shown: Metric::new("the sender's RTT / that on the air, medians", ""),
+            case: line(),
+            read: |run, seen| {
+                let on_air = seen.rtt_ms.ok_or(crate::engine::run::Gap::Nothing)?;
+                Ok(run.flow("bulk", "/rtt_ms/p50")? / on_air)
+            },
+            others: "uIP, GNRC, TCPlp",
+        },
+        Feature {
+            name: "MSS option",
+            id: None,
+            shown: Metric::new("SYNs that have it", ""),
+            case: line(),
+            read: |_, seen| quotient(seen.syns_with_mss, seen.syns),
+            others: "uIP, GNRC, TCPlp",
+        },
+        Feature {
+            name: "out-of-order reassembly",
+            id: Some("out-of-order"),
+            shown: Metric::new("segments sent again / lost, 1 % of frames lost", ""),
+            case: lossy(),
+            read: again,
+            others: "GNRC, TCPlp",
+        },
+        Feature {
+            name: "timestamps",
+            id: None,
+            shown: Metric::new("segments that have them, of those behind the SYN", ""),
+            case: line(),
+            read: |_, seen| quotient(seen.others_with_timestamps, seen.others),
+            others: "TCPlp",
+        },
+        Feature {
+            name: "selective ACKs",
+            id: None,
+            shown: Metric::new("ACKs with blocks, 1 % of frames lost", ""),
+            case: lossy(),
+            read: |_, seen| Ok(seen.acks_with_blocks.into()),
+            others: "TCPlp",
+        },
+        Feature {
+            name: "delayed ACKs",
+            id: Some("delayed-acks"),
+            shown: Metric::new("ACKs for each segment with data", ""),
+            case: line(),
+            read: |_, seen| quotient(seen.acks, seen.data),
+            others: "TCPlp",
+        },
+    ]
+}
+
+/// Table 9.
+pub fn table_9() -> Figure {
+    let mut figure = Figure::new("table-9", "Features of TCP").about(
+        "The paper lists which of uIP, BLIP, GNRC and TCPlp have what; here is what \
+         Redpoll's segments show on the air, one hop, 5-frame segments, d = 40 ms, link \
+         repetitions not counted. Other stacks are not run.",
+    );
+    for it in features() {
+        let row = figure
+            .seen(
+                (it.name, X::None),
+                it.shown,
+                &it.case.probe(SEGMENTS),
+                it.read,
+            )
+            .note(format!("in the paper: {}", it.others));
+        if let Some(id) = it.id {
+            row.judged(id);
+        }
+    }
+    figure
+}

@@ -1,0 +1,111 @@
+//! Event detection with four competing flows: the paper's section 8.3.
+
+use super::scenes::{readings, three_frames};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::{Gap, Reading, Run, quantile};
+use crate::vocabulary::profiles::tcplp;
+use crate::vocabulary::read::{JAIN, fairness};
+
+/// Offered load of each flow in kb/s, and the interval of its readings of 82
+/// bytes in ms.
+const LOADS: [(f64, u32); 7] = [
+    (1.0, 656),
+    (2.0, 328),
+    (4.0, 164),
+    (6.0, 109),
+    (8.0, 82),
+    (12.0, 55),
+    (16.0, 41),
+];
+
+const MEDIAN: Metric = Metric::new("median", "kb/s");
+const LOWER: Metric = Metric::new("lower quartile", "kb/s");
+const UPPER: Metric = Metric::new("upper quartile", "kb/s");
+
+fn case(transport: &'static str, interval_ms: u32) -> Case {
+    three_frames(readings(transport, 1))
+        .set("apps.readings.interval", format!("{interval_ms} ms"))
+        .set("lowpan.red", "true")
+        .set("duration", "1200 s")
+}
+
+/// The paper's RED; its thresholds are not known.
+const PLAIN_RED: &[(&str, &str)] = &[
+    ("lowpan.red_fair", "false"),
+    ("lowpan.red_pause", "0 ms"),
+    ("lowpan.red_weight", "2"),
+    ("lowpan.red_min", "1"),
+];
+
+/// A quantile over all flows and intervals of 40 s, the first left out.
+fn goodput(run: &Run, q: f64) -> Reading {
+    let mut all = Vec::new();
+    for flow in run.flows("readings")? {
+        let intervals = flow
+            .pointer("/readings/goodput_per_40s_kbps")
+            .and_then(serde_json::Value::as_array)
+            .ok_or_else(|| Gap::Unknown("a flow has no goodput by intervals".to_owned()))?;
+        all.extend(
+            intervals
+                .iter()
+                .skip(1)
+                .filter_map(serde_json::Value::as_f64),
+        );
+    }
+    quantile(&all, q)
+}
+
+/// Fig. 12.
+pub fn figure_12() -> Figure {
+    let mut figure = Figure::new("12", "Four competing flows")
+        .x_label("offered load of each flow in kb/s")
+        .about(
+            "Leaves 12 to 15 send readings to the server, RED with ECN at the relays, \
+             3-frame segments, 20 minutes; goodput in intervals of 40 s over all flows. The \
+             paper: goodput follows the load, then saturates and falls a little while the \
+             quartiles widen; TCP, CoAP and CoCoA alike.",
+        );
+    let jain = |run: &Run| fairness(run, "readings");
+    let [tcp, coap, cocoa] =
+        [("TCP", "tcp"), ("CoAP", "coap"), ("CoCoA", "cocoa")].map(|(name, transport)| {
+            let cases =
+                || LOADS.map(|(load, ms)| (load, tcplp(case(transport, ms)).with(PLAIN_RED)));
+            figure.line(name, LOWER, cases(), |run| goodput(run, 0.25));
+            figure.line(name, UPPER, cases(), |run| goodput(run, 0.75));
+            figure.line(name, JAIN, cases(), jain);
+            figure.line(name, MEDIAN, cases(), |run| goodput(run, 0.5))
+        });
+    let own = || LOADS.map(|(load, ms)| (load, case("tcp", ms)));
+    figure.line("TCP, beyond", MEDIAN, own(), |run| goodput(run, 0.5));
+    let own_jain = figure.line("TCP, beyond", JAIN, own(), jain);
+
+    figure
+        .of("TCP, median / load at 1 kb/s", tcp.at(1.0))
+        .judged("follows-load");
+    figure
+        .verdict(
+            "TCP, median / load at 16 kb/s",
+            [tcp.at(16.0)],
+            |[median]| median / 16.0,
+        )
+        .note("it saturates");
+    figure
+        .verdict_of_all("TCP, median at 16 kb/s / greatest", &tcp.all(), |medians| {
+            let greatest = medians.iter().copied().fold(0.0, f64::max);
+            medians.last().map_or(f64::NAN, |last| last / greatest)
+        })
+        .judged("falls-little")
+        .note("it falls only a little");
+    figure
+        .ratio("TCP / CoAP at 16 kb/s", tcp.at(16.0), coap.at(16.0))
+        .judged("tcp-over-coap");
+    figure
+        .ratio("CoCoA / CoAP at 16 kb/s", cocoa.at(16.0), coap.at(16.0))
+        .judged("cocoa-over-coap");
+    figure
+        .of("beyond: TCP, Jain's index at 16 kb/s", own_jain.at(16.0))
+        .judged("beyond-jain")
+        .note("see red_fair and red_pause in docs/scenario.md");
+    figure
+}

@@ -1,0 +1,109 @@
+//! What the paper does not have: fragments that relays pass on as they come
+//! (RFC 8930), and fragments recovered one by one (RFC 8931), on a line of one to
+//! five hops and under loss that the link's retries cannot mend.
+
+use crate::engine::case::{Case, Scene};
+use crate::engine::figure::{Figure, Metric};
+use crate::vocabulary::read::{goodput, segment_loss};
+
+/// Who holds what: the switch of each.
+const REASSEMBLING: (&str, &[(&str, &str)]) = ("reassembling", &[]);
+const FORWARDING: (&str, &[(&str, &str)]) =
+    ("forwarding", &[("lowpan.fragment_forwarding", "true")]);
+const RECOVERY: (&str, &[(&str, &str)]) = ("recovery", &[("lowpan.fragment_recovery", "true")]);
+
+/// Percent of data frames lost behind the radio that has acknowledged them, what is
+/// measured of it, and what is said of forwarding and of recovery.
+struct Loss {
+    percent: u32,
+    goodput: Metric,
+    loss: Metric,
+    forwarding: &'static str,
+    recovery: &'static str,
+    /// The name of recovery's row in the criteria.
+    id: Option<&'static str>,
+}
+
+const LOSSES: [Loss; 3] = [
+    Loss {
+        percent: 0,
+        goodput: Metric::new("goodput, nothing lost", "kb/s"),
+        loss: Metric::new("segment loss, nothing lost", "%"),
+        forwarding: "beyond: forwarding, nothing lost",
+        recovery: "beyond: recovery, nothing lost",
+        id: None,
+    },
+    Loss {
+        percent: 5,
+        goodput: Metric::new("goodput, 5 % lost", "kb/s"),
+        loss: Metric::new("segment loss, 5 % lost", "%"),
+        forwarding: "beyond: forwarding, 5 % lost",
+        recovery: "beyond: recovery, 5 % lost",
+        id: Some("recovery-5"),
+    },
+    Loss {
+        percent: 10,
+        goodput: Metric::new("goodput, 10 % lost", "kb/s"),
+        loss: Metric::new("segment loss, 10 % lost", "%"),
+        forwarding: "beyond: forwarding, 10 % lost",
+        recovery: "beyond: recovery, 10 % lost",
+        id: Some("recovery-10"),
+    },
+];
+const HOPS: [u32; 5] = [1, 2, 3, 4, 5];
+
+/// A bulk flow over so many hops of 40 m, on Redpoll's own link.
+fn line(hops: u32, loss: u32) -> Case {
+    let scene = Scene {
+        name: "line",
+        text: include_str!("../../../../../scenarios/line-4.toml").to_owned(),
+    };
+    let case = Case::new(scene)
+        .set("topology.nodes", hops + 1)
+        .set("apps.bulk.on", format!("node-{}", hops + 1));
+    match loss {
+        0 => case,
+        _ => case
+            .set("faults.air.type", "lose-frames")
+            .set("faults.air.share", format!("{loss} %")),
+    }
+}
+
+/// Forwarding and recovery of fragments.
+pub fn fragments() -> Figure {
+    let mut figure = Figure::new(
+        "fragments",
+        "Fragments passed on as they come, and recovered one by one",
+    )
+    .aside()
+    .x_label("hops")
+    .about(
+        "Not in the paper. A line of nodes 40 m apart, d = 40 ms, 5-frame segments, window \
+         1848 B, 120 s; a share of the data frames is lost behind the radio that has \
+         acknowledged them. Relays reassemble, pass fragments on (RFC 8930), or pass on \
+         such as are recovered one by one (RFC 8931). The verdict is on the goodput of one \
+         to five hops together, beside that of reassembling relays; where nothing is lost \
+         there is no criterion, only what it costs.",
+    );
+    for loss in &LOSSES {
+        let [reassembling, forwarding, recovery] =
+            [REASSEMBLING, FORWARDING, RECOVERY].map(|(way, switch)| {
+                let cases = || HOPS.map(|hops| (hops, line(hops, loss.percent).with(switch)));
+                figure.line(way, loss.loss, cases(), segment_loss);
+                figure.line(way, loss.goodput, cases(), goodput).all()
+            });
+        // Goodput of all hops together, beside that of reassembling relays.
+        let gain = |values: &[f64]| {
+            let (way, reassembling) = values.split_at(HOPS.len());
+            way.iter().sum::<f64>() / reassembling.iter().sum::<f64>()
+        };
+        let both = [forwarding, reassembling.clone()].concat();
+        figure.verdict_of_all(loss.forwarding, &both, gain);
+        let both = [recovery, reassembling].concat();
+        let row = figure.verdict_of_all(loss.recovery, &both, gain);
+        if let Some(id) = loss.id {
+            row.judged(id);
+        }
+    }
+    figure
+}

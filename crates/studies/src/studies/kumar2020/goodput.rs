@@ -1,0 +1,288 @@
+//! Goodput against segment size, buffers and hops: the paper's sections 6.1 to
+//! 6.3 and 7.2.
+
+use super::bound;
+use super::scenes::{delay, downlink, line, uplink};
+use crate::engine::case::Case;
+use crate::engine::figure::Figure;
+use crate::vocabulary::profiles::tcplp;
+use crate::vocabulary::read::{GOODPUT, LOSS, RTT, goodput, rtt, segment_loss};
+
+const SYSTEM_UP: &str = "uplink, 8.4 ms a packet";
+const SYSTEM_DOWN: &str = "downlink, 8.4 ms a packet";
+const SYSTEM_6_3: &str = "6.3, 8.4 ms a packet";
+const THREE_HOPS: &str = "beyond, 3 hops";
+
+/// Instructions of an operating system for each packet, such that the goodput of
+/// section 6.3 is the paper's: no source says how many there are. 8.4 ms at 1.5
+/// cycles and 48 MHz.
+fn system(case: Case) -> Case {
+    case.set("energy.packet_instructions", "270000")
+}
+
+/// Fig. 3a.
+pub fn figure_3a() -> Figure {
+    let mut figure = Figure::new("3a", "Goodput against the size of a segment")
+        .x_label("MSS in frames")
+        .about(
+            "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of \
+             3,200 B. The paper: poor with one frame, flat from five on; table 1 says that \
+             large segments bring four to five times the goodput. Three hops: no border \
+             router, the defaults. With 8.4 ms a packet, on both nodes, the goodput of 6.3 is \
+             the paper's.",
+        );
+    // Buffers that do not limit: four segments of the largest size.
+    let wide = |case: Case| {
+        case.with(&[
+            ("tcp.send_buffer", "3200 B"),
+            ("tcp.receive_buffer", "3200 B"),
+        ])
+    };
+    let sized = |case: Case, frames: u32| case.set("tcp.mss", format!("{frames} frames"));
+    let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(case.clone(), frames)));
+    let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(case.clone(), frames)));
+    let paper = |cases: Vec<(u32, Case)>| cases.into_iter().map(|(x, case)| (x, tcplp(case)));
+    let with_system = |cases: [(u32, Case); 2]| cases.map(|(x, case)| (x, system(tcplp(case))));
+
+    let up = paper(all(wide(uplink())).collect());
+    let up = figure.line("uplink", GOODPUT, up, goodput);
+    let down = paper(all(wide(downlink())).collect());
+    let down = figure.line("downlink", GOODPUT, down, goodput);
+    figure.line("beyond", GOODPUT, all(wide(uplink())), goodput);
+    let system_up = with_system(ends(wide(uplink())));
+    let system_up = figure.line(SYSTEM_UP, GOODPUT, system_up, goodput);
+    let system_down = with_system(ends(wide(downlink())));
+    let system_down = figure.line(SYSTEM_DOWN, GOODPUT, system_down, goodput);
+    let three_hops = figure.line(THREE_HOPS, GOODPUT, ends(line(3)), goodput);
+    let as_measured = system(delay(tcplp(line(1)), 0));
+    figure
+        .point((SYSTEM_6_3, 5_u32), GOODPUT, &as_measured, goodput)
+        .paper(75.0)
+        .judged("system");
+
+    let system_up = figure
+        .ratio(
+            "uplink, 8.4 ms a packet, 5 frames / 1 frame",
+            system_up.at(5),
+            system_up.at(1),
+        )
+        .paper(4.5)
+        .handle();
+    let system_down = figure
+        .ratio(
+            "downlink, 8.4 ms a packet, 5 frames / 1 frame",
+            system_down.at(5),
+            system_down.at(1),
+        )
+        .paper(4.5)
+        .handle();
+    let no_collision = figure
+        .verdict(
+            "uplink, 5 frames without a collision / 1 frame",
+            [up.at(1)],
+            |[one]| bound::five_frames_kbps() / one,
+        )
+        .handle();
+    figure
+        .ratio("uplink, 5 frames / 1 frame", up.at(5), up.at(1))
+        .paper(4.5)
+        .judged("uplink-5-over-1")
+        .cause(ONE_FRAME, &[no_collision, system_up]);
+    figure
+        .ratio("downlink, 5 frames / 1 frame", down.at(5), down.at(1))
+        .paper(4.5)
+        .judged("downlink-5-over-1")
+        .cause(ONE_FRAME, &[system_down]);
+    figure
+        .ratio(
+            "beyond, 3 hops, 5 frames / 1 frame",
+            three_hops.at(5),
+            three_hops.at(1),
+        )
+        .judged("beyond-3-hops-5-over-1");
+    figure
+        .ratio("uplink, 8 frames / 5 frames", up.at(8), up.at(5))
+        .judged("uplink-8-over-5");
+    figure
+        .ratio("downlink, 8 frames / 5 frames", down.at(8), down.at(5))
+        .judged("downlink-8-over-5");
+    figure
+}
+
+/// Fig. 3b.
+pub fn figure_3b() -> Figure {
+    let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
+        .x_label("buffer in segments of 462 B")
+        .about(
+            "One hop to a border router and a server 12 ms behind it, d = 40 ms; uplink with \
+             that send buffer, downlink with that receive buffer, the other of six segments. \
+             The paper: level from three to four segments on; downlink with one segment is \
+             unusually good because a full receive buffer turns delayed ACK off.",
+        );
+    let sizes = || (1..=6_u32).map(|segments| (segments, format!("{} B", segments * 462)));
+    let up = |case: Case, bytes: &str| {
+        case.set("tcp.send_buffer", bytes)
+            .set("tcp.receive_buffer", "2772 B")
+    };
+    let down = |case: Case, bytes: &str| {
+        case.set("tcp.receive_buffer", bytes)
+            .set("tcp.send_buffer", "2772 B")
+    };
+    let ups = || sizes().map(|(x, bytes)| (x, up(tcplp(uplink()), &bytes)));
+    let downs = || sizes().map(|(x, bytes)| (x, down(tcplp(downlink()), &bytes)));
+    let own = || sizes().map(|(x, bytes)| (x, up(uplink(), &bytes)));
+    let up = figure.line("uplink", GOODPUT, ups(), goodput);
+    let up_rtt = figure.line("uplink", RTT, ups(), rtt);
+    let down = figure.line("downlink", GOODPUT, downs(), goodput);
+    let down_rtt = figure.line("downlink", RTT, downs(), rtt);
+    figure.line("beyond", GOODPUT, own(), goodput);
+    figure.line("beyond", RTT, own(), rtt);
+    figure
+        .ratio("uplink, 3 / 4 segments", up.at(3), up.at(4))
+        .judged("uplink-3-over-4");
+    figure
+        .ratio("uplink, 6 / 4 segments", up.at(6), up.at(4))
+        .judged("uplink-6-over-4");
+    figure
+        .ratio("uplink, 4 / 1 segments", up.at(4), up.at(1))
+        .judged("uplink-4-over-1");
+    figure
+        .ratio("downlink, 3 / 4 segments", down.at(3), down.at(4))
+        .judged("downlink-3-over-4");
+    figure
+        .ratio("downlink, 6 / 4 segments", down.at(6), down.at(4))
+        .judged("downlink-6-over-4");
+    figure
+        .ratio("1 segment, downlink / uplink", down.at(1), up.at(1))
+        .judged("1-downlink-over-uplink");
+    figure
+        .ratio(
+            "1 segment, RTT downlink / uplink",
+            down_rtt.at(1),
+            up_rtt.at(1),
+        )
+        .paper(0.54);
+    figure
+}
+
+/// Fig. 4b.
+pub fn figure_4b() -> Figure {
+    let mut figure = Figure::new("4b", "From the radio's rate to goodput")
+        .x_label("what is left after")
+        .about(
+            "The bounds are worked out with the simulated radio's times: one frame buffer, \
+             7.56 us of SPI a byte, CSMA, link acknowledgement. Measured: one hop, no border \
+             router, 5-frame segments, window 1848 B, d = 0.",
+        );
+    const SERIES: &str = "kb/s";
+    figure.known((SERIES, "link"), GOODPUT, 250.0).paper(250.0);
+    figure
+        .known((SERIES, "radio"), GOODPUT, bound::radio_kbps())
+        .paper(125.0)
+        .note("the paper: almost halved");
+    figure
+        .known((SERIES, "unused space"), GOODPUT, bound::unused_kbps())
+        .paper(100.0)
+        .note(
+            "headers are short here, so a segment's frames have 577 bytes and the last \
+             is not full; of five full ones, see the next row",
+        );
+    figure
+        .known(
+            ("five full frames", "unused space"),
+            GOODPUT,
+            bound::unused_of_full_kbps(),
+        )
+        .paper(100.0);
+    figure
+        .known((SERIES, "TCP headers"), GOODPUT, bound::tcp_kbps())
+        .paper(95.0);
+    let case = delay(tcplp(line(1)), 0);
+    let measured = figure
+        .point((SERIES, "measured"), GOODPUT, &case, goodput)
+        .paper(75.0)
+        .handle();
+    figure
+        .verdict("measured / bound", [measured], |[measured]| {
+            measured / bound::tcp_kbps()
+        })
+        .paper(0.79)
+        .note("the paper: within 25 % of the bound");
+    figure
+}
+
+/// Why one frame is not so much worse than five.
+const ONE_FRAME: &str =
+    "headers leave 56 bytes in one frame, and packets take no system's time: docs/studies.md";
+
+/// §6.3.
+pub fn section_6_3() -> Figure {
+    let mut figure = Figure::new("6.3", "Goodput over one hop")
+        .x_label("d in ms")
+        .about(
+            "No border router, 5-frame segments, window 1848 B. The paper does not say which \
+             d.",
+        );
+    let testbed = [0, 40_u32].map(|ms| (ms, delay(tcplp(line(1)), ms)));
+    let testbed = figure.line("testbed", GOODPUT, testbed, goodput);
+    figure.row(testbed.at(0)).paper(75.0).judged("one-hop");
+    figure.row(testbed.at(40)).paper(75.0);
+    let own = [0, 40_u32].map(|ms| (ms, delay(line(1), ms)));
+    figure.line("beyond", GOODPUT, own, goodput);
+    figure
+}
+
+/// §7.2.
+pub fn section_7_2() -> Figure {
+    const HOPS: [u32; 4] = [1, 2, 3, 4];
+    const MEASURED: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
+    const BOUNDS: [f64; 4] = [95.0, 47.5, 31.7, 31.7];
+    const IDS: [&str; 4] = ["1-hop", "2-hops", "3-hops", "4-hops"];
+    let mut figure = Figure::new("7.2", "Goodput over several hops")
+        .x_label("hops")
+        .about(
+            "d = 40 ms, 5-frame segments, window 1848 B. The bounds are the paper's: B, B/2, \
+             B/3, B/3 with B = 95 kb/s.",
+        );
+    let cases = || HOPS.map(|hops| (hops, tcplp(line(hops))));
+    let testbed = figure.line("testbed", GOODPUT, cases(), goodput);
+    figure.line("testbed", LOSS, cases(), segment_loss);
+    let own = || HOPS.map(|hops| (hops, line(hops)));
+    figure.line("beyond", GOODPUT, own(), goodput);
+    figure.line("beyond", LOSS, own(), segment_loss);
+    for (index, hops) in HOPS.into_iter().enumerate() {
+        figure
+            .row(testbed.at(hops))
+            .paper(MEASURED[index])
+            .judged(IDS[index]);
+        figure
+            .known(("bound", hops), GOODPUT, BOUNDS[index])
+            .paper(BOUNDS[index]);
+    }
+    for (what, hops, paper) in [
+        ("2 hops / 1 hop", 2, 0.44),
+        ("3 hops / 1 hop", 3, 0.30),
+        ("4 hops / 1 hop", 4, 0.27),
+    ] {
+        figure
+            .ratio(what, testbed.at(hops), testbed.at(1))
+            .paper(paper);
+    }
+    figure
+}
+
+/// Table 6.
+pub fn table_6() -> Figure {
+    let mut figure = Figure::new("table-6", "Goodput of TCPlp's line in its comparison")
+        .x_label("hops")
+        .about(
+            "The other lines are of other stacks and not run. 5-frame segments, window \
+             1848 B, d = 40 ms. The measurements are those of 7.2.",
+        );
+    for (name, hops, paper) in [("one hop", 1, 75.0), ("three hops", 3, 20.0)] {
+        figure
+            .point(("testbed", name), GOODPUT, &tcplp(line(hops)), goodput)
+            .paper(paper);
+    }
+    figure
+}

@@ -1,0 +1,117 @@
+//! What TCP takes in memory: the paper's table 3. The numbers are those that
+//! `cargo xtask size` measures on a Cortex-M0 and keeps in a file that `--check`
+//! compares.
+
+use crate::engine::figure::{Figure, Metric, VERDICT, X};
+
+/// The snapshot.
+const SIZES: &str = include_str!("../../../../../firmware/size.txt");
+
+/// Hamilton's memory in bytes.
+const HAMILTON: f64 = 32.0 * 1_024.0;
+
+const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
+const CONNECTION_SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>";
+const LISTENER: &str = "redpoll_tcp::Listener";
+const LISTENER_SLOT: &str = "redpoll_stack::ListenerSlot";
+const SOCKET: &str = "redpoll_socket::posix::Socket";
+const SUBSET_FLASH: &str = "flash: TCP with what TCPlp has";
+const FLASH: &str = "flash: TCP";
+
+/// The bytes that the snapshot has for a name.
+///
+/// # Panics
+///
+/// If it has none: `cargo xtask size` has another name for it now.
+fn bytes(name: &str) -> f64 {
+    let is_it = |line: &&str| line.trim_start().split_once("  ").map(|(_, it)| it) == Some(name);
+    let line = SIZES.lines().find(is_it);
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("firmware/size.txt has no {name}"))
+}
+
+const PROTOCOL: &str = "protocol";
+const LAYER: &str = "socket layer";
+const POSIX: &str = "posix_sockets";
+const ACTIVE: Metric = Metric::new("RAM of an active socket", "B");
+const PASSIVE: Metric = Metric::new("RAM of a passive socket", "B");
+const ROM: Metric = Metric::new("ROM", "B");
+
+/// A number of ours and the paper's: of which module, what, its name in the
+/// criteria, and how many bytes.
+struct Size {
+    module: &'static str,
+    metric: Metric,
+    id: &'static str,
+    bytes: f64,
+    paper: f64,
+}
+
+fn sizes() -> [Size; 7] {
+    let of = |module, metric, id, bytes, paper| Size {
+        module,
+        metric,
+        id,
+        bytes,
+        paper,
+    };
+    let slot = bytes(CONNECTION_SLOT) - bytes(CONNECTION);
+    let listener_slot = bytes(LISTENER_SLOT) - bytes(LISTENER);
+    [
+        of(PROTOCOL, ROM, "rom", bytes(SUBSET_FLASH), 19_972.0),
+        of(PROTOCOL, ACTIVE, "active", bytes(CONNECTION), 364.0),
+        of(LAYER, ACTIVE, "active-layer", slot, 88.0),
+        of(POSIX, ACTIVE, "active-posix", bytes(SOCKET), 48.0),
+        of(PROTOCOL, PASSIVE, "passive", bytes(LISTENER), 12.0),
+        of(LAYER, PASSIVE, "passive-layer", listener_slot, 88.0),
+        of(POSIX, PASSIVE, "passive-posix", bytes(SOCKET), 48.0),
+    ]
+}
+
+/// Table 3.
+pub fn table_3() -> Figure {
+    let mut figure = Figure::new("table-3", "Memory of TCP")
+        .x_label("module")
+        .about(
+            "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine \
+             with the features that TCPlp has. The protocol's sockets are Connection and \
+             Listener; the socket layer is what a node's table adds to each, and \
+             posix_sockets a Socket, the same for both. The ROM of those two is part of a \
+             node's and not measured by itself. No more than the paper's.",
+        );
+    for size in sizes() {
+        figure
+            .known(("ours", size.module), size.metric, size.bytes)
+            .paper(size.paper)
+            .judged(size.id);
+    }
+    figure
+        .known(("ours", "all of it"), ROM, bytes(FLASH))
+        .note("with a SYN cache and cookies, Fast Open, user timeouts, path MTU");
+    let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
+    figure
+        .known(
+            (VERDICT, X::None),
+            Metric::new("an active socket's share of 32 KiB, in %", ""),
+            share,
+        )
+        .paper(1.53)
+        .note("the paper: 2 % of what Hamilton has");
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sizes;
+
+    #[test]
+    fn the_snapshot_has_what_is_read() {
+        assert!(sizes().iter().all(|size| size.bytes > 0.0));
+    }
+
+    #[test]
+    #[should_panic(expected = "firmware/size.txt has no redpoll_tcp::Nothing")]
+    fn what_it_has_not_is_said() {
+        super::bytes("redpoll_tcp::Nothing");
+    }
+}

@@ -1,0 +1,119 @@
+//! Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks
+//! (NSDI 2020).
+//!
+//! Left out is what needs other stacks: the rivals of its table 6, the
+//! platforms of its appendix A.4, and its table 8.
+//!
+//! Series called `testbed` have the paper's link as far as it is known
+//! (`vocabulary::profiles`); `beyond` is the same scenario with Redpoll's own defaults.
+
+mod bound;
+mod day;
+mod exchange;
+mod features;
+mod flows;
+mod fragments;
+mod goodput;
+mod headers;
+mod memory;
+mod model;
+mod power;
+mod processor;
+mod retry_delay;
+mod scenes;
+mod sensors;
+mod techniques;
+mod web;
+
+use crate::engine::figure::Figure;
+use crate::engine::study::{Hue, Study};
+
+/// The study.
+pub const STUDY: Study = Study {
+    name: "kumar2020",
+    citation: "Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks, \
+               NSDI 2020",
+    terms: TERMS,
+    palette: PALETTE,
+    criteria: include_str!("criteria.toml"),
+    figures,
+};
+
+const TERMS: &[(&str, &str)] = &[
+    (
+        "testbed",
+        "The paper's node: its link as far as it is known, processors that take time for \
+         instructions, and its 50 message buffers in every node. Series named as in the paper \
+         (TCP, CoAP, uplink, 1 hop, ...) are of this node, too.",
+    ),
+    (
+        "beyond",
+        "The same scenario with Redpoll's own node as it is shipped. The paper has no numbers \
+         for it: its rows are promises of the project's, and count in no headline.",
+    ),
+    (
+        "ideal",
+        "Sense-and-send without acknowledgments and polls, as the paper's section 8.2.2 has it.",
+    ),
+    (
+        "d",
+        "The link retry delay: after a frame that was not acknowledged a node waits for a time \
+         between zero and d before it tries again.",
+    ),
+];
+
+const PALETTE: &[(&str, Hue)] = &[
+    ("testbed", Hue::Blue),
+    ("beyond", Hue::Vermilion),
+    ("TCP", Hue::Blue),
+    ("HTTP", Hue::Blue),
+    ("CoAP", Hue::Orange),
+    ("CoCoA", Hue::Green),
+    ("ideal", Hue::Grey),
+    ("uplink", Hue::Blue),
+    ("downlink", Hue::Green),
+    ("1 hop", Hue::Sky),
+    ("3 hops", Hue::Purple),
+    ("equation 1", Hue::Green),
+    ("equation 2", Hue::Purple),
+    ("bound", Hue::Grey),
+    ("off", Hue::Grey),
+    ("on", Hue::Blue),
+    ("fast", Hue::Blue),
+    ("told by the link", Hue::Sky),
+    ("timeouts", Hue::Vermilion),
+];
+
+fn figures() -> Vec<Figure> {
+    vec![
+        techniques::table_1(),
+        memory::table_3(),
+        headers::table_5(),
+        goodput::figure_3a(),
+        goodput::figure_3b(),
+        exchange::figure_4a(),
+        goodput::figure_4b(),
+        goodput::section_6_3(),
+        goodput::table_6(),
+        retry_delay::figure_5a(),
+        retry_delay::figure_5b(),
+        retry_delay::figure_5c(),
+        retry_delay::figure_5d(),
+        retry_delay::figure_6a(),
+        retry_delay::figure_6b(),
+        goodput::section_7_2(),
+        model::equations(),
+        web::figure_7(),
+        web::figure_8a(),
+        web::figure_8b(),
+        power::section_8_1_3(),
+        sensors::figure_9(),
+        sensors::figure_10(),
+        day::table_7(),
+        processor::table_7(),
+        day::figure_11(),
+        flows::figure_12(),
+        features::table_9(),
+        fragments::fragments(),
+    ]
+}

@@ -1,0 +1,161 @@
+//! The scenarios under the figures: the office floor, and what runs on its nodes.
+//! They have Redpoll's own link; `profiles::tcplp` makes the paper's of it. What runs
+//! on the leaves is that of the shipped `readings` and `readings-day`.
+
+use crate::engine::case::{Case, Scene};
+use crate::vocabulary::floors::OFFICE;
+use crate::vocabulary::scenes::{BULK, READINGS};
+
+/// A day takes long: no more than so many seeds.
+const DAYS: u64 = 2;
+
+/// A client at the host asks a leaf.
+const WEB: &str = r#"
+[apps.http]
+type = "http-server"
+on = "leaf-15"
+file = "82 B"
+
+[apps.coap]
+type = "coap-server"
+on = "leaf-15"
+file = "82 B"
+
+[apps.get]
+type = "http-client"
+on = "host"
+to = "leaf-15:80"
+interval = "7300 ms"
+"#;
+
+/// Wi-Fi while people work: so much that the unreliable protocol with batches
+/// loses about as many readings as in the paper's office.
+const INTERFERERS: &str = r#"
+[interferers.west]
+position = ["12 m", "10 m"]
+busy = "35 %"
+session = "10 s"
+session_share = "15 %"
+from = "9 h"
+until = "18 h"
+
+[interferers.east]
+position = ["34 m", "10 m"]
+busy = "35 %"
+session = "10 s"
+session_share = "15 %"
+from = "9 h"
+until = "18 h"
+"#;
+
+/// The leaves sleep.
+const SLEEPY: &[(&str, &str)] = &[
+    ("nodes.leaf-12.sleepy", "true"),
+    ("nodes.leaf-13.sleepy", "true"),
+    ("nodes.leaf-14.sleepy", "true"),
+    ("nodes.leaf-15.sleepy", "true"),
+];
+
+fn floor(name: &'static str, apps: &str) -> Case {
+    Case::new(Scene {
+        name,
+        text: format!("{OFFICE}{apps}"),
+    })
+}
+
+/// A bulk flow over one to four hops, with Redpoll's link.
+pub fn line(hops: u32) -> Case {
+    const SENDERS: [&str; 4] = ["node-2", "node-5", "node-8", "node-10"];
+    let sender = SENDERS[(hops as usize).clamp(1, SENDERS.len()) - 1];
+    floor("bulk", BULK).set("apps.bulk.on", sender)
+}
+
+/// A bulk flow from a node beside the border router to a server behind it, with
+/// Redpoll's link.
+pub fn uplink() -> Case {
+    floor("uplink", BULK).with(&[
+        ("apps.sink.on", "host"),
+        ("apps.bulk.on", "node-2"),
+        ("apps.bulk.to", "host:5001"),
+    ])
+}
+
+/// The other way round.
+pub fn downlink() -> Case {
+    floor("downlink", BULK).with(&[
+        ("apps.sink.on", "node-2"),
+        ("apps.bulk.on", "host"),
+        ("apps.bulk.to", "node-2:5001"),
+    ])
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Speaks {
+    Http,
+    Coap,
+}
+
+/// A client at the host that asks a sleepy leaf three hops away for so many
+/// bytes, with Redpoll's link. Segments of five frames: so many a block of 512
+/// bytes takes as well, and neither is to have more of them.
+pub fn web(speaks: Speaks, bytes: u32) -> Case {
+    let file = format!("{bytes} B");
+    let case = floor("web", WEB)
+        .with(SLEEPY)
+        .set("apps.http.file", &file)
+        .set("apps.coap.file", file)
+        .set("tcp.mss", "5 frames");
+    match speaks {
+        Speaks::Http => case,
+        Speaks::Coap => case.with(&[
+            ("apps.get.type", "coap-client"),
+            ("apps.get.to", "leaf-15:5683"),
+        ]),
+    }
+}
+
+/// Four sleepy leaves that send readings over a transport, with Redpoll's link.
+pub fn readings(transport: &'static str, batch: u32) -> Case {
+    let case = floor("readings", READINGS)
+        .with(SLEEPY)
+        .set("tcp.mss", "5 frames")
+        .set("apps.readings.transport", transport)
+        .set("apps.readings.batch", batch);
+    match transport {
+        // Contiki's reading is the one that the paper used.
+        "cocoa" => case.set("apps.readings.cocoa", "contiki"),
+        "ideal" => case.set("apps.readings.to", "host:5684"),
+        _ => case,
+    }
+}
+
+/// A day of the same, with segments and messages of three frames and with the
+/// interferers of `readings-day`.
+pub fn day(transport: &'static str, batch: u32) -> Case {
+    let scene = Scene {
+        name: "day",
+        text: format!("{OFFICE}{READINGS}{INTERFERERS}"),
+    };
+    three_frames(readings(transport, batch))
+        .in_scene(scene)
+        .set("duration", "24 h")
+        .at_most_seeds(DAYS)
+}
+
+/// Segments and messages of three frames instead of five.
+pub fn three_frames(case: Case) -> Case {
+    case.set("tcp.mss", "3 frames")
+        .set("apps.readings.message", "261 B")
+}
+
+/// Loss of packets at the border router, in percent.
+pub fn loss(case: Case, percent: u32) -> Case {
+    case.set("faults.loss.type", "drop-packets")
+        .set("faults.loss.share", format!("{percent} %"))
+}
+
+/// The link retry delay d instead of 40 ms.
+pub fn delay(case: Case, ms: u32) -> Case {
+    case.set("mac.link_retry_delay", format!("{ms} ms"))
+}

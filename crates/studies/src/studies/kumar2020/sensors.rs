@@ -1,0 +1,290 @@
+//! Sense-and-send at night and under loss: the paper's sections 8.2.1 and 8.2.2.
+
+use super::scenes::{loss, readings};
+use crate::engine::case::Case;
+use crate::engine::figure::{Entry, Figure, Handle, Line, Metric, X};
+use crate::engine::run::{Gap, Reading, Run};
+use crate::vocabulary::profiles::tcplp;
+use crate::vocabulary::read::{
+    ACTIVE, CPU, Cause, DUTY, RELIABILITY, active, cpu_duty_cycle, radio_duty_cycle, reliability,
+    retransmissions,
+};
+
+/// The metrics of sense-and-send along the first axis.
+pub struct Metrics {
+    pub reliability: Line,
+    pub radio: Line,
+    pub cpu: Line,
+}
+
+/// [`DUTY`] of the leaves.
+pub fn leaves(run: &Run) -> Reading {
+    radio_duty_cycle(run, "leaf")
+}
+
+/// A series of sense-and-send.
+pub fn metrics<T: Into<X> + Clone>(
+    figure: &mut Figure,
+    series: &str,
+    cases: &[(T, Case)],
+) -> Metrics {
+    let cases = || cases.iter().cloned();
+    figure.line(series, ACTIVE, cases(), active);
+    Metrics {
+        reliability: figure.line(series, RELIABILITY, cases(), reliability),
+        radio: figure.line(series, DUTY, cases(), leaves),
+        cpu: figure.line(series, CPU, cases(), cpu_duty_cycle),
+    }
+}
+
+const TCP: (&str, &str) = ("TCP", "tcp");
+const COAP: (&str, &str) = ("CoAP", "coap");
+const COCOA: (&str, &str) = ("CoCoA", "cocoa");
+
+const SINGLE: &str = "no batching";
+const BATCH: &str = "batches of 64";
+
+fn hour(case: Case) -> Case {
+    case.set("duration", "3600 s")
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Fig. 9.
+pub fn figure_9() -> Figure {
+    let mut figure = Figure::new("9", "Sense-and-send without interference")
+        .x_label("readings of 82 bytes, one a second")
+        .about(
+            "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an \
+             answer is expected; 5-frame segments; one hour. The paper: all reliable, \
+             radio and CPU duty cycles of the three alike, much lower in batches.",
+        );
+    let batches = [(SINGLE, 1), (BATCH, 64)];
+    let [tcp, coap, cocoa] = [TCP, COAP, COCOA].map(|(name, transport)| {
+        let cases = batches.map(|(what, batch)| (what, hour(tcplp(readings(transport, batch)))));
+        metrics(&mut figure, name, &cases)
+    });
+    for (name, transport) in [TCP, COAP] {
+        let cases = batches.map(|(what, batch)| (what, hour(readings(transport, batch))));
+        metrics(&mut figure, &format!("{name}, beyond"), &cases);
+    }
+    let all =
+        |what: &'static str| [&tcp, &coap, &cocoa].map(|protocol| protocol.reliability.at(what));
+    figure
+        .verdict_of_all("least reliability, no batching", &all(SINGLE), least)
+        .paper(100.0);
+    figure
+        .verdict_of_all("least reliability, batches", &all(BATCH), least)
+        .paper(100.0);
+    figure
+        .ratio(
+            "radio, TCP / CoAP, no batching",
+            tcp.radio.at(SINGLE),
+            coap.radio.at(SINGLE),
+        )
+        .judged("radio-single");
+    figure
+        .ratio(
+            "radio, TCP / CoAP, batches",
+            tcp.radio.at(BATCH),
+            coap.radio.at(BATCH),
+        )
+        .judged("radio-batch");
+    figure
+        .ratio(
+            "radio, CoCoA / CoAP, batches",
+            cocoa.radio.at(BATCH),
+            coap.radio.at(BATCH),
+        )
+        .judged("radio-cocoa-batch");
+    figure
+        .ratio(
+            "CPU, TCP / CoAP, batches",
+            tcp.cpu.at(BATCH),
+            coap.cpu.at(BATCH),
+        )
+        .judged("cpu-batch");
+    figure
+        .ratio(
+            "radio, TCP, batches / not",
+            tcp.radio.at(BATCH),
+            tcp.radio.at(SINGLE),
+        )
+        .judged("tcp-batch-over-single");
+    figure
+        .ratio(
+            "radio, CoAP, batches / not",
+            coap.radio.at(BATCH),
+            coap.radio.at(SINGLE),
+        )
+        .judged("coap-batch-over-single");
+    figure
+}
+
+const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
+/// The losses up to which the paper's conclusions hold.
+const UP_TO_15: [u32; 6] = [0, 3, 6, 9, 12, 15];
+
+const AGAIN: Metric = Metric::new("retransmissions in 10 min", "");
+const NOT_BY_TIMEOUT: Metric = Metric::new("not by timeout", "%");
+
+/// Share of retransmissions that no timeout caused.
+fn not_by_timeout(run: &Run) -> Reading {
+    let of = |causes: &[Cause]| retransmissions(run, "readings", causes);
+    let others = of(&[Cause::Fast, Cause::Tail, Cause::LinkLost])?;
+    let all = others + of(&[Cause::Timeout])?;
+    match all > 0.0 {
+        true => Ok(100.0 * others / all),
+        false => Err(Gap::Nothing),
+    }
+}
+
+/// Per ten minutes, as all flows together have them.
+fn again(run: &Run) -> Reading {
+    let all = retransmissions(run, "readings", &Cause::ALL)?;
+    Ok(all * 600.0 / run.number("/simulated_s")?)
+}
+
+/// The rows of figure 10 that its verdicts are about.
+struct Lossy {
+    tcp: Metrics,
+    coap: Metrics,
+    cocoa: Metrics,
+    ideal: Metrics,
+    not_by_timeout: Line,
+    own_tcp: Metrics,
+    own_coap: Metrics,
+    own_ideal: Metrics,
+}
+
+fn figure_10_lines(figure: &mut Figure) -> Lossy {
+    let cases = |transport| LOSSES.map(|it| (it, hour(loss(tcplp(readings(transport, 64)), it))));
+    let own = |transport| LOSSES.map(|it| (it, hour(loss(readings(transport, 64), it))));
+    let [tcp, coap, cocoa] = [TCP, COAP, COCOA].map(|(name, transport)| {
+        figure.line(name, AGAIN, cases(transport), again);
+        metrics(figure, name, &cases(transport))
+    });
+    Lossy {
+        tcp,
+        coap,
+        cocoa,
+        ideal: metrics(figure, "ideal", &cases("ideal")),
+        not_by_timeout: figure.line("TCP", NOT_BY_TIMEOUT, cases("tcp"), not_by_timeout),
+        own_tcp: metrics(figure, "TCP, beyond", &own("tcp")),
+        own_coap: metrics(figure, "CoAP, beyond", &own("coap")),
+        own_ideal: metrics(figure, "ideal, beyond", &own("ideal")),
+    }
+}
+
+/// The least reliability of a series up to 15 %.
+fn least_reliability<'a>(figure: &'a mut Figure, what: &'static str, of: &Metrics) -> Entry<'a> {
+    figure.verdict_of_all(what, &of.reliability.some(UP_TO_15), least)
+}
+
+/// The greatest ratio of two series' duty cycles up to 15 %.
+fn worst_duty<'a>(
+    figure: &'a mut Figure,
+    what: &'static str,
+    (one, other): (&Metrics, &Metrics),
+) -> Entry<'a> {
+    let both: Vec<Handle> = [one.radio.some(UP_TO_15), other.radio.some(UP_TO_15)].concat();
+    figure.verdict_of_all(what, &both, |values| {
+        let (ones, others) = values.split_at(UP_TO_15.len());
+        let ratios = ones.iter().zip(others).map(|(one, other)| one / other);
+        ratios.fold(0.0, f64::max)
+    })
+}
+
+fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
+    least_reliability(figure, "TCP, least reliability to 15 %", &of.tcp)
+        .paper(100.0)
+        .judged("tcp-reliability");
+    least_reliability(figure, "CoAP, least reliability to 15 %", &of.coap)
+        .paper(100.0)
+        .judged("coap-reliability");
+    figure
+        .difference(
+            "CoCoA less CoAP, reliability at 15 %",
+            of.cocoa.reliability.at(15),
+            of.coap.reliability.at(15),
+        )
+        .judged("cocoa-less-coap-15");
+    figure
+        .difference(
+            "CoAP less TCP, reliability at 21 %",
+            of.coap.reliability.at(21),
+            of.tcp.reliability.at(21),
+        )
+        .judged("coap-less-tcp-21")
+        .cause(
+            "here TCP repeats by RACK and tail loss probes where theirs waits for timeouts",
+            &[of.not_by_timeout.at(21)],
+        );
+    worst_duty(
+        figure,
+        "radio, TCP / CoAP, worst to 15 %",
+        (&of.tcp, &of.coap),
+    )
+    .judged("radio-tcp-over-coap");
+    worst_duty(
+        figure,
+        "radio, ideal / CoAP, worst to 15 %",
+        (&of.ideal, &of.coap),
+    )
+    .judged("radio-ideal-over-coap")
+    .cause(
+        "at 0 %: a data request with its answer takes 7 ms here",
+        &[],
+    );
+    figure
+        .of("TCP, not by timeout at 9 %", of.not_by_timeout.at(9))
+        .judged("not-by-timeout-9")
+        .cause(
+            "RACK and tail loss probes (RFC 8985) come before most timeouts",
+            &[],
+        );
+    worst_duty(
+        figure,
+        "beyond: radio, TCP / CoAP, worst to 15 %",
+        (&of.own_tcp, &of.own_coap),
+    )
+    .judged("beyond-radio-tcp-over-coap");
+    worst_duty(
+        figure,
+        "beyond: radio, TCP / ideal, worst to 15 %",
+        (&of.own_tcp, &of.own_ideal),
+    )
+    .judged("beyond-radio-tcp-over-ideal");
+    least_reliability(
+        figure,
+        "beyond: TCP, least reliability to 15 %",
+        &of.own_tcp,
+    )
+    .judged("beyond-tcp-reliability");
+    least_reliability(
+        figure,
+        "beyond: CoAP, least reliability to 15 %",
+        &of.own_coap,
+    )
+    .judged("beyond-coap-reliability");
+}
+
+/// Fig. 10.
+pub fn figure_10() -> Figure {
+    let mut figure = Figure::new(
+        "10",
+        "Sense-and-send with packets lost at the border router",
+    )
+    .x_label("packets lost in %")
+    .about(
+        "Batches of 64, one hour. The paper: TCP and CoAP nearly 100 % reliable up to \
+             15 %, CoCoA poor above 9 %; above 15 % CoAP better than TCP; most of TCP's \
+             retransmissions by timeouts, a significant part not; duty cycles alike, an ideal \
+             protocol's far lower.",
+    );
+    let lines = figure_10_lines(&mut figure);
+    figure_10_verdicts(&mut figure, &lines);
+    figure
+}

@@ -1,0 +1,187 @@
+//! HTTP and CoAP servers on a sleepy leaf: the paper's sections 8.1.1 and 8.1.2.
+
+use super::scenes::{Speaks, web};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Line, Metric};
+use crate::engine::run::{Reading, Run};
+use crate::vocabulary::profiles::tcplp;
+use crate::vocabulary::read::{GOODPUT, LATENCY, latency};
+
+const P95: Metric = Metric::new("latency, 95th percentile", "ms");
+const ANSWERED: Metric = Metric::new("answered", "%");
+
+fn p95(run: &Run) -> Reading {
+    run.flow("get", "/requests/latency_ms/p95")
+}
+
+/// [`ANSWERED`] of requests answered and failed.
+fn answered(run: &Run) -> Reading {
+    let of = |what: &str| run.flow("get", &format!("/requests/{what}"));
+    let (answered, failed) = (of("answered")?, of("failed")?);
+    Ok(100.0 * answered / (answered + failed))
+}
+
+/// What is compared.
+pub const PROTOCOLS: [(&str, Speaks); 2] = [("HTTP", Speaks::Http), ("CoAP", Speaks::Coap)];
+
+/// How the leaf sleeps.
+const ALWAYS_ON: &str = "always on";
+const ONE_SECOND: &str = "1 s";
+const ADAPTIVE: &str = "1 s, adaptive";
+
+fn sleep(case: Case, how: &str) -> Case {
+    let case = case
+        .set("poll.base_interval", "1 s")
+        .set("duration", "900 s");
+    match how {
+        ALWAYS_ON => case.set("nodes.leaf-15.sleepy", "false"),
+        ONE_SECOND => case.set("poll.policy", "base"),
+        _ => case,
+    }
+}
+
+/// Without `poll.interval`, which `base` has no use for.
+fn link(case: Case, how: &str) -> Case {
+    let case = tcplp(case);
+    match how {
+        ONE_SECOND => case.without("poll.interval"),
+        _ => case,
+    }
+}
+
+/// HTTP with a leaf that sleeps a second, whatever TCP expects.
+pub fn not_adaptive() -> Case {
+    sleep(link(web(Speaks::Http, 82), ONE_SECOND), ONE_SECOND)
+}
+
+/// The same with a leaf that asks every 100 ms while TCP expects something.
+pub fn adaptive() -> Case {
+    sleep(link(web(Speaks::Http, 82), ADAPTIVE), ADAPTIVE)
+}
+
+/// Fig. 7.
+pub fn figure_7() -> Figure {
+    let mut figure = Figure::new("7", "Latency of a request, 82 bytes")
+        .x_label("how the server sleeps")
+        .about(
+            "A client 12 ms behind the border router, a leaf three hops away; medians. The \
+             paper: HTTP well below a second always on; with a sleep of 1 s it waits for a \
+             whole interval more than CoAP, and polling every 100 ms once a SYN has come \
+             makes the gap small.",
+        );
+    let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
+    let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
+        let cases = || hows.map(|how| (how, sleep(link(web(speaks, 82), how), how)));
+        figure.line(name, P95, cases(), p95);
+        figure.line(name, LATENCY, cases(), latency)
+    });
+    let [own_http, own_coap] = PROTOCOLS.map(|(name, speaks)| {
+        let cases = hows.map(|how| (how, sleep(web(speaks, 82), how)));
+        figure.line(&format!("{name}, beyond"), LATENCY, cases, latency)
+    });
+    figure.of("HTTP always on, ms", http.at(ALWAYS_ON));
+    figure.ratio(
+        "HTTP / CoAP, always on",
+        http.at(ALWAYS_ON),
+        coap.at(ALWAYS_ON),
+    );
+    figure
+        .ratio("HTTP / CoAP, 1 s", http.at(ONE_SECOND), coap.at(ONE_SECOND))
+        .judged("one-second");
+    figure
+        .ratio(
+            "HTTP / CoAP, 1 s, adaptive",
+            http.at(ADAPTIVE),
+            coap.at(ADAPTIVE),
+        )
+        .judged("adaptive");
+    figure
+        .ratio(
+            "HTTP, adaptive / not",
+            http.at(ADAPTIVE),
+            http.at(ONE_SECOND),
+        )
+        .paper(0.5)
+        .judged("adaptive-over-not");
+    figure
+        .ratio(
+            "beyond: HTTP / CoAP, 1 s, adaptive",
+            own_http.at(ADAPTIVE),
+            own_coap.at(ADAPTIVE),
+        )
+        .judged("beyond-adaptive");
+    figure
+        .ratio(
+            "beyond: HTTP, adaptive / not",
+            own_http.at(ADAPTIVE),
+            own_http.at(ONE_SECOND),
+        )
+        .judged("beyond-adaptive-over-not");
+    figure
+}
+
+/// A leaf that asks every 100 ms in any case.
+pub fn restless(case: Case) -> Case {
+    case.set("poll.base_interval", "100 ms")
+        .set("duration", "900 s")
+}
+
+const SIZES: [u32; 6] = [82, 512, 1_024, 2_048, 4_096, 8_192];
+
+/// Fig. 8a.
+pub fn figure_8a() -> Figure {
+    let mut figure = Figure::new("8a", "Latency against the size of the response")
+        .x_label("bytes")
+        .about(
+            "A sleep interval of 100 ms; medians. The paper: HTTP has the larger fixed cost \
+             and the smaller slope.",
+        );
+    let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
+        let cases = || SIZES.map(|bytes| (bytes, restless(tcplp(web(speaks, bytes)))));
+        figure.line(name, ANSWERED, cases(), answered);
+        let line = figure.line(name, LATENCY, cases(), latency);
+        let own = SIZES.map(|bytes| (bytes, restless(web(speaks, bytes))));
+        figure.line(&format!("{name}, beyond"), LATENCY, own, latency);
+        line
+    });
+    figure.ratio("HTTP / CoAP, 82 bytes", http.at(82), coap.at(82));
+    let ends = |line: &Line| [line.at(8_192), line.at(1_024)];
+    let ([far, near], [far_coap, near_coap]) = (ends(&http), ends(&coap));
+    figure
+        .verdict(
+            "slope of HTTP / of CoAP",
+            [far, near, far_coap, near_coap],
+            |[far, near, far_coap, near_coap]| (far - near) / (far_coap - near_coap),
+        )
+        .judged("slope");
+    figure
+}
+
+/// Fig. 8b.
+pub fn figure_8b() -> Figure {
+    let mut figure = Figure::new("8b", "50 KiB from a leaf")
+        .x_label("protocol")
+        .about(
+            "Three hops, a sleep interval of 100 ms, CoAP in blocks of 512 bytes. The paper: \
+             TCP is 40 % faster.",
+        );
+    let rate = |run: &Run| Ok(50.0 * 1_024.0 * 8.0 / latency(run)?);
+    let long = |case: Case| {
+        restless(case)
+            .set("apps.get.interval", "120 s")
+            .set("duration", "3600 s")
+    };
+    let whole = |speaks| web(speaks, 50 * 1_024);
+    let cases = PROTOCOLS.map(|(name, speaks)| (name, long(tcplp(whole(speaks)))));
+    let testbed = figure.line("testbed", GOODPUT, cases, rate);
+    let cases = PROTOCOLS.map(|(name, speaks)| (name, long(whole(speaks))));
+    let beyond = figure.line("beyond", GOODPUT, cases, rate);
+    figure
+        .ratio("TCP / CoAP", testbed.at("HTTP"), testbed.at("CoAP"))
+        .paper(1.4)
+        .judged("tcp-over-coap");
+    figure
+        .ratio("beyond: TCP / CoAP", beyond.at("HTTP"), beyond.at("CoAP"))
+        .judged("beyond-tcp-over-coap");
+    figure
+}

@@ -1,0 +1,8 @@
+//! The studies. A new one is a folder here, a line below, and nothing in the engine.
+
+pub mod kumar2020;
+
+use crate::engine::study::Study;
+
+/// All studies.
+pub const STUDIES: &[Study] = &[kumar2020::STUDY];

@@ -1,0 +1,177 @@
+//! How long headers are.
+
+use std::collections::BTreeMap;
+
+use redpoll_sim::trace::TracedFrame;
+use redpoll_sim::world::World;
+use redpoll_wire::sixlowpan::Contexts;
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Parts, parts};
+use super::{Sight, watch};
+use crate::engine::probe::{Look, Probe};
+use crate::engine::run::{Gap, Reading};
+
+/// The longest frame (IEEE 802.15.4, aMaxPhyPacketSize).
+const FULL: usize = 127;
+
+/// Bytes of each layer's headers in frames with TCP's data.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers;
+
+/// The least and the most that were seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Range {
+    least: usize,
+    most: usize,
+}
+
+/// Each layer of one frame, or the least and the most of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HeaderBytes<T> {
+    /// IEEE 802.15.4, with the frame check sequence.
+    pub mac: T,
+    /// The fragment header and the first byte of a compressed header.
+    pub lowpan: T,
+    /// The other bytes of a compressed header.
+    pub ip: T,
+    /// TCP with its options.
+    pub tcp: T,
+    /// All of them.
+    pub total: T,
+}
+
+/// What was found.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Bytes {
+    first: Option<HeaderBytes<Range>>,
+    next: Option<HeaderBytes<Range>>,
+    /// What a full frame leaves for all above the MAC.
+    room: Option<Range>,
+    /// What headers take of frames that hold a whole segment of the length that is
+    /// met most.
+    share: Option<f64>,
+}
+
+impl Bytes {
+    /// In the first frame of a segment.
+    pub fn first(&self) -> Result<HeaderBytes<Range>, Gap> {
+        self.first.ok_or(Gap::Nothing)
+    }
+
+    /// In those that follow it.
+    pub fn next(&self) -> Result<HeaderBytes<Range>, Gap> {
+        self.next.ok_or(Gap::Nothing)
+    }
+
+    /// Bytes that a full frame leaves for all above the MAC.
+    pub fn room(&self) -> Result<Range, Gap> {
+        self.room.ok_or(Gap::Nothing)
+    }
+
+    /// The share that headers take of frames that hold a whole segment of the
+    /// length that is met most.
+    pub fn share(&self) -> Reading {
+        self.share.ok_or(Gap::Nothing)
+    }
+}
+
+impl Range {
+    /// The least.
+    pub fn least(self) -> f64 {
+        self.least as f64
+    }
+
+    /// The most.
+    pub fn most(self) -> f64 {
+        self.most as f64
+    }
+
+    fn of(value: usize) -> Range {
+        Range {
+            least: value,
+            most: value,
+        }
+    }
+
+    fn with(self, value: usize) -> Range {
+        Range {
+            least: self.least.min(value),
+            most: self.most.max(value),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Frames {
+    found: Bytes,
+    /// Frames that hold a whole segment, by the length of its data: how many, and
+    /// bytes of headers in all.
+    whole: BTreeMap<usize, (usize, usize)>,
+}
+
+impl Probe for Headers {
+    type Found = Bytes;
+
+    fn begin(&self, world: &mut World) -> Box<dyn Look<Bytes>> {
+        watch(world, Frames::default())
+    }
+}
+
+impl Sight for Frames {
+    type Found = Bytes;
+
+    fn frame(&mut self, frame: &TracedFrame<'_>, contexts: &Contexts) {
+        let Some(parts) = parts(frame.mpdu, contexts) else {
+            return;
+        };
+        match &parts.tcp {
+            // Handshakes and acknowledgments carry nothing.
+            Some(tcp) if tcp.payload == 0 => return,
+            Some(tcp) => {
+                self.found.first = Some(widened(self.found.first, &parts, tcp.len));
+                if !parts.is_part {
+                    let headers = parts.mac + parts.lowpan + parts.ip + tcp.len;
+                    let (count, sum) = self.whole.entry(tcp.payload).or_default();
+                    (*count, *sum) = (*count + 1, *sum + headers);
+                }
+            }
+            None => self.found.next = Some(widened(self.found.next, &parts, 0)),
+        }
+        let room = FULL - parts.mac;
+        let seen = self.found.room.unwrap_or(Range::of(room));
+        self.found.room = Some(seen.with(room));
+    }
+
+    fn found(&self) -> Bytes {
+        let usual = self.whole.iter().max_by_key(|(_, (count, _))| *count);
+        let share = usual.map(|(payload, (count, headers))| {
+            *headers as f64 / (headers + payload * count) as f64
+        });
+        Bytes {
+            share,
+            ..self.found
+        }
+    }
+}
+
+/// What was seen so far with one frame more.
+fn widened(seen: Option<HeaderBytes<Range>>, parts: &Parts, tcp: usize) -> HeaderBytes<Range> {
+    let bytes = HeaderBytes {
+        mac: parts.mac,
+        lowpan: parts.lowpan,
+        ip: parts.ip,
+        tcp,
+        total: parts.mac + parts.lowpan + parts.ip + tcp,
+    };
+    let range = |layer: fn(HeaderBytes<Range>) -> Range, value: usize| {
+        seen.map_or(Range::of(value), |seen| layer(seen).with(value))
+    };
+    HeaderBytes {
+        mac: range(|it| it.mac, bytes.mac),
+        lowpan: range(|it| it.lowpan, bytes.lowpan),
+        ip: range(|it| it.ip, bytes.ip),
+        tcp: range(|it| it.tcp, bytes.tcp),
+        total: range(|it| it.total, bytes.total),
+    }
+}

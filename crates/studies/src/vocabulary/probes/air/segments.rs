@@ -1,0 +1,192 @@
+//! What the segments between two neighbours show of TCP.
+
+use std::collections::VecDeque;
+
+use redpoll_base::Instant;
+use redpoll_sim::trace::TracedFrame;
+use redpoll_sim::world::World;
+use redpoll_tcp::SeqRange;
+use redpoll_wire::sixlowpan::Contexts;
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Tcp, mac, parts};
+use super::{Sight, ms, watch};
+use crate::engine::probe::{Look, Probe};
+use crate::engine::run::quantile;
+
+/// The segments of one connection between two neighbours, over which one end sends
+/// data and the other none. Repetitions of a frame by the link do not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments {
+    /// Index of the node that connects and sends data.
+    pub from: usize,
+    /// Index of the other.
+    pub to: usize,
+}
+
+/// What they show.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// Segments with SYN.
+    pub syns: u32,
+    /// Those of them that announce an MSS.
+    pub syns_with_mss: u32,
+    /// Segments without SYN.
+    pub others: u32,
+    /// Those of them with timestamps.
+    pub others_with_timestamps: u32,
+    /// Segments with data.
+    pub data: u32,
+    /// Segments with data that had been sent before.
+    pub again: u32,
+    /// Segments of the receiver without data.
+    pub acks: u32,
+    /// Those of them with SACK blocks beyond them.
+    pub acks_with_blocks: u32,
+    /// The most bytes in such blocks of one.
+    pub most_out_of_order: u32,
+    /// By how many bytes data went beyond what was announced, at most.
+    pub beyond_window: u32,
+    /// Bytes sent before the first of them was acknowledged.
+    pub first_flight: u32,
+    /// Unacknowledged bytes at most.
+    pub most_in_flight: u32,
+    /// Median time from the beginning of a segment's first frame to the end of the
+    /// ACK that covers it, of the oldest that each ACK covers, ms.
+    pub rtt_ms: Option<f64>,
+}
+
+struct Connection {
+    nodes: [usize; 2],
+    /// The sequence number of the last frame of each.
+    dsn: [Option<u8>; 2],
+    counts: Seen,
+    /// The sender's initial sequence number.
+    iss: Option<u32>,
+    /// Relative to `iss`: the end of what was sent, acknowledged, allowed.
+    sent: u32,
+    acked: u32,
+    allowed: u32,
+    /// Ends and times of segments sent once and not acknowledged.
+    open: VecDeque<(u32, Instant)>,
+    rtts: Vec<f64>,
+}
+
+impl Probe for Segments {
+    type Found = Seen;
+
+    fn begin(&self, world: &mut World) -> Box<dyn Look<Seen>> {
+        let connection = Connection {
+            nodes: [self.from, self.to],
+            dsn: [None; 2],
+            counts: Seen::default(),
+            iss: None,
+            sent: 0,
+            acked: 0,
+            allowed: 0,
+            open: VecDeque::new(),
+            rtts: Vec::new(),
+        };
+        watch(world, connection)
+    }
+}
+
+impl Connection {
+    /// Whether the frame is the link's repetition of the last one.
+    fn is_repetition(&mut self, end: usize, mpdu: &[u8]) -> bool {
+        let dsn = mac(mpdu).map(|(header, _)| header.dsn);
+        let last = std::mem::replace(&mut self.dsn[end], dsn);
+        last == dsn
+    }
+
+    fn any(&mut self, tcp: &Tcp) {
+        if tcp.flags.syn() {
+            self.counts.syns += 1;
+            self.counts.syns_with_mss += u32::from(tcp.options.mss.is_some());
+        } else {
+            self.counts.others += 1;
+            self.counts.others_with_timestamps += u32::from(tcp.options.timestamps.is_some());
+        }
+    }
+
+    fn sender_said(&mut self, tcp: &Tcp, start: Instant) {
+        if tcp.flags.syn() {
+            self.iss = Some(tcp.seq);
+        }
+        let Some(iss) = self.iss.filter(|_| tcp.payload > 0) else {
+            return;
+        };
+        self.counts.data += 1;
+        let from = tcp.seq.wrapping_sub(iss);
+        let until = from + tcp.payload as u32;
+        if from < self.sent {
+            self.counts.again += 1;
+            self.open.retain(|(end, _)| *end < from || *end > until);
+        } else {
+            self.open.push_back((until, start));
+        }
+        self.sent = self.sent.max(until);
+        let counts = &mut self.counts;
+        counts.beyond_window = counts.beyond_window.max(until.saturating_sub(self.allowed));
+        // The SYN takes a sequence number of its own.
+        if self.acked <= 1 {
+            counts.first_flight = self.sent - 1;
+        }
+        counts.most_in_flight = counts.most_in_flight.max(self.sent - self.acked.max(1));
+    }
+
+    fn receiver_said(&mut self, tcp: &Tcp, end: Instant) {
+        let (Some(iss), Some(ack)) = (self.iss, tcp.ack) else {
+            return;
+        };
+        let ack = ack.wrapping_sub(iss);
+        self.acked = self.acked.max(ack);
+        self.allowed = self.allowed.max(ack + tcp.window);
+        if tcp.flags.syn() || tcp.payload > 0 {
+            return;
+        }
+        self.counts.acks += 1;
+        if let Some(blocks) = tcp.options.sack() {
+            // What is not beyond the ACK came twice (RFC 2883).
+            let beyond = |block: &SeqRange| block.start.0.wrapping_sub(iss) > ack;
+            let bytes: u32 = blocks.iter().filter(beyond).map(|block| block.len()).sum();
+            self.counts.acks_with_blocks += u32::from(bytes > 0);
+            self.counts.most_out_of_order = self.counts.most_out_of_order.max(bytes);
+        }
+        let covered = self.open.iter().take_while(|(until, _)| *until <= ack);
+        if let Some((_, oldest)) = covered.clone().next() {
+            self.rtts.push(ms(*oldest, end));
+        }
+        let covered = covered.count();
+        self.open.drain(..covered);
+    }
+}
+
+impl Sight for Connection {
+    type Found = Seen;
+
+    fn frame(&mut self, frame: &TracedFrame<'_>, contexts: &Contexts) {
+        let Some(end) = self.nodes.iter().position(|node| *node == frame.from) else {
+            return;
+        };
+        let Some(parts) = parts(frame.mpdu, contexts) else {
+            return;
+        };
+        if self.is_repetition(end, frame.mpdu) {
+            return;
+        }
+        let Some(tcp) = parts.tcp else { return };
+        self.any(&tcp);
+        match end {
+            0 => self.sender_said(&tcp, frame.start),
+            _ => self.receiver_said(&tcp, frame.end),
+        }
+    }
+
+    fn found(&self) -> Seen {
+        Seen {
+            rtt_ms: quantile(&self.rtts, 0.5).ok(),
+            ..self.counts.clone()
+        }
+    }
+}

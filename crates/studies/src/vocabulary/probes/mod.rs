@@ -1,0 +1,16 @@
+//! What is looked at during runs.
+
+pub mod air;
+mod cwnd;
+mod hourly;
+mod pinned;
+
+pub use cwnd::{Course, Cwnd};
+pub use hourly::Hourly;
+pub use pinned::Pinned;
+
+use redpoll_base::Instant;
+
+fn seconds(at: Instant) -> f64 {
+    at.as_micros() as f64 / 1e6
+}

@@ -1,0 +1,36 @@
+//! What runs on the nodes, as the TOML that scenes end with.
+
+/// `bulk`: a node sends to another as fast as it can; which ones is to be set.
+pub const BULK: &str = r#"
+[apps.sink]
+type = "bulk-sink"
+on = "node-1"
+port = 5001
+
+[apps.bulk]
+type = "bulk-sender"
+on = "node-8"
+to = "node-1:5001"
+"#;
+
+/// `readings`: every leaf makes a reading of 82 bytes a second for a server behind the
+/// border router. Beside `readings` and `readings-day` of the shipped scenarios it
+/// serves every transport.
+pub const READINGS: &str = r#"
+[apps.stream]
+type = "bulk-sink"
+on = "host"
+port = 5683
+
+[apps.coap]
+type = "coap-server"
+on = "host"
+
+[apps.readings]
+type = "sensor"
+on = "every leaf"
+to = "host:5683"
+reading = "82 B"
+interval = "1 s"
+message = "469 B"
+"#;

@@ -1,0 +1,83 @@
+//! `criteria.toml` and the rows that figures declare fit together.
+
+mod common;
+
+use common::{CRITERIA, figure};
+use redpoll_studies::{CriteriaError, Kind, STUDIES, bind};
+
+fn error(text: &str) -> String {
+    bind(&mut [figure()], text).unwrap_err().to_string()
+}
+
+#[test]
+fn every_study_has_what_its_figures_declare() {
+    for study in STUDIES {
+        study.load().unwrap();
+    }
+}
+
+#[test]
+fn a_row_that_no_figure_declares_is_an_error() {
+    let more =
+        CRITERIA.to_owned() + "\n[[row]]\nid = \"f/gone\"\nkind = \"explains\"\nwhy = \"x\"\n";
+    assert_eq!(
+        error(&more),
+        "criteria.toml has f/gone, which no figure declares"
+    );
+    let other = CRITERIA.replace("f/falls", "g/falls");
+    assert_eq!(
+        error(&other),
+        "criteria.toml has no f/falls, which its figure declares"
+    );
+    let twice = CRITERIA.replace("f/falls", "f/fast");
+    assert_eq!(error(&twice), "criteria.toml has f/fast twice");
+}
+
+#[test]
+fn what_a_kind_needs_is_there() {
+    let fault = |from: &str, to: &str| error(&CRITERIA.replace(from, to));
+    assert_eq!(
+        fault("least = 1000\n", ""),
+        "criteria.toml: f/fast: least, most or both are missing"
+    );
+    assert_eq!(
+        fault("says = \"very fast\"\n", ""),
+        "criteria.toml: f/fast: says and section are missing"
+    );
+    assert_eq!(
+        fault("\"promises\"", "\"explains\""),
+        "criteria.toml: f/falls: what explains has no band"
+    );
+    assert_eq!(
+        fault("most = 1.0", "most = 0.1"),
+        "criteria.toml: f/falls: least is more than most"
+    );
+    assert_eq!(
+        fault("why = \"for a test\"", "why = \" \""),
+        "criteria.toml: f/fast: why is empty"
+    );
+    let unknown = bind(&mut [figure()], &CRITERIA.replace("why", "because"));
+    assert!(
+        matches!(unknown, Err(CriteriaError::Toml(_))),
+        "{unknown:?}"
+    );
+}
+
+/// A share of 100 has no more than 100: a band up to there judges one side alone, so
+/// it has no upper end, and one from 0 has no lower.
+#[test]
+fn no_criterion_ends_where_numbers_do() {
+    for study in STUDIES {
+        for figure in study.load().unwrap() {
+            for (id, unit, band) in figure.bands(Kind::Reproduces) {
+                let all = |least: Option<f64>, most: Option<f64>| match unit {
+                    "%" => least.is_none_or(|it| it <= 0.0) && most.is_none_or(|it| it >= 100.0),
+                    _ => false,
+                };
+                assert!(!all(band.least, band.most), "{id} cannot fail: {band}");
+                let ends = unit == "%" && (band.most >= Some(100.0) || band.least == Some(0.0));
+                assert!(!ends, "{id}: {band}");
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The results file: it goes on, it is refused, it is shared, it is damaged.
+
+mod common;
+
+use std::fs;
+
+use common::{Temporary, at, bound, case, figure, run_all};
+use redpoll_studies::{Outcome, Results, ResultsError, StudyError, conduct, jobs};
+use rusqlite::Connection;
+
+#[test]
+fn a_study_goes_on_where_it_stopped_and_gives_the_same() {
+    let figures = bound();
+    let whole = Temporary::new("whole");
+    let results = whole.open();
+    run_all(&figures, &results, 2);
+    let expected = figures[0].rows("s", &results, 2).unwrap();
+
+    let parts = Temporary::new("parts");
+    let first = parts.open();
+    let all = jobs(&figures, 2, &first).unwrap();
+    let outcome = conduct(&all[..1], 1, &first, &mut |_, _| true).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+    drop(first);
+    let second = parts.open();
+    assert_eq!(run_all(&figures, &second, 2), 3);
+    assert_eq!(run_all(&figures, &second, 2), 0);
+    assert_eq!(figures[0].rows("s", &second, 2).unwrap(), expected);
+}
+
+#[test]
+fn who_stops_a_study_keeps_what_is_done() {
+    let file = Temporary::new("stop");
+    let results = file.open();
+    let all = jobs(&[figure()], 5, &results).unwrap();
+    let outcome = conduct(&all, 1, &results, &mut |done, _| done < 2).unwrap();
+    assert_eq!(outcome, Outcome::Stopped);
+    let left = jobs(&[figure()], 5, &results).unwrap().len();
+    assert!((1..=8).contains(&left), "{left}");
+}
+
+/// A case has the seeds that it needs, whatever others of the figure have.
+#[test]
+fn cases_have_as_many_seeds_as_they_say() {
+    let file = Temporary::new("seeds");
+    let results = file.open();
+    let mut figure = figure();
+    let few = case().set("duration", "1 s").at_most_seeds(1);
+    let many = case().set("duration", "3 s").at_least_seeds(7);
+    for (name, case) in [("few", &few), ("many", &many)] {
+        figure.point((name, 0_u32), common::GOODPUT, case, common::goodput);
+    }
+    run_all(&[figure], &results, 3);
+    let kept = |case| results.runs(case, 100).unwrap().len();
+    assert_eq!([kept(&few), kept(&at(0)), kept(&many)], [1, 3, 7]);
+}
+
+/// Runs belong to what a scenario means, not to how it is written.
+#[test]
+fn equal_scenarios_share_their_runs() {
+    let key = |case: redpoll_studies::Case| case.key().unwrap();
+    assert_eq!(key(at(40)), key(at(0).set("mac.link_retry_delay", "40 ms")));
+    assert_eq!(
+        key(at(40)),
+        key(at(40).set("seed", "7").set("name", "other"))
+    );
+    assert_ne!(key(at(40)), key(at(0)));
+}
+
+/// A rebuild of the same sources finds its runs; other sources run anew, beside them.
+#[test]
+fn runs_of_other_sources_are_left_alone() {
+    let figures = bound();
+    let file = Temporary::new("sources");
+    assert_eq!(run_all(&figures, &file.open(), 1), 2);
+    let other = Results::open(&file.0, "other sources").unwrap();
+    assert_eq!(run_all(&figures, &other, 1), 2);
+    assert_eq!(run_all(&figures, &file.open(), 1), 0);
+}
+
+#[test]
+fn a_file_of_another_version_or_kind_is_refused_and_left_alone() {
+    let file = Temporary::new("refused");
+    drop(file.open());
+    let before = fs::read(&file.0).unwrap();
+    let refused = || Results::open(&file.0, "sources").unwrap_err();
+
+    // The version stands at offset 60 of SQLite's header.
+    let mut newer = before.clone();
+    newer[63] = 99;
+    fs::write(&file.0, &newer).unwrap();
+    let version = refused();
+    assert!(
+        matches!(version, ResultsError::Version { found: 99, .. }),
+        "{version}"
+    );
+
+    let mut foreign = before.clone();
+    foreign[68..72].fill(0);
+    fs::write(&file.0, &foreign).unwrap();
+    assert!(matches!(refused(), ResultsError::Foreign(_)));
+
+    fs::write(&file.0, "a letter to somebody, long enough not to be empty").unwrap();
+    assert!(matches!(refused(), ResultsError::Foreign(_)));
+
+    let mut damaged = before.clone();
+    damaged[4_096..].fill(0xa5);
+    fs::write(&file.0, &damaged).unwrap();
+    let error = refused();
+    assert!(matches!(error, ResultsError::Damaged { .. }), "{error}");
+    assert_eq!(fs::read(&file.0).unwrap(), damaged);
+}
+
+/// A row that is not as it was written is told with its case and what to do.
+#[test]
+fn a_damaged_row_is_told() {
+    for damage in [
+        "UPDATE runs SET run = replace(run, 'goodput_kbps\":1', 'goodput_kbps\":2')",
+        "UPDATE runs SET run = 'nothing'",
+        "UPDATE runs SET run = x'ff'",
+        "UPDATE runs SET seed = 2",
+        "UPDATE runs SET checksum = 7",
+        "UPDATE runs SET wall_s = 'long'",
+    ] {
+        let file = Temporary::new("damaged-row");
+        let results = file.open();
+        run_all(&bound(), &results, 1);
+        let hand = Connection::open(&file.0).unwrap();
+        assert_eq!(hand.execute(damage, []).unwrap(), 2);
+        let error = bound()[0].rows("s", &results, 2).unwrap_err();
+        assert!(
+            matches!(error, StudyError::Results(ResultsError::Damaged { .. })),
+            "{damage}: {error}"
+        );
+        let text = error.to_string();
+        assert!(text.contains("short mac.link_retry_delay=0 ms"), "{text}");
+        assert!(text.ends_with("name another or remove it"), "{text}");
+    }
+}
+
+/// Who is killed while the file is made leaves one that can be used: its header
+/// without tables, or nothing.
+#[test]
+fn a_file_that_was_just_begun_is_no_other_programs() {
+    let file = Temporary::new("begun");
+    let begun = Connection::open(&file.0).unwrap();
+    begun
+        .execute_batch("PRAGMA application_id = 1381004148")
+        .unwrap();
+    drop(begun);
+    assert_eq!(run_all(&bound(), &file.open(), 1), 2);
+
+    let file = Temporary::new("empty");
+    fs::write(&file.0, "").unwrap();
+    assert_eq!(run_all(&bound(), &file.open(), 1), 2);
+}
+
+/// Two studies may begin at once with the same new file, and both keep their runs.
+#[test]
+fn two_studies_begin_together() {
+    for round in 0..10 {
+        let file = Temporary::new(&format!("together-{round}"));
+        std::thread::scope(|scope| {
+            for ms in [0, 40] {
+                let path = &file.0;
+                scope.spawn(move || {
+                    let results = Results::open(path, "sources").unwrap();
+                    let run = at(ms).run(1, &|_| true).unwrap().unwrap();
+                    for seed in 1..=5 {
+                        results.put(&at(ms), seed, 0.1, &run).unwrap();
+                    }
+                });
+            }
+        });
+        let results = file.open();
+        for ms in [0, 40] {
+            assert_eq!(results.runs(&at(ms), 9).unwrap().len(), 5);
+        }
+    }
+}
