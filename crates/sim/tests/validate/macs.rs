@@ -4,7 +4,7 @@ use redpoll_base::{Instant, Wake};
 use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
 use redpoll_sim::air::{Air, Event, Indication, Layout};
 use redpoll_sim::kernel::{Queue, Seed};
-use redpoll_sim::medium;
+use redpoll_sim::medium::{self, Site};
 use redpoll_sim::radio::{self, Identity};
 use redpoll_wire::ieee802154::Address;
 
@@ -96,12 +96,9 @@ impl Macs {
         });
         let mut queue = Queue::default();
         let layout = Layout {
-            medium,
+            site: Site::of(medium, positions_m),
             radio,
             identities: &identities,
-            positions_m,
-            listed: None,
-            interferers: &[],
             faults: &[],
         };
         Macs {
