@@ -67,6 +67,8 @@ fn host() -> NodeSpec {
 
 /// What the host is called in `on` and `to`.
 const HOST: &str = "host";
+/// What the border router is called there, whatever its name.
+const BORDER: &str = "border";
 
 /// One `[apps.NAME]` table.
 struct App<'a, 'f> {
@@ -264,7 +266,7 @@ impl App<'_, '_> {
             let host = node.map_or(TargetHost::Outside, TargetHost::Node);
             return Ok(Target { host, addr, port });
         }
-        match self.scenario.node(host) {
+        match self.node(host) {
             Some(index) => {
                 let addr = self.scenario.address(index).unwrap_or_default();
                 Ok(Target {
@@ -280,6 +282,16 @@ impl App<'_, '_> {
                 Err(self.values.error(&key, unknown("node", host, &names)))
             }
         }
+    }
+
+    /// The node called `name`; `border` is the border router, unless a node has
+    /// that name.
+    fn node(&self, name: &str) -> Option<usize> {
+        let border = || match name {
+            BORDER => self.scenario.border_router(),
+            _ => None,
+        };
+        self.scenario.node(name).or_else(border)
     }
 
     /// The nodes that `on` names, in the order of their indices.
@@ -304,7 +316,7 @@ impl App<'_, '_> {
                     return Err(self.values.error(&key, problem));
                 }
                 HOST => nodes.push(self.scenario.nodes.len()),
-                name => match self.scenario.node(name) {
+                name => match self.node(name) {
                     Some(index) => nodes.push(index),
                     None => {
                         let names: Vec<&str> = self
