@@ -18,6 +18,7 @@
 //! | I want to change | open |
 //! | --- | --- |
 //! | who hears whom, collisions, capture | [`medium`] |
+//! | files of measured links and noise | [`measured`] |
 //! | what a radio chip can do, and its timing | [`radio`], [`air`] |
 //! | what goes wrong on purpose | [`fault`] |
 //! | what must never happen, and how flows are measured | [`oracle`] |

@@ -156,6 +156,16 @@ fn a_file_that_is_wrong_is_told_by_line_and_column() {
         error.contains("nodes.node-9: got the unknown node"),
         "{error}"
     );
+    let error = scenario("wrong", row, &[("topology.from", "1 h")]).unwrap_err();
+    assert!(
+        error.contains("topology.from: got 1 h; allowed: up to the file's last row"),
+        "{error}"
+    );
+    let error = scenario("wrong", row, &[("medium.tx_power", "4 dBm")]).unwrap_err();
+    assert!(
+        error.contains("medium.tx_power: has no meaning where topology.kind is k7"),
+        "{error}"
+    );
     let error = scenario("wrong", row, &[("medium.fading", "rayleigh")]).unwrap_err();
     assert!(
         error.contains("medium.fading: has no meaning where topology.kind is k7"),

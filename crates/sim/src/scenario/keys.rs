@@ -456,7 +456,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Pause before it connects again, or posts again what a server refused."),
 
     key("interferers.*.position", Position, Required, None,
-        "Where it stands. With `links`, where positions do not count, all nodes hear it."),
+        "Where it stands. With `links` and `k7`, where positions do not count, all nodes hear it; with `k7` in the medium `sinr` its power arrives whole."),
     key("interferers.*.power", dbm(-60.0, 40.0), Default("10 dBm"), None,
         "Power that leaves its antenna within the channel; Wi-Fi of 20 dBm has 10 dBm in 2 of its 20 MHz. Only the medium `sinr` heeds it."),
     key("interferers.*.range", length(0.01, 1e5), Default("20 m"), None,

@@ -47,6 +47,8 @@ pub struct K7 {
     /// The directed links over which anything was received, in order of the
     /// sender and then of the receiver.
     pub links: Vec<K7Link>,
+    /// When the last of them was measured, since the first row of the file.
+    pub length: Duration,
 }
 
 /// A directed link.
@@ -360,7 +362,9 @@ impl Reading {
             links.extend(links_of(of_sender));
         }
         links.sort_by_key(|link| (link.from, link.to));
+        let latest = self.rows.iter().map(|row| row.at).max();
         K7 {
+            length: Duration::from_micros(latest.unwrap_or_default()),
             nodes: order.iter().map(|&node| self.names[node].clone()).collect(),
             links,
         }

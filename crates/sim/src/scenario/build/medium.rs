@@ -74,6 +74,14 @@ const WAYS: &[&str] = &[
     "medium.fading",
     "medium.coherence_time",
 ];
+/// The same, where it is measured.
+const POWERS: &[&str] = &[
+    "medium.tx_power",
+    "medium.reference_loss",
+    "medium.path_loss_exponent",
+    "medium.shadowing_sigma",
+    "medium.sensitivity",
+];
 /// Keys that only the SINR medium heeds.
 const RECEIVERS: &[&str] = &["medium.noise_sigma", "medium.noise_trace"];
 
@@ -81,7 +89,7 @@ const RECEIVERS: &[&str] = &["medium.noise_sigma", "medium.noise_trace"];
 fn check_meaning(values: &Values<'_>, links: &LinkSource) -> Result<(), ScenarioError> {
     let without_effect: &[&[&str]] = match links {
         LinkSource::Positions => &[],
-        LinkSource::Measured(_) => &[WAYS],
+        LinkSource::Measured(_) => &[WAYS, POWERS],
         LinkSource::Listed(_) => &[WAYS, RECEIVERS],
     };
     let given = without_effect.iter().flat_map(|keys| keys.iter());

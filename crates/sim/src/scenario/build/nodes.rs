@@ -94,7 +94,17 @@ fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioErro
 fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let channel = values.small("topology.channel");
     let k7 = files::read(values, "topology.file", |reader| K7::read(reader, channel))?;
-    let measured = Measured::new(k7, values.duration("topology.from"));
+    let from = values.duration("topology.from");
+    if from > k7.length {
+        let show = |time: redpoll_base::Duration| Measure::Time.show(time.as_micros() as f64);
+        let problem = format!(
+            "got {}; allowed: up to the file's last row of that channel, {}",
+            show(from),
+            show(k7.length)
+        );
+        return Err(values.error("topology.from", problem));
+    }
+    let measured = Measured::new(k7, from);
     let name = |id: &String| match id.bytes().all(|byte| byte.is_ascii_digit()) {
         true => format!("node-{id}"),
         false => id.clone(),
