@@ -225,6 +225,7 @@ fn the_json_object_has_the_documented_keys() {
             "energy",
             "frame_retries",
             "frames_sent",
+            "hops",
             "memory_bytes",
             "name",
             "parent_changes",

@@ -72,6 +72,8 @@ pub struct Verdict {
 pub struct NodeFigures {
     /// Its name.
     pub name: String,
+    /// Hops to the root of the routes when the run began; `None` without a path.
+    pub hops: Option<usize>,
     /// Frames that its MAC sent, link acknowledgements not counted.
     pub frames_sent: u64,
     /// Of those, how many were repetitions.

@@ -172,7 +172,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
     assert_eq!(
         keys(&object["nodes"][0]),
         sorted(
-            "name frames_sent frame_retries drops radio_duty_cycle energy data_requests
+            "name hops frames_sent frame_retries drops radio_duty_cycle energy data_requests
             parent_changes ecn_marks memory_bytes"
         )
     );

@@ -107,6 +107,7 @@ impl World {
             frame: FrameBuf::new(),
             packet: vec![0; MTU].into_boxed_slice(),
             scenario: scenario.clone(),
+            hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),
             unconnected: topology::unconnected(scenario, &routes),
             seed,
         };

@@ -28,6 +28,7 @@ impl World {
                 let currents = self.scenario.radio.model.currents();
                 report::NodeFigures {
                     name: name.clone(),
+                    hops: self.hops.get(index).copied().flatten(),
                     frames_sent: mac.frames_sent.into(),
                     frame_retries: mac.frame_retries.into(),
                     drops: report::drops(

@@ -101,6 +101,8 @@ pub struct World {
     frame: FrameBuf,
     packet: Box<[u8]>,
     scenario: Scenario,
+    /// By node: to the root of the routes.
+    hops: Vec<Option<usize>>,
     /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
     seed: Seed,
