@@ -28,7 +28,7 @@ pub use ledger::{Counts, Kind, Ledger, Outcome};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
-use crate::medium::{Medium, Site, TxId};
+use crate::medium::{Link, Medium, Site, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::topology::Neighbour;
 use crate::trace::Traces;
@@ -245,19 +245,18 @@ impl Air {
         entries
     }
 
-    /// The nodes that `node` can reach and that can reach it, in order.
+    /// The nodes that `node` can reach and that can reach it, in order. What a
+    /// link costs, the worse of its directions does, as in Thread.
     pub fn neighbours(&self, node: usize) -> Vec<Neighbour> {
         let links = self.medium.links();
-        let receives = |from, to| links.find(from, to).is_some_and(|link| link.receives);
-        links
-            .of(node)
-            .iter()
-            .filter(|link| link.receives && receives(link.to as usize, node))
-            .map(|link| Neighbour {
-                node: link.to as usize,
-                cost: link.cost.into(),
+        let neighbour = |there: &Link| {
+            let back = links.find(there.to as usize, node)?;
+            (there.receives && back.receives).then(|| Neighbour {
+                node: there.to as usize,
+                cost: there.cost.max(back.cost).into(),
             })
-            .collect()
+        };
+        links.of(node).iter().filter_map(neighbour).collect()
     }
 
     /// Bytes that the radio of `node` and its links take.
