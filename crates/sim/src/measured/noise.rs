@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::BufRead;
 
 use super::lines::{FileError, Lines};
+use crate::kernel::Digest;
 
 /// Samples of a trace at most: almost three hours.
 pub const MOST_SAMPLES: usize = 10_000_000;
@@ -66,10 +67,16 @@ impl NoiseTrace {
 }
 
 impl fmt::Debug for NoiseTrace {
+    /// Two that differ show different digests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digest = Digest::default();
+        for sample in &self.samples_dbm {
+            digest.add(sample.to_bits().into());
+        }
         f.debug_struct("NoiseTrace")
             .field("samples", &self.samples_dbm.len())
-            .finish_non_exhaustive()
+            .field("digest", &digest.value())
+            .finish()
     }
 }
 

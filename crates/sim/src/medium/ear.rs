@@ -201,7 +201,7 @@ impl Ear {
         if self.foreign > 0 {
             return Start::Lost(Reception::Interference);
         }
-        if link.success != u32::MAX && rng.next_u32() >= link.success {
+        if link.loses(rng) {
             return Start::Lost(Reception::RandomLoss);
         }
         self.followed = Some(Followed {
@@ -273,11 +273,14 @@ impl Ear {
         };
         if let Some(earlier) = self.followed {
             let synchronising = now.since(earlier.since).as_micros() < SYNCHRONISATION_US;
-            if synchronising && ratio >= rules.capture_ratio {
-                self.followed = Some(follow);
-                return Start::Captured(earlier.tx);
+            if !synchronising || ratio < rules.capture_ratio {
+                return Start::Lost(Reception::Collision);
             }
-            return Start::Lost(Reception::Collision);
+            if link.loses(rng) {
+                return Start::Lost(Reception::RandomLoss);
+            }
+            self.followed = Some(follow);
+            return Start::Captured(earlier.tx);
         }
         // A preamble is found if it is more likely right than not.
         let found = rules.sinr(link.power_mw, others_mw, noise_mw);
@@ -285,8 +288,7 @@ impl Ear {
         if ln_found < -std::f64::consts::LN_2 {
             return Start::Lost(follow.failure());
         }
-        // What a measured link loses by itself.
-        if link.success != u32::MAX && rng.next_u32() >= link.success {
+        if link.loses(rng) {
             return Start::Lost(Reception::RandomLoss);
         }
         self.followed = Some(follow);

@@ -34,6 +34,13 @@ pub struct Link {
     pub disturbs: bool,
 }
 
+impl Link {
+    /// Whether it loses a frame by itself; certainty draws nothing.
+    pub(super) fn loses(&self, rng: &mut Rng) -> bool {
+        self.success != u32::MAX && rng.next_u32() >= self.success
+    }
+}
+
 /// All links of a network, those of a node side by side.
 #[derive(Clone, Debug)]
 pub struct Links {

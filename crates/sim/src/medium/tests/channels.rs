@@ -261,3 +261,47 @@ fn frames_are_lost_in_deep_fades() {
     // 5 m away with exponent 3: -13.8 - 40.2 - 21.0 = -75.0 dBm.
     assert!((330..470).contains(&lost), "{lost}");
 }
+
+/// Node 1 hears node 0 at -80 dBm and node 2 at -60 dBm, of which it receives half:
+/// of frames that begin within the synchronisation header of the weaker one, half
+/// take the receiver over.
+#[test]
+fn a_measured_link_loses_its_share_beside_other_frames_as_well() {
+    let row = |from: u8, dbm: i8, pdr: f64| {
+        format!("2018-01-11T16:00:00.0,{from},1,26,{dbm},{pdr},100\n")
+    };
+    let head = "{\"node_count\": 3, \"channels\": [26]}\n\
+                datetime,src,dst,channel,mean_rssi,pdr,tx_count\n";
+    let text = format!("{head}{}{}", row(0, -80, 1.0), row(2, -60, 0.5));
+    let k7 = crate::measured::K7::read(text.as_bytes(), 26).unwrap();
+    let measured = Measured::new(k7, redpoll_base::Duration::ZERO);
+    let links = LinkSource::Measured(std::sync::Arc::new(measured));
+    let config = Config::Sinr(sinr_config());
+    let positions = [(0.0, 0.0); 3];
+    let site = Site {
+        links: &links,
+        ..Site::of(&config, &positions)
+    };
+    let mut medium = Medium::new(&site, Seed(1));
+    let (weak, strong) = (link(&medium, 0, 1), link(&medium, 2, 1));
+    let (mut captured, mut spoilt) = (0, 0);
+    for i in 0..4_000u64 {
+        let begin = i * 10_000;
+        assert_eq!(medium.start(at(begin), 1, &weak, true), Start::Followed);
+        match medium.start(at(begin + 100), 2, &strong, true) {
+            Start::Captured(1) => captured += 1,
+            Start::Lost(Reception::RandomLoss) => {}
+            other => panic!("{other:?}"),
+        }
+        if medium.end(at(begin + 4_000), 1, &weak) == Some(Reception::Collision) {
+            spoilt += 1;
+        }
+        medium.end(at(begin + 4_100), 2, &strong);
+    }
+    assert!((1_870..2_130).contains(&captured), "{captured}");
+    assert_eq!(
+        captured + spoilt,
+        4_000,
+        "what is not followed still disturbs"
+    );
+}
