@@ -11,9 +11,10 @@ use std::process::ExitCode;
 use std::thread;
 
 use redpoll_linux::signals::Signals;
+use redpoll_studies::page::Page;
 use redpoll_studies::{
-    FINGERPRINT, Figure, Outcome, Results, ResultsError, Row, StudyError, conduct, find, jobs,
-    page, select,
+    FINGERPRINT, Figure, Outcome, Results, ResultsError, Row, Study, StudyError, conduct, find,
+    jobs, page, select,
 };
 
 use crate::args::StudyArgs;
@@ -75,9 +76,7 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
         write_json(json, &told)?;
     }
     if let Some(folder) = &args.html {
-        let file = folder.join("index.html");
-        fs::write(&file, page::render(study, &told, args.seeds))
-            .map_err(|error| cannot_write(&file.display().to_string(), &error))?;
+        write_page(folder, args.seeds, study, &told)?;
     }
     let violated = told
         .iter()
@@ -136,6 +135,33 @@ fn refuse(error: StudyError) -> Failure {
         _ => FAILED,
     };
     (code, error.to_string())
+}
+
+/// The page, and the scenarios under it as files.
+fn write_page(
+    folder: &Path,
+    seeds: u64,
+    study: &Study,
+    told: &[(&Figure, Vec<Row>)],
+) -> Result<(), Failure> {
+    let page = Page {
+        study,
+        told,
+        seeds,
+        version: env!("CARGO_PKG_VERSION"),
+        fingerprint: FINGERPRINT,
+        date: &page::today(),
+    };
+    let write = |file: PathBuf, text: &str| {
+        fs::write(&file, text).map_err(|error| cannot_write(&file.display().to_string(), &error))
+    };
+    let scenes = folder.join("scenes");
+    fs::create_dir_all(&scenes)
+        .map_err(|error| cannot_write(&scenes.display().to_string(), &error))?;
+    for scene in page.scenes() {
+        write(scenes.join(format!("{}.toml", scene.name)), &scene.text)?;
+    }
+    write(folder.join("index.html"), &page.render())
 }
 
 fn write_json(path: &Path, told: &[(&Figure, Vec<Row>)]) -> Result<(), Failure> {

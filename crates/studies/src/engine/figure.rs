@@ -147,6 +147,10 @@ pub(super) struct Declared {
     /// Why it does not hold, and the rows that show it.
     pub cause: Option<(String, Vec<usize>)>,
     pub is_aside: bool,
+    /// The rows at which its error bar begins and ends, if it has one of its own.
+    pub bar: Option<(usize, usize)>,
+    /// It is an end of another row's error bar.
+    pub is_bar: bool,
 }
 
 /// A range of the first axis that the picture shades.
@@ -384,6 +388,23 @@ impl Figure {
         }
     }
 
+    /// Draws two lines as the ends of error bars around a third, such as quartiles
+    /// around a median, instead of the spread over the seeds.
+    ///
+    /// # Panics
+    ///
+    /// If they have not the same places, which shows when the figure is made.
+    pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
+        for (x, handle) in &line.rows {
+            let ends = [low, high].map(|end| self.index(end.at(x.clone())));
+            for end in ends {
+                self.rows[end].is_bar = true;
+            }
+            let index = self.index(*handle);
+            self.rows[index].bar = Some((ends[0], ends[1]));
+        }
+    }
+
     /// What was declared under a handle, to be added to.
     ///
     /// # Panics
@@ -422,6 +443,8 @@ impl Figure {
             note: String::new(),
             cause: None,
             is_aside: false,
+            bar: None,
+            is_bar: false,
         });
         let index = self.rows.len() - 1;
         Entry {

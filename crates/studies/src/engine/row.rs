@@ -69,8 +69,12 @@ pub struct Told {
     pub cause: Option<(String, Vec<usize>)>,
     /// A side experiment.
     pub is_aside: bool,
-    /// The case that it is read from: the number of the figure's case.
+    /// The case that it is read from: its place among the figure's cases.
     pub case: Option<usize>,
+    /// Where its error bar begins and ends, if that is not the spread over the seeds.
+    pub bar: Option<(f64, f64)>,
+    /// It is an end of another row's error bar.
+    pub is_bar: bool,
 }
 
 impl Row {
@@ -145,6 +149,12 @@ impl Figure {
             };
             rows.push(self.row_of(study, declared, &numbers, place));
             all.push(numbers);
+        }
+        for (row, declared) in rows.iter_mut().zip(&self.rows) {
+            let ends = declared
+                .bar
+                .map(|(low, high)| (all[low].value, all[high].value));
+            row.told.bar = ends.and_then(|(low, high)| low.zip(high));
         }
         Ok(rows)
     }
@@ -227,6 +237,8 @@ impl Figure {
                 cause: declared.cause.clone(),
                 is_aside: declared.is_aside,
                 case,
+                bar: None,
+                is_bar: declared.is_bar,
             },
         }
     }

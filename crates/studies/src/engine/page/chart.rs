@@ -1,33 +1,34 @@
-//! One chart as SVG: lines over numbers, bars over names.
+//! One chart as SVG: lines over numbers, bars over names, with the spread of each
+//! number, its band if it is judged, and the paper's number.
 
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::{escape, number};
-use crate::{Figure, Row, X};
+use super::colours::{Look, Looks};
+use super::html::{escape, number};
+use crate::engine::figure::{Figure, X};
+use crate::engine::row::Row;
 
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 500.0;
 /// Room below a chart's last line.
 const FOOT: f64 = 14.0;
 /// Between two lines of the legend.
-const LEGEND_LINE: f64 = 16.0;
+const LEGEND_LINE: f64 = 17.0;
 /// Left, right, top, bottom of the plot.
-const PLOT: (f64, f64, f64, f64) = (58.0, 468.0, 26.0, 222.0);
+const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);
 /// Width of a letter, and of the mark before a name in the legend with the space
 /// behind it: a little more than fonts need, since none is known.
-const LETTER: f64 = 7.0;
-const LEGEND_MARK: f64 = 30.0;
-/// Told apart by those who do not see all colours, too (Okabe and Ito).
-const COLOURS: [&str; 7] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555",
-];
-/// More points than this are not dots any more.
-const DOTS: usize = 24;
+const LETTER: f64 = 6.6;
+const LEGEND_MARK: f64 = 36.0;
+/// More points than this are not marks any more.
+const MARKS: usize = 24;
 /// Names of bars take so many lines at most.
-const NAME_LINES: usize = 2;
+const NAME_LINES: usize = 3;
+/// Half of a band's width in a chart of lines.
+const BAND: f64 = 6.0;
 
 /// The chart of rows of one metric.
-pub fn chart(figure: &Figure, rows: &[&Row]) -> String {
+pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     let mut series: Vec<&str> = Vec::new();
     let mut names: Vec<&'static str> = Vec::new();
     for row in rows {
@@ -40,90 +41,114 @@ pub fn chart(figure: &Figure, rows: &[&Row]) -> String {
             names.push(name);
         }
     }
-    let numbers = rows
-        .iter()
-        .flat_map(|row| [row.value, row.low, row.high, row.paper]);
-    let y = Axis::over(numbers.flatten(), true, (PLOT.3, PLOT.2));
+    let y = Axis::over(heights(rows).into_iter(), true, (PLOT.3, PLOT.2));
     let lines = names.iter().map(|name| name_lines(name, names.len()).len());
     let below = 20.0 + 12.0 * lines.max().unwrap_or(1) as f64;
-    let has_paper = rows.iter().any(|row| row.paper.is_some());
-    let (legend, height) = legend(&series, has_paper, PLOT.3 + below + 20.0);
-    let mut svg = frame(rows[0], figure.x_label, &y, (PLOT.3 + below, height));
+    let (legend, height) = legend(&series, rows, PLOT.3 + below + 22.0, looks);
+    let mut svg = frame(rows, figure.x_label, &y, (PLOT.3 + below, height));
     if names.is_empty() {
-        let at = |row: &Row| match row.x {
-            X::Number(x) => x,
-            _ => 0.0,
-        };
-        let x = Axis::over(
-            rows.iter().map(|row| at(row)),
-            false,
-            (PLOT.0 + 10.0, PLOT.1 - 10.0),
-        );
-        if let Some(shade) = figure.shade {
-            let (from, until) = (x.px(shade.from), x.px(shade.until));
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-                 fill=\"#f2c94c\" fill-opacity=\"0.2\"><title>{}</title></rect>",
-                PLOT.2,
-                until - from,
-                PLOT.3 - PLOT.2,
-                escape(shade.name)
-            );
-        }
-        for mark in x.marks() {
-            label(
-                &mut svg,
-                (x.px(mark), PLOT.3 + 16.0),
-                "middle",
-                &mark_text(mark),
-            );
-        }
-        for (index, name) in series.iter().enumerate() {
-            let of_series: Vec<&Row> = rows
-                .iter()
-                .copied()
-                .filter(|row| row.series == *name)
-                .collect();
-            line(&mut svg, &of_series, look(index), &y, &|row| x.px(at(row)));
-        }
+        over_numbers(&mut svg, figure, (rows, &series), &y, looks);
     } else {
-        bars(&mut svg, rows, (&series, &names), &y);
+        bars(&mut svg, rows, (&series, &names), (&y, looks));
     }
     svg.push_str(&legend);
     svg.push_str("</svg>\n");
     svg
 }
 
+/// All numbers that the chart has to have room for; an end of a band that lies far
+/// beyond everything else is none.
+fn heights(rows: &[&Row]) -> Vec<f64> {
+    let of_row = |row: &&Row| {
+        let (low, high) = spread(row);
+        [row.value, low, high, row.paper]
+    };
+    let mut all: Vec<f64> = rows.iter().flat_map(of_row).flatten().collect();
+    let greatest = all.iter().copied().fold(0.0, f64::max);
+    let ends = rows.iter().filter_map(|row| row.band());
+    let ends = ends.flat_map(|band| [band.least, band.most]).flatten();
+    all.extend(ends.filter(|end| *end <= 2.0 * greatest));
+    all
+}
+
+/// What a row's error bar shows: the quartiles if it has some, or least and greatest
+/// of all seeds.
+fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
+    match row.told.bar {
+        Some((low, high)) => (Some(low), Some(high)),
+        None => (row.low, row.high),
+    }
+}
+
+/// Lines, and what lies behind them.
+fn over_numbers(
+    svg: &mut String,
+    figure: &Figure,
+    (rows, series): (&[&Row], &[&str]),
+    y: &Axis,
+    looks: &Looks,
+) {
+    let at = |row: &Row| match row.x {
+        X::Number(x) => x,
+        _ => 0.0,
+    };
+    let places = rows.iter().map(|row| at(row));
+    let x = Axis::over(places, false, (PLOT.0 + 12.0, PLOT.1 - 12.0));
+    if let Some(shade) = figure.shade {
+        let (from, until) = (x.px(shade.from), x.px(shade.until));
+        let _ = writeln!(
+            svg,
+            "<rect class=\"work\" x=\"{from:.1}\" y=\"{}\" width=\"{:.1}\" height=\"{}\"/>\
+             <text class=\"soft\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            PLOT.2,
+            until - from,
+            PLOT.3 - PLOT.2,
+            (from + until) / 2.0,
+            PLOT.2 + 13.0,
+            escape(shade.name)
+        );
+    }
+    for mark in x.marks() {
+        let place = (x.px(mark), PLOT.3 + 16.0);
+        label(svg, place, "middle", &mark_text(mark));
+    }
+    for row in rows {
+        band(svg, row, (x.px(at(row)), BAND), y);
+    }
+    for name in series {
+        let of_series: Vec<&Row> = rows
+            .iter()
+            .copied()
+            .filter(|row| row.series == *name)
+            .collect();
+        line(svg, &of_series, looks.get(name), y, &|row| x.px(at(row)));
+    }
+}
+
 /// The empty chart: frame, marks of the second axis, labels. Where the label of the
 /// first goes, and how high all is.
-fn frame(row: &Row, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
-    let unit = match row.unit {
+fn frame(rows: &[&Row], x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
+    let (metric, unit) = rows.first().map_or(("", ""), |row| (row.metric, row.unit));
+    let unit = match unit {
         "" => String::new(),
         unit => format!(" ({unit})"),
     };
     let (left, right, top, bottom) = PLOT;
+    let title = escape(&format!("{metric}{unit}"));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-label=\"{title}\">\n"
     );
     for mark in y.marks() {
         let at = y.px(mark);
-        let _ = writeln!(
-            svg,
-            "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#e3e6ea\" fill=\"none\"/>"
-        );
+        let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\"/>");
         label(&mut svg, (left - 6.0, at + 4.0), "end", &mark_text(mark));
     }
     let _ = writeln!(
         svg,
-        "<path d=\"M{left} {top}V{bottom}H{right}\" stroke=\"#57606a\" fill=\"none\"/>"
-    );
-    label(
-        &mut svg,
-        (left, top - 10.0),
-        "start",
-        &format!("{}{unit}", row.metric),
+        "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/>\
+         <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>",
+        top - 12.0
     );
     label(&mut svg, (right, x_label_y), "end", x_label);
     svg
@@ -142,27 +167,12 @@ fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     let text = escape(text);
     let _ = writeln!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#1b1f24\">{text}</text>"
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
     );
 }
 
-/// Colour of the series with this index, and how its line is dashed.
-fn look(index: usize) -> (&'static str, &'static str) {
-    let dash = match index / COLOURS.len() {
-        0 => "",
-        _ => " stroke-dasharray=\"5 3\"",
-    };
-    (COLOURS[index % COLOURS.len()], dash)
-}
-
-/// A line through the means, with dots and whiskers, and the paper's diamonds.
-fn line(
-    svg: &mut String,
-    rows: &[&Row],
-    (colour, dash): (&str, &str),
-    y: &Axis,
-    x: &dyn Fn(&Row) -> f64,
-) {
+/// A line through the means, with marks and error bars, and the paper's diamonds.
+fn line(svg: &mut String, rows: &[&Row], look: Look, y: &Axis, x: &dyn Fn(&Row) -> f64) {
     let mut path = String::new();
     for row in rows {
         if let Some(value) = row.value {
@@ -170,62 +180,85 @@ fn line(
             let _ = write!(path, "{verb}{:.1} {:.1}", x(row), y.px(value));
         }
     }
+    let colour = look.colour();
     let _ = writeln!(
         svg,
-        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.6\"{dash} fill=\"none\"/>"
+        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.7\" \
+         stroke-dasharray=\"{}\" fill=\"none\"/>",
+        look.dash()
     );
     for row in rows {
         let at = x(row);
-        whisker(svg, row, at, colour, y);
-        if let (Some(value), true) = (row.value, rows.len() <= DOTS) {
-            let at_y = y.px(value);
-            let _ = writeln!(
-                svg,
-                "<circle cx=\"{at:.1}\" cy=\"{at_y:.1}\" r=\"2.8\" fill=\"{colour}\"/>"
-            );
+        error_bar(svg, row, at, colour, y);
+        if let (Some(value), true) = (row.value, rows.len() <= MARKS) {
+            svg.push_str(&look.mark((at, y.px(value))));
         }
         diamond(svg, row, at, colour, y);
     }
 }
 
 /// Groups of bars over names.
-fn bars(svg: &mut String, rows: &[&Row], (series, names): (&[&str], &[&'static str]), y: &Axis) {
+fn bars(
+    svg: &mut String,
+    rows: &[&Row],
+    (series, names): (&[&str], &[&'static str]),
+    (y, looks): (&Axis, &Looks),
+) {
     let group = (PLOT.1 - PLOT.0) / names.len() as f64;
     let width = (0.8 * group / series.len() as f64).min(60.0);
     for (place, name) in names.iter().enumerate() {
         let middle = PLOT.0 + group * (place as f64 + 0.5);
         for (line, text) in name_lines(name, names.len()).iter().enumerate() {
-            label(
-                svg,
-                (middle, PLOT.3 + 14.0 + 12.0 * line as f64),
-                "middle",
-                text,
-            );
+            let at = (middle, PLOT.3 + 14.0 + 12.0 * line as f64);
+            label(svg, at, "middle", text);
         }
-        let of_group = |series: &str| {
-            let mut of_series = rows.iter().filter(|row| row.series == series);
-            of_series.find(|row| row.x == X::Name(name))
-        };
         // Bars that are not there leave no gaps.
-        let present: Vec<(usize, &&Row)> = series
-            .iter()
-            .enumerate()
-            .filter_map(|(index, series)| Some((index, of_group(series)?)))
-            .collect();
-        for (place, (index, row)) in present.iter().enumerate() {
-            let left = middle + width * (place as f64 - present.len() as f64 / 2.0);
-            let colour = COLOURS[index % COLOURS.len()];
+        let of_group = rows.iter().filter(|row| row.x == X::Name(name));
+        let of_group: Vec<&&Row> = of_group.collect();
+        for (place, row) in of_group.iter().enumerate() {
+            let left = middle + width * (place as f64 - of_group.len() as f64 / 2.0);
+            let look = looks.get(&row.series);
+            let colour = look.colour();
             let (top, zero) = (y.px(row.value.unwrap_or(0.0).max(0.0)), y.px(0.0));
+            let opacity = if look.variant == 0 { 0.75 } else { 0.25 };
             let _ = writeln!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-                 fill=\"{colour}\" fill-opacity=\"0.75\"/>",
+                 fill=\"{colour}\" fill-opacity=\"{opacity}\" stroke=\"{colour}\" \
+                 stroke-dasharray=\"{}\"/>",
                 left + 1.0,
                 width - 2.0,
-                zero - top
+                zero - top,
+                look.dash()
             );
-            whisker(svg, row, left + width / 2.0, "#1b1f24", y);
-            diamond(svg, row, left + width / 2.0, colour, y);
+            let centre = left + width / 2.0;
+            band(svg, row, (centre, width / 2.0), y);
+            error_bar(svg, row, centre, "var(--ink)", y);
+            diamond(svg, row, centre, colour, y);
+        }
+    }
+}
+
+/// The band of a judged row, so far to either side of `x`.
+fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
+    let Some(band) = row.band() else { return };
+    let within = |value: f64| y.px(value).clamp(PLOT.2, PLOT.3);
+    let top = band.most.map_or(PLOT.2, within);
+    let bottom = band.least.map_or(PLOT.3, within);
+    let (left, width) = (x - half, 2.0 * half);
+    let _ = writeln!(
+        svg,
+        "<rect class=\"band\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" \
+         height=\"{:.1}\"/>",
+        bottom - top
+    );
+    for end in [band.least, band.most].into_iter().flatten() {
+        let at = y.px(end);
+        if (PLOT.2..=PLOT.3).contains(&at) {
+            let _ = writeln!(
+                svg,
+                "<path class=\"edge\" d=\"M{left:.1} {at:.1}h{width:.1}\"/>"
+            );
         }
     }
 }
@@ -253,15 +286,17 @@ fn wrap(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-/// From the least to the greatest of all seeds.
-fn whisker(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
-    if let (Some(low), Some(high)) = (row.low, row.high)
+/// A whisker with caps.
+fn error_bar(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
+    if let (Some(low), Some(high)) = spread(row)
         && low < high
     {
         let (low, high) = (y.px(low), y.px(high));
+        let left = x - 3.0;
         let _ = writeln!(
             svg,
-            "<path d=\"M{x:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-width=\"1\"/>"
+            "<path d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h6M{left:.1} {high:.1}h6\" \
+             stroke=\"{colour}\" stroke-width=\"1.1\"/>"
         );
     }
 }
@@ -269,45 +304,52 @@ fn whisker(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
 /// The paper's number.
 fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     if let Some(paper) = row.paper {
-        let at = y.px(paper);
+        let at = y.px(paper) - 5.0;
         let _ = writeln!(
             svg,
-            "<path d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"{colour}\" \
-             stroke-width=\"1.8\"/>",
-            at - 5.0
+            "<path class=\"diamond\" style=\"stroke:{colour}\" \
+             d=\"M{x:.1} {at:.1}l5 5l-5 5l-5 -5z\"/>"
         );
     }
 }
 
 /// Names of the series from this height down, and where the chart ends.
-fn legend(series: &[&str], has_paper: bool, top: f64) -> (String, f64) {
+fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f64) {
     let mut svg = String::new();
-    let (mut x, mut y) = (PLOT.0, top);
+    let (mut x, mut y) = (8.0, top);
     let mut entry = |name: &str, mark: &dyn Fn(f64, f64) -> String| {
         let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
-        if x > PLOT.0 && x + width > WIDTH {
-            (x, y) = (PLOT.0, y + LEGEND_LINE);
+        if x > 8.0 && x + width > WIDTH {
+            (x, y) = (8.0, y + LEGEND_LINE);
         }
         svg.push_str(&mark(x, y - 4.0));
-        label(&mut svg, (x + 12.0, y), "start", name);
+        label(&mut svg, (x + 24.0, y), "start", name);
         x += width;
     };
-    for (index, name) in series.iter().enumerate() {
-        let (colour, dash) = look(index);
-        // What is dashed on the line is a ring here.
-        let fill = if dash.is_empty() { colour } else { "#fff" };
+    for name in series {
+        let look = looks.get(name);
         entry(name, &|x, y| {
             format!(
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{fill}\" \
-                 stroke=\"{colour}\"/>\n"
+                "<path d=\"M{x:.1} {y:.1}h20\" stroke=\"{}\" stroke-width=\"1.7\" \
+                 stroke-dasharray=\"{}\"/>{}",
+                look.colour(),
+                look.dash(),
+                look.mark((x + 10.0, y))
             )
         });
     }
-    if has_paper {
+    if rows.iter().any(|row| row.paper.is_some()) {
         entry("paper", &|x, y| {
+            let (x, y) = (x + 10.0, y - 5.0);
+            format!("<path class=\"diamond\" d=\"M{x:.1} {y:.1}l5 5l-5 5l-5 -5z\"/>")
+        });
+    }
+    if rows.iter().any(|row| row.band().is_some()) {
+        entry("band", &|x, y| {
+            let (x, y) = (x + 4.0, y - 6.0);
             format!(
-                "<path d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#1b1f24\"/>\n",
-                y - 5.0
+                "<rect class=\"band\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"12\" height=\"12\"/>\
+                 <path class=\"edge\" d=\"M{x:.1} {y:.1}h12m0 12h-12\"/>"
             )
         });
     }
@@ -316,7 +358,9 @@ fn legend(series: &[&str], has_paper: bool, top: f64) -> (String, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLOURS, legend, look};
+    use super::{legend, wrap};
+    use crate::STUDIES;
+    use crate::engine::page::colours::Looks;
 
     #[test]
     fn a_legend_has_room_for_all_its_names() {
@@ -324,7 +368,7 @@ mod tests {
             .map(|n| format!("a rather long series {n}"))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (svg, end) = legend(&names, true, 100.0);
+        let (svg, end) = legend(&names, &[], 100.0, &Looks::of(&STUDIES[0], &[]));
         let lowest = svg
             .split("<text x=")
             .filter_map(|text| text.split("y=\"").nth(1)?.split('"').next()?.parse().ok())
@@ -333,9 +377,10 @@ mod tests {
     }
 
     #[test]
-    fn no_two_series_look_the_same() {
-        for one in 0..2 * COLOURS.len() {
-            assert!((0..one).all(|other| look(other) != look(one)));
-        }
+    fn long_names_are_in_lines() {
+        assert_eq!(
+            wrap("unreliable, no batch", 12),
+            ["unreliable,", "no batch"]
+        );
     }
 }

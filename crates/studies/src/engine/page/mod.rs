@@ -1,153 +1,305 @@
-//! The HTML page of a study: every figure plotted, with the paper's numbers
-//! drawn in, and its rows.
+//! The HTML page of a study, which needs nothing from elsewhere: what holds, what
+//! does not and why, every figure plotted with the paper's numbers drawn in, and the
+//! scenario and command of each point.
 
 mod axis;
+mod bullet;
 mod chart;
+mod colours;
+mod figure;
+mod html;
+mod topology;
 
 use std::fmt::Write as _;
 
-use crate::{Figure, Kind, Row, Study, VERDICT, X};
+use super::case::Scene;
+use super::criteria::Kind;
+use super::figure::{Figure, VERDICT};
+use super::row::Row;
+use super::study::Study;
 
-use chart::chart;
+use bullet::bullet;
+use colours::Looks;
+use html::escape;
 
-/// A style sheet that needs nothing from elsewhere.
-const STYLE: &str = "
-body { font: 15px/1.45 system-ui, sans-serif; color: #1b1f24; max-width: 64rem;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.6rem 0 .4rem; }
-p { max-width: 46rem; } nav a { margin-right: .8em; white-space: nowrap; }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem; }
-svg { font: 12px system-ui, sans-serif; background: #fff; }
-table { border-collapse: collapse; font-size: 13px; margin-top: .6rem; }
-th, td { padding: .15rem .7rem .15rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid #e3e6ea; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.yes { color: #116329; } .no { color: #b42318; font-weight: 600; }
-th, td:first-child, td:nth-child(2) { white-space: nowrap; }
-td:nth-child(3) { min-width: 15rem; }
-summary { cursor: pointer; margin-top: .5rem; } small { color: #57606a; }
-";
+pub use html::{number, today};
 
-/// The page of `study` with these figures, each with its rows.
-pub fn render(study: &Study, figures: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
-    let mut page = String::new();
-    let title = format!("{}, run again", study.name);
-    let judged = || {
-        figures
-            .iter()
-            .flat_map(|(_, rows)| rows)
-            .filter(|row| row.kind == Kind::Reproduces)
-            .filter_map(|row| row.ok)
-    };
-    let (all, held) = (judged().count(), judged().filter(|ok| *ok).count());
-    let _ = write!(
-        page,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n\
-         <p>{}</p>\n<p>Simulated by Redpoll with {seeds} seeds a point. Lines and dots are means \
-         over the seeds, whiskers their least and greatest; diamonds are the paper's numbers. \
-         <strong>{held} of {all} reproductions hold.</strong></p>\n<nav>",
-        escape(study.citation)
-    );
-    for (figure, rows) in figures {
-        let missed = rows.iter().any(|row| row.ok == Some(false));
-        let class = if missed { "no" } else { "yes" };
-        let name = figure.name;
-        let _ = write!(page, "<a class=\"{class}\" href=\"#{name}\">{name}</a> ");
-    }
-    page.push_str("</nav>\n");
-    for (figure, rows) in figures {
-        section(&mut page, figure, rows);
-    }
-    page.push_str("</body></html>\n");
-    page
+const STYLE: &str = include_str!("style.css");
+
+/// All that a page tells.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its figures, each with its rows.
+    pub told: &'a [(&'a Figure, Vec<Row>)],
+    /// Seeds of each point.
+    pub seeds: u64,
+    /// The program's version.
+    pub version: &'a str,
+    /// What tells its sources from others.
+    pub fingerprint: &'a str,
+    /// The day on which it is made.
+    pub date: &'a str,
 }
 
-fn section(page: &mut String, figure: &Figure, rows: &[Row]) {
-    let _ = write!(
-        page,
-        "<h2 id=\"{name}\">{name}: {}</h2>\n<p>{}</p>\n<div class=\"charts\">\n",
-        escape(figure.title),
-        escape(&match figure.is_aside {
-            true => format!("Beside the study. {}", figure.about),
-            false => figure.about.to_owned(),
-        }),
-        name = figure.name,
-    );
-    let mut metrics: Vec<&str> = Vec::new();
-    for row in rows.iter().filter(|row| row.x != X::None) {
-        if !metrics.contains(&row.metric) {
-            metrics.push(row.metric);
+impl Page<'_> {
+    /// The page.
+    pub fn render(&self) -> String {
+        let figures: Vec<&Figure> = self.told.iter().map(|(figure, _)| *figure).collect();
+        let looks = Looks::of(self.study, &figures);
+        let mut page = String::new();
+        self.head(&mut page);
+        self.words(&mut page);
+        self.misses(&mut page);
+        self.places(&mut page);
+        let (aside, of_paper): (Vec<_>, Vec<_>) =
+            self.told.iter().partition(|(figure, _)| figure.is_aside);
+        page.push_str("<h2 id=\"figures\">Figures and tables</h2>\n");
+        for (figure, rows) in of_paper {
+            figure::section(&mut page, figure, rows, &looks);
+        }
+        if !aside.is_empty() {
+            page.push_str("<h2 id=\"beside\">Beside the study</h2>\n");
+        }
+        for (figure, rows) in aside {
+            let title = escape(figure.title);
+            let _ = writeln!(page, "<details><summary>{}: {title}</summary>", figure.name);
+            figure::section(&mut page, figure, rows, &looks);
+            page.push_str("</details>\n");
+        }
+        self.scenarios(&mut page);
+        page.push_str("</body></html>\n");
+        page
+    }
+
+    /// The scenes under its cases, for files beside the page: `scenes/NAME.toml`.
+    pub fn scenes(&self) -> Vec<&Scene> {
+        let mut scenes: Vec<&Scene> = Vec::new();
+        let cases = self.told.iter().flat_map(|(figure, _)| figure.cases());
+        for case in cases {
+            if !scenes.iter().any(|it| it.name == case.scene().name) {
+                scenes.push(case.scene());
+            }
+        }
+        scenes
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.told.iter().flat_map(|(_, rows)| rows)
+    }
+
+    /// How many rows of a kind hold, of how many.
+    fn held(&self, kind: Kind) -> (usize, usize) {
+        let judged = || {
+            self.rows()
+                .filter(|row| row.kind == kind && row.ok.is_some())
+        };
+        let held = judged().filter(|row| row.ok == Some(true)).count();
+        (held, judged().count())
+    }
+
+    fn head(&self, page: &mut String) {
+        let title = format!("{}, run again", self.study.name);
+        let (held, all) = self.held(Kind::Reproduces);
+        let share = match all {
+            0 => String::new(),
+            _ => format!(
+                " ({} %)",
+                number((100.0 * held as f64 / all as f64).round())
+            ),
+        };
+        let _ = write!(
+            page,
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n\
+             <p>{}</p>\n<p class=\"big\"><strong>{held} of {all} reproductions hold{share}.\
+             </strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on {}, {} seeds \
+             a point; a case that takes long may have fewer, and n says how many.</p>\n",
+            escape(self.study.citation),
+            escape(self.version),
+            escape(self.fingerprint),
+            escape(self.date),
+            self.seeds
+        );
+        page.push_str(
+            "<div class=\"scroll\"><table><tr><th>rows that<th>hold<th>what they are</tr>",
+        );
+        for (kind, what) in [
+            (
+                Kind::Reproduces,
+                "measured in the paper and here; these alone count in the headline",
+            ),
+            (
+                Kind::Calibrates,
+                "a parameter was chosen so that they come out",
+            ),
+            (
+                Kind::Promises,
+                "promised by the project; the paper does not have them",
+            ),
+        ] {
+            let (held, all) = self.held(kind);
+            let _ = write!(
+                page,
+                "<tr><td class=\"t\">{} <td class=\"t\">{held} of {all}<td>{what}</tr>",
+                kind.word()
+            );
+        }
+        page.push_str("</table></div>\n<nav>");
+        for (figure, rows) in self.told {
+            let missed = rows.iter().any(|row| row.ok == Some(false));
+            let (class, mark) = if missed {
+                ("no", "✗")
+            } else {
+                ("yes", "✓")
+            };
+            let judged = rows.iter().any(|row| row.ok.is_some());
+            let (class, mark) = if judged {
+                (class, mark)
+            } else {
+                ("soft", "·")
+            };
+            let name = figure.name;
+            let _ = write!(
+                page,
+                "<a class=\"{class}\" href=\"#{name}\">{mark} {name}</a>"
+            );
+        }
+        page.push_str("</nav>\n");
+    }
+
+    /// What the words mean, and how to read the pictures.
+    fn words(&self, page: &mut String) {
+        page.push_str("<h2>How to read it</h2>\n<dl>");
+        for (term, what) in self.study.terms {
+            let _ = write!(page, "<dt>{}<dd>{}", escape(term), escape(what));
+        }
+        page.push_str(
+            "</dl>\n<p>Lines, marks and bars are means over the seeds; error bars go from the least \
+             to the greatest of all seeds, or where a figure has quartiles from the lower to the \
+             upper one. Diamonds are the paper's numbers. A shaded band is what a judged number \
+             has to lie in; it was written down before the run that it judges, and follows the \
+             paper's words. A series has one colour throughout; its variants have other dashes \
+             and marks.</p>\n",
+        );
+    }
+
+    /// What does not hold, with its cause.
+    fn misses(&self, page: &mut String) {
+        page.push_str("<h2 id=\"misses\">What does not hold</h2>\n");
+        let mut all: Vec<&Row> = self.rows().filter(|row| row.ok == Some(false)).collect();
+        all.sort_by_key(|row| row.kind);
+        if all.is_empty() {
+            page.push_str("<p>Nothing: every judged row holds.</p>\n");
+        }
+        for row in all {
+            self.miss(page, row);
+        }
+        let mut told: Vec<String> = Vec::new();
+        for row in self.rows() {
+            if let Some(violation) = &row.violation {
+                let line = format!("{}: {violation}", row.figure);
+                if !told.contains(&line) {
+                    told.push(line);
+                }
+            }
+        }
+        for line in told {
+            let _ = writeln!(
+                page,
+                "<p class=\"no\">The oracle found: {}</p>",
+                escape(&line)
+            );
         }
     }
-    for metric in metrics {
-        let of_metric: Vec<&Row> = rows
-            .iter()
-            .filter(|row| row.metric == metric && row.x != X::None)
-            .collect();
-        page.push_str(&chart(figure, &of_metric));
-    }
-    page.push_str("</div>\n");
-    let (judged, others): (Vec<&Row>, Vec<&Row>) = rows
-        .iter()
-        .partition(|row| row.ok.is_some() || row.x == X::None);
-    table(page, &judged);
-    if !others.is_empty() {
-        let _ = writeln!(
-            page,
-            "<details><summary>{} more number{}</summary>",
-            others.len(),
-            if others.len() == 1 { "" } else { "s" }
-        );
-        table(page, &others);
-        page.push_str("</details>\n");
-    }
-}
 
-fn table(page: &mut String, rows: &[&Row]) {
-    if rows.is_empty() {
-        return;
-    }
-    page.push_str(
-        "<table><tr><th>series<th>x<th>metric<th>measured<th>least to greatest<th>paper<th>holds<th>criterion, remarks</tr>\n",
-    );
-    for row in rows {
-        let (class, word) = match row.ok {
-            Some(true) => ("yes", "yes"),
-            Some(false) => ("no", "NO"),
-            None => ("", ""),
-        };
-        let spread = match (row.low, row.high) {
-            (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
-            _ => String::new(),
-        };
-        let _ = writeln!(
+    fn miss(&self, page: &mut String, row: &Row) {
+        let value = row.value.map_or("nothing".to_owned(), number);
+        let paper = row.paper.map(|it| format!("; the paper: {}", number(it)));
+        let band = row.band().map(|band| band.to_string()).unwrap_or_default();
+        let _ = write!(
             page,
-            "<tr><td>{}<td>{}<td>{}<td class=\"n\">{} {}<td class=\"n\">{spread}<td class=\"n\">{}\
-             <td class=\"{class}\">{word}<td><small>{}</small></tr>",
-            escape(&row.series),
-            escape(&row.x.to_string()),
-            escape(row.metric),
-            row.value.map(number).unwrap_or_default(),
-            row.unit,
-            row.paper.map(number).unwrap_or_default(),
-            escape(&row.note),
+            "<div class=\"miss\"><p><a href=\"#{0}\">{0}</a> <strong>{1}</strong> \
+             <small>{2}</small></p>{3}<p>{value} {4}, must be {band}{5}.",
+            row.figure,
+            escape(&place(row)),
+            row.kind.word(),
+            bullet(row),
+            escape(row.unit),
+            paper.unwrap_or_default()
         );
+        if let Some((says, section)) = &row.told.says {
+            let _ = write!(
+                page,
+                " “{}” <small>({})</small>",
+                escape(says),
+                escape(section)
+            );
+        }
+        page.push_str("</p>");
+        let cause = row.told.cause.as_ref();
+        let text = cause.map_or("Why is not known yet.", |(cause, _)| cause);
+        let _ = write!(page, "<p>Because: {}</p>", escape(text));
+        let of_figure = self.told.iter().find(|(it, _)| it.name == row.figure);
+        let rows: &[Row] = of_figure.map_or(&[], |(_, rows)| rows);
+        let shown = cause.map_or(&[][..], |(_, shown)| shown);
+        let shown: Vec<&Row> = shown.iter().filter_map(|index| rows.get(*index)).collect();
+        if !shown.is_empty() {
+            page.push_str("<ul>");
+            for row in shown {
+                let value = row.value.map_or("nothing".to_owned(), number);
+                let place = escape(&place(row));
+                let _ = write!(page, "<li>{place}: {value} {}</li>", escape(row.unit));
+            }
+            page.push_str("</ul>");
+        }
+        page.push_str("</div>\n");
     }
-    page.push_str("</table>\n");
-}
 
-/// A number with as many digits as it is worth.
-pub fn number(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v == v.trunc() && v < 1e9 => 0,
-        v if v >= 1_000.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.digits$}")
+    /// Where nodes stand.
+    fn places(&self, page: &mut String) {
+        let cases = self.told.iter().flat_map(|(figure, _)| figure.cases());
+        let pictures = topology::pictures(cases);
+        if pictures.is_empty() {
+            return;
+        }
+        page.push_str(
+            "<h2 id=\"places\">Where the nodes stand</h2>\n<p>Square: the border router; disks: \
+             routers; rings: leaves; crosses: interferers. Lines lead towards the border router, as \
+             routes do at first. Some cases move a node or have more of them: their commands \
+             say so.</p>\n",
+        );
+        for (index, picture) in pictures.iter().enumerate() {
+            let scenes = picture.scenes.join(", ");
+            let what = format!("{} nodes: {scenes}", picture.nodes);
+            let _ = match index {
+                0 => writeln!(page, "<p class=\"soft\">{what}</p>\n{}", picture.svg),
+                _ => writeln!(
+                    page,
+                    "<details><summary>{what}</summary>{}</details>",
+                    picture.svg
+                ),
+            };
+        }
+    }
+
+    /// The scenes' text.
+    fn scenarios(&self, page: &mut String) {
+        page.push_str(
+            "<h2 id=\"scenes\">Scenarios</h2>\n<p>They stand beside this page, too, in \
+             <code>scenes/</code>; the commands of each figure change and run them.</p>\n",
+        );
+        for scene in self.scenes() {
+            let _ = writeln!(
+                page,
+                "<details><summary>{}.toml</summary><pre>{}</pre></details>",
+                escape(scene.name),
+                escape(scene.text.trim())
+            );
+        }
+    }
 }
 
 /// Where a row stands: series, place on the first axis, and what it is.
@@ -158,11 +310,4 @@ pub fn place(row: &Row) -> String {
         .filter(|part| !part.is_empty() && part != VERDICT)
         .collect();
     parts.join(", ")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -71,10 +71,12 @@ pub fn figure_12() -> Figure {
         [("TCP", "tcp"), ("CoAP", "coap"), ("CoCoA", "cocoa")].map(|(name, transport)| {
             let cases =
                 || LOADS.map(|(load, ms)| (load, tcplp(case(transport, ms)).with(PLAIN_RED)));
-            figure.line(name, LOWER, cases(), |run| goodput(run, 0.25));
-            figure.line(name, UPPER, cases(), |run| goodput(run, 0.75));
+            let lower = figure.line(name, LOWER, cases(), |run| goodput(run, 0.25));
+            let upper = figure.line(name, UPPER, cases(), |run| goodput(run, 0.75));
             figure.line(name, JAIN, cases(), jain);
-            figure.line(name, MEDIAN, cases(), |run| goodput(run, 0.5))
+            let median = figure.line(name, MEDIAN, cases(), |run| goodput(run, 0.5));
+            figure.error_bars(&median, [&lower, &upper]);
+            median
         });
     let own = || LOADS.map(|(load, ms)| (load, case("tcp", ms)));
     figure.line("TCP, beyond", MEDIAN, own(), |run| goodput(run, 0.5));

@@ -1,0 +1,141 @@
+//! Where a scene's nodes stand, and their ways to the border router.
+
+use std::fmt::Write as _;
+
+use redpoll_sim::scenario::{Role, Scenario};
+use redpoll_sim::topology::{Routes, plan};
+use redpoll_sim::world::World;
+
+use super::html::escape;
+use crate::engine::case::Case;
+
+const WIDTH: f64 = 620.0;
+const MARGIN: f64 = 46.0;
+/// No picture is higher or lower than this.
+const HEIGHTS: (f64, f64) = (120.0, 460.0);
+
+/// A picture, and which scenes have it.
+pub struct Picture {
+    /// Names of scenes.
+    pub scenes: Vec<&'static str>,
+    /// How many nodes.
+    pub nodes: usize,
+    /// The SVG.
+    pub svg: String,
+}
+
+/// The pictures of all places at which nodes of `cases` stand.
+pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
+    let mut seen: Vec<&'static str> = Vec::new();
+    let mut pictures: Vec<Picture> = Vec::new();
+    for case in cases {
+        let name = case.scene().name;
+        // One of each scene: what cases change stands with them.
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let Ok(scenario) = case.scenario() else {
+            continue;
+        };
+        let svg = picture(&scenario);
+        match pictures.iter_mut().find(|it| it.svg == svg) {
+            Some(picture) => picture.scenes.push(name),
+            None => pictures.push(Picture {
+                scenes: vec![name],
+                nodes: scenario.nodes.len(),
+                svg,
+            }),
+        }
+    }
+    pictures.sort_by_key(|picture| std::cmp::Reverse(picture.nodes));
+    pictures
+}
+
+/// The ways of the mesh, as the simulator plans them.
+fn routes(scenario: &Scenario) -> Option<Routes> {
+    let world = World::new(scenario, 1).ok()?;
+    let nodes = 0..scenario.nodes.len();
+    let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
+    Some(plan(scenario, &neighbours))
+}
+
+fn picture(scenario: &Scenario) -> String {
+    let nodes: Vec<(f64, f64)> = scenario.nodes.iter().map(|node| node.position_m).collect();
+    let others = scenario.interferers.iter().map(|it| it.position_m);
+    let all: Vec<(f64, f64)> = nodes.iter().copied().chain(others).collect();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let values = all.iter().map(of);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        (low, high)
+    };
+    let ((left, right), (top, bottom)) = (range(|it| it.0), range(|it| it.1));
+    let scale = ((WIDTH - 2.0 * MARGIN) / (right - left).max(1.0))
+        .min((HEIGHTS.1 - 2.0 * MARGIN) / (bottom - top).max(1.0));
+    let height = (2.0 * MARGIN + scale * (bottom - top)).max(HEIGHTS.0);
+    let x = |metres: f64| MARGIN + scale * (metres - left);
+    let y = |metres: f64| height / 2.0 + scale * (metres - (top + bottom) / 2.0);
+    let at = |(a, b): (f64, f64)| (x(a), y(b));
+    let mut svg = format!(
+        "<svg width=\"{WIDTH}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
+         role=\"img\" aria-label=\"topology\">\n"
+    );
+    if let Some(routes) = routes(scenario) {
+        for (index, place) in nodes.iter().enumerate() {
+            let parent = routes.nodes.get(index).and_then(|it| it.default);
+            if let Some(parent) = parent.and_then(|parent| nodes.get(parent)) {
+                let ((x1, y1), (x2, y2)) = (at(*place), at(*parent));
+                let _ = writeln!(
+                    svg,
+                    "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"
+                );
+            }
+        }
+    }
+    for node in &scenario.nodes {
+        let (x, y) = at(node.position_m);
+        let mark = match node.role {
+            Role::Border => format!(
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"14\" height=\"14\" fill=\"var(--vermilion)\"/>",
+                x - 7.0,
+                y - 7.0
+            ),
+            Role::Router => {
+                format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"var(--blue)\"/>")
+            }
+            Role::Leaf => format!(
+                "<circle class=\"hollow\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" \
+                 stroke=\"var(--blue)\" stroke-width=\"2\"/>"
+            ),
+        };
+        let name = escape(&node.name);
+        let _ = writeln!(
+            svg,
+            "{mark}<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
+            y + 20.0
+        );
+    }
+    for it in &scenario.interferers {
+        let (x, y) = at(it.position_m);
+        let name = escape(&it.name);
+        let _ = writeln!(
+            svg,
+            "<path class=\"ink\" d=\"M{:.1} {:.1}l12 12m0 -12l-12 12\"/>\
+             <text class=\"soft\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
+            x - 6.0,
+            y - 6.0,
+            y - 10.0
+        );
+    }
+    let (from, until) = (MARGIN, MARGIN + 10.0 * scale);
+    let line = height - 8.0;
+    let _ = writeln!(
+        svg,
+        "<path class=\"axis\" d=\"M{from} {line}H{until:.1}\"/>\
+         <text class=\"soft\" x=\"{:.1}\" y=\"{:.1}\">10 m</text></svg>",
+        until + 6.0,
+        line + 4.0
+    );
+    svg
+}
