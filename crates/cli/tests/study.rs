@@ -88,10 +88,25 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
     let page = fs::read_to_string(folder.0.join("page/index.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("</html>"), "{page}");
 
+    // The command that the page has for a point gives the point's number.
+    let command = page.split("<code>redpoll ").nth(1).unwrap();
+    let command = command.split("</code>").next().unwrap().replace('\'', "");
+    let (run, changes) = command.split_once(" --set ").unwrap();
+    let mut words: Vec<&str> = run.split(' ').collect();
+    words.extend(changes.split(" --set ").flat_map(|it| ["--set", it]));
+    let output = Command::new(env!("CARGO_BIN_EXE_redpoll"))
+        .args(words)
+        .args(["--json", "-"])
+        .current_dir(folder.0.join("page"))
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["flows"][0]["goodput_kbps"], rows[0]["value"]);
+
     let rows = study(&folder.0, &[&args[..], &["--rows", "--times"]].concat());
     let rows = String::from_utf8(rows.stdout).unwrap();
     assert!(rows.contains("6.3: Goodput over one hop"), "{rows}");
-    assert!(rows.contains("seconds of one core"), "{rows}");
+    assert!(rows.contains("seconds of a core"), "{rows}");
     assert!(rows.contains(&table), "{rows}");
 
     // Nothing is left to be simulated, and a second time gives the same.

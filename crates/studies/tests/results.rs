@@ -120,7 +120,7 @@ fn a_damaged_row_is_told() {
         "UPDATE runs SET run = x'ff'",
         "UPDATE runs SET seed = 2",
         "UPDATE runs SET checksum = 7",
-        "UPDATE runs SET wall_s = 'long'",
+        "UPDATE runs SET cpu_s = 'long'",
     ] {
         let file = Temporary::new("damaged-row");
         let results = file.open();

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 
 use redpoll_studies::{Figure, Results, StudyError};
 
-/// A line a figure: its runs, the seconds of one core that they took, and how many of
+/// A line a figure: its runs, the seconds of a core that they had, and how many of
 /// those an earlier figure has, too.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
-    let mut text =
-        String::from("\n     figure   runs   seconds of one core   shared with earlier\n");
+    let mut text = String::from("\n     figure   runs   seconds of a core   shared with earlier\n");
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);
     for figure in figures {
@@ -21,21 +20,21 @@ pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<Strin
                 continue;
             }
             let kept = results.runs(case, case.seeds(seeds))?;
-            let wall_s: f64 = kept.iter().map(|kept| kept.wall_s).sum();
+            let cpu_s: f64 = kept.iter().map(|kept| kept.cpu_s).sum();
             runs += kept.len();
             match known.insert(key) {
-                true => own += wall_s,
-                false => shared += wall_s,
+                true => own += cpu_s,
+                false => shared += cpu_s,
             }
         }
         (all_runs, all) = (all_runs + runs, all + own);
         let _ = writeln!(
             text,
-            "{:>11} {runs:>6} {:>21.1} {shared:>21.1}",
+            "{:>11} {runs:>6} {:>19.1} {shared:>21.1}",
             figure.name(),
             own + shared
         );
     }
-    let _ = writeln!(text, "{:>11} {all_runs:>6} {all:>21.1}", "all");
+    let _ = writeln!(text, "{:>11} {all_runs:>6} {all:>19.1}", "all");
     Ok(text)
 }

@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration as WallDuration, Instant as WallInstant};
+use std::time::Duration as WallDuration;
+
+use nix::time::{ClockId, clock_gettime};
 
 use super::case::Case;
 use super::figure::Figure;
@@ -128,9 +130,9 @@ fn keep(
     let mut count = 0;
     loop {
         match receiver.recv_timeout(TICK) {
-            Ok((index, Ok(Some((wall_s, run))))) => {
+            Ok((index, Ok(Some((cpu_s, run))))) => {
                 let job = &jobs[index];
-                results.put(&job.case, job.seed, wall_s, &run)?;
+                results.put(&job.case, job.seed, cpu_s, &run)?;
                 count += 1;
             }
             Ok((_, Ok(None))) => {}
@@ -150,7 +152,7 @@ fn keep(
 
 /// Does one job; nothing comes of it if it is stopped.
 fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
-    let began = WallInstant::now();
+    let began = cpu_s();
     let advance = |passed: redpoll_base::Duration| {
         virtual_ms.fetch_add(passed.as_millis(), Ordering::Relaxed);
         !stop.load(Ordering::Relaxed)
@@ -159,8 +161,15 @@ fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     // One run that goes wrong must not take the others' results along.
     let ran = catch_unwind(AssertUnwindSafe(|| job.case.run(job.seed, &advance)));
     match ran {
-        Ok(Ok(run)) => Ok(run.map(|run| (began.elapsed().as_secs_f64(), run))),
+        Ok(Ok(run)) => Ok(run.map(|run| (cpu_s() - began, run))),
         Ok(Err(error)) => Err(format!("{}: {error}", place())),
         Err(_) => Err(format!("{}: the simulator panicked", place())),
     }
+}
+
+/// Seconds for which this thread has had a processor: what a run takes, however many
+/// others the machine has to do.
+fn cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    time.map_or(0.0, |it| WallDuration::from(it).as_secs_f64())
 }

@@ -20,7 +20,7 @@ use super::study::StudyError;
 /// What SQLite's header says the file is: "RPst".
 const APPLICATION: i32 = 0x5250_7374;
 /// The version of the tables.
-const SCHEMA: i32 = 2;
+const SCHEMA: i32 = 3;
 /// How long to wait for another process that has the file.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -40,8 +40,8 @@ pub struct Results {
 pub struct Kept {
     /// Its seed.
     pub seed: u64,
-    /// Seconds that it took.
-    pub wall_s: f64,
+    /// Seconds for which it had a processor.
+    pub cpu_s: f64,
     /// What it gave.
     pub run: Run,
 }
@@ -84,7 +84,7 @@ pub enum ResultsError {
 /// What is kept of a run, as text.
 struct Raw {
     seed: u64,
-    wall_s: f64,
+    cpu_s: f64,
     text: String,
     checksum: String,
 }
@@ -144,7 +144,7 @@ impl Results {
                  case_key TEXT NOT NULL,
                  seed INTEGER NOT NULL,
                  case_text TEXT NOT NULL,
-                 wall_s REAL NOT NULL,
+                 cpu_s REAL NOT NULL,
                  run TEXT NOT NULL,
                  checksum TEXT NOT NULL,
                  PRIMARY KEY (fingerprint, case_key, seed)
@@ -202,12 +202,12 @@ impl Results {
         Ok(found.map_err(|error| self.wrong(error))?.is_some())
     }
 
-    /// Keeps a run that took `wall_s` seconds.
+    /// Keeps a run that took `cpu_s` seconds of a processor.
     ///
     /// # Errors
     ///
     /// If the file cannot be written, or the case is not valid.
-    pub fn put(&self, case: &Case, seed: u64, wall_s: f64, run: &Run) -> Result<(), StudyError> {
+    pub fn put(&self, case: &Case, seed: u64, cpu_s: f64, run: &Run) -> Result<(), StudyError> {
         let key = case.key()?;
         let text = serde_json::to_string(run).map_err(|error| ResultsError::Damaged {
             path: self.path(),
@@ -219,7 +219,7 @@ impl Results {
             key,
             seed as i64,
             case.text(),
-            wall_s,
+            cpu_s,
             text,
             checksum
         ];
@@ -240,7 +240,7 @@ impl Results {
     pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<Kept>, StudyError> {
         let key = case.key()?;
         let read = || {
-            let sql = "SELECT seed, wall_s, run, checksum FROM runs
+            let sql = "SELECT seed, cpu_s, run, checksum FROM runs
                        WHERE fingerprint = ?1 AND case_key = ?2 AND seed BETWEEN 1 AND ?3
                        ORDER BY seed";
             let mut query = self.connection.prepare_cached(sql)?;
@@ -258,13 +258,13 @@ impl Results {
         })?;
         let mut kept = Vec::new();
         for raw in raw {
-            let Raw { seed, wall_s, .. } = raw;
+            let Raw { seed, cpu_s, .. } = raw;
             if raw.checksum != self.checksum(&key, seed, &raw.text) {
                 return Err(damaged(format!("the checksum of seed {seed} is wrong")).into());
             }
             let run = serde_json::from_str(&raw.text)
                 .map_err(|error| damaged(format!("seed {seed}: {error}")))?;
-            kept.push(Kept { seed, wall_s, run });
+            kept.push(Kept { seed, cpu_s, run });
         }
         Ok(kept)
     }
@@ -286,7 +286,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
     let seed: i64 = row.get(0)?;
     Ok(Raw {
         seed: seed.unsigned_abs(),
-        wall_s: row.get(1)?,
+        cpu_s: row.get(1)?,
         text: row.get(2)?,
         checksum: row.get(3)?,
     })

@@ -96,7 +96,7 @@ fn paper(row: &Row) -> String {
 /// The judged rows, each with its picture and the paper's words.
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th><th>judged<th>measured<th>spread<th>n<th>paper\
+        "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th class=\"n\">spread<th class=\"n\">n<th class=\"n\">paper\
          <th>must be<th></tr>\n",
     );
     for row in rows {
@@ -132,8 +132,8 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
 /// Rows without a picture.
 fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th>series<th>x<th>metric<th>measured<th>spread<th>n\
-         <th>paper<th>case<th>remarks</tr>\n",
+        "<div class=\"scroll\"><table><tr><th>series<th>x<th>metric<th class=\"n\">measured<th class=\"n\">spread\
+         <th class=\"n\">n<th class=\"n\">paper<th class=\"n\">case<th>remarks</tr>\n",
     );
     for row in rows {
         let case = row.told.case.map(|case| (case + 1).to_string());
@@ -184,11 +184,12 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     }
     let _ = writeln!(
         page,
-        "<details><summary>scenario and command of each point ({} cases)</summary>\
+        "<details><summary>scenario and command of each point ({} case{})</summary>\
          <p class=\"soft\">Seed 1 of each; the others are the same with --seed 2 and so on. What is \
          looked at in a run beside its report is the study's.</p>\
          <div class=\"scroll\"><table><tr><th>case<th>rows<th>command</tr>",
-        cases.len()
+        cases.len(),
+        if cases.len() == 1 { "" } else { "s" }
     );
     for (index, (case, rows)) in cases.iter().enumerate() {
         let shown = match rows.len() {

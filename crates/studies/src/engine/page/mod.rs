@@ -22,6 +22,7 @@ use bullet::bullet;
 use colours::Looks;
 use html::escape;
 
+pub use figure::command;
 pub use html::{number, today};
 
 const STYLE: &str = include_str!("style.css");

@@ -79,7 +79,7 @@ fn picture(scenario: &Scenario) -> String {
     let at = |(a, b): (f64, f64)| (x(a), y(b));
     let mut svg = format!(
         "<svg width=\"{WIDTH}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
-         role=\"img\" aria-label=\"topology\">\n"
+         class=\"map\" role=\"img\" aria-label=\"topology\">\n"
     );
     if let Some(routes) = routes(scenario) {
         for (index, place) in nodes.iter().enumerate() {
