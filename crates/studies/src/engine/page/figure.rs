@@ -42,9 +42,9 @@ pub fn section(page: &mut String, figure: &Figure, rows: &[Row], looks: &Looks) 
         numbers(page, &others);
         page.push_str("</details>\n");
     }
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<details><summary>all {} numbers</summary>\n",
+        "<details><summary>all {} numbers</summary>",
         rows.len()
     );
     numbers(page, &rows.iter().collect::<Vec<_>>());
