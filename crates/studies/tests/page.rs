@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Temporary, bound, run_all};
 use redpoll_sim::scenario::Scenario;
@@ -133,14 +133,17 @@ fn commands_run_what_the_study_ran() {
             let known = scenes.entry(scene.name).or_insert(&scene.text);
             assert_eq!(*known, scene.text, "{}", scene.name);
         }
+        let mut done: BTreeSet<String> = BTreeSet::new();
         for case in cases {
             let text = command(case);
+            if !done.insert(text.clone()) {
+                continue;
+            }
             let commanded = run_by(&text, &scenes);
             let own = Scenario::parse(case.scene().name, &case.scene().text, case.changes());
-            let own = own.unwrap();
             assert_eq!(
-                format!("{:?}", (commanded.duration, commanded.nodes, commanded.mac)),
-                format!("{:?}", (own.duration, own.nodes, own.mac)),
+                format!("{commanded:?}"),
+                format!("{:?}", own.unwrap()),
                 "{text}"
             );
         }
