@@ -166,7 +166,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
     );
     assert_eq!(
         keys(&object["flows"][0]["readings"]["latency_ms"]),
-        sorted("p50 p95 max")
+        sorted("min p25 p50 p75 p95 max")
     );
     assert_eq!(keys(&object["flows"][0]["rtt_ms"]), ["p50", "p95"]);
     assert_eq!(

@@ -68,8 +68,14 @@ pub struct ReadingFigures {
 /// Percentiles of latencies in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LatencyMs {
+    /// The least, to one percent.
+    pub min: Option<f64>,
+    /// The lower quartile.
+    pub p25: Option<f64>,
     /// The median.
     pub p50: Option<f64>,
+    /// The upper quartile.
+    pub p75: Option<f64>,
     /// The 95th percentile.
     pub p95: Option<f64>,
     /// The longest.
@@ -82,7 +88,10 @@ impl LatencyMs {
         let ms = |us: u64| us as f64 / 1_000.0;
         let p50 = times.at(0.50).map(ms);
         LatencyMs {
+            min: times.at(0.0).map(ms),
+            p25: times.at(0.25).map(ms),
             p50,
+            p75: times.at(0.75).map(ms),
             p95: times.at(0.95).map(ms),
             max: p50.map(|_| ms(longest.as_micros())),
         }
