@@ -7,16 +7,42 @@ use crate::engine::case::Case;
 /// a buffer a frame.
 const MESSAGE_BUFFERS: u32 = 50;
 
+/// Bytes of link security in TCPlp's frames. Its paper gives headers of 11 to 23 bytes
+/// (table 5), check sequence included, and segments of 462 bytes in five frames, which
+/// leave room for 15 at most: that many is taken, 4 more than addresses need.
+pub const TCPLP_SECURITY_BYTES: u32 = 4;
+
+/// Instructions of TCPlp's operating system for each packet, such that the goodput of
+/// its paper's section 6.3 comes out, and for no other number: no source says how many
+/// there are. At 1.5 cycles and 48 MHz they take 7 ms.
+pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 225_000;
+
 /// TCPlp's link between nodes that do not sleep, as in its published code (branch
 /// `tcp-ot-paper`): ten attempts a frame with at most 40 ms in between, software
-/// CSMA that hears meanwhile, each fragment with a backoff of its own.
+/// CSMA that hears meanwhile, each fragment with a backoff of its own. A segment is
+/// handed down as soon as TCP may send it, and is copied to message buffers.
 const TCPLP_LINK: &[(&str, &str)] = &[
     ("mac.max_frame_retries", "9"),
     ("lowpan.fragment_burst", "false"),
-    // FreeBSD's.
-    ("tcp.delayed_ack", "100 ms"),
-    // Their nodes have to compute.
+    ("lowpan.segment_burst", "false"),
+    ("tcp.queue_window", "true"),
+    ("tcp.link_feedback", "false"),
+    // Their nodes have to compute, and have crystals.
     ("energy.takes_time", "true"),
+    ("clock.drift_ppm", "20"),
+];
+
+/// The engine of FreeBSD 10.3 with TCPlp's constants: three duplicates, no RACK-TLP,
+/// PRR or F-RTO; a timeout of 200 ms more than RFC 6298's, 3 s before the first
+/// measurement.
+const TCPLP_ENGINE: &[(&str, &str)] = &[
+    ("tcp.recovery", "duplicates"),
+    ("tcp.delayed_ack", "100 ms"),
+    ("tcp.initial_rto", "3 s"),
+    ("tcp.min_rto", "30 ms"),
+    ("tcp.rto_margin", "200 ms"),
+    ("tcp.max_rto", "64 s"),
+    ("tcp.max_retries", "12"),
 ];
 
 /// TCPlp's link to sleepy nodes: five attempts of a frame a poll, at most 20 ms apart,
@@ -34,7 +60,10 @@ const TCPLP_SLEEP: &[(&str, &str)] = &[
 pub fn tcplp(case: Case) -> Case {
     let slots = MESSAGE_BUFFERS / frames(&case);
     case.with(TCPLP_LINK)
+        .with(TCPLP_ENGINE)
         .with(TCPLP_SLEEP)
+        .set("mac.security_bytes", TCPLP_SECURITY_BYTES)
+        .set("energy.packet_instructions", TCPLP_PACKET_INSTRUCTIONS)
         .set("lowpan.slots", slots)
 }
 

@@ -93,19 +93,34 @@ pub fn on_time(run: &Run, nodes: &str) -> Reading {
 
 /// [`ACTIVE`] of the leaves.
 pub fn active(run: &Run) -> Reading {
-    let s = |state: &str| run.node("leaf", &format!("/energy/{state}"));
+    active_of(run, "leaf")
+}
+
+/// [`ACTIVE`] of the nodes with this prefix.
+pub fn active_of(run: &Run, nodes: &str) -> Reading {
+    let s = |state: &str| run.node(nodes, &format!("/energy/{state}"));
     let on = s("listen_s")? + s("receive_s")? + s("transmit_s")?;
     Ok(100.0 * on / run.number("/simulated_s")?)
 }
 
 /// [`CPU`] of the leaves.
 pub fn cpu_duty_cycle(run: &Run) -> Reading {
-    Ok(100.0 * run.node("leaf", "/energy/cpu_duty_cycle")?)
+    cpu_duty_cycle_of(run, "leaf")
+}
+
+/// [`CPU`] of the nodes with this prefix.
+pub fn cpu_duty_cycle_of(run: &Run, nodes: &str) -> Reading {
+    Ok(100.0 * run.node(nodes, "/energy/cpu_duty_cycle")?)
 }
 
 /// [`RELIABILITY`] of all sensors together.
 pub fn reliability(run: &Run) -> Reading {
-    let sum = |what: &str| run.flow_sum("readings", &format!("/readings/{what}"));
+    reliability_of(run, "readings")
+}
+
+/// [`RELIABILITY`] of the sensors whose flows' names begin with `flow`.
+pub fn reliability_of(run: &Run, flow: &str) -> Reading {
+    let sum = |what: &str| run.flow_sum(flow, &format!("/readings/{what}"));
     let (delivered, lost) = (sum("delivered")?, sum("lost")?);
     match delivered + lost > 0.0 {
         true => Ok(100.0 * delivered / (delivered + lost)),

@@ -11,15 +11,11 @@ const SPI: f64 = 7.56;
 const EXCHANGE: f64 = 1_120.0 + 128.0 + 192.0 + 192.0 + 352.0;
 /// The longest frame.
 const FULL: f64 = 127.0;
-/// Frames of a segment of 462 bytes with timestamps, check sequences included.
-const SEGMENT: [f64; 5] = [123.0, 120.0, 120.0, 120.0, 94.0];
-/// Frames of a segment of 471 bytes to a host behind the border router, whose
-/// address takes 16 bytes, that of its acknowledgment, and its payload.
-const TO_HOST: [f64; 5] = [123.0, 120.0, 120.0, 120.0, 119.0];
-const FROM_HOST: f64 = 63.0;
-const TO_HOST_PAYLOAD: f64 = 471.0;
+/// Frames of a segment of 462 bytes with timestamps, check sequences and the 15 bytes
+/// of the profile's MAC headers included.
+const SEGMENT: [f64; 5] = [127.0, 124.0, 124.0, 124.0, 98.0];
 /// The frame of its acknowledgment.
-const ACKNOWLEDGMENT: f64 = 46.0;
+const ACKNOWLEDGMENT: f64 = 50.0;
 /// Payload of the segment, and its TCP header with options.
 const PAYLOAD: f64 = 462.0;
 const TCP_HEADER: f64 = 32.0;
@@ -50,10 +46,4 @@ pub fn unused_of_full_kbps() -> f64 {
 pub fn tcp_kbps() -> f64 {
     let ms: f64 = SEGMENT.iter().map(|bytes| frame_ms(*bytes)).sum();
     PAYLOAD * 8.0 / (ms + frame_ms(ACKNOWLEDGMENT) / 2.0)
-}
-
-/// The same of segments of five frames to a host.
-pub fn five_frames_kbps() -> f64 {
-    let ms: f64 = TO_HOST.iter().map(|bytes| frame_ms(*bytes)).sum();
-    TO_HOST_PAYLOAD * 8.0 / (ms + frame_ms(FROM_HOST) / 2.0)
 }

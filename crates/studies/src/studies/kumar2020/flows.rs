@@ -73,11 +73,21 @@ pub fn figure_12() -> Figure {
                 || LOADS.map(|(load, ms)| (load, tcplp(case(transport, ms)).with(PLAIN_RED)));
             let lower = figure.line(name, LOWER, cases(), |run| goodput(run, 0.25));
             let upper = figure.line(name, UPPER, cases(), |run| goodput(run, 0.75));
-            figure.line(name, JAIN, cases(), jain);
+            let jain = figure.line(name, JAIN, cases(), jain);
             let median = figure.line(name, MEDIAN, cases(), |run| goodput(run, 0.5));
             figure.error_bars(&median, [&lower, &upper]);
-            median
+            (median, [lower, upper], jain)
         });
+    let ([tcp, coap, cocoa], [lower, upper], tcp_jain) = ([tcp.0, coap.0, cocoa.0], tcp.1, tcp.2);
+    let at_most = LOADS[LOADS.len() - 1];
+    let tail_drop = |transport| {
+        tcplp(case(transport, at_most.1))
+            .with(PLAIN_RED)
+            .set("lowpan.red", "false")
+    };
+    let tail_drop = figure
+        .point(("TCP, tail drop", at_most.0), JAIN, &tail_drop("tcp"), jain)
+        .handle();
     let own = || LOADS.map(|(load, ms)| (load, case("tcp", ms)));
     figure.line("TCP, beyond", MEDIAN, own(), |run| goodput(run, 0.5));
     let own_jain = figure.line("TCP, beyond", JAIN, own(), jain);
@@ -99,6 +109,20 @@ pub fn figure_12() -> Figure {
         })
         .judged("falls-little")
         .note("it falls only a little");
+    figure
+        .verdict(
+            "TCP, between the quartiles, 16 / 2 kb/s",
+            [upper.at(16.0), lower.at(16.0), upper.at(2.0), lower.at(2.0)],
+            |[upper, lower, upper_2, lower_2]| (upper - lower) / (upper_2 - lower_2),
+        )
+        .judged("quartiles-widen");
+    figure
+        .difference(
+            "TCP, Jain's index at 16 kb/s, RED less tail drop",
+            tcp_jain.at(16.0),
+            tail_drop,
+        )
+        .judged("red-less-tail-drop");
     figure
         .ratio("TCP / CoAP at 16 kb/s", tcp.at(16.0), coap.at(16.0))
         .judged("tcp-over-coap");

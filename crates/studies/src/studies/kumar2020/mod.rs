@@ -15,6 +15,7 @@ mod flows;
 mod fragments;
 mod goodput;
 mod headers;
+mod ideal;
 mod memory;
 mod model;
 mod power;

@@ -1,7 +1,7 @@
 //! The paper's model of goodput (its equation 1, with w and l of appendix C) and
 //! the classic one (equation 2), held against what is measured.
 
-use super::retry_delay::{DELAYS, testbed, two_segments};
+use super::retry_delay::{DELAYS, testbed};
 use crate::engine::figure::{Figure, Handle, Line, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{goodput, rtt, segment_loss};
@@ -15,12 +15,8 @@ const LOST_ROUND_TRIPS: f64 = 2.0;
 
 /// MSS / RTT · 1 / (1 / w + 2p) in kb/s, with the run's own RTT and loss.
 pub fn equation_1(run: &Run) -> Reading {
-    equation_1_of(run, WINDOW)
-}
-
-fn equation_1_of(run: &Run, window: f64) -> Reading {
     let p = segment_loss(run)? / 100.0;
-    Ok(SEGMENT_BITS / rtt(run)? / (1.0 / window + LOST_ROUND_TRIPS * p))
+    Ok(SEGMENT_BITS / rtt(run)? / (1.0 / WINDOW + LOST_ROUND_TRIPS * p))
 }
 
 /// MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's own RTT and loss; nothing
@@ -44,44 +40,20 @@ pub fn equations() -> Figure {
             "Both with the measured RTT and loss of each run, w = 4 and two lost round trips a \
              loss. The paper: equation 1 closely matches, and equation 2, which knows no \
              window, does not. The error is the mean over all d of |predicted / measured - 1|. \
-             Equation 2 says nothing of a run that lost nothing. With two segments w = 2.",
+             Equation 2 says nothing of a run that lost nothing.",
         );
     let cases = |hops: u32| DELAYS.map(|ms| (ms, testbed(hops, ms)));
-    let narrow = |hops: u32| DELAYS.map(|ms| (ms, two_segments(testbed(hops, ms))));
     let first = |run: &Run| Ok(equation_1(run)? / goodput(run)?);
-    let first_narrow = |run: &Run| Ok(equation_1_of(run, 2.0)? / goodput(run)?);
     let second = |run: &Run| Ok(equation_2(run)? / goodput(run)?);
-    let one_narrow = figure.line(two_segments_of(1), FIRST, narrow(1), first_narrow);
     let one = figure.line("1 hop", FIRST, cases(1), first);
     figure.line("1 hop", SECOND, cases(1), second);
-    let three_narrow = figure.line(two_segments_of(3), FIRST, narrow(3), first_narrow);
     let three = figure.line("3 hops", FIRST, cases(3), first);
     figure.line("3 hops", SECOND, cases(3), second);
 
     let of_one = error(&mut figure, "error of equation 1, 1 hop", &one);
     let of_three = error(&mut figure, "error of equation 1, 3 hops", &three);
-    let narrow_one = error(
-        &mut figure,
-        "error of equation 1, 1 hop, two segments",
-        &one_narrow,
-    );
-    let narrow_three = error(
-        &mut figure,
-        "error of equation 1, 3 hops, two segments",
-        &three_narrow,
-    );
-    figure
-        .row(narrow_one)
-        .note("the same with a window that is all under way");
-    figure.row(of_one).judged("first-1-hop").cause(
-        "of four segments 2.2 are under way: the others wait in the send buffer, and that \
-         is not part of the RTT, as a segment is made when the link has room for it",
-        &[narrow_one],
-    );
-    figure.row(of_three).judged("first-3-hops").cause(
-        "the third and fourth segment wait in the relays",
-        &[narrow_three],
-    );
+    figure.row(of_one).judged("first-1-hop");
+    figure.row(of_three).judged("first-3-hops");
     figure
 }
 
@@ -94,12 +66,4 @@ fn error(figure: &mut Figure, what: &'static str, quotients: &Line) -> Handle {
     figure
         .verdict_of_all(what, &quotients.all(), error)
         .handle()
-}
-
-/// The series of that window.
-pub fn two_segments_of(hops: u32) -> &'static str {
-    match hops {
-        1 => "1 hop, two segments",
-        _ => "3 hops, two segments",
-    }
 }

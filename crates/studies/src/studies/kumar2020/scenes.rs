@@ -56,6 +56,43 @@ const SLEEPY: &[(&str, &str)] = &[
     ("nodes.leaf-15.sleepy", "true"),
 ];
 
+/// Beside each leaf another one, a metre away: those named `leaf` send readings over
+/// TCP, those named `coap` over CoAP, at the same time.
+const BOTH: &str = r#"
+coap-12 = { role = "leaf", sleepy = true, position = ["32 m", "-1 m"] }
+coap-13 = { role = "leaf", sleepy = true, position = ["32 m", "21 m"] }
+coap-14 = { role = "leaf", sleepy = true, position = ["45 m", "10 m"] }
+coap-15 = { role = "leaf", sleepy = true, position = ["21 m", "23 m"] }
+
+[apps.stream]
+type = "bulk-sink"
+on = "host"
+port = 5683
+
+[apps.messages]
+type = "coap-server"
+on = "host"
+
+[apps.readings-tcp]
+type = "sensor"
+on = ["leaf-12", "leaf-13", "leaf-14", "leaf-15"]
+to = "host:5683"
+transport = "tcp"
+reading = "82 B"
+interval = "1 s"
+batch = 64
+
+[apps.readings-coap]
+type = "sensor"
+on = ["coap-12", "coap-13", "coap-14", "coap-15"]
+to = "host:5683"
+transport = "coap"
+reading = "82 B"
+interval = "1 s"
+message = "261 B"
+batch = 64
+"#;
+
 fn floor(name: &'static str, apps: &str) -> Case {
     Case::new(Scene {
         name,
@@ -97,15 +134,16 @@ pub enum Speaks {
 }
 
 /// A client at the host that asks a sleepy leaf three hops away for so many
-/// bytes, with Redpoll's link. Segments of five frames: so many a block of 512
-/// bytes takes as well, and neither is to have more of them.
+/// bytes, with Redpoll's link. Segments of three frames, as in section 8 of the paper,
+/// and blocks of 256 bytes, which take as many.
 pub fn web(speaks: Speaks, bytes: u32) -> Case {
     let file = format!("{bytes} B");
     let case = floor("web", WEB)
         .with(SLEEPY)
         .set("apps.http.file", &file)
         .set("apps.coap.file", file)
-        .set("tcp.mss", "5 frames");
+        .set("apps.coap.block", "256 B")
+        .set("tcp.mss", "3 frames");
     match speaks {
         Speaks::Http => case,
         Speaks::Coap => case.with(&[
@@ -139,6 +177,20 @@ pub fn day(transport: &'static str, batch: u32) -> Case {
     };
     three_frames(readings(transport, batch))
         .in_scene(scene)
+        .set("duration", "24 h")
+        .at_most_seeds(DAYS)
+}
+
+/// A day of TCP and CoAP at the same time, in one room, with adjacent nodes, segments
+/// and messages of three frames, and the interferers of `readings-day`.
+pub fn day_of_both() -> Case {
+    let scene = Scene {
+        name: "day-of-both",
+        text: format!("{OFFICE}{BOTH}{INTERFERERS}"),
+    };
+    Case::new(scene)
+        .with(SLEEPY)
+        .set("tcp.mss", "3 frames")
         .set("duration", "24 h")
         .at_most_seeds(DAYS)
 }

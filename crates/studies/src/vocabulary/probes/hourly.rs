@@ -10,31 +10,35 @@ use crate::engine::run::{Gap, Reading};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The share of each hour in which the radios of nodes were on: their mean.
+/// The share of each hour in which the radios of nodes were on: the mean of each group
+/// of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hourly {
-    /// What the nodes' names begin with.
-    pub nodes: &'static str,
+    /// What the names of each group's nodes begin with.
+    pub nodes: &'static [&'static str],
 }
 
 /// What it was.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Hours {
-    /// The share in each whole hour of the run.
-    pub shares: Vec<f64>,
+    /// The share in each whole hour of the run, group by group.
+    pub shares: Vec<Vec<f64>>,
 }
 
 impl Hours {
-    /// The share in the hour that begins at `hour` o'clock.
-    pub fn share(&self, hour: u32) -> Reading {
-        self.shares.get(hour as usize).copied().ok_or(Gap::Nothing)
+    /// The share of a group in the hour that begins at `hour` o'clock.
+    pub fn share(&self, group: usize, hour: u32) -> Reading {
+        let shares = self.shares.get(group).ok_or(Gap::Nothing)?;
+        shares.get(hour as usize).copied().ok_or(Gap::Nothing)
     }
 }
 
 struct Watch {
-    prefix: &'static str,
-    /// On for so many seconds, all nodes together, by the last hour's end.
-    on_s: f64,
+    groups: &'static [&'static str],
+    /// Whole hours so far.
+    done: u64,
+    /// On for so many seconds, all nodes of a group together, by the last hour's end.
+    on_s: Vec<f64>,
     hours: Hours,
 }
 
@@ -43,29 +47,35 @@ impl Probe for Hourly {
 
     fn begin(&self, _: &mut World) -> Box<dyn Look<Hours>> {
         Box::new(Watch {
-            prefix: self.nodes,
-            on_s: 0.0,
-            hours: Hours::default(),
+            groups: self.nodes,
+            done: 0,
+            on_s: vec![0.0; self.nodes.len()],
+            hours: Hours {
+                shares: vec![Vec::new(); self.nodes.len()],
+            },
         })
     }
 }
 
 impl Look<Hours> for Watch {
     fn look(&mut self, world: &mut World) {
-        let (at, done) = (world.now(), self.hours.shares.len() as u64);
-        if at < Instant::ZERO + HOUR.times(done + 1) {
+        let at = world.now();
+        if at < Instant::ZERO + HOUR.times(self.done + 1) {
             return;
         }
+        self.done += 1;
         let report = world.report();
-        let nodes = report.nodes.iter();
-        let shares: Vec<f64> = nodes
-            .filter(|node| node.name.starts_with(self.prefix))
-            .map(|node| node.radio_duty_cycle)
-            .collect();
-        let on_s = shares.iter().sum::<f64>() * seconds(at);
-        let share = (on_s - self.on_s) / (shares.len().max(1) as f64 * 3_600.0);
-        self.on_s = on_s;
-        self.hours.shares.push(share);
+        for (index, prefix) in self.groups.iter().enumerate() {
+            let nodes = report.nodes.iter();
+            let shares: Vec<f64> = nodes
+                .filter(|node| node.name.starts_with(prefix))
+                .map(|node| node.radio_duty_cycle)
+                .collect();
+            let on_s = shares.iter().sum::<f64>() * seconds(at);
+            let share = (on_s - self.on_s[index]) / (shares.len().max(1) as f64 * 3_600.0);
+            self.on_s[index] = on_s;
+            self.hours.shares[index].push(share);
+        }
     }
 
     fn end(self: Box<Self>, _: &mut World) -> Hours {

@@ -3,11 +3,11 @@
 pub mod air;
 mod cwnd;
 mod hourly;
-mod pinned;
+mod slots;
 
 pub use cwnd::{Course, Cwnd};
 pub use hourly::Hourly;
-pub use pinned::Pinned;
+pub use slots::Slots;
 
 use redpoll_base::Instant;
 

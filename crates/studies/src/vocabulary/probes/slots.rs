@@ -1,4 +1,4 @@
-//! What the link holds of a connection.
+//! How many datagrams a node holds.
 
 use redpoll_base::Duration;
 use redpoll_sim::world::World;
@@ -6,50 +6,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::probe::{Look, Probe};
 
-/// The most bytes that the link held at once of the first connection of a node.
+/// The most slots for datagrams that a node had in use at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Pinned {
+pub struct Slots {
     /// Index of the node.
     pub node: usize,
 }
 
 /// How many.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Held {
-    /// Bytes at most.
+pub struct Taken {
+    /// Slots at most.
     pub most: usize,
 }
 
 struct Watch {
     node: usize,
+    /// Slots that it has.
+    all: usize,
     most: usize,
 }
 
-impl Probe for Pinned {
-    type Found = Held;
+impl Probe for Slots {
+    type Found = Taken;
 
     /// A frame takes longer.
     fn every(&self) -> Duration {
         Duration::from_millis(5)
     }
 
-    fn begin(&self, _: &mut World) -> Box<dyn Look<Held>> {
+    fn begin(&self, world: &mut World) -> Box<dyn Look<Taken>> {
         Box::new(Watch {
             node: self.node,
+            all: free(world, self.node),
             most: 0,
         })
     }
 }
 
-impl Look<Held> for Watch {
+impl Look<Taken> for Watch {
     fn look(&mut self, world: &mut World) {
-        let node = world.node(self.node);
-        let first = node.and_then(|node| node.tcp_connections().next());
-        let held = first.map_or(0, |(_, connection)| connection.pinned());
-        self.most = self.most.max(held);
+        let taken = self.all.saturating_sub(free(world, self.node));
+        self.most = self.most.max(taken);
     }
 
-    fn end(self: Box<Self>, _: &mut World) -> Held {
-        Held { most: self.most }
+    fn end(self: Box<Self>, _: &mut World) -> Taken {
+        Taken { most: self.most }
     }
+}
+
+fn free(world: &World, node: usize) -> usize {
+    world.node(node).map_or(0, |node| node.free_slots())
 }

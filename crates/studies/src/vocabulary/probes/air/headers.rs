@@ -48,9 +48,9 @@ pub struct Bytes {
     next: Option<HeaderBytes<Range>>,
     /// What a full frame leaves for all above the MAC.
     room: Option<Range>,
-    /// What headers take of frames that hold a whole segment of the length that is
-    /// met most.
-    share: Option<f64>,
+    /// Of frames that hold a whole segment of the length that is met most: bytes of
+    /// headers, mean, and of payload.
+    whole: Option<(f64, f64)>,
 }
 
 impl Bytes {
@@ -71,8 +71,11 @@ impl Bytes {
 
     /// The share that headers take of frames that hold a whole segment of the
     /// length that is met most.
-    pub fn share(&self) -> Reading {
-        self.share.ok_or(Gap::Nothing)
+    /// Each has so many bytes of link security besides.
+    pub fn share_with(&self, security: usize) -> Reading {
+        let (headers, payload) = self.whole.ok_or(Gap::Nothing)?;
+        let headers = headers + security as f64;
+        Ok(headers / (headers + payload))
     }
 }
 
@@ -145,11 +148,10 @@ impl Sight for Frames {
 
     fn found(&self) -> Bytes {
         let usual = self.whole.iter().max_by_key(|(_, (count, _))| *count);
-        let share = usual.map(|(payload, (count, headers))| {
-            *headers as f64 / (headers + payload * count) as f64
-        });
+        let whole = usual
+            .map(|(payload, (count, headers))| (*headers as f64 / *count as f64, *payload as f64));
         Bytes {
-            share,
+            whole,
             ..self.found
         }
     }
