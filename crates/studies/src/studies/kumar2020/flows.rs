@@ -9,11 +9,10 @@ use crate::vocabulary::read::{JAIN, fairness};
 
 /// Offered load of each flow in kb/s, and the interval of its readings of 82
 /// bytes in ms.
-const LOADS: [(f64, u32); 7] = [
+const LOADS: [(f64, u32); 6] = [
     (1.0, 656),
     (2.0, 328),
     (4.0, 164),
-    (6.0, 109),
     (8.0, 82),
     (12.0, 55),
     (16.0, 41),
@@ -27,7 +26,7 @@ fn case(transport: &'static str, interval_ms: u32) -> Case {
     three_frames(readings(transport, 1))
         .set("apps.readings.interval", format!("{interval_ms} ms"))
         .set("lowpan.red", "true")
-        .set("duration", "1200 s")
+        .set("duration", "600 s")
 }
 
 /// The paper's RED; its thresholds are not known.
@@ -62,7 +61,7 @@ pub fn figure_12() -> Figure {
         .x_label("offered load of each flow in kb/s")
         .about(
             "Leaves 12 to 15 send readings to the server, RED with ECN at the relays, \
-             3-frame segments, 20 minutes; goodput in intervals of 40 s over all flows. The \
+             3-frame segments, 10 minutes; goodput in intervals of 40 s over all flows. The \
              paper: goodput follows the load, then saturates and falls a little while the \
              quartiles widen; TCP, CoAP and CoCoA alike.",
         );

@@ -258,16 +258,20 @@ struct Rival {
     multihop: f64,
 }
 
+/// What a frame inside the mesh carries of a segment is 72 bytes at most; 64 are the
+/// least that a buffer may have.
+const ONE_FRAME_MSS: &str = "64 B";
+
 const RIVALS: [Rival; 4] = [
     Rival {
         name: "1 frame, 1 segment ([144])",
-        mss: "1 frames",
+        mss: ONE_FRAME_MSS,
         one_hop: 1.5,
         multihop: 0.55,
     },
     Rival {
         name: "1 frame, 1 segment, ACKs at once ([22], [86])",
-        mss: "1 frames",
+        mss: ONE_FRAME_MSS,
         one_hop: 6.4,
         multihop: 1.9,
     },
@@ -295,7 +299,7 @@ impl Rival {
             true => "100 ms",
             false => "0 ms",
         };
-        case.set("tcp.send_buffer", format!("{} B", payload.max(64)))
+        case.set("tcp.send_buffer", format!("{payload} B"))
             .set("tcp.receive_buffer", "1848 B")
             .set("tcp.delayed_ack", delay)
     }

@@ -231,8 +231,8 @@ pub fn figure_8b() -> Figure {
         .paper(1.4)
         .judged("tcp-over-coap")
         .cause(
-            "a leaf three hops away meets its own segments: with more frames in each it is \
-             worth more",
+            "the paper does not give the size of its blocks: with blocks of 512 bytes and \
+             segments of five frames it is the paper's",
             &[five],
         );
     figure
