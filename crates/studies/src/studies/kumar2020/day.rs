@@ -201,7 +201,7 @@ pub fn figure_11() -> Figure {
     let pauses = by_the_hour(
         &mut figure,
         ["TCP, pauses", "CoAP, pauses"],
-        &hourly(pause(tcplp(day_of_both()))),
+        &hourly(pause(tcplp(day_of_both())).at_most_seeds(1)),
     );
     by_the_hour(
         &mut figure,

@@ -45,6 +45,11 @@ const COCOA: (&str, &str) = ("CoCoA", "cocoa");
 const SINGLE: &str = "no batching";
 const BATCH: &str = "batches of 64";
 
+/// An hour; where packets are lost there are many of them, so no more than three seeds.
+fn lossy_hour(case: Case) -> Case {
+    hour(case).at_most_seeds(3)
+}
+
 fn hour(case: Case) -> Case {
     case.set("duration", "3600 s")
 }
@@ -171,8 +176,9 @@ struct Lossy {
 }
 
 fn figure_10_lines(figure: &mut Figure) -> Lossy {
-    let cases = |transport| LOSSES.map(|it| (it, hour(loss(tcplp(readings(transport, 64)), it))));
-    let own = |transport| LOSSES.map(|it| (it, hour(loss(readings(transport, 64), it))));
+    let cases =
+        |transport| LOSSES.map(|it| (it, lossy_hour(loss(tcplp(readings(transport, 64)), it))));
+    let own = |transport| LOSSES.map(|it| (it, lossy_hour(loss(readings(transport, 64), it))));
     let [tcp, coap, cocoa] = [TCP, COAP, COCOA].map(|(name, transport)| {
         let again = figure.line(name, AGAIN, cases(transport), again);
         (metrics(figure, name, &cases(transport)), again)
