@@ -14,8 +14,8 @@ pub const TCPLP_SECURITY_BYTES: u32 = 4;
 
 /// Instructions of TCPlp's operating system for each packet, such that the goodput of
 /// its paper's section 6.3 comes out, and for no other number: no source says how many
-/// there are. At 1.5 cycles and 48 MHz they take 7 ms.
-pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 225_000;
+/// there are. At 1.5 cycles and 48 MHz they take 7.8 ms.
+pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 250_000;
 
 /// TCPlp's link between nodes that do not sleep, as in its published code (branch
 /// `tcp-ot-paper`): ten attempts a frame with at most 40 ms in between, software
