@@ -291,6 +291,10 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     figure
         .of("TCP, not by timeout at 9 %", of.not_by_timeout.at(9))
         .judged("not-by-timeout-9");
+}
+
+/// What Redpoll promises.
+fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
             "beyond: radio, TCP / CoAP at 0 %",
@@ -340,5 +344,6 @@ pub fn figure_10() -> Figure {
     );
     let lines = figure_10_lines(&mut figure);
     figure_10_verdicts(&mut figure, &lines);
+    figure_10_promises(&mut figure, &lines);
     figure
 }
