@@ -172,9 +172,12 @@ pub fn figure_8a() -> Figure {
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
         let cases = || SIZES.map(|bytes| (bytes, restless(tcplp(web(speaks, bytes)))));
         figure.line(name, ANSWERED, cases(), answered);
-        figure.line(name, LOWER, cases(), lower);
-        figure.line(name, UPPER, cases(), upper);
+        let quartiles = [
+            figure.line(name, LOWER, cases(), lower),
+            figure.line(name, UPPER, cases(), upper),
+        ];
         let line = figure.line(name, LATENCY, cases(), latency);
+        figure.error_bars(&line, [&quartiles[0], &quartiles[1]]);
         let own = SIZES.map(|bytes| (bytes, restless(web(speaks, bytes))));
         figure.line(&format!("{name}, beyond"), LATENCY, own, latency);
         line
