@@ -45,6 +45,7 @@ def main():
     parser.add_argument("--border", help="the border router; else the best connected node")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--duration", default="120 s", help="virtual time of each run")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--program", default=str(ROOT / "target/release/redpoll"))
     options = parser.parse_args()
     print("| channel | hops | nodes | median | quartiles | worst | loss |")
@@ -54,7 +55,7 @@ def main():
             "topology.file": options.file,
             "topology.channel": channel,
             "duration": "1 ms",
-        }
+        } | dict(setting.split("=", 1) for setting in options.set)
         if options.border:
             settings[f"nodes.{options.border}.role"] = "border"
         nodes = run(options, settings)["nodes"]
