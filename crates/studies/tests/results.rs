@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::sync::Barrier;
 
 use common::{Temporary, at, bound, case, figure, run_all};
 use redpoll_studies::{Outcome, Results, ResultsError, StudyError, conduct, jobs};
@@ -155,26 +156,42 @@ fn a_file_that_was_just_begun_is_no_other_programs() {
     assert_eq!(run_all(&bound(), &file.open(), 1), 2);
 }
 
-/// Two studies may begin at once with the same new file, and both keep their runs.
+/// Several studies may begin at the same moment with the same new file.
 #[test]
-fn two_studies_begin_together() {
-    for round in 0..10 {
-        let file = Temporary::new(&format!("together-{round}"));
+fn studies_begin_together() {
+    const STUDIES: usize = 4;
+    for round in 0..30 {
+        let file = Temporary::new(&format!("begin-{round}"));
+        let moment = Barrier::new(STUDIES);
         std::thread::scope(|scope| {
-            for ms in [0, 40] {
-                let path = &file.0;
-                scope.spawn(move || {
-                    let results = Results::open(path, "sources").unwrap();
-                    let run = at(ms).run(1, &|_| true).unwrap().unwrap();
-                    for seed in 1..=5 {
-                        results.put(&at(ms), seed, 0.1, &run).unwrap();
-                    }
+            for _ in 0..STUDIES {
+                scope.spawn(|| {
+                    moment.wait();
+                    Results::open(&file.0, "sources").unwrap();
                 });
             }
         });
-        let results = file.open();
+    }
+}
+
+/// Two studies may write to a file at the same time, and both keep their runs.
+#[test]
+fn two_studies_write_to_one_file() {
+    let file = Temporary::new("both");
+    std::thread::scope(|scope| {
         for ms in [0, 40] {
-            assert_eq!(results.runs(&at(ms), 9).unwrap().len(), 5);
+            let path = &file.0;
+            scope.spawn(move || {
+                let results = Results::open(path, "sources").unwrap();
+                let run = at(ms).run(1, &|_| true).unwrap().unwrap();
+                for seed in 1..=20 {
+                    results.put(&at(ms), seed, 0.1, &run).unwrap();
+                }
+            });
         }
+    });
+    let results = file.open();
+    for ms in [0, 40] {
+        assert_eq!(results.runs(&at(ms), 99).unwrap().len(), 20);
     }
 }
