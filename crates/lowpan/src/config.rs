@@ -44,13 +44,14 @@ pub struct LowpanConfig {
     /// Whether the rest of a datagram is dropped when one of its frames is
     /// lost. Default true.
     pub drop_rest: bool,
-    /// Whether the fragments of a datagram follow one another as a burst: all
-    /// but the last have the frame-pending bit. Default true.
-    pub fragment_burst: bool,
+    /// Whether all fragments of a datagram but the last have the frame-pending
+    /// bit, so that their receiver holds its own frames back for the next one.
+    /// Default true.
+    pub fragment_pending: bool,
     /// Whether a pulled datagram that is
-    /// [followed](crate::PulledDatagram::is_followed) by another promises it, so
-    /// that both are one burst. Only with `fragment_burst`. Default true.
-    pub segment_burst: bool,
+    /// [followed](crate::PulledDatagram::is_followed) by another promises that
+    /// one in its last fragment. Only with `fragment_pending`. Default true.
+    pub segment_pending: bool,
     /// How long the next fragment of a datagram waits after one of them, while
     /// other frames may leave: the inter-frame gap of RFC 8930 §5, for
     /// datagrams that relays forward by fragments. Only while this node
@@ -81,8 +82,8 @@ impl Default for LowpanConfig {
             indirect_polls: 4,
             indirect_burst: true,
             drop_rest: true,
-            fragment_burst: true,
-            segment_burst: true,
+            fragment_pending: true,
+            segment_pending: true,
             fragment_gap: Duration::ZERO,
             pause: Duration::ZERO,
             red: None,

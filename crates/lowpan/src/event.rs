@@ -20,8 +20,8 @@ pub struct PulledDatagram {
     pub handle: u32,
     /// The link address of the next hop.
     pub next_hop: Address,
-    /// Another one for the same next hop comes right behind: the burst goes on
-    /// ([`segment_burst`](crate::LowpanConfig::segment_burst)).
+    /// Another one for the same next hop comes right behind
+    /// ([`segment_pending`](crate::LowpanConfig::segment_pending)).
     pub is_followed: bool,
 }
 

@@ -92,8 +92,8 @@ pub struct Lowpan<M: Memory> {
     /// The datagram begun last was a forwarded one.
     has_forwarded: bool,
     drop_rest: bool,
-    fragment_burst: bool,
-    segment_burst: bool,
+    fragment_pending: bool,
+    segment_pending: bool,
     fragment_gap: Duration,
     /// The next fragment of the datagram in service waits until then.
     gap_until: Instant,
@@ -136,8 +136,8 @@ impl<M: Memory> Lowpan<M> {
             recovery: Recovering::NONE,
             has_forwarded: false,
             drop_rest: config.drop_rest,
-            fragment_burst: config.fragment_burst,
-            segment_burst: config.segment_burst,
+            fragment_pending: config.fragment_pending,
+            segment_pending: config.segment_pending,
             fragment_gap: config.fragment_gap,
             gap_until: Instant::ZERO,
             pause: config.pause,

@@ -334,7 +334,7 @@ fn red_drops_whole_datagrams_that_take_no_marks() {
 fn all_fragments_but_the_last_promise_another() {
     for burst in [true, false] {
         let config = LowpanConfig {
-            fragment_burst: burst,
+            fragment_pending: burst,
             ..LowpanConfig::default()
         };
         let mut node = node_with(config, 2, 1280);
@@ -364,8 +364,8 @@ fn a_segment_that_is_followed_promises_the_next() {
         (false, true, false),
     ] {
         let config = LowpanConfig {
-            fragment_burst: fragments,
-            segment_burst: segments,
+            fragment_pending: fragments,
+            segment_pending: segments,
             ..LowpanConfig::default()
         };
         for is_followed in [false, true] {

@@ -2,7 +2,7 @@
 
 use redpoll_base::Duration;
 
-use crate::RadioCaps;
+use crate::{Ifs, Promised, RadioCaps};
 
 /// Parameters of a [`Mac`](crate::Mac).
 #[derive(Clone, Debug)]
@@ -33,6 +33,11 @@ pub struct MacConfig {
     /// Busy channel assessments after which another backoff follows,
     /// macMaxCSMABackoffs. Default 4, so the fifth is a channel access failure.
     pub max_csma_backoffs: u8,
+    /// How the space between two frames is kept. Default [`Ifs::Minimum`].
+    pub ifs: Ifs,
+    /// How a frame goes out that the frame before it promised. Default
+    /// [`Promised::Csma`].
+    pub promised: Promised,
     /// `d` of Kumar et al. 2020 §7.1: after a failed attempt the MAC waits for
     /// a time uniform in [0, d], then starts CSMA-CA afresh, so that frames
     /// which hidden terminals made collide do not collide again. Default 40 ms.
@@ -79,6 +84,8 @@ impl Default for MacConfig {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
+            ifs: Ifs::Minimum,
+            promised: Promised::Csma,
             link_retry_delay: Duration::from_millis(40),
             indirect_retries: 4,
             indirect_retry_delay: Duration::from_millis(5),

@@ -24,11 +24,11 @@ pub(crate) struct Csma {
 pub(crate) struct AccessFailure;
 
 impl Csma {
-    /// NB = 0, BE = macMinBE.
-    pub(crate) fn start(config: &MacConfig) -> Self {
+    /// NB = 0, BE = `min_be`, the macMinBE of this frame.
+    pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
         Csma {
             nb: 0,
-            be: config.min_be.min(max_be(config)),
+            be: min_be.min(max_be(config)),
         }
     }
 
@@ -64,7 +64,7 @@ mod tests {
     fn backoffs_are_uniform_over_the_slots_of_each_exponent() {
         let config = MacConfig::default();
         let mut rng = Rng::new(42);
-        let mut csma = Csma::start(&config);
+        let mut csma = Csma::start(&config, config.min_be);
         for be in [3u32, 4, 5, 5, 5] {
             let slots = 1usize << be;
             let mut seen = std::vec![0u32; slots];
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_fifth_busy_assessment_is_a_failure() {
         let config = MacConfig::default();
-        let mut csma = Csma::start(&config);
+        let mut csma = Csma::start(&config, config.min_be);
         assert_eq!((csma.nb, csma.be), (0, 3));
         for (nb, be) in [(1, 4), (2, 5), (3, 5), (4, 5)] {
             assert_eq!(csma.on_busy(&config), Ok(()));
@@ -102,7 +102,7 @@ mod tests {
             max_csma_backoffs: 255,
             ..MacConfig::default()
         };
-        let mut csma = Csma::start(&config);
+        let mut csma = Csma::start(&config, config.min_be);
         let mut rng = Rng::new(1);
         for _ in 0..255 {
             assert!(csma.backoff(&mut rng) < Duration::from_micros(320 * 256));
@@ -114,7 +114,7 @@ mod tests {
             max_csma_backoffs: 0,
             ..MacConfig::default()
         };
-        let mut csma = Csma::start(&none);
+        let mut csma = Csma::start(&none, none.min_be);
         assert_eq!(csma.backoff(&mut rng), Duration::ZERO);
         assert_eq!(csma.on_busy(&none), Err(AccessFailure));
     }

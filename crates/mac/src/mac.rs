@@ -8,9 +8,10 @@ mod burst;
 mod sleepy;
 
 use burst::Burst;
+pub use burst::Promised;
 pub use sleepy::Rest;
 
-use redpoll_base::{Instant, Rng, Wake};
+use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
@@ -18,6 +19,7 @@ use crate::counters::count;
 use crate::csma::{AccessFailure, Csma};
 use crate::duplicates::Duplicates;
 use crate::filter::{self, Useless, Verdict};
+use crate::ifs::Spacing;
 use crate::imm_ack::{ACK_WAIT, ImmAck};
 use crate::pending::Pending;
 use crate::retry::{Next, Retry};
@@ -46,6 +48,8 @@ enum Kind {
 enum Phase {
     /// There is none.
     Idle,
+    /// The space behind the frame before it has not passed yet.
+    Spacing { until: Instant },
     /// It must be loaded before the first attempt.
     Load,
     /// In a backoff; the radio listens.
@@ -91,6 +95,7 @@ pub struct Mac {
     /// macDSN: the sequence number of the next frame.
     dsn: u8,
     phase: Phase,
+    spacing: Spacing,
     csma: Csma,
     retry: Retry,
     work: Option<Work>,
@@ -113,7 +118,8 @@ impl Mac {
         Mac {
             // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
             dsn: rng.next_u32() as u8,
-            csma: Csma::start(&config),
+            spacing: Spacing::new(config.ifs),
+            csma: Csma::start(&config, config.min_be),
             config,
             rng,
             counters: MacCounters::default(),
@@ -196,7 +202,7 @@ impl Mac {
     }
 
     /// The same, served as `how` says.
-    pub fn submit_as(&mut self, _now: Instant, payload_len: usize, how: Service) {
+    pub fn submit_as(&mut self, now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;
         }
@@ -220,7 +226,11 @@ impl Mac {
         self.loaded = None;
         self.start_retry(&how);
         self.burst.on_submit(self.dst, how.frame_pending);
-        self.phase = Phase::Load;
+        let from = self.spacing.service_from();
+        self.phase = match from > now {
+            true => Phase::Spacing { until: from },
+            false => Phase::Load,
+        };
         count(&mut self.counters.submitted);
     }
 
@@ -291,7 +301,7 @@ impl Mac {
                 });
                 self.acknowledge(now, header.dsn, acknowledge, false);
             }
-            Verdict::Ack => self.on_ack_frame(header.dsn, header.frame_pending),
+            Verdict::Ack => self.on_ack_frame(now, header.dsn, header.frame_pending),
             Verdict::OtherPan => count(&mut counters.rx_other_pan),
             Verdict::NotForUs => count(&mut counters.rx_not_for_us),
             Verdict::Version => count(&mut counters.rx_version),
@@ -360,7 +370,8 @@ impl Mac {
     /// When [`Self::on_timeout`] must be called, if at all.
     pub fn poll_at(&self) -> Option<Wake> {
         match self.phase {
-            Phase::Backoff { until }
+            Phase::Spacing { until }
+            | Phase::Backoff { until }
             | Phase::AckWait { until }
             | Phase::RetryDelay { until, .. } => Some(Wake::exactly(until)),
             Phase::Idle | Phase::Load | Phase::Ready | Phase::OnAir => None,
@@ -370,6 +381,7 @@ impl Mac {
     /// Time has passed; too early a call does nothing.
     pub fn on_timeout(&mut self, now: Instant) {
         match self.phase {
+            Phase::Spacing { until } if until <= now => self.phase = Phase::Load,
             Phase::Backoff { until } if until <= now => self.phase = Phase::Ready,
             Phase::AckWait { until } if until <= now => self.on_no_ack(now),
             Phase::RetryDelay { until, asleep } if until <= now => match asleep {
@@ -409,20 +421,19 @@ impl Mac {
     }
 
     fn start_attempt(&mut self, now: Instant) {
-        self.csma = Csma::start(&self.config);
+        self.csma = Csma::start(&self.config, self.first_be());
         self.back_off(now);
     }
 
     fn back_off(&mut self, now: Instant) {
-        if self.config.caps.csma || self.continues_burst() {
-            self.phase = Phase::Ready;
-            return;
-        }
-        let delay = self.csma.backoff(&mut self.rng);
-        self.phase = if delay.is_zero() {
-            Phase::Ready
-        } else {
-            Phase::Backoff { until: now + delay }
+        let delay = match self.config.caps.csma || self.skips_backoff() {
+            true => Duration::ZERO,
+            false => self.csma.backoff(&mut self.rng),
+        };
+        let until = self.spacing.assess_from().max(now + delay);
+        self.phase = match until > now {
+            true => Phase::Backoff { until },
+            false => Phase::Ready,
         };
     }
 
@@ -439,13 +450,13 @@ impl Mac {
         }
         count(&mut self.counters.frames_sent);
         match (result, wants_ack) {
-            (RadioResult::Sent, false) => self.finish(TxStatus::Delivered),
+            (RadioResult::Sent, false) => self.finish(now, TxStatus::Delivered),
             (RadioResult::Sent, true) if !auto_ack => {
                 let until = now + ACK_WAIT;
                 self.phase = Phase::AckWait { until };
             }
             (RadioResult::Acked { frame_pending }, true) if auto_ack => {
-                self.on_ack(frame_pending);
+                self.on_ack(now, frame_pending);
             }
             (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
             // A radio that speaks of acknowledgements where none was asked
@@ -453,9 +464,9 @@ impl Mac {
             (_, wants_ack) => {
                 count(&mut self.counters.radio_faults);
                 match (result, wants_ack) {
-                    (RadioResult::Acked { frame_pending }, true) => self.on_ack(frame_pending),
+                    (RadioResult::Acked { frame_pending }, true) => self.on_ack(now, frame_pending),
                     (_, true) => self.on_no_ack(now),
-                    (_, false) => self.finish(TxStatus::Delivered),
+                    (_, false) => self.finish(now, TxStatus::Delivered),
                 }
             }
         }
@@ -483,15 +494,15 @@ impl Mac {
         self.on_attempt_failed(now, TxStatus::NoAck);
     }
 
-    fn on_ack(&mut self, frame_pending: bool) {
+    fn on_ack(&mut self, now: Instant, frame_pending: bool) {
         count(&mut self.counters.acks_received);
-        self.finish_as(TxStatus::Delivered, frame_pending);
+        self.finish_as(now, TxStatus::Delivered, frame_pending);
     }
 
     fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
         self.burst.on_failure();
         match self.retry.on_failure(&self.config, &mut self.rng) {
-            Next::GiveUp => self.finish(status),
+            Next::GiveUp => self.finish(now, status),
             Next::After(delay) => {
                 count(&mut self.counters.frame_retries);
                 if delay.is_zero() {
@@ -506,17 +517,21 @@ impl Mac {
         }
     }
 
-    fn finish(&mut self, status: TxStatus) {
-        self.finish_as(status, false);
+    fn finish(&mut self, now: Instant, status: TxStatus) {
+        self.finish_as(now, status, false);
     }
 
-    fn finish_as(&mut self, status: TxStatus, frame_pending: bool) {
+    fn finish_as(&mut self, now: Instant, status: TxStatus, frame_pending: bool) {
         count(match status {
             TxStatus::Delivered => &mut self.counters.delivered,
             TxStatus::NoAck => &mut self.counters.dropped_no_ack,
             TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
         });
         self.phase = Phase::Idle;
+        // After a failure the wait for the acknowledgement was longer.
+        if status == TxStatus::Delivered {
+            self.spacing.on_exchange_end(now, self.frame.len());
+        }
         self.burst.on_end(self.dst, status == TxStatus::Delivered);
         self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
             Kind::Data => MacEvent::Done {
@@ -597,9 +612,9 @@ impl Mac {
         }
     }
 
-    fn on_ack_frame(&mut self, dsn: u8, frame_pending: bool) {
+    fn on_ack_frame(&mut self, now: Instant, dsn: u8, frame_pending: bool) {
         match self.phase {
-            Phase::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(frame_pending),
+            Phase::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(now, frame_pending),
             _ => count(&mut self.counters.rx_stray_acks),
         }
     }

@@ -1,11 +1,11 @@
-//! Frames that follow one another: no backoff for whoever promised them, and
-//! room from whoever they were promised to.
+//! Frames that follow one another: how they go out for whoever promised them,
+//! and room from whoever they were promised to.
 
 mod bench;
 
 use bench::*;
 use redpoll_base::Duration;
-use redpoll_mac::{MacConfig, RadioResult, Service, TxStatus};
+use redpoll_mac::{MacConfig, Promised, RadioResult, Service, TxStatus};
 use redpoll_wire::ieee802154::{Address, set_frame_pending};
 
 /// Backoffs of a unit at least would show.
@@ -13,6 +13,7 @@ fn slow() -> MacConfig {
     MacConfig {
         min_be: 8,
         max_be: 8,
+        promised: Promised::Burst,
         ..config()
     }
 }
@@ -67,6 +68,45 @@ fn a_burst_ends_with_another_addressee_or_a_failure() {
         b.attempt(ACKED);
         assert!(b.done_event().is_some());
     }
+}
+
+/// Of many first backoffs, the longest in units.
+fn longest_backoff(promised: Promised, continues: bool) -> u64 {
+    let config = MacConfig {
+        promised,
+        ifs: redpoll_mac::Ifs::Off,
+        ..config()
+    };
+    let mut b = Bench::new(config);
+    let mut longest = 0;
+    for _ in 0..200 {
+        submit(&mut b, PEER, true);
+        end(&mut b, ACKED);
+        submit(
+            &mut b,
+            if continues { PEER } else { Address::Short(3) },
+            true,
+        );
+        let begun = b.now;
+        while b.poll() != Some(redpoll_mac::RadioWork::Transmit { cca: true }) {
+            b.sleep();
+        }
+        longest = longest.max(b.now.since(begun).as_micros() / 320);
+        b.done(ACKED);
+        assert!(b.done_event().is_some());
+        submit(&mut b, Address::Short(4), false);
+        end(&mut b, ACKED);
+    }
+    longest
+}
+
+/// IEEE 802.15.4-2015 §6.2.5.1: 2^BE - 1 units at most, BE = macMinBE = 3.
+#[test]
+fn the_standards_backoff_is_every_frames_own() {
+    assert_eq!(longest_backoff(Promised::Csma, true), 7);
+    assert_eq!(longest_backoff(Promised::Csma, false), 7);
+    assert_eq!(longest_backoff(Promised::ByQueue, true), 3);
+    assert_eq!(longest_backoff(Promised::ByQueue, false), 15);
 }
 
 #[test]

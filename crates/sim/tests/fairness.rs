@@ -12,6 +12,9 @@ fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
         ("apps.own.on", "node-2"),
         ("apps.own.to", "node-1:5001"),
         ("tcp.delayed_ack", "100 ms"),
+        // Windows of three segments leave marks little to take.
+        ("tcp.send_buffer", "1948 B"),
+        ("tcp.receive_buffer", "1948 B"),
     ];
     let set = both.iter().chain(more);
     let set: Vec<_> = set
@@ -49,7 +52,8 @@ fn a_relay_serves_others_as_well_as_itself() {
         let found = index(own, forwarded);
         assert!(found > least, "{how:?}: {own} and {forwarded}, {found}");
         let of_air = 2.0 * forwarded / own;
-        assert!((0.9..1.5).contains(&of_air), "{how:?}: {of_air}");
+        // 1: equal shares of the air; 2: equal goodput.
+        assert!((0.9..2.0).contains(&of_air), "{how:?}: {of_air}");
     }
 }
 
@@ -79,7 +83,7 @@ fn marks_by_shares_make_flows_of_different_length_equal() {
     let plain = [("lowpan.red_fair", "false"), ("lowpan.red_pause", "0 ms")];
     let (plain, fair) = (four_flows(&plain), four_flows(&[]));
     assert!(fair >= 0.98, "{fair}");
-    assert!(plain < 0.92, "{plain}: there is nothing left to mend");
+    assert!(plain < 0.96, "{plain}: there is nothing left to mend");
 }
 
 /// And a relay takes no more than those who send through it.

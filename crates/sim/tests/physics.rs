@@ -17,6 +17,21 @@ const UNIT_BACKOFF: u64 = 320;
 const CCA: u64 = 128;
 const TURNAROUND: u64 = 192;
 const ACK_WAIT: u64 = 864;
+const SIFS: u64 = 192;
+const LIFS: u64 = 640;
+/// Preamble, start of frame and length, and the longest frame with a short space.
+const SIFS_OCTETS: u64 = 6 + 18;
+
+/// No receiver waits for a frame that was promised.
+const NO_PROMISES: (&str, &str) = ("lowpan.frame_pending", "false");
+
+/// Microseconds that moving a frame takes: interrupt and state, registers, frame.
+fn loading(octets: u64, spi_ns: u64) -> u64 {
+    match spi_ns {
+        0 => 0,
+        ns => 10 + (octets * ns + 500) / 1_000,
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Frame {
@@ -64,11 +79,12 @@ impl FrameTrace for Recorder {
 
 /// The frames of a run of `line-N`, each with its acknowledgement. Checks that
 /// an acknowledgement comes from the addressee, a turnaround after the frame.
-fn record(scenario: &str, radio: &str, burst: bool, seconds: u64) -> Vec<Frame> {
-    let overrides = [
-        ("radio.model".to_owned(), radio.to_owned()),
-        ("lowpan.fragment_burst".to_owned(), burst.to_string()),
-    ];
+fn record(scenario: &str, radio: &str, how: &[(&str, &str)], seconds: u64) -> Vec<Frame> {
+    let overrides = [("radio.model", radio)];
+    let overrides = overrides.iter().chain(how);
+    let overrides: Vec<_> = overrides
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
     let scenario = Scenario::load(scenario, &overrides).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();
     let recorder = Recorder::default();
@@ -150,7 +166,7 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
             && others()
                 .filter(|other| other.to == Some(to) && other.acked_by.is_some())
                 .any(|other| {
-                    let read = (other.octets - 6) * 7_560 / 1_000 + 1;
+                    let read = loading(other.octets, 7_140);
                     other.end <= frame.start && frame.start < other.end + read
                 });
         let is_spoilt = collides || is_deaf || is_overrun;
@@ -167,6 +183,27 @@ fn check_assessments(frames: &[Frame]) {
         let mut busy = around(frames, assessed, assessed + CCA)
             .filter(|other| is_heard(other.from, frame.from) || other.from == frame.from);
         assert!(busy.next().is_none(), "{frame:?}");
+    }
+}
+
+/// Nobody begins a frame before the space behind its last one has passed, counted
+/// from its acknowledgement; acknowledgements keep none.
+fn check_spaces(frames: &[Frame]) {
+    let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
+    for frame in frames.iter().filter(|frame| frame.to.is_some()) {
+        let Some(before) = last.insert(frame.from, frame) else {
+            continue;
+        };
+        // Without an acknowledgement the wait for it was longer.
+        let end = before
+            .acked_by
+            .map_or(before.end + ACK_WAIT, |ack| frames[ack].end);
+        let space = match before.octets <= SIFS_OCTETS {
+            true => SIFS,
+            false => LIFS,
+        };
+        let is_kept = before.acked_by.is_none() || frame.start >= end + space;
+        assert!(is_kept, "{before:?}, {frame:?}");
     }
 }
 
@@ -189,7 +226,7 @@ fn backoffs(frames: &[Frame], spi_ns: u64) -> Vec<u32> {
         if next.from != sender.from || next.dsn != sender.dsn.wrapping_add(1) {
             continue;
         }
-        let load = ((next.octets - 6) * spi_ns + 500) / 1_000;
+        let load = loading(next.octets, spi_ns);
         let waited = next.start - ack.end - load - CCA - TURNAROUND;
         assert_eq!(waited % UNIT_BACKOFF, 0, "{next:?}");
         seen[(waited / UNIT_BACKOFF) as usize] += 1;
@@ -199,23 +236,47 @@ fn backoffs(frames: &[Frame], spi_ns: u64) -> Vec<u32> {
 
 #[test]
 fn the_air_of_every_line_keeps_the_rules() {
+    let bursts = [("lowpan.fragment_burst", "true")];
     for radio in ["at86rf233", "cc2420", "ideal"] {
-        for (hops, burst) in (1..=4).flat_map(|hops| [(hops, false), (hops, true)]) {
-            let frames = record(&format!("line-{hops}"), radio, burst, 30);
+        for (hops, how) in (1..=4).flat_map(|hops| [(hops, &[][..]), (hops, &bursts[..])]) {
+            let frames = record(&format!("line-{hops}"), radio, how, 30);
             assert!(frames.len() > 3_000, "{radio}, {hops} hops");
             check_assessments(&frames);
+            check_spaces(&frames);
             let collisions = check_collisions(&frames, radio == "at86rf233");
-            assert_eq!(collisions > 100, hops > 1, "{radio}, {hops}: {collisions}");
+            assert_eq!(collisions > 40, hops > 1, "{radio}, {hops}: {collisions}");
         }
     }
+}
+
+/// With the ideal radio the space is what keeps frames apart whose backoff was
+/// none; without it they are too close.
+#[test]
+fn without_a_space_frames_follow_too_closely() {
+    let frames = |ifs| record("line-1", "ideal", &[("mac.ifs", ifs)], 30);
+    let too_close = |frames: &[Frame]| {
+        let mut last: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut count = 0;
+        for frame in frames.iter().filter(|frame| frame.to.is_some()) {
+            let ack = frame.acked_by.map(|ack| frames[ack].end);
+            let before = last.insert(frame.from, ack.unwrap_or(frame.end + ACK_WAIT));
+            count += u32::from(before.is_some_and(|end| frame.start < end + LIFS));
+        }
+        count
+    };
+    for kept in ["minimum", "sequential"] {
+        assert_eq!(too_close(&frames(kept)), 0, "{kept}");
+    }
+    assert!(too_close(&frames("off")) > 100);
 }
 
 /// Outside of bursts 0 to 7 periods, each as often. Long ones are seen less often than drawn:
 /// the receiver's own frame may come first.
 #[test]
 fn backoffs_are_uniform() {
-    for (radio, spi_ns) in [("at86rf233", 7_560), ("ideal", 0)] {
-        let frames = record("line-1", radio, false, 30);
+    for (radio, spi_ns) in [("at86rf233", 7_140), ("ideal", 0)] {
+        let how = [NO_PROMISES, ("mac.ifs", "off")];
+        let frames = record("line-1", radio, &how, 30);
         let seen = backoffs(&frames, spi_ns);
         let all: u32 = seen.iter().sum();
         assert!(all > 3_000, "{radio}: {seen:?}");
@@ -224,6 +285,17 @@ fn backoffs_are_uniform() {
             assert!((0.105..0.145).contains(&share), "{radio}: {seen:?}");
         }
     }
+}
+
+/// The standard's interframe space of 640 µs is a backoff period longer than
+/// assessment and turnaround: no backoff at all becomes one of a period.
+#[test]
+fn the_space_lengthens_a_backoff_of_none() {
+    let seen = backoffs(&record("line-1", "ideal", &[NO_PROMISES], 30), 0);
+    let all: u32 = seen.iter().sum();
+    assert_eq!(seen[0], 0);
+    let share = f64::from(seen[1]) / f64::from(all);
+    assert!((0.22..0.28).contains(&share), "{seen:?}");
 }
 
 /// How long a frame that was not acknowledged waited before it was sent again.
@@ -284,7 +356,12 @@ fn undisturbed_before(waits: &[Wait], limit: u64) -> f64 {
 /// what it should be.
 #[test]
 fn retries_wait_for_a_uniform_delay() {
-    let waits = waits(&record("line-2", "at86rf233", false, 300));
+    let how = [
+        NO_PROMISES,
+        ("tcp.send_buffer", "1948 B"),
+        ("tcp.receive_buffer", "1948 B"),
+    ];
+    let waits = waits(&record("line-2", "at86rf233", &how, 300));
     let mean = waits.iter().map(|wait| wait.us).sum::<u64>() / waits.len() as u64;
     // 20 ms, the first backoff's mean, and some busy channels.
     assert!((20_500..25_000).contains(&mean), "{mean}");

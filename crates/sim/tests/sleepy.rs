@@ -148,20 +148,20 @@ fn red_marks_what_understands_marks() {
     assert!(with.flows[0].goodput_kbps > 0.7 * without.flows[0].goodput_kbps);
 }
 
-/// A window that leaves in one go meets nothing of itself that is on its way: it
-/// costs fewer repetitions and less radio time.
+/// A parent that waits for the segment that was promised sends nothing that the
+/// leaf, after its sleep, cannot hear: fewer repetitions and less radio time.
 #[test]
 fn segments_of_a_sleepy_leaf_follow_one_another() {
-    let costs = |burst: &str| -> (f64, u64) {
+    let costs = |pending: &str| -> (f64, u64) {
         let alone = [
             ("apps.readings.on", "leaf-13"),
-            ("lowpan.segment_burst", burst),
+            ("lowpan.frame_pending", pending),
         ];
         let report = run("readings", &alone, 1, 1_200);
         let leaf = node(&report, "leaf-13");
         (leaf.radio_duty_cycle, leaf.frame_retries)
     };
     let ((apart_duty, apart), (duty, retries)) = (costs("false"), costs("true"));
-    assert!(5 * retries < 4 * apart, "{retries}, {apart}");
-    assert!(duty < 0.95 * apart_duty, "{duty}, {apart_duty}");
+    assert!(10 * retries < 9 * apart, "{retries}, {apart}");
+    assert!(duty < 0.98 * apart_duty, "{duty}, {apart_duty}");
 }

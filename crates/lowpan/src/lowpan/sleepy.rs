@@ -113,7 +113,7 @@ impl<M: Memory> Lowpan<M> {
         match datagram.origin {
             Origin::Forwarded => {
                 let forwarding = self.forwarding.get();
-                self.fragment_burst && forwarding.is_some_and(Forwarding::goes_on)
+                self.fragment_pending && forwarding.is_some_and(Forwarding::goes_on)
             }
             Origin::Slot(id) if datagram.indirect => {
                 let next_hop = datagram.next_hop;
@@ -121,7 +121,7 @@ impl<M: Memory> Lowpan<M> {
             }
             _ => {
                 let follows = fragment_follows || self.segment_follows(datagram);
-                follows && self.fragment_burst && datagram.next_hop != Address::BROADCAST
+                follows && self.fragment_pending && datagram.next_hop != Address::BROADCAST
             }
         }
     }
@@ -133,7 +133,7 @@ impl<M: Memory> Lowpan<M> {
                 .as_ref()
                 .is_some_and(|pulled| pulled.is_followed)
         };
-        self.segment_burst && matches!(datagram.origin, Origin::Pulled) && is_followed()
+        self.segment_pending && matches!(datagram.origin, Origin::Pulled) && is_followed()
     }
 
     /// A frame for a sleepy node has arrived there.

@@ -1,23 +1,39 @@
-//! Bursts: frames of one datagram that follow one another.
+//! Frames that promise another: those of one datagram, and what waits for a
+//! sleepy node.
 //!
-//! A frame whose frame-pending bit is set promises another. Its sender, once
-//! the frame is acknowledged, sends the next without a backoff, after a clear
-//! channel assessment; its receiver holds its own frames back until that one
-//! has come or its time is over. Whoever has won the channel so wins it for the
-//! whole datagram, and the half-way datagrams of several neighbours do not
-//! delay each other.
+//! A frame whose frame-pending bit is set promises its addressee another (IEEE
+//! 802.15.4-2015 §7.2.2.3). The addressee holds its own frames back until that
+//! one has come or its time is over, so that half a datagram does not wait for
+//! the neighbour that is to get the other half. How the sender goes on is a
+//! matter of [`Promised`].
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
 use super::{Mac, Phase};
 
-/// How long a receiver waits for the frame that was promised: the longest one
-/// loaded at a microsecond a bit, assessment, turnarounds and the
-/// acknowledgement of the one before it, 6.4 ms, and some room.
-const GAP: Duration = Duration::from_millis(8);
+/// How long a receiver waits for the frame that was promised: until it is on
+/// the air after the acknowledgement of the one before, loading at a
+/// microsecond a bit and the longest first backoff, 4.1 ms, and as long again
+/// for a busy channel. A frame on the air keeps everybody back by itself.
+const HOLD: Duration = Duration::from_millis(8);
 
-/// Where bursts of this node and of its neighbours stand.
+/// How a frame goes out that the frame before it promised.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Promised {
+    /// As every other: CSMA-CA from macMinBE on.
+    #[default]
+    Csma,
+    /// With a macMinBE of one less, where the first frame of those that belong
+    /// together had one more. The standard leaves macMinBE to the device, but
+    /// knows one for all frames. Others wait longer for their turn.
+    ByQueue,
+    /// Without a backoff, after a clear channel assessment. The standard does
+    /// not allow that, and others wait longer and lose more.
+    Burst,
+}
+
+/// Where the promises of this node and of its neighbours stand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Burst {
     /// The frame in service has the bit set.
@@ -50,18 +66,28 @@ impl Burst {
 
     /// A frame for this node has come.
     pub(super) fn on_frame(&mut self, now: Instant, promises: bool) {
-        self.expects_until = if promises { now + GAP } else { now };
+        self.expects_until = if promises { now + HOLD } else { now };
     }
 }
 
 impl Mac {
     /// Whether the frame in service goes out without a backoff.
-    pub(super) fn continues_burst(&self) -> bool {
-        self.burst.continues
+    pub(super) fn skips_backoff(&self) -> bool {
+        self.config.promised == Promised::Burst && self.burst.continues
+    }
+
+    /// The exponent of the first backoff of an attempt.
+    pub(super) fn first_be(&self) -> u8 {
+        let min_be = self.config.min_be;
+        match (self.config.promised, self.burst.continues) {
+            (Promised::ByQueue, true) => min_be.saturating_sub(1),
+            (Promised::ByQueue, false) if self.burst.promises => min_be.saturating_add(1),
+            _ => min_be,
+        }
     }
 
     /// Holds the frame in service back while a neighbour is about to send this
-    /// node another frame.
+    /// node another frame. One that was promised goes on.
     pub(super) fn yield_channel(&mut self, now: Instant) {
         let until = self.burst.expects_until;
         if !self.burst.continues && until > now {

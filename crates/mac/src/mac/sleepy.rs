@@ -73,7 +73,7 @@ impl Mac {
     pub fn preempt(&mut self) -> Option<Ticket> {
         let waits = matches!(
             self.phase,
-            Phase::Backoff { .. } | Phase::RetryDelay { .. } | Phase::Ready
+            Phase::Spacing { .. } | Phase::Backoff { .. } | Phase::RetryDelay { .. } | Phase::Ready
         );
         if !waits || self.work.is_some() || self.kind != Kind::Data {
             return None;

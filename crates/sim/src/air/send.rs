@@ -69,6 +69,14 @@ impl Air {
             station.step(Work::LoadWaits { then });
             return;
         }
+        if station.state() == State::Sleep && !station.hold.is_zero() {
+            // The radio sleeps on until the processor has something for it.
+            let at = now + std::mem::take(&mut station.hold);
+            let generation = station.step(Work::Held { then });
+            let node = node as u32;
+            queue.schedule(at, Event::Step { node, generation }.into());
+            return;
+        }
         let generation = station.step(Work::Loading { then });
         let mut time = self.chip.spi_time(station.outgoing.len());
         station.spi += time;
@@ -149,6 +157,7 @@ impl Air {
     ) {
         let station = &mut self.stations[node];
         match station.work {
+            Work::Held { then } => self.load(now, node, then, queue),
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
             Work::Cca => {
                 let is_off = station.state() == State::Off;

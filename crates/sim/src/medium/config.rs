@@ -161,7 +161,7 @@ impl Default for Sinr {
             sensitivity_dbm: -95.0,
             capture_db: 3.0,
             co_channel_db: 0.0,
-            cca_threshold_dbm: -77.0,
+            cca_threshold_dbm: -80.0,
             asymmetry_sigma_db: 0.0,
             tx_power_sigma_db: 0.0,
             noise_sigma_db: 0.0,

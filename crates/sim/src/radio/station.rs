@@ -130,6 +130,11 @@ pub enum Work {
         /// The load belongs to a transmission, with or without CCA.
         then: Option<bool>,
     },
+    /// The radio sleeps until the processor is ready to move the frame.
+    Held {
+        /// As above.
+        then: Option<bool>,
+    },
     /// The frame is being moved into the radio.
     Loading {
         /// As above.
@@ -264,9 +269,10 @@ impl Station {
             return;
         }
         let is_free = self.work == Work::Idle && self.acking.is_none();
+        let is_held = matches!(self.work, Work::Held { .. });
         let loads = matches!(self.work, Work::LoadWaits { .. } | Work::Loading { .. });
         let state = match self.rests {
-            Rest::Sleep if is_free => State::Sleep,
+            Rest::Sleep if is_free || is_held => State::Sleep,
             Rest::Doze | Rest::Sleep if is_free || loads => State::Idle,
             _ => State::Listen,
         };

@@ -30,6 +30,8 @@ pub struct Chip {
     pub sends_by_procedure: bool,
     /// From sleep to work.
     pub wake_up: Duration,
+    /// Microseconds and bytes that precede each move of a frame.
+    overhead: (u64, u64),
     /// SPI time of a byte.
     spi_ns_per_byte: u64,
     /// Bytes of link security in a frame.
@@ -43,16 +45,19 @@ impl Chip {
             single_buffer: config.model.has_single_buffer(),
             sends_by_procedure: config.model.sends_by_procedure(),
             wake_up: Duration::from_micros(config.model.wake_up_us()),
+            overhead: config.model.overhead(),
             spi_ns_per_byte: config.spi_ns_per_byte(),
             security_bytes: config.security_bytes.into(),
         }
     }
 
     /// How long it takes to move a frame of `mpdu_len` bytes, without its FCS,
-    /// over the SPI bus. The FCS is moved too, and what secures the link.
+    /// over the SPI bus, with the interrupt and the registers before it. The FCS
+    /// is moved too, and what secures the link.
     pub fn spi_time(&self, mpdu_len: usize) -> Duration {
-        let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64;
-        Duration::from_micros((octets * self.spi_ns_per_byte + 500) / 1_000)
+        let (overhead_us, registers) = self.overhead;
+        let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64 + registers;
+        Duration::from_micros(overhead_us + (octets * self.spi_ns_per_byte + 500) / 1_000)
     }
 
     /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air;

@@ -34,6 +34,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "readings",
     "readings-day",
     "four-flows",
+    "bystander",
     "grid-30",
     "grid-1000",
     "k7-corridor",

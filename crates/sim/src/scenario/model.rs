@@ -3,7 +3,8 @@
 //! the modules beside this one and documented in `docs/scenario.md`.
 
 use redpoll_base::{Addr, Duration};
-use redpoll_lowpan::RedConfig;
+use redpoll_lowpan::{RedConfig, mss_for_frames};
+use redpoll_mac::{Ifs, Promised};
 use redpoll_stack::PollConfig;
 
 use crate::medium::{LinkSource, NoiseSource, RadioSpec};
@@ -66,6 +67,8 @@ pub struct MacParams {
     pub max_be: u8,
     /// macMaxCSMABackoffs.
     pub max_csma_backoffs: u8,
+    /// How the interframe space is kept.
+    pub ifs: Ifs,
     /// d: after a failed transmission wait a time drawn evenly from zero to
     /// this, in addition to the next CSMA backoff.
     pub link_retry_delay: Duration,
@@ -73,6 +76,8 @@ pub struct MacParams {
     pub deaf_backoff: bool,
     /// Bytes of link security in each frame.
     pub security_bytes: u8,
+    /// How frames go out that the frame before them promised.
+    pub promised: Promised,
 }
 
 /// Sleepy nodes and their parents, the same everywhere.
@@ -109,10 +114,10 @@ pub struct LowpanParams {
     pub slot_bytes: u16,
     /// The rest of a datagram is dropped once one frame is lost.
     pub drop_rest: bool,
-    /// Fragments follow one another as a burst.
-    pub fragment_burst: bool,
-    /// The segments of a sleepy node as well.
-    pub segment_burst: bool,
+    /// All fragments but the last promise another.
+    pub fragment_pending: bool,
+    /// The last fragment of a sleepy node's segment promises the next segment.
+    pub segment_pending: bool,
     /// Fragments that wait at most in a router that forwards them as they come;
     /// `None`: routers reassemble.
     pub forwarded_fragments: Option<u8>,
@@ -155,6 +160,9 @@ pub enum Mss {
 pub struct TcpParams {
     /// Payload of a full segment.
     pub mss: Mss,
+    /// Bytes of the longest compressed IPv6 header: [`HEADER_MAX_INSIDE`] where
+    /// nothing leaves the mesh, else [`HEADER_MAX_OUTSIDE`].
+    pub compressed_header_max: u16,
     /// Bytes of the send buffer of a connection.
     pub send_buffer: u32,
     /// Bytes of the receive buffer of a connection: its largest window.
@@ -205,6 +213,12 @@ pub struct Keepalive {
     pub count: u8,
 }
 
+/// The longest compressed IPv6 header between two nodes of the mesh, in bytes
+/// (RFC 6282 §3.1): encoding 2, contexts 1, traffic class and flow label 4, next
+/// header 1, hop limit 1, and of either address the last two bytes.
+pub const HEADER_MAX_INSIDE: u16 = 13;
+/// That of a packet whose other end is outside: one of the addresses in full.
+pub const HEADER_MAX_OUTSIDE: u16 = 27;
 /// Bytes of the TCP header without options.
 const TCP_HEADER: u16 = 20;
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
@@ -213,21 +227,19 @@ const TIMESTAMPS: u16 = 12;
 impl TcpParams {
     /// Payload bytes of a full segment.
     ///
-    /// For [`Mss::Frames`] it is what fits in every case: frames of 116 bytes
-    /// behind a 9-byte MAC header, less those of link security, fragment headers of 4 and 5 bytes, offsets
-    /// in multiples of 8 bytes (RFC 4944 §5.3), and a compressed IPv6 header
-    /// of at most 28 bytes.
+    /// For [`Mss::Frames`] it is what fits whatever a header of the mesh takes,
+    /// compressed to [`compressed_header_max`](Self::compressed_header_max)
+    /// bytes at worst.
     pub fn payload_bytes(&self) -> u16 {
-        const IPV6: u16 = 28;
-        let frame = self.frame_payload;
-        let (first, middle) = ((frame - 4 - IPV6) / 8 * 8, (frame - 5) / 8 * 8);
-        let options = if self.timestamps { TIMESTAMPS } else { 0 };
-        let packet = match self.mss {
-            Mss::Bytes(bytes) => return bytes,
-            Mss::Frames(0 | 1) => frame - IPV6,
-            Mss::Frames(n) => first + middle * (u16::from(n) - 2) + frame - 5,
-        };
-        packet - TCP_HEADER - options
+        match self.mss {
+            Mss::Bytes(bytes) => bytes,
+            Mss::Frames(n) => {
+                let header_max = usize::from(self.compressed_header_max);
+                let capacity = usize::from(self.frame_payload);
+                let beside_timestamps = mss_for_frames(n.max(1), header_max, capacity);
+                beside_timestamps + TIMESTAMPS - self.options_bytes()
+            }
+        }
     }
 
     /// Bytes of the IPv6 packet, not compressed, that carries a full segment.
@@ -241,8 +253,11 @@ impl TcpParams {
     /// header (RFC 6691 §2), so that a full segment carries
     /// [`payload_bytes`](Self::payload_bytes).
     pub fn announced_mss(&self) -> u16 {
-        let options = if self.timestamps { TIMESTAMPS } else { 0 };
-        self.payload_bytes().saturating_add(options)
+        self.payload_bytes().saturating_add(self.options_bytes())
+    }
+
+    fn options_bytes(&self) -> u16 {
+        if self.timestamps { TIMESTAMPS } else { 0 }
     }
 }
 

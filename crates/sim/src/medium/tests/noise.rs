@@ -231,7 +231,7 @@ fn a_frame_that_begins_in_noise_is_lost() {
     assert_eq!(start, Start::Lost(Reception::RandomLoss));
 }
 
-/// Noise over the threshold of -77 dBm makes the channel busy, also if it rises
+/// Noise over the threshold of -80 dBm makes the channel busy, also if it rises
 /// within the 128 µs, and not after them.
 #[test]
 fn assessments_hear_noise() {

@@ -8,6 +8,7 @@ mod nodes;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
+use redpoll_mac::{Ifs, Promised};
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::{energy, radio};
@@ -15,8 +16,9 @@ use crate::{energy, radio};
 use super::check::Values;
 use super::error::ScenarioError;
 use super::model::{
-    AppKind, BorderParams, ClientProtocol, Keepalive, LowpanParams, MacParams, Mss, RecoveryParams,
-    Scenario, SleepyParams, TcpParams,
+    AppKind, BorderParams, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive,
+    LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SleepyParams,
+    TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -40,7 +42,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         sleepy: sleepy(values),
         energy: energy(values),
         lowpan: lowpan(values),
-        tcp: tcp(values)?,
+        tcp: tcp(values, &nodes)?,
         border,
         nodes,
         host: None,
@@ -110,6 +112,12 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         min_be: values.small("mac.min_be"),
         max_be: values.small("mac.max_be"),
         max_csma_backoffs: values.small("mac.max_csma_backoffs"),
+        ifs: match values.text("mac.ifs").as_str() {
+            "sequential" => Ifs::Sequential,
+            "off" => Ifs::Off,
+            _ => Ifs::Minimum,
+        },
+        promised: promised(values),
         link_retry_delay: values.duration("mac.link_retry_delay"),
         deaf_backoff: values.flag("mac.deaf_backoff"),
         security_bytes: values.small("mac.security_bytes"),
@@ -127,6 +135,17 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         return Err(values.error(key, problem));
     }
     Ok(mac)
+}
+
+/// Bursts go further than shorter backoffs.
+fn promised(values: &Values<'_>) -> Promised {
+    if values.flag("lowpan.fragment_burst") {
+        Promised::Burst
+    } else if values.flag("mac.be_by_queue") {
+        Promised::ByQueue
+    } else {
+        Promised::Csma
+    }
 }
 
 fn sleepy(values: &Values<'_>) -> SleepyParams {
@@ -189,8 +208,10 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slots: values.small("lowpan.slots"),
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
-        fragment_burst: values.flag("lowpan.fragment_burst"),
-        segment_burst: values.flag("lowpan.segment_burst"),
+        fragment_pending: values.flag("lowpan.frame_pending"),
+        // A burst ends with the datagram unless it is to go on.
+        segment_pending: values.flag("lowpan.frame_pending")
+            && (values.flag("lowpan.segment_burst") || !values.flag("lowpan.fragment_burst")),
         forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
             .iter()
             .any(|key| values.flag(key))
@@ -213,7 +234,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
 /// Bytes of a frame behind a MAC header with short addresses.
 const FRAME_PAYLOAD: u16 = 116;
 
-fn tcp(values: &Values<'_>) -> Result<TcpParams, ScenarioError> {
+fn tcp(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<TcpParams, ScenarioError> {
     let keepalive = values.time("tcp.keepalive_idle").map(|idle| Keepalive {
         idle,
         interval: values.duration("tcp.keepalive_interval"),
@@ -223,6 +244,10 @@ fn tcp(values: &Values<'_>) -> Result<TcpParams, ScenarioError> {
         mss: match values.frames("tcp.mss") {
             Some(frames) => Mss::Frames(frames),
             None => Mss::Bytes(values.real("tcp.mss") as u16),
+        },
+        compressed_header_max: match nodes.iter().any(|node| node.role == Role::Border) {
+            true => HEADER_MAX_OUTSIDE,
+            false => HEADER_MAX_INSIDE,
         },
         send_buffer: values.real("tcp.send_buffer") as u32,
         receive_buffer: values.real("tcp.receive_buffer") as u32,

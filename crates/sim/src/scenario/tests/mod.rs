@@ -146,7 +146,7 @@ fn an_override_is_named_when_it_is_wrong() {
     assert_eq!(
         wrong("mac.max_bee", "5"),
         "--set mac.max_bee=5: mac.max_bee: got the unknown key \"max_bee\" (did you mean max_be?); \
-         allowed: pan_id, max_frame_retries, min_be, max_be, max_csma_backoffs, link_retry_delay, deaf_backoff, security_bytes"
+         allowed: pan_id, max_frame_retries, min_be, max_be, max_csma_backoffs, ifs, link_retry_delay, be_by_queue, deaf_backoff, security_bytes"
     );
     assert_eq!(
         wrong("mac.link_retry_delay", "40 m"),
@@ -250,16 +250,19 @@ fn an_app_on_several_nodes_is_a_flow_each() {
 #[test]
 fn full_segments_fit_into_their_frames() {
     let mut tcp = load(SMALL, &[]).unwrap().tcp;
-    assert_eq!(tcp.payload_bytes(), 80 + 3 * 104 + 111 - 32);
+    // A FRAG1 has room for 99 and for 85 bytes behind the longest header.
+    assert_eq!(tcp.payload_bytes(), 96 + 3 * 104 + 111 - 32);
+    let outside = load(SMALL, &[("nodes.node-1.role", "border")]).unwrap().tcp;
+    assert_eq!(outside.payload_bytes(), 80 + 3 * 104 + 111 - 32);
     assert_eq!(tcp.announced_mss(), tcp.payload_bytes() + 12);
     tcp.timestamps = false;
     assert_eq!(tcp.announced_mss(), tcp.payload_bytes());
     tcp.mss = Mss::Frames(1);
-    assert_eq!(tcp.payload_bytes(), 88 - 20);
+    assert_eq!(tcp.payload_bytes(), 116 - 13 - 20);
     let secured = format!("{SMALL}\n[mac]\nsecurity_bytes = 10\n");
     assert_eq!(
         load(&secured, &[]).unwrap().tcp.payload_bytes(),
-        72 + 3 * 96 + 101 - 32
+        88 + 3 * 96 + 101 - 32
     );
     tcp.mss = Mss::Bytes(462);
     assert_eq!(tcp.payload_bytes(), 462);
@@ -300,8 +303,8 @@ fn the_lines_are_as_the_figures_need_them() {
         assert_eq!(scenario.nodes[1].position_m, (40.0, 0.0));
         assert_eq!(scenario.radio.model, Model::At86rf233);
         assert_eq!(scenario.mac.link_retry_delay, Duration::from_millis(40));
-        assert_eq!(scenario.tcp.payload_bytes(), 462);
-        assert_eq!(scenario.tcp.receive_buffer, 1848);
+        assert_eq!(scenario.tcp.payload_bytes(), 487);
+        assert_eq!(scenario.tcp.receive_buffer, 3 * 487);
         assert_eq!(scenario.border_router(), None);
     }
 }

@@ -1,0 +1,96 @@
+//! The interframe space (IEEE 802.15.4-2015 §6.2.4).
+
+mod bench;
+
+use bench::*;
+use redpoll_base::Duration;
+use redpoll_mac::{Ifs, MacConfig, RadioResult};
+use redpoll_wire::ieee802154::Address;
+
+/// No backoff: what is waited for is the space alone.
+fn spaced(ifs: Ifs) -> Bench {
+    Bench::new(MacConfig {
+        min_be: 0,
+        max_be: 0,
+        ifs,
+        ..config()
+    })
+}
+
+/// Sends a frame with `payload` bytes.
+fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
+    b.mac.frame_mut(dst).expect("idle")[..payload].fill(1);
+    b.mac.submit(b.now, payload);
+    while b.poll() != LOAD {
+        b.sleep();
+    }
+    b.done(RadioResult::Loaded);
+    b.attempt(result);
+    assert!(b.done_event().is_some());
+}
+
+/// From the end of an exchange until the next frame is given to the radio, and
+/// until the radio has the order to assess the channel and send it.
+fn waits(b: &mut Bench) -> (u64, u64) {
+    let end = b.now;
+    b.mac.frame_mut(PEER).expect("idle")[0] = 1;
+    b.mac.submit(b.now, 1);
+    let us = |b: &Bench| b.now.since(end).as_micros();
+    while b.poll() != LOAD {
+        b.sleep();
+    }
+    let loading = us(b);
+    b.done(RadioResult::Loaded);
+    while b.poll() != TRANSMIT {
+        b.sleep();
+    }
+    let sending = us(b);
+    b.done(ACKED);
+    assert!(b.done_event().is_some());
+    (loading, sending)
+}
+
+#[test]
+fn assessment_and_turnaround_count_towards_the_space() {
+    let mut b = spaced(Ifs::Minimum);
+    send(&mut b, PEER, 80, ACKED);
+    assert_eq!(waits(&mut b), (0, 640 - 128 - 192));
+}
+
+#[test]
+fn behind_a_short_frame_assessment_and_turnaround_are_space_enough() {
+    // 9 bytes of header and 2 of check sequence leave 7.
+    let mut b = spaced(Ifs::Minimum);
+    send(&mut b, PEER, 7, ACKED);
+    assert_eq!(waits(&mut b), (0, 0));
+    send(&mut b, PEER, 8, ACKED);
+    assert_eq!(waits(&mut b), (0, 320));
+}
+
+#[test]
+fn loading_and_csma_begin_behind_the_space_if_so_asked() {
+    let mut b = spaced(Ifs::Sequential);
+    send(&mut b, PEER, 80, ACKED);
+    assert_eq!(waits(&mut b), (640, 640));
+    send(&mut b, PEER, 7, ACKED);
+    assert_eq!(waits(&mut b), (192, 192));
+    send(&mut b, Address::BROADCAST, 80, RadioResult::Sent);
+    assert_eq!(waits(&mut b), (640, 640));
+}
+
+#[test]
+fn time_that_passes_anyway_is_not_waited_for_again() {
+    for ifs in [Ifs::Minimum, Ifs::Sequential] {
+        let mut b = spaced(ifs);
+        send(&mut b, PEER, 80, ACKED);
+        b.now += Duration::from_micros(640);
+        assert_eq!(waits(&mut b), (0, 0));
+    }
+}
+
+#[test]
+fn without_a_space_nothing_is_waited_for() {
+    let mut b = spaced(Ifs::Off);
+    send(&mut b, PEER, 80, ACKED);
+    assert_eq!(waits(&mut b), (0, 0));
+}
