@@ -567,7 +567,7 @@ impl Mac {
             }
         }
         count(&mut self.counters.rx_frames);
-        self.burst.on_frame(now, header.frame_pending);
+        self.burst.on_frame(now, header.src, header.frame_pending);
         Some(Indication {
             src: header.src,
             dst: header.dst,

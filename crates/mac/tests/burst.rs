@@ -133,3 +133,42 @@ fn whoever_was_promised_a_frame_holds_its_own_back() {
     submit(&mut b, PEER, false);
     assert_eq!(b.poll(), TRANSMIT);
 }
+
+/// A relay between two who have much to send gets its turn after one of them.
+#[test]
+fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
+    let no_backoff = MacConfig {
+        min_be: 0,
+        max_be: 0,
+        ..config()
+    };
+    let other = Address::Short(3);
+    let promise = |src, dsn| {
+        let mut frame = data(src, ME, dsn, b"x");
+        set_frame_pending(&mut frame);
+        frame
+    };
+    let mut b = Bench::new(no_backoff);
+    assert!(b.hear(&promise(PEER, 1)).is_some());
+    submit(&mut b, Address::Short(4), true);
+    assert_eq!(b.poll(), None, "held back for one");
+    assert!(b.hear(&promise(other, 1)).is_some());
+    assert!(b.hear(&data(PEER, ME, 2, b"y")).is_some());
+    b.sleep();
+    assert_eq!(b.poll(), TRANSMIT, "not for the other, too");
+    b.done(ACKED);
+    assert!(b.done_event().is_some());
+
+    assert!(b.hear(&promise(other, 2)).is_some());
+    submit(&mut b, Address::Short(4), false);
+    b.pass(640);
+    while b.poll() != TRANSMIT {
+        assert!(b.sleep() <= Duration::from_micros(640), "it belongs to the first");
+    }
+    b.done(ACKED);
+    assert!(b.done_event().is_some());
+
+    assert!(b.hear(&promise(PEER, 3)).is_some());
+    submit(&mut b, Address::Short(4), false);
+    assert_eq!(b.poll(), None, "now it is others' turn");
+}

@@ -50,8 +50,13 @@ fn three_duplicates_leave_more_to_the_timer() {
 /// segments make up the round trip, and goodput is what it was.
 #[test]
 fn a_queued_window_is_within_the_round_trip() {
-    let pulled = flow("line-1", &[]);
-    let queued = flow("line-1", &[("tcp.queue_window", "true")]);
+    let four = [
+        ("tcp.mss", "462 B"),
+        ("tcp.send_buffer", "1848 B"),
+        ("tcp.receive_buffer", "1848 B"),
+    ];
+    let pulled = flow("line-1", &four);
+    let queued = flow("line-1", &[&four[..], &[("tcp.queue_window", "true")]].concat());
     let under_way = |flow: &Flow| {
         let rtt_s = flow.rtt_ms.p50.expect("samples") / 1_000.0;
         flow.goodput_kbps * 1_000.0 / 8.0 * rtt_s / 462.0

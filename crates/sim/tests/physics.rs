@@ -358,8 +358,9 @@ fn undisturbed_before(waits: &[Wait], limit: u64) -> f64 {
 fn retries_wait_for_a_uniform_delay() {
     let how = [
         NO_PROMISES,
-        ("tcp.send_buffer", "1948 B"),
-        ("tcp.receive_buffer", "1948 B"),
+        ("tcp.mss", "462 B"),
+        ("tcp.send_buffer", "1848 B"),
+        ("tcp.receive_buffer", "1848 B"),
     ];
     let waits = waits(&record("line-2", "at86rf233", &how, 300));
     let mean = waits.iter().map(|wait| wait.us).sum::<u64>() / waits.len() as u64;

@@ -43,9 +43,11 @@ pub(crate) const REGISTRATION_LIFETIME_MIN: u16 = 60;
 const RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(10);
 const MAX_RTR_SOLICITATIONS: u8 = 3;
 const MAX_RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
-/// RFC 4861 §10.
+/// RFC 4861 §10; each time twice as long (RFC 7048 §3).
 const RETRANS_TIMER: Duration = Duration::from_secs(1);
-const MAX_UNICAST_SOLICIT: u8 = 3;
+/// RFC 4861 §10 has three, for an answer from the next hop. That to a registration
+/// comes from the border router, over hops that others load: 31 s in all.
+const MAX_UNICAST_SOLICIT: u8 = 5;
 
 /// What a host should send now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,7 +134,7 @@ impl Solicitor {
             HostState::Registering { router, at, tries } if at <= now => {
                 self.state = HostState::Registering {
                     router,
-                    at: now + RETRANS_TIMER,
+                    at: now + RETRANS_TIMER.times(1 << tries.min(8)),
                     tries: tries.saturating_add(1),
                 };
                 Some(Due::Register(router))

@@ -4,8 +4,10 @@
 //! A frame whose frame-pending bit is set promises its addressee another (IEEE
 //! 802.15.4-2015 §7.2.2.3). The addressee holds its own frames back until that
 //! one has come or its time is over, so that half a datagram does not wait for
-//! the neighbour that is to get the other half. How the sender goes on is a
-//! matter of [`Promised`].
+//! the neighbour that is to get the other half. Then it is the addressee's turn:
+//! whoever held a frame back waits for no other neighbour before its own frames
+//! that belong together are sent, or a relay between many senders would starve.
+//! How the sender goes on is a matter of [`Promised`].
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -42,8 +44,12 @@ pub(super) struct Burst {
     promised: Option<Address>,
     /// The frame in service is that one.
     continues: bool,
-    /// A neighbour has promised this node a frame until then.
-    expects_until: Instant,
+    /// This neighbour has promised this node a frame until then.
+    expects: Option<(Address, Instant)>,
+    /// A frame of this node's own has been held back for it.
+    held: bool,
+    /// This node's own frames come first.
+    own_turn: bool,
 }
 
 impl Burst {
@@ -57,6 +63,7 @@ impl Burst {
     pub(super) fn on_end(&mut self, dst: Address, delivered: bool) {
         self.promised = (delivered && self.promises).then_some(dst);
         self.continues = false;
+        self.own_turn &= self.promised.is_some();
     }
 
     /// An attempt has failed: from now on the frame is one like any other.
@@ -64,9 +71,34 @@ impl Burst {
         self.continues = false;
     }
 
-    /// A frame for this node has come.
-    pub(super) fn on_frame(&mut self, now: Instant, promises: bool) {
-        self.expects_until = if promises { now + HOLD } else { now };
+    /// A frame for this node has come from `src`.
+    pub(super) fn on_frame(&mut self, now: Instant, src: Address, promises: bool) {
+        self.forget_late(now);
+        match self.expects {
+            Some((who, _)) if who != src => {}
+            _ if promises => self.expects = Some((src, now + HOLD)),
+            Some(_) => self.stop_waiting(),
+            None => {}
+        }
+    }
+
+    /// Until when a frame of this node's own is held back.
+    fn hold_until(&mut self, now: Instant) -> Option<Instant> {
+        self.forget_late(now);
+        let (_, until) = self.expects.filter(|_| !self.continues && !self.own_turn)?;
+        self.held = true;
+        Some(until)
+    }
+
+    fn forget_late(&mut self, now: Instant) {
+        if self.expects.is_some_and(|(_, until)| until <= now) {
+            self.stop_waiting();
+        }
+    }
+
+    fn stop_waiting(&mut self) {
+        self.expects = None;
+        self.own_turn |= core::mem::take(&mut self.held);
     }
 }
 
@@ -89,8 +121,7 @@ impl Mac {
     /// Holds the frame in service back while a neighbour is about to send this
     /// node another frame. One that was promised goes on.
     pub(super) fn yield_channel(&mut self, now: Instant) {
-        let until = self.burst.expects_until;
-        if !self.burst.continues && until > now {
+        if let Some(until) = self.burst.hold_until(now) {
             self.phase = Phase::Backoff { until };
         }
     }

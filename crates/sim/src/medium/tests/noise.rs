@@ -246,7 +246,7 @@ fn assessments_hear_noise() {
         let mut medium = between(10..11, -70.0);
         medium.watch(at(begin), 1);
         assert_eq!(medium.was_busy(at(begin + 128), 1), is_busy, "{begin}");
-        let mut quiet = between(10..11, -80.0);
+        let mut quiet = between(10..11, -83.0);
         quiet.watch(at(begin), 1);
         assert!(!quiet.was_busy(at(begin + 128), 1), "{begin}");
     }
