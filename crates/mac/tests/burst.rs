@@ -163,7 +163,10 @@ fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
     submit(&mut b, Address::Short(4), false);
     b.pass(640);
     while b.poll() != TRANSMIT {
-        assert!(b.sleep() <= Duration::from_micros(640), "it belongs to the first");
+        assert!(
+            b.sleep() <= Duration::from_micros(640),
+            "it belongs to the first"
+        );
     }
     b.done(ACKED);
     assert!(b.done_event().is_some());

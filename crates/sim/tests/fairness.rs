@@ -91,6 +91,8 @@ fn marks_by_shares_make_flows_of_different_length_equal() {
 fn marks_by_shares_hold_for_a_relay_s_own_traffic() {
     let red = ("lowpan.red", "true");
     let (own, forwarded) = own_and_forwarded(&[red]);
-    let found = index(own, forwarded);
-    assert!(found > 0.96, "{own} and {forwarded}, {found}");
+    let (found, without) = (index(own, forwarded), own_and_forwarded(&[]));
+    let without = index(without.0, without.1);
+    assert!(found > 0.95, "{own} and {forwarded}, {found}");
+    assert!(found > without + 0.01, "{found}, {without} without");
 }

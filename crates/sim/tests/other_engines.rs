@@ -56,7 +56,10 @@ fn a_queued_window_is_within_the_round_trip() {
         ("tcp.receive_buffer", "1848 B"),
     ];
     let pulled = flow("line-1", &four);
-    let queued = flow("line-1", &[&four[..], &[("tcp.queue_window", "true")]].concat());
+    let queued = flow(
+        "line-1",
+        &[&four[..], &[("tcp.queue_window", "true")]].concat(),
+    );
     let under_way = |flow: &Flow| {
         let rtt_s = flow.rtt_ms.p50.expect("samples") / 1_000.0;
         flow.goodput_kbps * 1_000.0 / 8.0 * rtt_s / 462.0

@@ -140,7 +140,19 @@ fn making_way_for_a_listening_leaf_shortens_its_wait() {
 /// and may be dropped, which costs little.
 #[test]
 fn red_marks_what_understands_marks() {
-    let report = |red| run("line-3", &[("lowpan.red", red)], 1, 60);
+    // A fourth segment is what waits.
+    let window = [
+        ("tcp.send_buffer", "1948 B"),
+        ("tcp.receive_buffer", "1948 B"),
+    ];
+    let report = |red| {
+        run(
+            "line-3",
+            &[&window[..], &[("lowpan.red", red)]].concat(),
+            1,
+            60,
+        )
+    };
     let (without, with) = (report("false"), report("true"));
     let marks = |report: &Report| report.nodes.iter().map(|node| node.ecn_marks).sum::<u64>();
     assert_eq!(marks(&without), 0);
@@ -155,6 +167,7 @@ fn segments_of_a_sleepy_leaf_follow_one_another() {
     let costs = |pending: &str| -> (f64, u64) {
         let alone = [
             ("apps.readings.on", "leaf-13"),
+            ("tcp.send_buffer", "1884 B"),
             ("lowpan.frame_pending", pending),
         ];
         let report = run("readings", &alone, 1, 1_200);

@@ -468,20 +468,27 @@ mod tests {
         let mut solicitor = Solicitor::new(Some(Instant::ZERO));
         run(&mut solicitor, 0, 1);
         assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(1_000)));
-        let due = run(&mut solicitor, 1, 6);
+        let due = run(&mut solicitor, 1, 33);
         let register = |s| (s, Due::Register(ROUTER));
         assert_eq!(
             due,
-            [register(1), register(2), register(3), (4, Due::Solicit)]
+            [
+                register(1),
+                register(2),
+                register(4),
+                register(8),
+                register(16),
+                (32, Due::Solicit)
+            ]
         );
 
-        assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(6_000)));
-        assert_eq!(run(&mut solicitor, 6, 7), [register(6)]);
+        assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(36_000)));
+        assert_eq!(run(&mut solicitor, 36, 37), [register(36)]);
         let answer = answered(&solicitor, status::SUCCESS);
-        solicitor.on_registration(ROUTER, answer, Instant::from_millis(6_500));
-        assert_eq!(run(&mut solicitor, 7, 1_800), []);
+        solicitor.on_registration(ROUTER, answer, Instant::from_millis(36_500));
+        assert_eq!(run(&mut solicitor, 37, 1_800), []);
         let (again, _) = run(&mut solicitor, 1_800, 1_900)[0];
-        assert_eq!(again, 1_807, "half of an hour later");
+        assert_eq!(again, 1_837, "half of an hour later");
     }
 
     #[test]

@@ -209,7 +209,9 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         slot_bytes: values.real("lowpan.slot_size") as u16,
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_pending: values.flag("lowpan.frame_pending"),
-        segment_pending: values.flag("lowpan.segment_burst"),
+        // A burst ends with the datagram unless it is to go on.
+        segment_pending: values.flag("lowpan.frame_pending")
+            && (values.flag("lowpan.segment_burst") || !values.flag("lowpan.fragment_burst")),
         forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
             .iter()
             .any(|key| values.flag(key))
