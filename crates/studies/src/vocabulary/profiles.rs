@@ -23,8 +23,8 @@ pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 250_000;
 /// handed down as soon as TCP may send it, and is copied to message buffers.
 const TCPLP_LINK: &[(&str, &str)] = &[
     ("mac.max_frame_retries", "9"),
+    ("lowpan.frame_pending", "false"),
     ("lowpan.fragment_burst", "false"),
-    ("lowpan.segment_burst", "false"),
     ("tcp.queue_window", "true"),
     ("tcp.link_feedback", "false"),
     // Their nodes have to compute, and have crystals.
