@@ -92,5 +92,10 @@ fn is_ours(config: &MacConfig, dst: Address) -> bool {
     }
 }
 
+/// Nobody acknowledges a broadcast.
+pub(crate) fn asks_for_ack(dst: Address) -> bool {
+    dst != Address::BROADCAST
+}
+
 #[cfg(test)]
 mod tests;

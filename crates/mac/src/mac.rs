@@ -18,7 +18,7 @@ use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameTy
 use crate::counters::count;
 use crate::csma::{AccessFailure, Csma};
 use crate::duplicates::Duplicates;
-use crate::filter::{self, Useless, Verdict};
+use crate::filter::{self, Useless, Verdict, asks_for_ack};
 use crate::ifs::Spacing;
 use crate::imm_ack::{ACK_WAIT, ImmAck};
 use crate::pending::Pending;
@@ -618,9 +618,4 @@ impl Mac {
             _ => count(&mut self.counters.rx_stray_acks),
         }
     }
-}
-
-/// Nobody acknowledges a broadcast.
-fn asks_for_ack(dst: Address) -> bool {
-    dst != Address::BROADCAST
 }
