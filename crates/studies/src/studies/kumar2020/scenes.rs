@@ -61,7 +61,7 @@ const SLEEPY: &[(&str, &str)] = &[
 const BOTH: &str = r#"
 coap-12 = { role = "leaf", sleepy = true, position = ["32 m", "-1 m"] }
 coap-13 = { role = "leaf", sleepy = true, position = ["32 m", "21 m"] }
-coap-14 = { role = "leaf", sleepy = true, position = ["45 m", "10 m"] }
+coap-14 = { role = "leaf", sleepy = true, position = ["45 m", "2 m"] }
 coap-15 = { role = "leaf", sleepy = true, position = ["21 m", "23 m"] }
 
 [apps.stream]
@@ -188,8 +188,11 @@ pub fn day_of_both() -> Case {
         name: "day-of-both",
         text: format!("{OFFICE}{BOTH}{INTERFERERS}"),
     };
+    // Where it stands otherwise, two routers are as good as each other, and neighbours
+    // would be given one each.
     Case::new(scene)
         .with(SLEEPY)
+        .set("nodes.leaf-14.position", r#"["46 m", "2 m"]"#)
         .set("tcp.mss", "3 frames")
         .set("duration", "24 h")
         .at_most_seeds(DAYS)
@@ -210,4 +213,27 @@ pub fn loss(case: Case, percent: u32) -> Case {
 /// The link retry delay d instead of 40 ms.
 pub fn delay(case: Case, ms: u32) -> Case {
     case.set("mac.link_retry_delay", format!("{ms} ms"))
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_sim::world::World;
+
+    use super::day_of_both;
+
+    /// §8.2.3: adjacent nodes of TCP and CoAP have the same first hop.
+    #[test]
+    fn adjacent_nodes_have_the_same_first_hop() {
+        let scenario = day_of_both().scenario().unwrap();
+        let world = World::new(&scenario, 1).unwrap();
+        let parent = |name: &str| {
+            let index = scenario.nodes.iter().position(|it| it.name == name);
+            let node = world.node(index.unwrap()).unwrap();
+            node.config().sleepy.unwrap().parents[0]
+        };
+        for number in 12..=15 {
+            let (tcp, coap) = (format!("leaf-{number}"), format!("coap-{number}"));
+            assert_eq!(parent(&tcp), parent(&coap), "{number}");
+        }
+    }
 }
