@@ -6,6 +6,7 @@
 
 mod arrows;
 mod ci;
+mod docs;
 mod figures;
 mod fuzz;
 mod lines;
@@ -42,6 +43,13 @@ Usage: cargo xtask CHECK
               --open            list what is not met, and why
   figures   table: the figures that the project promises, asked and measured;
             fails if one is missed (a few minutes)
+  docs      the measured numbers of the documents, as docs/measured declares them
+              --write           into the documents
+              --check           fails if a document has other ones
+              --short           with --check: only what is quickly measured
+              --only NAME       this block; may be repeated
+              --program FILE    measure with this one instead of building it
+              --loose           instead: lines with numbers that no block has
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
   size      table: flash, sizes of types and instructions on a Cortex-M0
@@ -79,6 +87,10 @@ fn main() -> ExitCode {
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
             Err(_) => return usage(&format!("`{seconds}` is no number of seconds")),
+        },
+        ["docs", options @ ..] => match docs::Options::parse(options) {
+            Ok(options) => docs::run(&workspace, &options),
+            Err(words) => return usage(&format!("`docs` does not take `{words}`")),
         },
         ["size", options @ ..] => match size::Options::parse(options) {
             Ok(options) => size::run(&workspace, &options),

@@ -172,7 +172,7 @@ pub fn possible(toolchain: &Toolchain) -> Outcome {
 pub fn uncounted() -> Option<String> {
     let missing = || {
         format!(
-            "instructions: no {} (scripts/setup.sh size)",
+            "instructions alone: no {} (scripts/setup.sh size)",
             qemu::EMULATOR
         )
     };

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::report::Failure;
 
 /// Crates that must run on a microcontroller.
@@ -97,4 +99,52 @@ fn show(command: &Command) -> String {
         .map(|word| word.to_string_lossy())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// The path of the binary `name` in cargo's messages.
+pub fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|message| {
+            // Its own unit tests are a program of the same name.
+            message["target"]["name"] == name
+                && message["profile"]["test"] != true
+                && message["executable"].is_string()
+        })
+        .and_then(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_program_is_found_among_cargos_messages() {
+        let artifact = |name: &str, path: Value| {
+            json!({
+                "reason": "compiler-artifact",
+                "target": { "name": name },
+                "executable": path,
+            })
+            .to_string()
+        };
+        let messages = [
+            artifact("tcp", Value::Null),
+            "not JSON".to_owned(),
+            artifact("tcp", json!("/x/tcp")),
+            artifact("pair", json!("/x/pair")),
+            json!({
+                "target": { "name": "bare" },
+                "executable": "/x/bare-tests",
+                "profile": { "test": true },
+            })
+            .to_string(),
+        ]
+        .join("\n");
+        assert_eq!(executable(&messages, "tcp"), Some("/x/tcp".into()));
+        assert_eq!(executable(&messages, "pair"), Some("/x/pair".into()));
+        assert_eq!(executable(&messages, "bare"), None);
+    }
 }

@@ -1,9 +1,7 @@
 //! Building the images of `firmware/`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use serde_json::Value;
 
 use super::image::Image;
 use crate::purity::{Libraries, Toolchain};
@@ -79,18 +77,9 @@ fn cargo(workspace: &Workspace, toolchain: &Toolchain, what: &[&str]) -> Result<
 }
 
 fn image(messages: &str, name: &str) -> Result<Image, Failure> {
-    let path = executable(messages, name)
+    let path = workspace::executable(messages, name)
         .ok_or_else(|| Failure::new(format!("size: cargo built no image `{name}`")))?;
     Image::read(&path)
-}
-
-/// The path of the binary `name` in cargo's messages.
-fn executable(messages: &str, name: &str) -> Option<PathBuf> {
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find(|message| message["target"]["name"] == name && message["executable"].is_string())
-        .and_then(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
 /// The linker, if it is not the one that the target asks for: rustup's
@@ -116,29 +105,6 @@ pub fn on_path(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn the_image_is_found_among_cargos_messages() {
-        let artifact = |name: &str, path: Value| {
-            json!({
-                "reason": "compiler-artifact",
-                "target": { "name": name },
-                "executable": path,
-            })
-            .to_string()
-        };
-        let messages = [
-            artifact("tcp", Value::Null),
-            "not JSON".to_owned(),
-            artifact("tcp", json!("/x/tcp")),
-            artifact("pair", json!("/x/pair")),
-        ]
-        .join("\n");
-        assert_eq!(executable(&messages, "tcp"), Some("/x/tcp".into()));
-        assert_eq!(executable(&messages, "pair"), Some("/x/pair".into()));
-        assert_eq!(executable(&messages, "bare"), None);
-    }
 
     #[test]
     fn programs_are_looked_for() {
