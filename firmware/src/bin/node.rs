@@ -10,7 +10,7 @@ use redpoll_firmware as image;
 use redpoll_firmware::unknown::any;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RxInfo};
+use redpoll_stack::mac::{FrameBuf, Ifs, MacConfig, Promised, RadioCaps, RadioResult, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
@@ -53,6 +53,8 @@ fn config() -> NodeConfig {
             min_be: any(3),
             max_be: any(5),
             max_csma_backoffs: any(4),
+            ifs: any(Ifs::Minimum),
+            promised: any(Promised::Csma),
             link_retry_delay: span(),
             indirect_retries: any(4),
             indirect_retry_delay: span(),

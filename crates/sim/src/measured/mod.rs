@@ -2,7 +2,7 @@
 //! the K7 format, and traces of noise.
 //!
 //! Whatever is wrong with a file is told with its line and column. All that is
-//! read is bounded: [`lines`] limits bytes and lines, each format its rows.
+//! read is bounded: `lines` limits bytes and lines, each format its rows.
 
 mod k7;
 mod lines;

@@ -160,8 +160,8 @@ pub enum Mss {
 pub struct TcpParams {
     /// Payload of a full segment.
     pub mss: Mss,
-    /// Bytes of the longest compressed IPv6 header: [`HEADER_MAX_INSIDE`] where
-    /// nothing leaves the mesh, else [`HEADER_MAX_OUTSIDE`].
+    /// Bytes of the longest compressed IPv6 header: 13 where nothing leaves
+    /// the mesh, else 27.
     pub compressed_header_max: u16,
     /// Bytes of the send buffer of a connection.
     pub send_buffer: u32,
