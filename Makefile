@@ -66,7 +66,7 @@ figures: ## Measure the figures that the project promises (a few minutes)
 validate: ## Hold the simulator against programs and formulas of others (docs/validation.md)
 	@scripts/setup.sh validate
 	@mkdir -p target && rm -f $(SKIPPED)
-	@. scripts/env.sh && REDPOLL_VALIDATE=long cargo test --release --package redpoll-sim --test validate -- --nocapture; code=$$?; \
+	@. scripts/env.sh && REDPOLL_VALIDATE=long cargo test --release --package redpoll-sim --test validate --test bound -- --nocapture; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)

@@ -194,6 +194,15 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
 fi
 
+if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
+    say "ns-3 is missing (a radio and MAC of others to compare with)"
+    if ! apt_install libns3-dev; then
+        say "no ns-3: left out: the comparison with it. To get it: sudo apt-get install libns3-dev"
+        missing_for_good="$missing_for_good ns-3"
+    fi
+    have c++ || need c++ g++ "building what runs on ns-3"
+fi
+
 if [ "$purpose" = size ]; then
     get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"

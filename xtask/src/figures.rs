@@ -2,6 +2,8 @@
 //! promised. Everything is simulated and seeded, so that anybody gets the same
 //! numbers, but for speed.
 
+mod sensitivity;
+
 use serde_json::Value;
 
 use crate::report::{Failure, Outcome};
@@ -193,9 +195,7 @@ const FIGURES: &[Figure] = &[
 ];
 
 pub fn run(workspace: &Workspace) -> Outcome {
-    let mut build = workspace.cargo();
-    build.args(["build", "--release", "--quiet", "--package", "redpoll"]);
-    workspace::run(&mut build)?;
+    build(workspace)?;
     println!(
         "{:<48} {:>8}  {:>22}  command",
         "figure", "asked", "measured (worst, best)"
@@ -240,7 +240,20 @@ pub fn run(workspace: &Workspace) -> Outcome {
             ));
         }
     }
+    sensitivity::run(workspace)?;
     Failure::unless_empty("figures: missed:", missed)
+}
+
+/// What goodput over the lines hangs on, alone.
+pub fn sensitivity(workspace: &Workspace) -> Outcome {
+    build(workspace)?;
+    sensitivity::run(workspace)
+}
+
+fn build(workspace: &Workspace) -> Outcome {
+    let mut build = workspace.cargo();
+    build.args(["build", "--release", "--quiet", "--package", "redpoll"]);
+    workspace::run(&mut build)
 }
 
 /// Three significant digits, or the whole number where it has more.
@@ -254,17 +267,17 @@ fn short(value: f64) -> String {
 }
 
 fn measure(workspace: &Workspace, figure: &Figure, seed: u64) -> Result<f64, Failure> {
-    let value = (figure.measure)(&simulate(workspace, figure, figure.options, seed)?);
+    let value = (figure.measure)(&simulate(workspace, figure.scenario, figure.options, seed)?);
     let Some(options) = figure.over else {
         return Ok(value);
     };
-    let other = (figure.measure)(&simulate(workspace, figure, options, seed)?);
+    let other = (figure.measure)(&simulate(workspace, figure.scenario, options, seed)?);
     Ok(value / other)
 }
 
 fn simulate(
     workspace: &Workspace,
-    figure: &Figure,
+    scenario: &str,
     options: &[&str],
     seed: u64,
 ) -> Result<Value, Failure> {
@@ -278,11 +291,11 @@ fn simulate(
         "--",
         "run",
     ]);
-    cargo.args([figure.scenario, "--json", "-", "--seed", &seed.to_string()]);
+    cargo.args([scenario, "--json", "-", "--seed", &seed.to_string()]);
     cargo.args(options);
     let output = workspace::output(&mut cargo)?;
     serde_json::from_str(&output)
-        .map_err(|error| Failure::new(format!("figures: {}: {error}", figure.scenario)))
+        .map_err(|error| Failure::new(format!("figures: {scenario}: {error}")))
 }
 
 fn number(value: &Value) -> f64 {

@@ -43,6 +43,7 @@ Usage: cargo xtask CHECK
               --open            list what is not met, and why
   figures   table: the figures that the project promises, asked and measured;
             fails if one is missed (a few minutes)
+              --sensitivity     only what goodput over the lines hangs on
   docs      the measured numbers of the documents, as docs/measured declares them
               --write           into the documents
               --check           fails if a document has other ones
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
+        ["figures", "--sensitivity"] => figures::sensitivity(&workspace),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&workspace, Some(seconds)),

@@ -38,7 +38,7 @@ impl Air {
     ) {
         let station = &self.stations[node];
         if cca && is_occupied(station) {
-            self.finish(now, node, RadioResult::ChannelBusy);
+            self.assess(now, node, queue);
         } else if station.loaded && !station.hold.is_zero() {
             let station = &mut self.stations[node];
             let at = now + std::mem::take(&mut station.hold);
@@ -115,10 +115,6 @@ impl Air {
         queue: &mut Queue<E>,
     ) {
         let station = &mut self.stations[node];
-        if cca && is_occupied(station) {
-            self.finish(now, node, RadioResult::ChannelBusy);
-            return;
-        }
         if !cca {
             if station.acking.is_some() {
                 station.step(Work::SendWaits);
@@ -128,9 +124,16 @@ impl Air {
             self.turn_around(now, node, queue);
             return;
         }
+        self.assess(now, node, queue);
+    }
+
+    /// A clear channel assessment begins. It takes its 8 symbols even where the
+    /// radio knows from the beginning that the channel is busy.
+    fn assess<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
         self.medium.watch(now, node);
         let station = &mut self.stations[node];
-        let generation = station.step(Work::Cca);
+        let occupied = is_occupied(station);
+        let generation = station.step(Work::Cca { occupied });
         if matches!(station.state(), State::Sleep | State::Idle) {
             station.rest(now);
         }
@@ -159,12 +162,12 @@ impl Air {
         match station.work {
             Work::Held { then } => self.load(now, node, then, queue),
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
-            Work::Cca => {
+            Work::Cca { occupied } => {
                 let is_off = station.state() == State::Off;
                 // A frame that begins just now is too late for it, as for the
                 // medium's part.
                 let begins = station.state() == State::Receive && station.times.since() == now;
-                let hears = is_occupied(station) && !begins;
+                let hears = occupied || (is_occupied(station) && !begins);
                 if hears || (!is_off && self.medium.was_busy(now, node)) {
                     self.finish(now, node, RadioResult::ChannelBusy);
                 } else {

@@ -235,6 +235,23 @@ fn one_exchange_step_by_step() {
     assert!((cycle - 1.0).abs() < 1e-12, "always on: {cycle}");
 }
 
+/// A radio that follows a frame when it is to assess the channel takes as long for
+/// that as another one: 8 symbols.
+#[test]
+fn an_assessment_takes_its_time_where_the_channel_is_known_to_be_busy() {
+    let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {
+        (config.min_be, config.max_be) = (0, 0);
+        (config.max_csma_backoffs, config.max_frame_retries) = (0, 0);
+    });
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.run_until(Instant::from_micros(1_000));
+    bench.send(1, Address::Short(short(0)), 127);
+    bench.settle();
+    let (at, node, status, _) = bench.done[0];
+    assert_eq!((node, status), (1, TxStatus::ChannelAccessFailure));
+    assert_eq!(at.as_micros(), 1_000 + 128);
+}
+
 /// The receiver on an AT86RF233 gets the frame 0.96 ms after its end.
 #[test]
 fn reading_takes_spi_time() {

@@ -144,7 +144,10 @@ pub enum Work {
     /// has acknowledged a frame.
     SendWaits,
     /// Clear channel assessment.
-    Cca,
+    Cca {
+        /// It began while the radio followed a frame or acknowledged one.
+        occupied: bool,
+    },
     /// From receiving to sending.
     Turnaround,
     /// The frame is on the air.

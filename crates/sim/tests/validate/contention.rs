@@ -2,7 +2,7 @@
 //! shares no code with ours.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_mac::{MacConfig, TxStatus};
+use redpoll_mac::{Ifs, MacConfig, TxStatus};
 use redpoll_sim::kernel::Seed;
 use redpoll_sim::medium;
 use redpoll_sim::radio::{self, Model};
@@ -123,25 +123,29 @@ pub fn outside(more: &[&str], senders: usize, seconds: u64, seeds: u64) -> Optio
 
 #[test]
 fn contention_is_that_of_a_program_of_its_own() {
-    // Senders keep their phase to one another, so seeds count more than time.
-    let (senders, seconds, seeds, limit) = match is_long() {
-        true => (&[1, 2, 5, 10, 20][..], 100, 20, 0.03),
-        false => (&[1, 2, 20][..], 10, 3, 0.06),
-    };
-    let mut rows = Vec::new();
-    for senders in senders.iter().copied() {
-        let Some(theirs) = outside(&["--ifs", "off"], senders, seconds, seeds) else {
-            return;
+    for (ifs, name) in [
+        (Ifs::Minimum, "minimum"),
+        (Ifs::Sequential, "sequential"),
+        (Ifs::Off, "off"),
+    ] {
+        // Senders keep their phase to one another, so seeds count more than time.
+        let (senders, seconds, seeds, limit) = match is_long() {
+            true => (&[1, 2, 5, 10, 20][..], 50, 20, 0.03),
+            false if ifs == Ifs::Minimum => (&[1, 2, 20][..], 10, 3, 0.06),
+            false => (&[1][..], 10, 3, 0.06),
         };
-        let ours = saturated(&standard(), senders, seconds, seeds);
-        let what = |what| format!("{senders} senders, {what}");
-        rows.push(Row::within(what("a second"), ours[0], theirs[0], limit));
-        rows.push(Row::near(
-            what("collisions"),
-            ours[1],
-            theirs[1],
-            limit * theirs[1],
-        ));
+        let config = MacConfig { ifs, ..standard() };
+        let mut rows = Vec::new();
+        for senders in senders.iter().copied() {
+            let Some(theirs) = outside(&["--ifs", name], senders, seconds, seeds) else {
+                return;
+            };
+            let ours = saturated(&config, senders, seconds, seeds);
+            let what = |what| format!("{senders} senders, {what}");
+            rows.push(Row::within(what("a second"), ours[0], theirs[0], limit));
+            let off = limit * theirs[1];
+            rows.push(Row::near(what("collisions"), ours[1], theirs[1], off));
+        }
+        check(&format!("contention, contention.py --ifs {name}"), &rows);
     }
-    check("contention, beside scripts/validate/contention.py", &rows);
 }

@@ -1,7 +1,7 @@
 //! Nodes with a MAC and nothing above it, on the simulator's radios and medium.
 
-use redpoll_base::{Instant, Wake};
-use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
+use redpoll_base::{Duration, Instant, Wake};
+use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
 use redpoll_sim::air::{Air, Event, Indication, Layout};
 use redpoll_sim::kernel::{Queue, Seed};
 use redpoll_sim::medium::{self, Site};
@@ -11,11 +11,15 @@ use redpoll_wire::ieee802154::Address;
 /// Bytes of a frame between short addresses beside its payload: header and FCS.
 pub const OVERHEAD: usize = 9 + 2;
 
+/// Turnaround and acknowledgment.
+const TO_ACKNOWLEDGE: Duration = Duration::from_micros(192 + 352);
+
 #[derive(Clone, Copy)]
 enum Next {
     Air(Event),
     Mac(usize),
     Start(usize),
+    Again(usize),
 }
 
 impl From<Event> for Next {
@@ -61,6 +65,13 @@ pub trait Above {
 pub struct Macs {
     pub air: Air,
     pub macs: Vec<Mac>,
+    /// A frame that comes while a node is in a backoff makes it begin anew with its
+    /// own, once it has acknowledged that frame: what ns-3 does.
+    pub restarts: bool,
+    /// The frames that have been given back for that.
+    held: Vec<Option<(Outgoing, Ticket)>>,
+    /// The frames in service.
+    served: Vec<Option<Outgoing>>,
     queue: Queue<Next>,
     now: Instant,
     buffer: FrameBuf,
@@ -104,6 +115,9 @@ impl Macs {
         Macs {
             air: Air::new(&layout, Seed(seed), &mut queue),
             macs: macs.collect(),
+            restarts: false,
+            held: vec![None; positions_m.len()],
+            served: vec![None; positions_m.len()],
             queue,
             now: Instant::ZERO,
             buffer: FrameBuf::new(),
@@ -132,6 +146,12 @@ impl Macs {
                     above.on(self.now, node, Said::Start);
                     self.serve(node, above);
                 }
+                Next::Again(node) => {
+                    if let Some((frame, ticket)) = self.held[node].take() {
+                        self.submit(node, frame, Some(ticket));
+                        self.serve(node, above);
+                    }
+                }
             }
             while let Some(node) = above.also() {
                 self.serve(node, above);
@@ -148,9 +168,10 @@ impl Macs {
                 }
             }
             if self.macs[node].is_idle()
+                && self.held[node].is_none()
                 && let Some(frame) = above.next(self.now, node)
             {
-                self.submit(node, frame);
+                self.submit(node, frame, None);
             }
             let Some(work) = self.macs[node].poll_radio(self.now, &mut self.buffer) else {
                 break;
@@ -164,7 +185,7 @@ impl Macs {
         self.drain(above);
     }
 
-    fn submit(&mut self, node: usize, frame: Outgoing) {
+    fn submit(&mut self, node: usize, frame: Outgoing, repeats: Option<Ticket>) {
         let to = frame
             .to
             .map_or(Address::BROADCAST, |to| Address::Short(short(to)));
@@ -172,7 +193,23 @@ impl Macs {
         let len = frame.len - OVERHEAD;
         payload[..len].fill(0);
         payload[..frame.tag.len()].copy_from_slice(&frame.tag);
-        self.macs[node].submit(self.now, len);
+        let how = Service {
+            repeats,
+            ..Service::default()
+        };
+        self.macs[node].submit_as(self.now, len, how);
+        self.served[node] = Some(frame);
+    }
+
+    fn give_back(&mut self, node: usize) {
+        if self.restarts
+            && let Some(frame) = self.served[node]
+            && let Some(ticket) = self.macs[node].preempt()
+        {
+            self.held[node] = Some((frame, ticket));
+            self.queue
+                .schedule(self.now + TO_ACKNOWLEDGE, Next::Again(node));
+        }
     }
 
     fn drain(&mut self, above: &mut impl Above) {
@@ -185,6 +222,7 @@ impl Macs {
                     if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
                         let tag = [0, 1, 2].map(|place| up.payload[place]);
                         above.on(self.now, node, Said::Frame(tag));
+                        self.give_back(node);
                     }
                     node
                 }

@@ -7,8 +7,11 @@
 mod contention;
 mod frame_errors;
 mod macs;
+mod ns3;
+mod pipe;
 mod script;
 mod table;
+mod throughput;
 
 /// Whether these are the long checks.
 fn is_long() -> bool {

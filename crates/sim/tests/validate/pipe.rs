@@ -1,0 +1,194 @@
+//! Datagrams of five frames over a line, without anything above the MAC: what
+//! `scripts/validate/lr_wpan.cc` does on ns-3.
+//!
+//! They go from the last node to the first, hop by hop; for every second one
+//! that arrives a frame goes back. At most [`WINDOW`] are under way. A relay
+//! passes a datagram on when it has all of it. When a frame fails, the rest of
+//! its datagram is dropped, and the sender knows at once.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use redpoll_base::Instant;
+use redpoll_mac::{MacConfig, TxStatus};
+use redpoll_sim::medium::{Config, UnitDisk};
+use redpoll_sim::radio::{self, Model};
+
+use crate::macs::{Above, Macs, Outgoing, Said};
+
+/// Datagrams under way.
+const WINDOW: u16 = 4;
+/// The frames of a full segment of the lines, FCS included, and of the frame
+/// that goes back: those of `crates/sim/tests/bound.rs`.
+const FRAMES: [usize; 5] = [123, 120, 120, 120, 94];
+const REPLY_BYTES: usize = 46;
+/// The number of a frame that goes back.
+const REPLY: u8 = FRAMES.len() as u8;
+
+/// What a line carried.
+pub struct Carried {
+    /// Datagrams per second that arrived.
+    pub per_second: f64,
+    /// Share of the datagrams that was lost.
+    pub lost: f64,
+}
+
+/// A line of nodes that hear their neighbours and nobody else. With `restarts` a
+/// backoff begins anew if a frame comes meanwhile, as in ns-3.
+pub fn carry(config: &MacConfig, restarts: bool, hops: usize, seconds: u64, seed: u64) -> Carried {
+    let disk = Config::UnitDisk(UnitDisk {
+        interference_range_m: 50.0,
+        carrier_sense_range_m: 50.0,
+        ..UnitDisk::default()
+    });
+    let places: Vec<_> = (0..=hops).map(|node| (40.0 * node as f64, 0.0)).collect();
+    let radio = radio::Config::of(Model::Ideal);
+    let mut macs = Macs::new(&disk, &places, &radio, config, seed);
+    macs.restarts = restarts;
+    let mut pipe = Pipe::new(hops);
+    pipe.fill();
+    macs.start_at(Instant::ZERO, hops);
+    macs.run_until(Instant::from_millis(seconds * 1_000), &mut pipe);
+    Carried {
+        per_second: pipe.arrived as f64 / seconds as f64,
+        lost: pipe.lost as f64 / (pipe.lost + pipe.arrived) as f64,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Frame {
+    to: usize,
+    datagram: u16,
+    part: u8,
+}
+
+#[derive(Clone, Default)]
+struct Place {
+    /// What it has to send; the first may be in service.
+    queue: VecDeque<Frame>,
+    parts: BTreeMap<u16, BTreeSet<u8>>,
+    replies: BTreeSet<u16>,
+}
+
+struct Pipe {
+    hops: usize,
+    places: Vec<Place>,
+    under_way: u16,
+    next: u16,
+    /// The sender has something new.
+    filled: bool,
+    arrived: u64,
+    lost: u64,
+}
+
+impl Pipe {
+    fn new(hops: usize) -> Pipe {
+        Pipe {
+            hops,
+            places: vec![Place::default(); hops + 1],
+            under_way: 0,
+            next: 0,
+            filled: false,
+            arrived: 0,
+            lost: 0,
+        }
+    }
+
+    fn fill(&mut self) {
+        while self.under_way < WINDOW {
+            self.under_way += 1;
+            self.filled = true;
+            self.pass(self.hops, self.next);
+            self.next = self.next.wrapping_add(1);
+        }
+    }
+
+    fn pass(&mut self, node: usize, datagram: u16) {
+        let to = node - 1;
+        let frames = (0..REPLY).map(|part| Frame { to, datagram, part });
+        self.places[node].queue.extend(frames);
+    }
+
+    fn reply(&mut self, node: usize, datagram: u16) {
+        let (to, part) = (node + 1, REPLY);
+        self.places[node]
+            .queue
+            .push_back(Frame { to, datagram, part });
+    }
+
+    fn free(&mut self, datagrams: u16) {
+        self.under_way = self.under_way.saturating_sub(datagrams);
+        self.fill();
+    }
+
+    fn on_done(&mut self, node: usize, status: TxStatus) {
+        let place = &mut self.places[node];
+        let Some(frame) = place.queue.pop_front() else {
+            return;
+        };
+        if status == TxStatus::Delivered {
+            return;
+        }
+        if frame.part == REPLY {
+            return self.free(2);
+        }
+        let is_rest = |other: &Frame| other.datagram == frame.datagram && other.part != REPLY;
+        while place.queue.front().is_some_and(is_rest) {
+            place.queue.pop_front();
+        }
+        self.lost += 1;
+        self.free(1);
+    }
+
+    fn on_frame(&mut self, node: usize, datagram: u16, part: u8) {
+        let place = &mut self.places[node];
+        if part == REPLY {
+            if !place.replies.insert(datagram) {
+                return;
+            }
+            return match node == self.hops {
+                true => self.free(2),
+                false => self.reply(node, datagram),
+            };
+        }
+        let parts = place.parts.entry(datagram).or_default();
+        if !parts.insert(part) || parts.len() < FRAMES.len() {
+            return;
+        }
+        if node > 0 {
+            return self.pass(node, datagram);
+        }
+        self.arrived += 1;
+        if self.arrived.is_multiple_of(2) {
+            self.reply(0, datagram);
+        }
+    }
+}
+
+impl Above for Pipe {
+    fn on(&mut self, _now: Instant, node: usize, said: Said) {
+        match said {
+            Said::Start => {}
+            Said::Done(status) => self.on_done(node, status),
+            Said::Frame([high, low, part]) => {
+                self.on_frame(node, u16::from_be_bytes([high, low]), part);
+            }
+        }
+    }
+
+    fn next(&mut self, _now: Instant, node: usize) -> Option<Outgoing> {
+        let frame = *self.places[node].queue.front()?;
+        let [high, low] = frame.datagram.to_be_bytes();
+        Some(Outgoing {
+            to: Some(frame.to),
+            len: match frame.part {
+                REPLY => REPLY_BYTES,
+                part => FRAMES[usize::from(part)],
+            },
+            tag: [high, low, frame.part],
+        })
+    }
+
+    fn also(&mut self) -> Option<usize> {
+        std::mem::take(&mut self.filled).then_some(self.hops)
+    }
+}
