@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, lines, purity, rfc, size};
+use crate::{arrows, docs, lines, purity, rfc, size};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -17,7 +17,7 @@ type Step = (
 
 /// What runs on a microcontroller is built both ways, whichever of them this
 /// machine's other builds take.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -29,6 +29,10 @@ const STEPS: [Step; 11] = [
     ("size with build-std", |w| size(w, Way::BuildStd)),
     ("doc", doc),
     ("test", test),
+    // After the tests, whose build of the program it takes.
+    ("docs", |w| {
+        docs::run(w, &docs::Options::short_check()).map(|()| None)
+    }),
 ];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
