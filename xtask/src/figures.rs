@@ -46,7 +46,7 @@ impl Bound {
 const IDEAL: &[&str] = &["--set", "radio.model=ideal"];
 /// What one hop can carry with an ideal radio and segments of 487 bytes, in kb/s:
 /// `docs/model.md`.
-const IDEAL_BOUND: f64 = 120.9;
+const IDEAL_BOUND: f64 = 121.0;
 /// Interference that reaches twice as far as frames do, as in other simulators.
 const FAR: &[&str] = &["--set", "medium.interference_range=\"100 m\""];
 const D0: &[&str] = &["--set", "mac.link_retry_delay=\"0 ms\""];
