@@ -50,7 +50,6 @@ const IDEAL_BOUND: f64 = 121.0;
 /// Interference that reaches twice as far as frames do, as in other simulators.
 const FAR: &[&str] = &["--set", "medium.interference_range=\"100 m\""];
 const D0: &[&str] = &["--set", "mac.link_retry_delay=\"0 ms\""];
-const ONE_FRAME: &[&str] = &["--duration", "600 s", "--set", "tcp.mss=\"1 frames\""];
 const TEN_MINUTES: &[&str] = &["--duration", "600 s"];
 
 const fn goodput(
@@ -81,6 +80,50 @@ const fn loss(what: &'static str, options: &'static [&'static str], most: f64) -
         measure: first_loss,
         unit: "%",
         bound: Bound::AtMost(most),
+    }
+}
+
+/// `readings` over TCP and over CoAP with the same loss at the border router.
+struct Lost {
+    tcp: [&'static str; 2],
+    coap: [&'static str; 4],
+}
+
+const COAP: &str = "apps.readings.transport=coap";
+const fn lost(share: &'static str) -> Lost {
+    Lost {
+        tcp: ["--set", share],
+        coap: ["--set", share, "--set", COAP],
+    }
+}
+const LOST_0: Lost = lost("faults.loss.share=\"0 %\"");
+const LOST_6: Lost = lost("faults.loss.share=\"6 %\"");
+const LOST_15: Lost = lost("faults.loss.share=\"15 %\"");
+
+/// The leaves' radio duty cycle over TCP, divided by that over CoAP.
+const fn radio(what: &'static str, lost: &'static Lost, most: f64) -> Figure {
+    Figure {
+        what,
+        scenario: "readings",
+        options: &lost.tcp,
+        over: Some(&lost.coap),
+        seeds: 5,
+        measure: leaves_duty_cycle,
+        unit: "",
+        bound: Bound::AtMost(most),
+    }
+}
+
+const fn reliability(what: &'static str, options: &'static [&'static str], least: f64) -> Figure {
+    Figure {
+        what,
+        scenario: "readings",
+        options,
+        over: None,
+        seeds: 5,
+        measure: readings_delivered,
+        unit: "%",
+        bound: Bound::AtLeast(least),
     }
 }
 
@@ -127,16 +170,10 @@ const FIGURES: &[Figure] = &[
         IDEAL,
         0.88 * IDEAL_BOUND / 3.0,
     ),
-    Figure {
-        over: Some(ONE_FRAME),
-        unit: "",
-        ..goodput(
-            "segments of 5 frames / 1, 3 hops with capture",
-            "testbed-3",
-            TEN_MINUTES,
-            3.0,
-        )
-    },
+    radio("radio of TCP / CoAP, readings, nothing lost", &LOST_0, 1.15),
+    radio("radio of TCP / CoAP, readings, 6 % lost", &LOST_6, 1.0),
+    radio("radio of TCP / CoAP, readings, 15 % lost", &LOST_15, 1.0),
+    reliability("readings over TCP delivered, 15 % lost", &LOST_15.tcp, 99.5),
     Figure {
         what: "Jain's index of four flows with RED and ECN",
         measure: fairness,
@@ -308,6 +345,27 @@ fn list(value: &Value) -> &[Value] {
 
 fn first_goodput(result: &Value) -> f64 {
     number(&result["flows"][0]["goodput_kbps"])
+}
+
+/// The mean over the leaves.
+fn leaves_duty_cycle(result: &Value) -> f64 {
+    let nodes = list(&result["nodes"]).iter();
+    let leaves = nodes.filter(|node| {
+        node["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("leaf"))
+    });
+    let cycles: Vec<f64> = leaves
+        .map(|leaf| number(&leaf["radio_duty_cycle"]))
+        .collect();
+    cycles.iter().sum::<f64>() / cycles.len() as f64
+}
+
+/// The share of all readings in %, of the flow with the least.
+fn readings_delivered(result: &Value) -> f64 {
+    let flows = list(&result["flows"]).iter();
+    let shares = flows.map(|flow| 100.0 * number(&flow["readings"]["reliability"]));
+    shares.fold(f64::NAN, f64::min)
 }
 
 /// Jain's index of the flows' goodput.
