@@ -44,6 +44,12 @@ impl Bound {
 }
 
 const IDEAL: &[&str] = &["--set", "radio.model=ideal"];
+const IDEAL_D0: &[&str] = &[
+    "--set",
+    "radio.model=ideal",
+    "--set",
+    "mac.link_retry_delay=\"0 ms\"",
+];
 /// What one hop can carry with an ideal radio and segments of 487 bytes, in kb/s:
 /// `docs/model.md`.
 const IDEAL_BOUND: f64 = 121.0;
@@ -170,6 +176,19 @@ const FIGURES: &[Figure] = &[
         IDEAL,
         0.88 * IDEAL_BOUND / 3.0,
     ),
+    goodput(
+        "goodput, 4 hops, ideal radio, d = 40 ms",
+        "line-4",
+        IDEAL,
+        27.0,
+    ),
+    goodput(
+        "goodput, 1 hop, ideal radio, d = 0",
+        "line-1",
+        IDEAL_D0,
+        100.0,
+    ),
+    goodput("goodput, 1 hop, AT86RF233, d = 0", "line-1", D0, 88.0),
     radio("radio of TCP / CoAP, readings, nothing lost", &LOST_0, 1.15),
     radio("radio of TCP / CoAP, readings, 6 % lost", &LOST_6, 1.0),
     radio("radio of TCP / CoAP, readings, 15 % lost", &LOST_15, 1.0),

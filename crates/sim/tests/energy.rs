@@ -156,3 +156,24 @@ fn sleep_never_costs_as_much_as_listening() {
         }
     }
 }
+
+/// A radio that sleeps is not woken before its processor has a frame for it: what a
+/// slow processor takes for making one is not charged as idle time of the radio. What
+/// it takes with the frame in the radio's buffer is.
+#[test]
+fn a_sleeping_radio_does_not_wait_for_its_processor() {
+    let requests = 60.0;
+    let idle_s = |clock| {
+        let how = [("energy.takes_time", "true"), ("energy.clock", clock)];
+        half("node-2", &how, |energy| energy.idle_s)
+    };
+    let us_per_instruction = 1.5;
+    let waited = 1e6 * (idle_s("1 MHz") - idle_s("10000 MHz")) / requests;
+    let making = us_per_instruction * (cost("timer") + cost("request_out"));
+    let all = cost("timer") + cost("request_out") + cost("loaded") + cost("order");
+    let all = us_per_instruction * (all + 2.0 * cost("rest"));
+    assert!(
+        waited < all - 0.9 * making,
+        "{waited} of {all} us, {making} of them asleep"
+    );
+}
