@@ -45,6 +45,10 @@ fn tshark(path: &Path, args: &[&str]) -> Option<String> {
 /// for, and with it TCP's checksums.
 const CONTEXT: [&str; 2] = ["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"];
 
+/// Payload of a full segment inside the mesh: five frames, with the headers as
+/// 6LoWPAN compresses them there.
+const FULL_SEGMENT: &str = "487";
+
 /// Nothing malformed and every check sequence right.
 #[test]
 fn tshark_finds_nothing_malformed() {
@@ -131,7 +135,7 @@ fn tshark_follows_the_transfer() {
     let Some(lines) = tshark(&path, &args) else {
         return;
     };
-    let full = lines.lines().filter(|line| *line == "462").count();
+    let full = lines.lines().filter(|line| *line == FULL_SEGMENT).count();
     assert!(full > 50, "{full} full segments");
 }
 
@@ -199,7 +203,8 @@ fn segments_on_every_hop(path: &Path) {
     };
     assert_eq!(found, "");
     let check = ["-o", "tcp.check_checksum:TRUE"];
-    let full = ["-Y", "tcp.len == 462 && tcp.checksum.status == 1"];
+    let full = format!("tcp.len == {FULL_SEGMENT} && tcp.checksum.status == 1");
+    let full = ["-Y", &full];
     let fields = ["-T", "fields", "-e", "ipv6.hlim"];
     let hops = tshark(path, &[&CONTEXT[..], &check, &full, &fields].concat()).unwrap();
     for hop_limit in ["64", "63", "62"] {
