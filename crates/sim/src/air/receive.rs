@@ -147,7 +147,7 @@ impl Air {
             return Outcome::Delivered;
         }
         let spi_time = self.chip.spi_time(received.frame.len());
-        station.incoming = received;
+        *station.incoming = received;
         if spi_time.is_zero() {
             let node = node as u32;
             self.indications.push_back(Indication::Frame { node });
@@ -174,7 +174,7 @@ impl Air {
         if std::mem::take(&mut station.reading_waiting)
             && let Some(waiting) = station.waiting.take()
         {
-            station.incoming = *waiting;
+            station.incoming = waiting;
         }
         if let Some(waiting) = &station.waiting {
             station.reading_waiting = true;

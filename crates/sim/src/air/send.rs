@@ -22,7 +22,7 @@ impl Air {
     ) {
         let label = Label::of(frame.as_slice());
         let station = &mut self.stations[node];
-        station.outgoing.clone_from(frame);
+        station.outgoing.as_mut().clone_from(frame);
         station.loaded = false;
         station.dsn = label.dsn;
         station.wants_ack = label.wants_ack;
@@ -177,7 +177,7 @@ impl Air {
             }
             Work::Turnaround => {
                 station.step(Work::Sending);
-                let frame = station.outgoing.clone();
+                let frame = FrameBuf::clone(&station.outgoing);
                 self.take_off(now, node, &frame, None, queue);
             }
             Work::AwaitAck => self.finish(now, node, RadioResult::NoAck),

@@ -20,6 +20,13 @@ pub struct Scheduled<E> {
     pub event: E,
 }
 
+impl<E> Scheduled<E> {
+    /// Time and place in one number: two of them are compared without a branch.
+    fn key(&self) -> u128 {
+        u128::from(self.at.as_micros()) << 64 | u128::from(self.sequence)
+    }
+}
+
 impl<E> PartialEq for Scheduled<E> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
@@ -38,7 +45,7 @@ impl<E> Ord for Scheduled<E> {
     /// Reversed: the standard heap gives the greatest first, and the earliest
     /// is wanted.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
+        other.key().cmp(&self.key())
     }
 }
 

@@ -29,7 +29,7 @@ pub use links::{Link, Links};
 pub use measured::Measured;
 pub use noise::{HISTORY, NoiseSource};
 
-use ear::{Ear, SinrRules};
+use ear::Ears;
 use fading::Fader;
 use measured::Replay;
 use redpoll_base::{Instant, Rng};
@@ -42,9 +42,7 @@ use crate::kernel::Seed;
 pub struct Medium {
     links: Links,
     change: Change,
-    ears: Vec<Ear>,
-    /// `None` for unit disk and listed links.
-    sinr: Option<SinrRules>,
+    ears: Ears,
     interferers: Vec<Course>,
     /// The nodes that each of them reaches, and with how much power.
     reached: Vec<Vec<(u32, f64)>>,
@@ -79,17 +77,15 @@ impl Medium {
     pub fn new(site: &Site<'_>, seed: Seed) -> Self {
         let nodes = site.positions_m.len();
         let shadowing = links::shadowing(seed);
-        let (sinr, success_ratio_tx) = match (site.config, site.links) {
-            (Config::UnitDisk(disk), _) => (None, disk.success_ratio_tx),
-            (Config::Sinr(_), LinkSource::Listed(_)) => (None, 1.0),
-            (Config::Sinr(sinr), _) => (Some(SinrRules::new(sinr)), 1.0),
+        let success_ratio_tx = match site.config {
+            Config::UnitDisk(disk) => disk.success_ratio_tx,
+            Config::Sinr(_) => 1.0,
         };
         let links = Links::new(site, seed);
         Medium {
             change: Change::new(site, &links, seed),
             links,
-            ears: noise::of_nodes(site, seed).map(Ear::new).collect(),
-            sinr,
+            ears: Ears::new(site, seed),
             interferers: courses(site.interferers, seed),
             reached: (site.interferers.iter().enumerate())
                 .map(|(index, interferer)| {
@@ -125,7 +121,7 @@ impl Medium {
 
     /// Bytes that the links of `node` and what it hears take.
     pub fn memory_bytes(&self, node: usize) -> usize {
-        size_of::<Ear>() + size_of_val(self.links.of(node))
+        self.ears.bytes_each() + size_of_val(self.links.of(node))
     }
 
     /// Whether anyone hears the transmission that begins now; to be asked once
@@ -137,31 +133,23 @@ impl Medium {
     /// Transmission `tx` begins to arrive over `link`; `ready` says whether
     /// the receiver's radio could follow it.
     pub fn start(&mut self, now: Instant, tx: TxId, link: &Link, ready: bool) -> Start {
-        let ear = &mut self.ears[link.to as usize];
-        match &self.sinr {
-            None => ear.start_disk(now, tx, link, ready, &mut self.rng),
-            Some(rules) => ear.start_sinr(now, tx, link, ready, rules, &mut self.rng),
-        }
+        self.ears.start(now, tx, link, ready, &mut self.rng)
     }
 
     /// Transmission `tx` no longer arrives over `link`. Says how the reception
     /// went if the receiver followed it.
     pub fn end(&mut self, now: Instant, tx: TxId, link: &Link) -> Option<Reception> {
-        let ear = &mut self.ears[link.to as usize];
-        match &self.sinr {
-            None => ear.end_disk(tx, link),
-            Some(rules) => ear.end_sinr(now, tx, link, rules, &mut self.rng),
-        }
+        self.ears.end(now, tx, link, &mut self.rng)
     }
 
     /// The transmission that `node` follows.
     pub fn followed(&self, node: usize) -> Option<TxId> {
-        self.ears[node].followed()
+        self.ears.followed(node)
     }
 
     /// `node` stops following; says which transmission that was.
     pub fn abandon(&mut self, node: usize) -> Option<TxId> {
-        self.ears[node].abandon()
+        self.ears.abandon(node)
     }
 
     /// When each interferer begins for the first time, if ever.
@@ -173,7 +161,7 @@ impl Medium {
     pub fn interfere(&mut self, now: Instant, interferer: usize) -> Instant {
         let (on, next) = self.interferers[interferer].turn(now);
         for (node, power_mw) in &self.reached[interferer] {
-            self.ears[*node as usize].interfere(now, *power_mw, on, self.sinr.as_ref());
+            self.ears.interfere(now, *node as usize, *power_mw, on);
         }
         next
     }
@@ -186,13 +174,13 @@ impl Medium {
 
     /// `node` begins a clear channel assessment.
     pub fn watch(&mut self, now: Instant, node: usize) {
-        self.ears[node].watch(now, self.sinr.as_ref());
+        self.ears.watch(now, node);
     }
 
     /// Whether `node` found the channel busy at any time since
     /// [`watch`](Self::watch) and before `now`.
     pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
-        self.ears[node].was_busy(now, self.sinr.as_ref())
+        self.ears.was_busy(now, node)
     }
 }
 

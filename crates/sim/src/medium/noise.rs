@@ -15,7 +15,7 @@ use redpoll_base::{Duration, Instant, Rng};
 
 use super::oqpsk::from_db;
 use super::radios::Radios;
-use super::{Config, NoiseModel, Site};
+use super::{NoiseModel, Sinr, Site};
 use crate::kernel::Seed;
 use crate::measured::NoiseTrace;
 
@@ -47,51 +47,43 @@ impl NoiseSource {
 }
 
 /// The noise of each node.
-pub fn of_nodes(site: &Site<'_>, seed: Seed) -> impl Iterator<Item = NodeNoise> {
+pub fn of_nodes(site: &Site<'_>, sinr: &Sinr, seed: Seed) -> impl Iterator<Item = NodeNoise> {
     let nodes = site.positions_m.len();
-    let (floors_mw, model) = match site.config {
-        Config::UnitDisk(_) => (vec![0.0; nodes], NoiseModel::Constant),
-        Config::Sinr(sinr) => {
-            let radios = Radios::new(sinr, site.radios, nodes, seed);
-            let floor_mw = |node| from_db(radios.of(node).noise_floor_dbm);
-            ((0..nodes).map(floor_mw).collect(), sinr.noise)
-        }
-    };
+    let model = sinr.noise;
+    let radios = Radios::new(sinr, site.radios, nodes, seed);
     let source = site.noise.cloned();
     let patterns = match (&source, model) {
         (Some(source), NoiseModel::Cpm) => Some(Arc::new(Patterns::new(&source.trace))),
         _ => None,
     };
-    floors_mw
-        .into_iter()
-        .enumerate()
-        .map(move |(node, floor_mw)| {
-            let mut rng = seed.node_stream("noise", node);
-            let course = match (&source, &patterns, model) {
-                (Some(_), Some(patterns), _) => Some(Course::Cpm(Cpm {
-                    patterns: patterns.clone(),
-                    seed: rng.next_u64(),
-                    episode: u64::MAX,
-                    sample: 0,
-                    place: 0,
-                    rng: Rng::new(0),
-                })),
-                (Some(source), _, NoiseModel::Replay) => {
-                    Some(Course::Replay(Replay::new(source, &mut rng)))
-                }
-                _ => None,
-            };
-            NodeNoise {
-                floor_mw,
-                changing: course.map(|course| {
-                    Box::new(Changing {
-                        course,
-                        sample: u64::MAX,
-                        power_mw: floor_mw,
-                    })
-                }),
+    (0..nodes).map(move |node| {
+        let floor_mw = from_db(radios.of(node).noise_floor_dbm);
+        let mut rng = seed.node_stream("noise", node);
+        let course = match (&source, &patterns, model) {
+            (Some(_), Some(patterns), _) => Some(Course::Cpm(Cpm {
+                patterns: patterns.clone(),
+                seed: rng.next_u64(),
+                episode: u64::MAX,
+                sample: 0,
+                place: 0,
+                rng: Rng::new(0),
+            })),
+            (Some(source), _, NoiseModel::Replay) => {
+                Some(Course::Replay(Replay::new(source, &mut rng)))
             }
-        })
+            _ => None,
+        };
+        NodeNoise {
+            floor_mw,
+            changing: course.map(|course| {
+                Box::new(Changing {
+                    course,
+                    sample: u64::MAX,
+                    power_mw: floor_mw,
+                })
+            }),
+        }
+    })
 }
 
 /// The noise of one node.

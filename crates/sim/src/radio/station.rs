@@ -66,9 +66,10 @@ impl State {
 
 /// How long a radio has been in each state.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct StateTimes {
-    state: State,
     since: Instant,
+    state: State,
     spent: [Duration; State::ALL.len()],
 }
 
@@ -190,37 +191,41 @@ pub struct Received {
 }
 
 /// One radio.
+///
+/// Each transmission looks at all stations around, so the fields are in this
+/// order: what that takes is in the first two lines of the processor's cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Station {
-    /// Whose frames it takes.
-    pub identity: Identity,
     /// State and times.
     pub times: StateTimes,
-    /// What it does for its MAC.
-    pub work: Work,
+    /// Whose frames it takes.
+    pub identity: Identity,
+    /// The frame that is being acknowledged.
+    pub acking: Option<Acking>,
     /// Number of the current step of work; older numbers are cancelled.
     pub generation: u32,
-    /// The frame to send, as the processor has it.
-    pub outgoing: FrameBuf,
+    /// What it does for its MAC.
+    pub work: Work,
+    /// What the radio does between works.
+    pub rests: Rest,
     /// The frame to send is in the radio, too.
     pub loaded: bool,
     /// Sequence number of the frame to send.
     pub dsn: u8,
     /// The frame to send asks for an acknowledgement.
     pub wants_ack: bool,
-    /// The frame that is being acknowledged.
-    pub acking: Option<Acking>,
     /// A received frame is being moved to the processor.
     pub reading: bool,
+    /// The frame that is being read is the one that waited.
+    pub reading_waiting: bool,
+    /// The frame to send, as the processor has it.
+    pub outgoing: Box<FrameBuf>,
     /// The received frame.
-    pub incoming: Received,
+    pub incoming: Box<Received>,
     /// One more received frame, in the receive buffer of a radio that has one
     /// of its own; it is read next.
     pub waiting: Option<Box<Received>>,
-    /// The frame that is being read is the one that waited.
-    pub reading_waiting: bool,
-    /// What the radio does between works.
-    pub rests: Rest,
     /// Neighbours whose data requests are acknowledged with the frame-pending
     /// bit.
     pub source_match: Vec<u16>,
@@ -238,13 +243,13 @@ impl Station {
             times: StateTimes::new(),
             work: Work::Idle,
             generation: 0,
-            outgoing: FrameBuf::new(),
+            outgoing: Box::default(),
             loaded: false,
             dsn: 0,
             wants_ack: false,
             acking: None,
             reading: false,
-            incoming: Received::default(),
+            incoming: Box::default(),
             waiting: None,
             reading_waiting: false,
             rests: Rest::Listen,

@@ -33,17 +33,18 @@ fn source(trace: NoiseTrace, span: Option<Duration>) -> NoiseSource {
 }
 
 fn noise_of(source: &NoiseSource, noise: NoiseModel, nodes: usize, seed: u64) -> Vec<NodeNoise> {
-    let config = Config::Sinr(Sinr {
+    let sinr = Sinr {
         noise,
         noise_floor_dbm: -120.0,
         ..sinr_config()
-    });
+    };
+    let config = Config::Sinr(sinr);
     let positions = vec![(0.0, 0.0); nodes];
     let site = Site {
         noise: Some(source),
         ..Site::of(&config, &positions)
     };
-    of_nodes(&site, Seed(seed)).collect()
+    of_nodes(&site, &sinr, Seed(seed)).collect()
 }
 
 /// In dBm, each millisecond.

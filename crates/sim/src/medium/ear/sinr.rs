@@ -1,55 +1,23 @@
-//! What reaches the antenna of one receiver, and the frame it follows.
+//! An ear in the SINR medium, where powers add up.
 
 use redpoll_base::{Instant, Rng};
 
-use super::Link;
-use super::noise::NodeNoise;
-use super::oqpsk::{BitSuccess, US_PER_BIT, from_db};
-
-/// The number of a transmission under way.
-pub type TxId = u32;
-
-/// How a reception ended, or why there was none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reception {
-    /// Every bit is right.
-    Intact,
-    /// Other transmissions disturbed it.
-    Collision,
-    /// An interferer disturbed it, and no other transmission did.
-    Interference,
-    /// Noise or the link's success ratio.
-    RandomLoss,
-    /// Too far away, or too weak.
-    OutOfRange,
-}
-
-/// What the start of a transmission does at a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Start {
-    /// The receiver follows the frame.
-    Followed,
-    /// The receiver follows the frame and gives up the one named.
-    Captured(TxId),
-    /// The receiver was not ready to follow anything.
-    NotReady,
-    /// The frame is lost here, for this reason.
-    Lost(Reception),
-}
+use super::{Reception, Start, TxId};
+use crate::medium::noise::NodeNoise;
+use crate::medium::oqpsk::{BitSuccess, US_PER_BIT, from_db};
+use crate::medium::{Link, Sinr};
 
 /// A frame that a receiver follows.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
-    /// The frame has certainly been disturbed (unit disk).
-    spoilt: bool,
     /// Another frame was on the air meanwhile.
     disturbed: bool,
     /// An interferer was.
     foreign: bool,
     power_mw: f64,
     since: Instant,
-    /// SINR: bits up to here are accounted for in `ln_success`.
+    /// Bits up to here are accounted for in `ln_success`.
     settled: Instant,
     ln_success: f64,
 }
@@ -69,19 +37,16 @@ impl Followed {
 
 /// What reaches one receiver.
 #[derive(Clone, Debug)]
-pub struct Ear {
+pub struct SinrEar {
     /// Transmissions that disturb.
     audible: u16,
-    /// Transmissions that make the channel busy; unit disk only.
-    sensed: u16,
-    /// When energy was over the threshold first since [`Ear::watch`].
+    /// When energy was over the threshold first since [`SinrEar::watch`].
     busy_since: Option<Instant>,
-    /// Sum of the power of all that is audible; SINR only.
+    /// Sum of the power of all that is audible.
     power_mw: f64,
     /// Interferers on the air, and the sum of their power.
     foreign: u16,
     foreign_mw: f64,
-    /// SINR only.
     noise: NodeNoise,
     followed: Option<Followed>,
 }
@@ -97,7 +62,7 @@ pub struct SinrRules {
 
 impl SinrRules {
     /// The rules of a configuration.
-    pub fn new(config: &super::Sinr) -> Self {
+    pub fn new(config: &Sinr) -> Self {
         SinrRules {
             capture_ratio: from_db(config.capture_db),
             co_channel: from_db(config.co_channel_db),
@@ -118,12 +83,11 @@ const SYNCHRONISATION_US: u64 = 160;
 /// Bits of the synchronisation header.
 const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
 
-impl Ear {
+impl SinrEar {
     /// An ear in silence, but for noise.
-    pub fn new(noise: NodeNoise) -> Ear {
-        Ear {
+    pub fn new(noise: NodeNoise) -> SinrEar {
+        SinrEar {
             audible: 0,
-            sensed: 0,
             busy_since: None,
             power_mw: 0.0,
             foreign: 0,
@@ -144,14 +108,14 @@ impl Ear {
     }
 
     /// A clear channel assessment begins.
-    pub fn watch(&mut self, now: Instant, sinr: Option<&SinrRules>) {
-        self.busy_since = self.is_busy(now, sinr).then_some(now);
+    pub fn watch(&mut self, now: Instant, rules: &SinrRules) {
+        self.busy_since = self.is_busy(now, rules).then_some(now);
     }
 
-    /// Whether the channel was busy at any time since [`Ear::watch`] and before
+    /// Whether the channel was busy at any time since [`SinrEar::watch`] and before
     /// `now`: what begins at the moment at which an assessment ends is too
     /// late for it.
-    pub fn was_busy(&mut self, now: Instant, sinr: Option<&SinrRules>) -> bool {
+    pub fn was_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
         if self.busy_since.is_some_and(|since| since < now) {
             return true;
         }
@@ -159,82 +123,15 @@ impl Ear {
         // millisecond, so that the last noise is all that can be new; but a frame
         // that begins now is in the power already, and too late.
         let last = Instant::from_micros(now.as_micros().saturating_sub(1));
-        self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, sinr)
+        self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, rules)
     }
 
-    fn is_busy(&mut self, now: Instant, sinr: Option<&SinrRules>) -> bool {
-        match sinr {
-            None => self.sensed > 0 || self.foreign > 0,
-            Some(rules) => self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw,
-        }
+    fn is_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
+        self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw
     }
 
-    /// A transmission begins, on a unit disk or over a listed link.
-    pub fn start_disk(
-        &mut self,
-        now: Instant,
-        tx: TxId,
-        link: &Link,
-        ready: bool,
-        rng: &mut Rng,
-    ) -> Start {
-        if link.senses {
-            self.sensed += 1;
-            self.busy_since.get_or_insert(now);
-        }
-        if !link.disturbs {
-            return Start::Lost(Reception::OutOfRange);
-        }
-        self.audible += 1;
-        if let Some(followed) = &mut self.followed {
-            followed.spoilt = true;
-        }
-        if !link.receives {
-            return Start::Lost(Reception::OutOfRange);
-        }
-        if !ready {
-            return Start::NotReady;
-        }
-        if self.audible > 1 {
-            return Start::Lost(Reception::Collision);
-        }
-        if self.foreign > 0 {
-            return Start::Lost(Reception::Interference);
-        }
-        if link.loses(rng) {
-            return Start::Lost(Reception::RandomLoss);
-        }
-        self.followed = Some(Followed {
-            tx,
-            spoilt: false,
-            disturbed: false,
-            foreign: false,
-            power_mw: 0.0,
-            since: now,
-            settled: now,
-            ln_success: 0.0,
-        });
-        Start::Followed
-    }
-
-    /// A transmission ends, on a unit disk or over a listed link.
-    ///
-    /// Says how the reception went if the receiver followed it.
-    pub fn end_disk(&mut self, tx: TxId, link: &Link) -> Option<Reception> {
-        self.sensed -= u16::from(link.senses);
-        self.audible -= u16::from(link.disturbs);
-        let followed = self.followed.take_if(|followed| followed.tx == tx)?;
-        Some(if followed.spoilt {
-            Reception::Collision
-        } else if followed.foreign {
-            Reception::Interference
-        } else {
-            Reception::Intact
-        })
-    }
-
-    /// A transmission begins, in a SINR medium.
-    pub fn start_sinr(
+    /// A transmission begins.
+    pub fn start(
         &mut self,
         now: Instant,
         tx: TxId,
@@ -247,7 +144,7 @@ impl Ear {
         let others_mw = self.power_mw;
         self.audible += 1;
         self.power_mw += link.power_mw;
-        if self.is_busy(now, Some(rules)) {
+        if self.is_busy(now, rules) {
             self.busy_since.get_or_insert(now);
         }
         if let Some(followed) = &mut self.followed {
@@ -263,7 +160,6 @@ impl Ear {
         let ratio = link.power_mw / (noise_mw + others_mw);
         let follow = Followed {
             tx,
-            spoilt: false,
             disturbed: others_mw > 0.0,
             foreign: self.foreign > 0,
             power_mw: link.power_mw,
@@ -295,10 +191,10 @@ impl Ear {
         Start::Followed
     }
 
-    /// A transmission ends, in a SINR medium.
+    /// A transmission ends.
     ///
     /// Says how the reception went if the receiver followed it.
-    pub fn end_sinr(
+    pub fn end(
         &mut self,
         now: Instant,
         tx: TxId,
@@ -323,12 +219,9 @@ impl Ear {
         })
     }
 
-    /// An interferer that arrives with this power begins or ends. It can arrive
-    /// without any, where there are no powers.
-    pub fn interfere(&mut self, now: Instant, power_mw: f64, on: bool, rules: Option<&SinrRules>) {
-        if let Some(rules) = rules {
-            self.settle(now, rules);
-        }
+    /// An interferer that arrives with this power begins or ends.
+    pub fn interfere(&mut self, now: Instant, power_mw: f64, on: bool, rules: &SinrRules) {
+        self.settle(now, rules);
         if !on {
             self.foreign -= 1;
             self.foreign_mw = match self.foreign {
