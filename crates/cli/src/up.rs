@@ -65,7 +65,10 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         return Err(unusable(line));
     }
     let scenario = load(args)?;
-    let mut mesh = SimulatedMesh::new(&scenario).map_err(unusable)?;
+    let mut mesh = {
+        let secrets = mesh::secrets().map_err(failed)?;
+        SimulatedMesh::new(&scenario, secrets).map_err(unusable)?
+    };
     if let Some(path) = &args.pcap {
         mesh.capture(path).map_err(failed)?;
     }

@@ -30,6 +30,10 @@ fn main() -> ExitCode {
         ),
         Case::new("a_node_uploads_100_kib_to_a_kernel_socket", uploads_100_kib),
         Case::new("readings_arrive_at_a_broker", readings_arrive),
+        Case::new(
+            "ports_differ_from_one_start_to_the_next",
+            ports_differ_from_start_to_start,
+        ),
         Case::with("ping", "ping_reaches_a_leaf", ping_reaches_a_leaf),
         Case::with(
             COAP_CLIENT,
@@ -116,6 +120,21 @@ fn uploads_100_kib() {
     assert_eq!(file.len(), LENGTH);
     assert!(file == expected(LENGTH), "a wrong byte");
     mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// The seed of a scenario is public: what must be hard to guess does not hang on it.
+fn ports_differ_from_start_to_start() {
+    let ports = [7, 7].map(|n| {
+        let mut mesh = office(n, &["--seed", "1"]);
+        mesh.wait_until_up();
+        let ports = [9000, 1883].map(|port| {
+            let listener = TcpListener::bind((host_address(n), port)).unwrap();
+            listener.accept().expect("the leaf connects").1.port()
+        });
+        mesh.end(Signal::SIGINT, Some(0));
+        ports
+    });
+    assert_ne!(ports[0], ports[1]);
 }
 
 /// A broker as far as a sensor sees it: it accepts, acknowledges, and keeps quiet.

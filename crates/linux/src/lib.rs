@@ -5,6 +5,7 @@
 //! - [`forward`]: loopback connections carried into the mesh by the border
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
+//! - [`entropy`]: random bytes that nobody can guess;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
 //! What the mesh is, simulated or behind a radio, this crate does not know: it
@@ -16,6 +17,7 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod child;
+pub mod entropy;
 pub mod forward;
 pub mod gateway;
 mod ioctl;

@@ -15,7 +15,7 @@ use redpoll_tcp::RecoveryChoice;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::kernel::Seed;
+use crate::kernel::{Secrets, Seed};
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, global_address};
 use crate::topology::NodeRoutes;
@@ -50,9 +50,14 @@ pub(crate) fn build(
     (root, routes): (usize, &NodeRoutes),
     sockets: Sockets,
     seed: Seed,
+    secrets: &mut Secrets,
 ) -> Built {
-    let mut rng = seed.node_stream("node", index);
-    let config = config(scenario, index, (root, routes), &mut rng);
+    let mut rng = secrets.stream(seed.node_stream("node", index));
+    let isn_secret = secrets.key(&mut rng);
+    let config = NodeConfig {
+        isn_secret,
+        ..config(scenario, index, (root, routes), &mut rng)
+    };
     let (memory, boxed) = memory(scenario, index, routes, sockets);
     let mut node = Node::new(config, memory, rng);
     let fragments = add_fragments(scenario, index, &mut node);
@@ -76,9 +81,6 @@ fn config(
     let spec = place(scenario, index);
     let sleepy = &scenario.sleepy;
     let prefix = scenario.border.prefix;
-    let mut isn_secret = [0; 16];
-    isn_secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
-    isn_secret[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
     let sleeps = |parent| SleepyConfig {
         parents: parents(scenario, parent, &routes.parents),
         parent_failures: sleepy.parent_failures,
@@ -106,7 +108,7 @@ fn config(
                 border_router: global_address(&prefix, scenario.nodes[root].short),
             }),
         },
-        isn_secret,
+        isn_secret: [0; 16],
     }
 }
 

@@ -1,10 +1,11 @@
 //! Whole worlds: nodes, radios, medium, applications, oracle, report.
 
-use redpoll_base::Instant;
+use redpoll_base::{Instant, Rng};
 use redpoll_sim::fault::{Rule, Spec};
+use redpoll_sim::kernel::Secrets;
 use redpoll_sim::oracle::Retransmissions;
 use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::scenario::{Scenario, When};
 use redpoll_sim::world::World;
 
 fn scenario(name: &str) -> Scenario {
@@ -188,6 +189,49 @@ fn bulk_over_each_line() {
         assert!(flow.rtt_ms.p50.is_some());
         if flow.retransmissions == Retransmissions::default() {
             assert_eq!(flow.segment_loss, 0.0, "{flow:?}");
+        }
+    }
+}
+
+/// Ports and sequence numbers of the first connection requests that `office` has for
+/// its host.
+fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
+    let mut scenario = scenario("office");
+    scenario.host = None;
+    scenario.retain_apps(|app| app.when == When::Up);
+    let mut world = World::with_secrets(&scenario, 1, secrets).unwrap();
+    world.run_until(Instant::from_millis(2_500));
+    let mut requests: Vec<_> = std::iter::from_fn(|| world.host_output())
+        .filter(|packet| packet[6] == 6 && packet[53] & 0x12 == 0x02)
+        .map(|packet| {
+            let number = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+            let sequence = u32::from(number(44)) << 16 | u32::from(number(46));
+            (number(40), sequence)
+        })
+        .collect();
+    requests.sort_unstable();
+    requests.dedup();
+    assert_eq!(requests.len(), 2, "an upload and a sensor");
+    requests
+}
+
+/// A seed that is written in a file, or is the default, tells nobody the ports and
+/// sequence numbers of a mesh that is joined to a network.
+#[test]
+fn secrets_from_outside_do_not_follow_from_the_seed() {
+    let of = |seed| {
+        let mut rng = Rng::new(seed);
+        Secrets::from_source(move |bytes| bytes.fill_with(|| rng.next_u32() as u8))
+    };
+    assert_eq!(
+        first_requests(Secrets::of_seed()),
+        first_requests(Secrets::of_seed())
+    );
+    assert_eq!(first_requests(of(7)), first_requests(of(7)));
+    let all = [Secrets::of_seed(), of(7), of(8)].map(first_requests);
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        for (a, b) in all[one].iter().zip(&all[other]) {
+            assert!(a.0 != b.0 && a.1 != b.1, "{all:?}");
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use redpoll_base::Instant;
+use redpoll_linux::entropy;
 use redpoll_linux::gateway::Mesh;
+use redpoll_sim::kernel::Secrets;
 use redpoll_sim::memory::HeapMemory;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
@@ -11,6 +13,19 @@ use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::{BuildError, World};
 
 use crate::output;
+
+/// Secrets from the operating system: the seed of a scenario is no secret.
+///
+/// # Errors
+///
+/// If the operating system has no random numbers.
+pub(super) fn secrets() -> std::io::Result<Secrets> {
+    // A kernel that gave random bytes once goes on doing so.
+    entropy::fill(&mut [0])?;
+    Ok(Secrets::from_source(|bytes| {
+        entropy::fill(bytes).expect("the kernel had random numbers a moment ago");
+    }))
+}
 
 /// A world whose border router is joined to this computer.
 pub(super) struct SimulatedMesh {
@@ -21,12 +36,12 @@ pub(super) struct SimulatedMesh {
 
 impl SimulatedMesh {
     /// The world of a scenario that has a border router.
-    pub(super) fn new(scenario: &Scenario) -> Result<Self, BuildError> {
+    pub(super) fn new(scenario: &Scenario, secrets: Secrets) -> Result<Self, BuildError> {
         let border = scenario
             .border_router()
             .and_then(|index| scenario.nodes.get(index));
         Ok(SimulatedMesh {
-            world: World::new(scenario, scenario.seed)?,
+            world: World::with_secrets(scenario, scenario.seed, secrets)?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
         })
     }

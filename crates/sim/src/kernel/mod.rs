@@ -6,10 +6,12 @@
 mod digest;
 mod oscillator;
 mod queue;
+mod secrets;
 
 pub use digest::Digest;
 pub use oscillator::Oscillator;
 pub use queue::{Queue, Scheduled};
+pub use secrets::Secrets;
 
 use redpoll_base::Rng;
 

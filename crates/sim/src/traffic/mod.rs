@@ -21,6 +21,7 @@ use redpoll_stack::NodeEvent;
 use redpoll_tcp::Endpoint;
 
 use crate::energy::Labour;
+use crate::kernel::Secrets;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::{
@@ -99,13 +100,14 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
 }
 
 /// The apps of `scenario`, each with the index of its node, with random
-/// numbers of the run's `seed`.
+/// numbers of the run's `seed`; what others must not guess comes from `secrets`.
 ///
 /// Apps that need a host are among them: whoever has none removes them from
 /// the scenario first ([`Scenario::retain_apps`]).
-pub fn apps(scenario: &Scenario, seed: u64) -> Vec<(usize, Box<dyn App>)> {
+pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize, Box<dyn App>)> {
     let mut maker = Maker {
         seed,
+        secrets,
         rng: Rng::named(seed, "traffic"),
         peers: Peers::default(),
     };
@@ -150,17 +152,19 @@ fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
 }
 
 /// What all apps of a run are made with.
-struct Maker {
+struct Maker<'a> {
     seed: u64,
+    secrets: &'a mut Secrets,
     rng: Rng,
     peers: Peers,
 }
 
-impl Maker {
+impl Maker<'_> {
     /// Random numbers for one CoAP endpoint.
-    fn coap_rng(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
+    fn coap_rng(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
         let node = name_of(scenario, index);
-        Rng::named(self.seed, &format!("coap/{}/{node}", spec.name))
+        let seeded = Rng::named(self.seed, &format!("coap/{}/{node}", spec.name));
+        self.secrets.stream(seeded)
     }
 
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {

@@ -10,7 +10,7 @@ use super::{Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
 use crate::fault::Rule;
-use crate::kernel::{Digest, Oscillator, Queue, Seed};
+use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
 use crate::medium::Site;
 use crate::node;
 use crate::oracle::Oracle;
@@ -42,6 +42,19 @@ impl World {
     /// # Errors
     /// [`BuildError`], if the scenario contradicts itself.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
+        World::with_secrets(scenario, seed, Secrets::of_seed())
+    }
+
+    /// As [`World::new`], but `seed` shapes only the air and when apps begin; what
+    /// others must not guess comes from `secrets`.
+    ///
+    /// # Errors
+    /// [`BuildError`], if the scenario contradicts itself.
+    pub fn with_secrets(
+        scenario: &Scenario,
+        seed: u64,
+        mut secrets: Secrets,
+    ) -> Result<World, BuildError> {
         let count = scenario.nodes.len();
         check(scenario)?;
         let seed = Seed(seed);
@@ -70,7 +83,7 @@ impl World {
             .map(|index| {
                 let sockets = traffic::sockets(scenario, index);
                 let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
-                let built = node::build(scenario, index, own, sockets, seed);
+                let built = node::build(scenario, index, own, sockets, seed, &mut secrets);
                 let radio_bytes = match Some(index) == scenario.host_index() {
                     true => 0,
                     false => air.memory_bytes(index),
@@ -115,7 +128,7 @@ impl World {
             world.serve(index);
         }
         world.drain();
-        for (index, app) in traffic::apps(scenario, seed.0) {
+        for (index, app) in traffic::apps(scenario, seed.0, &mut secrets) {
             world.add_app(index, app);
         }
         Ok(world)
