@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod dissect;
 mod output;
+mod places;
 mod run;
 mod study;
 mod up;

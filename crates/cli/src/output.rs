@@ -1,5 +1,5 @@
 //! What goes to the user: lines on standard output that a closed pipe may end,
-//! one line on standard error when something fails.
+//! one line on standard error for each thing that fails.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -36,28 +36,6 @@ pub fn capture(path: &Path) -> Result<Box<dyn FrameTrace>, TraceError> {
         return Ok(Box::new(PcapngFile::new(io::stdout(), name)?));
     }
     Ok(Box::new(PcapngFile::create(path)?))
-}
-
-/// Refuses a capture and a JSON object that would end up in one another.
-///
-/// # Errors
-///
-/// What is wrong with them.
-pub fn keep_apart(pcap: Option<&Path>, json: Option<&Path>) -> Result<(), String> {
-    match (pcap, json) {
-        (Some(pcap), Some(json)) if pcap == json => {
-            // A device such as /dev/null may well get both.
-            let is_file = is_standard(pcap) || pcap.metadata().is_ok_and(|it| it.is_file());
-            if is_file || !pcap.exists() {
-                let name = pcap.display();
-                return Err(format!(
-                    "--pcap and --json both got {name}; allowed: a place for each"
-                ));
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Writes `text` to standard output; a closed pipe is no failure.

@@ -24,6 +24,7 @@ use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::scenario::{Scenario, When};
 
 use crate::output::{self, fail};
+use crate::places::Places;
 use crate::run::{Failure, JsonFile};
 use crate::{FAILED, USAGE};
 pub use args::UpArgs;
@@ -58,13 +59,17 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     args.check().map_err(unusable)?;
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
-    output::keep_apart(args.pcap.as_deref(), args.json.as_deref()).map_err(unusable)?;
     let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
     if captures_to_stdout && !args.is_alone() {
         let line = "--pcap - takes standard output, which what runs beside the mesh needs; allowed: --pcap FILE";
         return Err(unusable(line));
     }
     let scenario = load(args)?;
+    Places::default()
+        .with("--pcap", args.pcap.as_deref())
+        .with("--json", args.json.as_deref())
+        .check_beside(&scenario)
+        .map_err(unusable)?;
     let mut mesh = {
         let secrets = mesh::secrets().map_err(failed)?;
         SimulatedMesh::new(&scenario, secrets).map_err(unusable)?

@@ -1,59 +1,10 @@
 //! The program as its users meet it: exit codes, messages, files.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+mod support;
 
-/// A folder of a test's own, gone when the test is.
-struct Folder(PathBuf);
+use std::process::{Command, Stdio};
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("redpoll-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.file(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
-
-fn redpoll(args: &[&str]) -> Output {
-    Command::new(PROGRAM).args(args).output().unwrap()
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("an exit code")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// The one line on standard error.
-fn complaint(output: &Output) -> String {
-    let text = stderr(output);
-    assert_eq!(text.lines().count(), 1, "{text}");
-    text.trim_end().to_owned()
-}
+use support::{Folder, PROGRAM, code, complaint, redpoll, stderr, stdout};
 
 #[test]
 fn help_and_version_explain_themselves() {

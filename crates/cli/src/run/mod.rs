@@ -17,7 +17,8 @@ use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::World;
 
 use crate::args::RunArgs;
-use crate::output::{capture, fail, is_closed_pipe, is_standard, keep_apart, print};
+use crate::output::{capture, fail, is_closed_pipe, is_standard, print};
+use crate::places::Places;
 use crate::{FAILED, USAGE};
 
 use progress::Progress;
@@ -39,14 +40,26 @@ pub fn run(args: &RunArgs) -> ExitCode {
 /// An exit code and the line that explains it.
 pub(crate) type Failure = (u8, String);
 
+/// Says all that has failed; the exit code of the first, if there is one.
+pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
+    let mut codes = failures.iter().map(|(code, line)| fail(*code, line));
+    let first = codes.next();
+    codes.for_each(drop);
+    first
+}
+
 fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    keep_apart(args.pcap.as_deref(), args.json.as_deref()).map_err(|line| (USAGE, line))?;
     let mut overrides = args.scenario.overrides();
     if let Some(duration) = &args.duration {
         overrides.push(("duration".to_owned(), duration.clone()));
     }
     let mut scenario = Scenario::load(&args.scenario.file, &overrides)
         .map_err(|error| (USAGE, error.to_string()))?;
+    Places::default()
+        .with("--pcap", args.pcap.as_deref())
+        .with("--json", args.json.as_deref())
+        .check_beside(&scenario)
+        .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
     let mut world = World::new(&scenario, scenario.seed)
@@ -64,21 +77,19 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     warn_of_flows_without_path(&world);
     let (signal, capture_failed) = simulate(&mut world, scenario.duration);
     let report = world.report();
-    match json {
-        Some(json) if json.is_standard() => json.write(&report)?,
-        json => {
-            let is_taken = args.pcap.as_deref().is_some_and(is_standard);
-            let text = table::render(&report, &scenario, &left_out, signal.is_some());
-            if !is_taken {
-                print(&text).map_err(|error| cannot_write("standard output", &error))?;
-            }
-            if let Some(json) = json {
-                json.write(&report)?;
-            }
-        }
+    let is_taken = args.pcap.as_deref().is_some_and(is_standard)
+        || json.as_ref().is_some_and(JsonFile::is_standard);
+    // One output that fails costs none of the others.
+    let mut failures = Vec::new();
+    if !is_taken {
+        let text = table::render(&report, &scenario, &left_out, signal.is_some());
+        let told = print(&text).map_err(|error| cannot_write("standard output", &error));
+        failures.extend(told.err());
     }
-    if let Some(error) = capture_failed {
-        return Err((FAILED, error.to_string()));
+    failures.extend(json.and_then(|json| json.write(&report).err()));
+    failures.extend(capture_failed.map(|error| (FAILED, error.to_string())));
+    if let Some(code) = fail_all(&failures) {
+        return Ok(code);
     }
     Ok(match signal {
         Some(signal) => ExitCode::from(SIGNALLED.saturating_add(signal)),

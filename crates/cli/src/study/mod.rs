@@ -19,6 +19,7 @@ use redpoll_studies::{
 
 use crate::args::StudyArgs;
 use crate::output::{fail, is_standard, print};
+use crate::places::Places;
 use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::{FAILED, USAGE};
 
@@ -47,6 +48,11 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
         .results
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.sqlite", study.name)));
+    Places::default()
+        .with("--results", Some(&path))
+        .with("--json", args.json.as_deref())
+        .check()
+        .map_err(|line| (USAGE, line))?;
     let results = Results::open(&path, FINGERPRINT).map_err(|error| refuse(error.into()))?;
     if let Some(folder) = &args.html {
         fs::create_dir_all(folder)

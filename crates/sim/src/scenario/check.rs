@@ -191,6 +191,11 @@ impl<'f> Values<'f> {
         }
     }
 
+    /// The file on disk that the scenario itself stands in.
+    pub(crate) fn own_file(&self) -> Option<PathBuf> {
+        (!self.is_built_in).then(|| PathBuf::from(self.file))
+    }
+
     /// Whether `path` was given.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.found.contains_key(path)

@@ -2,12 +2,28 @@
 
 use std::fs::File;
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use crate::measured::{FileError, open};
 
 use super::builtin::BUILT_IN_FILES;
 use super::check::{NamedFile, Values};
 use super::error::ScenarioError;
+
+/// The key that names a file of measured links.
+pub(super) const LINKS: &str = "topology.file";
+/// The key that names a trace of noise.
+pub(super) const NOISE: &str = "medium.noise_trace";
+
+/// The files on disk that the scenario is made of.
+pub(super) fn on_disk(values: &Values<'_>) -> Vec<PathBuf> {
+    let named = [LINKS, NOISE].into_iter().filter(|key| values.has(key));
+    let named = named.filter_map(|key| match values.named_file(key) {
+        NamedFile::OnDisk(file) => Some(file),
+        NamedFile::BuiltIn(_) => None,
+    });
+    values.own_file().into_iter().chain(named).collect()
+}
 
 /// What `read` makes of the file that the key `path` names.
 ///

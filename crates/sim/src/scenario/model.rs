@@ -2,6 +2,8 @@
 //! and for `redpoll up`. How it is written in TOML is the business of
 //! the modules beside this one and documented in `docs/scenario.md`.
 
+use std::path::PathBuf;
+
 use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::{RedConfig, mss_for_frames};
 use redpoll_mac::{Ifs, Promised};
@@ -52,6 +54,8 @@ pub struct Scenario {
     pub interferers: Vec<medium::Interferer>,
     /// What is to go wrong, and when.
     pub faults: Vec<fault::Spec>,
+    /// The files on disk that all this was read from, the scenario's own first.
+    pub files: Vec<PathBuf>,
 }
 
 /// IEEE 802.15.4 MAC parameters, the same in every node.

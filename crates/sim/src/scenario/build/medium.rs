@@ -113,7 +113,7 @@ fn noise_model(values: &Values<'_>) -> NoiseModel {
 
 /// What noise is taken from or learnt from, if anything.
 pub(super) fn noise(values: &Values<'_>) -> Result<Option<NoiseSource>, ScenarioError> {
-    const KEY: &str = "medium.noise_trace";
+    const KEY: &str = files::NOISE;
     let model = noise_model(values);
     if model == NoiseModel::Constant {
         let unused = ["medium.noise_model", "medium.noise_repeat"];

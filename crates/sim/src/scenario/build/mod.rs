@@ -15,6 +15,7 @@ use crate::{energy, radio};
 
 use super::check::Values;
 use super::error::ScenarioError;
+use super::files;
 use super::model::{
     AppKind, BorderParams, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive,
     LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SleepyParams,
@@ -49,6 +50,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         links,
         interferers: interferers::interferers(values)?,
         faults: Vec::new(),
+        files: files::on_disk(values),
     };
     check_slots(values, &scenario)?;
     apps::add(values, &mut scenario)?;

@@ -93,7 +93,7 @@ fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioErro
 /// The nodes and links of a file of measurements.
 fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let channel = values.small("topology.channel");
-    let k7 = files::read(values, "topology.file", |reader| K7::read(reader, channel))?;
+    let k7 = files::read(values, files::LINKS, |reader| K7::read(reader, channel))?;
     let from = values.duration("topology.from");
     if from > k7.length {
         let show = |time: redpoll_base::Duration| Measure::Time.show(time.as_micros() as f64);

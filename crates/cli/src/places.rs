@@ -1,0 +1,98 @@
+//! The files that a command reads and writes, each in a place of its own: nothing is
+//! written over an input, nor two outputs into one another.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use redpoll_sim::scenario::Scenario;
+
+use crate::output::is_standard;
+
+/// What makes two paths one place.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    Standard,
+    /// A file that exists: its device and its number there.
+    File(u64, u64),
+    /// A file that is still to be made.
+    New(PathBuf),
+}
+
+impl Identity {
+    /// `None` for a device or a pipe, which may well be used twice: /dev/null, say.
+    fn of(path: &Path) -> Option<Identity> {
+        if is_standard(path) {
+            return Some(Identity::Standard);
+        }
+        if let Ok(found) = path.metadata() {
+            return found
+                .is_file()
+                .then(|| Identity::File(found.dev(), found.ino()));
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        Some(Identity::New(folder.join(path.file_name()?)))
+    }
+}
+
+/// See the [module](self).
+#[derive(Default)]
+pub struct Places<'a> {
+    outputs: Vec<(&'static str, &'a Path)>,
+}
+
+impl<'a> Places<'a> {
+    /// The output that `option` asks for, if it does.
+    pub fn with(mut self, option: &'static str, path: Option<&'a Path>) -> Places<'a> {
+        self.outputs.extend(path.map(|path| (option, path)));
+        self
+    }
+
+    /// Refuses two outputs in one place.
+    ///
+    /// # Errors
+    ///
+    /// Which they are, and what is allowed.
+    pub fn check(&self) -> Result<(), String> {
+        for (at, (option, path)) in self.outputs.iter().enumerate() {
+            let identity = Identity::of(path);
+            let before = self.outputs.iter().take(at);
+            let same =
+                |(_, other): &&(_, &Path)| identity.is_some() && Identity::of(other) == identity;
+            if let Some((other, _)) = before.clone().find(same) {
+                return Err(format!(
+                    "{other} and {option} both got {}; allowed: a place for each",
+                    path.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Places::check`], and refuses an output over a file that `scenario` was
+    /// read from.
+    ///
+    /// # Errors
+    ///
+    /// Which it is, and what is allowed.
+    pub fn check_beside(&self, scenario: &Scenario) -> Result<(), String> {
+        self.check()?;
+        let read: Vec<_> = scenario
+            .files
+            .iter()
+            .filter_map(|file| Identity::of(file))
+            .collect();
+        let over =
+            |(_, path): &&(_, &Path)| Identity::of(path).is_some_and(|place| read.contains(&place));
+        match self.outputs.iter().find(over) {
+            Some((option, path)) => Err(format!(
+                "{option} got {}, which the scenario is read from; allowed: another file",
+                path.display()
+            )),
+            None => Ok(()),
+        }
+    }
+}

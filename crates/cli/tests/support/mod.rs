@@ -1,0 +1,60 @@
+//! What tests of the program share: folders of their own, and what it says.
+#![allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A folder of a test's own, gone when the test is.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("redpoll-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.file(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
+
+pub fn redpoll(args: &[&str]) -> Output {
+    Command::new(PROGRAM).args(args).output().unwrap()
+}
+
+pub fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The one line on standard error.
+pub fn complaint(output: &Output) -> String {
+    let text = stderr(output);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    text.trim_end().to_owned()
+}
