@@ -1,4 +1,5 @@
-//! Only the dependencies that the architecture allows.
+//! Only the dependencies that the architecture allows, between crates and, by
+//! [`walls`], between the rooms of the device.
 //!
 //! An arrow includes what its target may see. Tests may also use `testkit`.
 
@@ -7,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::report::{Failure, Outcome};
+use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
@@ -60,6 +62,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
          and the table in xtask/src/arrows.rs",
         findings,
     )?;
+    walls::run(workspace)?;
     println!("arrows: {} dependencies, all allowed", arrows.len());
     Ok(())
 }

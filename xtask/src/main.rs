@@ -15,6 +15,7 @@ mod report;
 mod rfc;
 mod size;
 mod source;
+mod walls;
 mod workspace;
 
 use std::process::ExitCode;

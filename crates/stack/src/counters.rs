@@ -101,6 +101,8 @@ impl DropReason {
 pub struct NodeCounters {
     /// Packets that another node sent to another node through this one.
     pub forwarded: u32,
+    /// Packets for others that this node's [assistant](crate::assist) has kept.
+    pub kept: u32,
     /// Packets delivered to an upper layer of this node.
     pub delivered: u32,
     /// Of those, the ones that a UDP socket took.

@@ -33,34 +33,29 @@
 #[cfg(test)]
 extern crate std;
 
-mod children;
-mod config;
+pub mod assist;
 mod counters;
 mod error;
-mod extension;
 mod host;
-mod icmp;
 mod ids;
-mod nd;
+mod link;
+mod net;
 mod node;
-mod poll;
-mod routes;
+mod packet;
 mod segments;
-mod silence;
-mod tcp;
-mod udp;
+mod transports;
 
-pub use config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use counters::{DropReason, NodeCounters};
 pub use error::Error;
 pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
-pub use nd::{Advertised, NdConfig, Neighbour};
+pub use link::{PollConfig, PollPolicy};
+pub use net::nd::{Advertised, NdConfig};
+pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 pub use node::Node;
-pub use poll::{PollConfig, PollPolicy};
-pub use routes::{Route, RouteSlot, Via};
+pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use segments::SegmentChoice;
-pub use tcp::{ConnectionSlot, Listen, ListenerSlot};
-pub use udp::UdpSlot;
+pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
+pub use transports::udp::UdpSlot;
 
 pub use redpoll_tcp::{FastOpenServer, HalfOpen};
 

@@ -1,115 +1,129 @@
-//! [`Node`]: the layers, and how they are driven.
+//! [`Node`]: three conductors, and the order in which they are asked.
+//!
+//! - [`Link`]: frames, fragments, sleep;
+//! - [`Net`]: addresses, routes, control messages;
+//! - [`Transports`]: connections and sockets.
+//!
+//! None of them knows another. What passes between them passes here:
 //!
 //! - `mod.rs`: birth, time, events, routes;
-//! - `link.rs`: the radio side;
-//! - `ip.rs`: packets on their way: forwarding, the host side;
-//! - `paths.rs`: where a packet goes next;
-//! - `attach.rs`: a sleepy node's parent, and routes to it;
-//! - `discovery.rs`: neighbour discovery;
-//! - `upper.rs`: packets for this node, and its answers;
-//! - `sleepy.rs`: data requests, and what waits for them;
-//! - `sockets.rs`: what applications call.
+//! - `radio.rs`: the radio side;
+//! - `packets.rs`: packets to this node, through it, from it;
+//! - `deliver.rs`: packets for this node, and its answers;
+//! - `messages.rs`: control messages, and what the assistant sends;
+//! - `tcp.rs`, `udp.rs`: what applications call; `fragments.rs`: how fragments pass.
 
-mod attach;
-mod discovery;
+pub(crate) mod config;
+mod deliver;
 mod fragments;
-mod ip;
-mod link;
-mod paths;
-mod sleepy;
-mod sockets;
-mod upper;
+mod messages;
+mod packets;
+mod radio;
+mod tcp;
+mod udp;
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
-use redpoll_lowpan::{Lowpan, LowpanCounters};
-use redpoll_mac::{Mac, MacCounters};
+use redpoll_lowpan::LowpanCounters;
+use redpoll_mac::MacCounters;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-use crate::children::Children;
-use crate::config::{NodeConfig, NodeMemory};
+use crate::assist::{Assist, NoAssist};
 use crate::counters::NodeCounters;
 use crate::host::HostQueue;
-use crate::icmp::ErrorLimiter;
-use crate::nd::{Neighbours, Solicitor};
-use crate::poll::DataPoll;
-use crate::routes::{Route, Routes};
-use crate::tcp::TcpSockets;
-use crate::udp::UdpSockets;
+use crate::link::Link;
+use crate::net::Net;
+use crate::net::icmp::ErrorLimiter;
+use crate::net::identity::Identity;
+use crate::net::nd::{Discovery, Solicitor};
+use crate::net::routing::{Route, Routing};
+use crate::transports::Transports;
+use crate::transports::tcp::TcpSockets;
+use crate::transports::udp::UdpSockets;
 use crate::{Error, NodeEvent};
-use paths::Paths;
-use sleepy::Sleepy;
+use config::{NodeConfig, NodeMemory};
 
 /// A node of the network. See the [crate](crate) for how to drive it.
-pub struct Node<M: Memory + 'static> {
+pub struct Node<M: Memory + 'static, A = NoAssist> {
     config: NodeConfig,
     rng: Rng,
-    link_local: Addr,
-    mac: Mac,
-    lowpan: Lowpan<M>,
-    paths: Paths<M>,
-    tcp: TcpSockets<M>,
-    udp: UdpSockets<M>,
-    solicitor: Solicitor,
-    /// Some next hop has a long address: its frames have less room, and which
-    /// frame comes next is known only when it is built. So all are built short.
-    long_addresses: bool,
-    sleepy: Option<Sleepy>,
-    children: Children,
-    preempts: bool,
-    /// The frame that the MAC has is for a sleepy node.
-    frame_is_indirect: bool,
+    pub(crate) link: Link<M>,
+    net: Net<M, A>,
+    transports: Transports<M>,
+    /// Packets that wait for the host side.
     host: HostQueue,
-    errors: ErrorLimiter,
     counters: NodeCounters,
     echo_reply: Option<(u16, u16)>,
 }
 
 impl<M: Memory + 'static> Node<M> {
     /// A node that listens and waits. `rng` drives backoff, ports and jitter.
-    pub fn new(config: NodeConfig, memory: NodeMemory<M>, mut rng: Rng) -> Self {
+    pub fn new(config: NodeConfig, memory: NodeMemory<M>, rng: Rng) -> Self {
+        Node::with_assistant(config, memory, rng, NoAssist)
+    }
+}
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// A node whose router has an [assistant](crate::assist).
+    pub fn with_assistant(
+        config: NodeConfig,
+        memory: NodeMemory<M>,
+        mut rng: Rng,
+        assist: A,
+    ) -> Self {
         let mac_rng = Rng::new(rng.next_u64());
+        let parent = config
+            .sleepy
+            .and_then(|sleepy| sleepy.parents.first().copied()?);
         // RFC 4861 §6.3.7: a random delay of up to a second keeps nodes that
         // start together from asking together.
         let start = config
             .nd
             .solicit
             .then(|| Instant::from_micros(rng.below(1_000_000).into()));
-        let mut lowpan = Lowpan::new(config.lowpan.clone(), memory.lowpan);
-        *lowpan.contexts_mut() = config.contexts.clone();
-        Node {
+        let solicitor = match parent {
+            Some(parent) => Solicitor::registering(Address::Short(parent), Instant::ZERO),
+            None => Solicitor::new(start),
+        };
+        let mut link = Link::new(
+            (config.mac.clone(), mac_rng),
+            (config.lowpan.clone(), config.contexts.clone()),
+            memory.lowpan,
+            config.preempts,
+        );
+        if let Some(sleepy) = &config.sleepy {
+            link.fall_asleep(sleepy, &mut rng);
+        }
+        let identity = Identity {
+            link: config.link_address(),
+            eui64: config.mac.extended,
             link_local: addr::link_local_from_short(config.mac.short),
-            mac: Mac::new(config.mac.clone(), mac_rng),
-            lowpan,
-            paths: Paths {
-                routes: Routes::new(memory.routes),
-                neighbours: Neighbours::new(memory.neighbours),
+            address: config.address,
+            hop_limit: config.hop_limit,
+            forwards: config.forwards,
+        };
+        let sleepy = config.sleepy.as_ref();
+        Node {
+            link,
+            net: Net {
+                identity,
+                routing: Routing::new(&config.nd, sleepy, memory.routes, memory.neighbours),
+                nd: Discovery::new(solicitor),
+                errors: ErrorLimiter::new(),
+                assist,
             },
-            tcp: TcpSockets::new(
-                memory.connections,
-                memory.listeners,
-                memory.half_open,
-                memory.servers,
-                config.tcp.clone(),
-                config.isn_secret,
-            ),
-            udp: UdpSockets::new(memory.udp),
-            solicitor: match config
-                .sleepy
-                .and_then(|sleepy| sleepy.parents.first().copied()?)
-            {
-                Some(parent) => Solicitor::registering(Address::Short(parent), Instant::ZERO),
-                None => Solicitor::new(start),
+            transports: Transports {
+                tcp: TcpSockets::new(
+                    memory.connections,
+                    memory.listeners,
+                    memory.half_open,
+                    memory.servers,
+                    config.tcp.clone(),
+                    config.isn_secret,
+                ),
+                udp: UdpSockets::new(memory.udp),
             },
-            long_addresses: false,
-            sleepy: config
-                .sleepy
-                .map(|sleepy| Sleepy::new(sleepy, DataPoll::new(sleepy.poll, &mut rng))),
-            children: Children::default(),
-            preempts: config.preempts,
-            frame_is_indirect: false,
             host: HostQueue::default(),
-            errors: ErrorLimiter::new(),
             counters: NodeCounters::default(),
             echo_reply: None,
             config,
@@ -117,9 +131,9 @@ impl<M: Memory + 'static> Node<M> {
         }
     }
 
-    /// The node's global address.
+    /// The node's global address; unspecified before it has one.
     pub fn address(&self) -> Addr {
-        self.config.address
+        self.net.identity.address
     }
 
     /// What the node was configured with.
@@ -127,43 +141,42 @@ impl<M: Memory + 'static> Node<M> {
         &self.config
     }
 
+    /// The assistant.
+    pub fn assistant(&self) -> &A {
+        &self.net.assist
+    }
+
     /// Adds a route, or replaces the one with the same prefix and length.
     ///
     /// # Errors
     /// [`Error::NoSlot`] if the table is full.
     pub fn add_route(&mut self, route: Route) -> Result<(), Error> {
-        self.paths.routes.add(route)
+        self.net.routing.add(route)
     }
 
     /// Forgets every route.
     pub fn clear_routes(&mut self) {
-        self.paths.routes.clear();
+        self.net.routing.clear();
     }
 
     /// When the node wants [`Node::on_timeout`] next.
     pub fn poll_at(&self) -> Option<Wake> {
-        let link = earliest(self.mac.poll_at(), self.lowpan.poll_at());
-        let upper = earliest(self.tcp.poll_at(), self.solicitor.poll_at());
-        earliest(earliest(link, upper), self.sleepy_poll_at())
+        let below = earliest(self.link.poll_at(), self.net.poll_at());
+        earliest(below, self.transports.poll_at())
     }
 
     /// Runs every timer that is due at `now`.
     pub fn on_timeout(&mut self, now: Instant) {
-        let due = |wake: Option<Wake>| wake.is_some_and(|w| w.at <= now);
-        if due(self.mac.poll_at()) {
-            self.mac.on_timeout(now);
-            self.drain_link_events(now);
+        if self.link.on_timeout(now) {
+            self.drain_link(now);
         }
-        if due(self.lowpan.poll_at()) {
-            self.lowpan.on_timeout(now);
+        self.link.on_late_timeout(now);
+        self.transports.on_timeout(now, &mut self.counters);
+        if let Some(parent) = self.net.on_timeout(now, &mut self.counters) {
+            self.link.on_new_parent(now, parent);
         }
-        if due(self.tcp.poll_at()) {
-            self.tcp.on_timeout(now, &mut self.counters);
-        }
-        self.sleepy_timeout(now);
-        if due(self.solicitor.poll_at()) {
-            self.nd_timeout(now);
-        }
+        self.send_messages(now);
+        self.drain_assistant(now);
     }
 
     /// The next thing that an application may want to know.
@@ -171,10 +184,20 @@ impl<M: Memory + 'static> Node<M> {
         if let Some((ident, seq)) = self.echo_reply.take() {
             return Some(NodeEvent::EchoReply { ident, seq });
         }
-        if let Some(event) = self.tcp.poll_event() {
-            return Some(event);
-        }
-        self.udp.poll_event().map(NodeEvent::UdpReadable)
+        self.transports.poll_event()
+    }
+
+    /// An application of a sleepy node waits for a packet, or no longer does;
+    /// what TCP waits for is known without it ([`Self::tcp_expect`] for the
+    /// rest). Of no effect on other nodes.
+    pub fn expect_packets(&mut self, expected: bool) {
+        self.link.expect_packets(expected);
+    }
+
+    /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
+    /// rule 2); `None` before the node has one.
+    pub fn source_for(&self, dst: &Addr) -> Option<Addr> {
+        self.net.identity.source_for(dst)
     }
 
     /// Counters of the IP layer.
@@ -184,16 +207,16 @@ impl<M: Memory + 'static> Node<M> {
 
     /// Counters of the MAC.
     pub fn mac_counters(&self) -> &MacCounters {
-        self.mac.counters()
-    }
-
-    /// Datagram slots that are not in use: all of them when nothing is under way.
-    pub fn free_slots(&self) -> usize {
-        self.lowpan.free_slots()
+        self.link.mac.counters()
     }
 
     /// Counters of 6LoWPAN.
     pub fn lowpan_counters(&self) -> &LowpanCounters {
-        self.lowpan.counters()
+        self.link.lowpan.counters()
+    }
+
+    /// Datagram slots that are not in use: all of them when nothing is under way.
+    pub fn free_slots(&self) -> usize {
+        self.link.lowpan.free_slots()
     }
 }

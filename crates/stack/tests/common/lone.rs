@@ -3,19 +3,20 @@
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_lowpan::{Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, Slot};
 use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
-use redpoll_stack::{DropReason, NodeConfig, Route, Via};
+use redpoll_stack::assist::{Assist, NoAssist};
+use redpoll_stack::{DropReason, Node, NodeConfig, Route, Via};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_wire::sixlowpan::Contexts;
 
-use super::{HeapMemory, TestNode, node_with, prefix};
+use super::{HeapMemory, assisted_node, prefix};
 
 /// Datagram slots of a test node.
 pub const SLOTS: usize = 6;
 
-pub struct Lone {
+pub struct Lone<A = NoAssist> {
     pub now: Instant,
-    pub node: TestNode,
+    pub node: Node<HeapMemory, A>,
     /// What it has sent over the radio, link destination first.
     pub frames: Vec<(Address, Vec<u8>)>,
     /// Whether neighbours acknowledge.
@@ -38,7 +39,14 @@ impl Lone {
     /// A border router with the short address 1: its mesh on the link, all
     /// else at the host.
     pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
-        let mut node = node_with(1, 1_500, adapt);
+        Lone::border_with(adapt, NoAssist)
+    }
+}
+
+impl<A: Assist> Lone<A> {
+    /// A border router with an assistant.
+    pub fn border_with(adapt: impl FnOnce(&mut NodeConfig), assist: A) -> Self {
+        let mut node = assisted_node(1, 1_500, adapt, assist);
         for (prefix, len, via) in [
             (prefix(), 64, Via::OnLink),
             (Addr::UNSPECIFIED, 0, Via::Host),

@@ -11,6 +11,7 @@ pub mod peer;
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
     NodeMemory, Route, SegmentChoice, UdpSlot, Via,
@@ -55,6 +56,15 @@ pub fn node(short: u16, buffers: usize) -> TestNode {
 }
 
 pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)) -> TestNode {
+    assisted_node(short, buffers, adapt, NoAssist)
+}
+
+pub fn assisted_node<A: Assist>(
+    short: u16,
+    buffers: usize,
+    adapt: impl FnOnce(&mut NodeConfig),
+    assist: A,
+) -> Node<HeapMemory, A> {
     let mut contexts = Contexts::default();
     assert!(contexts.set(0, prefix(), 64));
     let mut config = NodeConfig {
@@ -98,7 +108,7 @@ pub fn node_with(short: u16, buffers: usize, adapt: impl FnOnce(&mut NodeConfig)
             bytes: buffer(6 * 1280),
         },
     };
-    Node::new(config, memory, Rng::stream(42, short.into()))
+    Node::with_assistant(config, memory, Rng::stream(42, short.into()), assist)
 }
 
 type FateOf = Box<dyn FnMut(&[u8]) -> Fate>;

@@ -7,12 +7,12 @@ use redpoll_tcp::{self as tcp, FastOpenServer, HalfOpen};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::nd::{NdConfig, Neighbour};
-use crate::poll::PollConfig;
-use crate::routes::RouteSlot;
+use crate::link::PollConfig;
+use crate::net::nd::NdConfig;
+use crate::net::routing::{Neighbour, RouteSlot};
 use crate::segments::SegmentChoice;
-use crate::tcp::{ConnectionSlot, ListenerSlot};
-use crate::udp::UdpSlot;
+use crate::transports::tcp::{ConnectionSlot, ListenerSlot};
+use crate::transports::udp::UdpSlot;
 
 /// Everything that distinguishes one node from another.
 #[derive(Clone, Debug)]

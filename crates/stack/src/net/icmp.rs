@@ -3,8 +3,10 @@
 //! slot of the packet it speaks of.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Duration, Instant};
+use redpoll_base::{Duration, Instant};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+
+use crate::counters::DropReason;
 
 /// An IPv6 packet of this size passes every link (RFC 8200 §5); errors quote
 /// no more than fits it (RFC 4443 §2.4(c)).
@@ -46,6 +48,21 @@ impl IcmpError {
     }
 }
 
+/// Why a packet was not passed on, and the error that its sender may get.
+pub(crate) struct Refusal(pub(crate) DropReason, pub(crate) Option<IcmpError>);
+
+impl From<(DropReason, Option<IcmpError>)> for Refusal {
+    fn from((reason, error): (DropReason, Option<IcmpError>)) -> Self {
+        Refusal(reason, error)
+    }
+}
+
+impl From<DropReason> for Refusal {
+    fn from(reason: DropReason) -> Self {
+        Refusal(reason, None)
+    }
+}
+
 /// Whether `error` may be sent about this packet, of which `payload` may be
 /// only the beginning (RFC 4443 §2.4(e)).
 pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) -> bool {
@@ -74,17 +91,15 @@ fn is_error(first: u8, payload: &[u8]) -> bool {
     }
 }
 
-/// Turns the `len` bytes of packet at the start of `buffer` into an ICMPv6
-/// error about it, from `from` to its source. Returns the error's length, or
-/// `None` if the buffer is too small for any.
+/// Turns the `len` bytes of packet at the start of `buffer` into an ICMPv6 error
+/// about it, with the addresses and the hop limit of `ip`. Returns the error's
+/// IPv6 header, or `None` if the buffer is too small for any.
 pub(crate) fn write_error(
     buffer: &mut [u8],
     len: usize,
-    from: Addr,
-    hop_limit: u8,
+    ip: Ipv6Header,
     error: IcmpError,
-) -> Option<usize> {
-    let (invoking, _) = Ipv6Header::parse_partial(buffer.get(..len)?).ok()?;
+) -> Option<Ipv6Header> {
     let room = buffer.len().min(MIN_MTU).checked_sub(BEFORE_QUOTE)?;
     let quoted = len.min(room);
     let total = BEFORE_QUOTE.checked_add(quoted)?;
@@ -95,42 +110,36 @@ pub(crate) fn write_error(
     buffer
         .get_mut(Ipv6Header::LEN..BEFORE_QUOTE)?
         .copy_from_slice(&[kind, code, 0, 0, a, b, c, d]);
-    finish(buffer, from, invoking.src, hop_limit)?;
-    Some(total)
+    finish(buffer, ip)
 }
 
-/// Turns an echo request into its reply (RFC 4443 §4.2). `from` is the address
-/// that answers: the request's destination unless that was a group.
-pub(crate) fn write_echo_reply(packet: &mut [u8], from: Addr, hop_limit: u8) -> Option<()> {
-    let (request, _) = Ipv6Header::parse(packet).ok()?;
-    *packet.get_mut(Ipv6Header::LEN)? = 129;
-    packet
-        .get_mut(Ipv6Header::LEN..)?
-        .get_mut(2..4)?
-        .copy_from_slice(&[0, 0]);
-    finish(packet, from, request.src, hop_limit)
+/// Turns an echo request into its reply (RFC 4443 §4.2), with the addresses and the
+/// hop limit of `ip`. Returns the reply's IPv6 header.
+pub(crate) fn write_echo_reply(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
+    let message = packet.get_mut(Ipv6Header::LEN..)?;
+    *message.first_mut()? = 129;
+    message.get_mut(2..4)?.copy_from_slice(&[0, 0]);
+    finish(packet, ip)
 }
 
 /// Writes the IPv6 header in front of the ICMPv6 message behind it, and the
 /// message's checksum, whose field must be zero.
-fn finish(packet: &mut [u8], src: Addr, dst: Addr, hop_limit: u8) -> Option<()> {
+fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
     let (head, message) = packet.split_at_mut_checked(Ipv6Header::LEN)?;
     let len = u16::try_from(message.len()).ok()?;
     let header = Ipv6Header {
         payload_len: len,
         next_header: next_header::ICMPV6,
-        hop_limit,
-        src,
-        dst,
-        ..Ipv6Header::default()
+        ..ip
     };
     head.copy_from_slice(&header.to_bytes());
-    let mut sum = Checksum::pseudo_header(&src, &dst, next_header::ICMPV6, u32::from(len));
+    let (src, dst) = (&header.src, &header.dst);
+    let mut sum = Checksum::pseudo_header(src, dst, next_header::ICMPV6, u32::from(len));
     sum.add(message);
     message
         .get_mut(2..4)?
         .copy_from_slice(&sum.finish().to_be_bytes());
-    Some(())
+    Some(header)
 }
 
 /// Limits the rate of ICMPv6 errors by a token bucket (RFC 4443 §2.4(f)).
@@ -173,6 +182,7 @@ impl ErrorLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redpoll_base::Addr;
 
     fn packet(next_header: u8, payload: &[u8]) -> [u8; 1280] {
         let header = Ipv6Header {
@@ -194,8 +204,15 @@ mod tests {
         let original = packet(17, &[7; 30]);
         let mut buffer = original;
         let me = Addr([0xaa; 16]);
-        let len = write_error(&mut buffer, 70, me, 64, IcmpError::HopLimitExceeded).unwrap();
-        assert_eq!(len, 48 + 70);
+        let ip = Ipv6Header {
+            src: me,
+            dst: Addr([0xfd; 16]),
+            hop_limit: 64,
+            ..Ipv6Header::default()
+        };
+        let written = write_error(&mut buffer, 70, ip, IcmpError::HopLimitExceeded).unwrap();
+        assert_eq!(written.payload_len, 8 + 70);
+        let len = 48 + 70;
         let (header, message) = Ipv6Header::parse(&buffer[..len]).unwrap();
         assert_eq!((header.src, header.dst), (me, Addr([0xfd; 16])));
         assert_eq!(message[..2], [3, 0]);
@@ -209,8 +226,9 @@ mod tests {
     fn a_long_packet_is_quoted_up_to_the_minimum_mtu() {
         let mut buffer = packet(17, &[7; 1240]);
         let error = IcmpError::PacketTooBig { mtu: 1280 };
-        let len = write_error(&mut buffer, 1280, Addr([1; 16]), 64, error).unwrap();
-        assert_eq!(len, 1280);
+        let ip = Ipv6Header::default();
+        let written = write_error(&mut buffer, 1280, ip, error).unwrap();
+        assert_eq!(written.payload_len, 1240);
         assert_eq!(buffer[40..48][4..], 1280u32.to_be_bytes());
     }
 

@@ -2,41 +2,14 @@
 //! of it.
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_tcp::{Gone, SegmentDesc, Terms, Token};
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_tcp::{Connection, Gone, SegmentDesc, Terms, Token};
 
 use super::TcpSockets;
 use crate::ConnId;
 use crate::counters::{DropReason, NodeCounters};
+use crate::transports::{Ask, Handle, Pulled, Reach, Side};
 
-/// A segment that a connection has made, and whose it is.
-pub(crate) struct Pulled {
-    pub(crate) handle: Handle,
-    pub(crate) desc: SegmentDesc,
-    src: Addr,
-    dst: Addr,
-}
-
-impl Pulled {
-    /// The IPv6 header in front of the segment.
-    pub(crate) fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
-        let header_len = self.desc.header.as_bytes().len() as u16;
-        Ipv6Header {
-            ecn: self.desc.ecn,
-            payload_len: self.desc.payload_len.saturating_add(header_len),
-            next_header: next_header::TCP,
-            hop_limit,
-            src: self.src,
-            dst: self.dst,
-            ..Ipv6Header::default()
-        }
-    }
-}
-
-/// Names a pulled segment while the link holds it, in 32 bits.
-#[derive(Clone, Copy)]
-pub(crate) struct Handle(pub(crate) u32);
-
+/// A handle names a connection and a segment of it.
 impl Handle {
     /// Of a segment without payload that no connection waits for: nothing has
     /// this index.
@@ -52,23 +25,6 @@ impl Handle {
         let token = Token::from_bits(u16::from_be_bytes([high, low]));
         (ConnId { index, generation }, token)
     }
-}
-
-/// A side on which segments leave the node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
-    Link,
-    Host,
-}
-
-/// Whether a destination can be reached over the side that asks for segments.
-pub(crate) enum Reach<H> {
-    /// Yes, by this next hop.
-    Here(H),
-    /// Over the other side.
-    Elsewhere,
-    /// Not at all: there is no route.
-    Nowhere,
 }
 
 /// Whose turn it is to make the next segment, on each side: were there but one
@@ -95,23 +51,21 @@ const UNROUTABLE_MAX: u8 = 8;
 impl<M: Memory + 'static> TcpSockets<M> {
     /// Lets the connections whose remote address is in `reach` make one
     /// segment, in turns; before them the half-open ones, in whose name the
-    /// addresses in `own` answer.
+    /// node's own addresses answer.
     ///
     /// Segments to nowhere are lost here and now: so a connection without a
     /// route backs off, and in the end fails, as over a dead link.
-    pub(crate) fn pull<H>(
+    pub(super) fn pull_next<H>(
         &mut self,
         now: Instant,
-        side: Side,
-        max_len: usize,
-        own: [Addr; 2],
+        ask: &Ask,
         counters: &mut NodeCounters,
         mut reach: impl FnMut(&Addr) -> Reach<H>,
     ) -> Option<(Pulled, H)> {
-        if let Some(pulled) = self.pull_half_open(now, own, &mut reach) {
+        if let Some(pulled) = self.pull_half_open(now, ask.own, &mut reach) {
             return Some(pulled);
         }
-        let turn = self.turns.of(side);
+        let turn = self.turns.of(ask.side);
         let slots = self.connections.as_mut();
         let count = slots.len();
         for step in 0..count {
@@ -128,7 +82,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 Reach::Elsewhere => continue,
                 Reach::Nowhere => {
                     for _ in 0..UNROUTABLE_MAX {
-                        let Some(desc) = connection.poll_segment(now, max_len) else {
+                        let Some(desc) = connection.poll_segment(now, ask.max_len) else {
                             break;
                         };
                         connection.on_segment_lost(desc.token, now);
@@ -141,7 +95,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     continue;
                 }
             };
-            if let Some(desc) = connection.poll_segment(now, max_len) {
+            if let Some(desc) = connection.poll_segment(now, ask.max_len) {
                 *turn = index.wrapping_add(1).checked_rem(count)? as u8;
                 let index = index as u8;
                 self.dirty = true;
@@ -186,28 +140,22 @@ impl<M: Memory + 'static> TcpSockets<M> {
         Some((pulled, hop?))
     }
 
-    /// A pulled segment has left this node.
-    pub(crate) fn on_sent(&mut self, handle: Handle, now: Instant) {
+    /// The link has sent a pulled segment, or given it up.
+    pub(super) fn on_link(
+        &mut self,
+        handle: Handle,
+        tell: impl FnOnce(&mut Connection<M::Buffer>, Token),
+    ) {
         let (id, token) = handle.parts();
         if let Some(open) = self.open_mut(id) {
-            open.connection.on_segment_sent(token, now);
-            self.dirty = true;
-        }
-        self.reap();
-    }
-
-    /// The link gave up on a pulled segment.
-    pub(crate) fn on_lost(&mut self, handle: Handle, now: Instant) {
-        let (id, token) = handle.parts();
-        if let Some(open) = self.open_mut(id) {
-            open.connection.on_segment_lost(token, now);
+            tell(&mut open.connection, token);
             self.dirty = true;
         }
         self.reap();
     }
 
     /// Payload bytes of a pulled segment, from `offset` on.
-    pub(crate) fn read(
+    pub(super) fn read_pulled(
         &self,
         handle: Handle,
         offset: usize,

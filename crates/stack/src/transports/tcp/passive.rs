@@ -4,8 +4,9 @@ use redpoll_base::{Instant, Memory};
 use redpoll_tcp::{Answer, Config, Connection, Handshake, IpMeta, Segment, State, Terms};
 
 use super::slot::{Open, Waits};
-use super::{ConnectionSlot, Listen, TcpSockets, Verdict};
+use super::{ConnectionSlot, Listen, TcpSockets};
 use crate::counters::{DropReason, NodeCounters};
+use crate::transports::{Outcome, Reply};
 use crate::{ConnId, Error, ListenerId};
 
 impl<M: Memory + 'static> TcpSockets<M> {
@@ -60,31 +61,31 @@ impl<M: Memory + 'static> TcpSockets<M> {
         meta: &IpMeta,
         seg: &Segment<'_>,
         counters: &mut NodeCounters,
-    ) -> Verdict {
+    ) -> Outcome {
         let fast = self.may_open_fast(now, (listener, how), seg.dst_port);
         let mut answer = self.answer(now, fast, local, meta, seg);
         if let Answer::Open(request) = &answer {
             if self.open_fast(now, (listener, how), request, seg, counters) {
-                return Verdict::Taken;
+                return Outcome::Taken;
             }
             answer = self.answer(now, false, local, meta, seg);
         }
         let handshake = match answer {
-            Answer::Reply(header) => return Verdict::Reply(header),
+            Answer::Reply(header) => return Outcome::Reply(Reply(header)),
             Answer::Cookie(header) => {
                 counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
-                return Verdict::Reply(header);
+                return Outcome::Reply(Reply(header));
             }
-            Answer::Open(_) | Answer::Drop => return Verdict::Drop(DropReason::NoConnection),
+            Answer::Open(_) | Answer::Drop => return Outcome::Drop(DropReason::NoConnection),
             Answer::Complete(handshake) => handshake,
         };
         if self.is_backlog_full(listener, how) {
-            return Verdict::Drop(DropReason::BacklogFull);
+            return Outcome::Drop(DropReason::BacklogFull);
         }
         if !self.complete(now, listener, &handshake, meta, seg, counters) {
-            return Verdict::Drop(DropReason::NoConnectionSlot);
+            return Outcome::Drop(DropReason::NoConnectionSlot);
         }
-        Verdict::Taken
+        Outcome::Taken
     }
 
     fn answer(

@@ -1,9 +1,12 @@
 //! UDP sockets (RFC 768 over RFC 8200): a port and a ring of received datagrams.
 
-use redpoll_base::{Addr, Bytes, Memory, copy};
+use redpoll_base::{Addr, Bytes, Instant, Memory, copy};
 use redpoll_tcp::Endpoint;
+use redpoll_wire::udp::UdpHeader;
 
-use crate::{Error, UdpId};
+use crate::counters::{DropReason, NodeCounters};
+use crate::transports::{Arrived, Outcome, Transport};
+use crate::{Error, NodeEvent, UdpId};
 
 /// Bytes that a stored datagram takes besides its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
@@ -99,12 +102,6 @@ impl<B: Bytes> UdpSlot<B> {
     }
 }
 
-pub(crate) enum Delivery {
-    Taken,
-    Full,
-    NoSocket,
-}
-
 pub(crate) struct UdpSockets<M: Memory + 'static> {
     slots: M::Table<UdpSlot<M::Buffer>>,
 }
@@ -150,28 +147,46 @@ impl<M: Memory + 'static> UdpSockets<M> {
         slot.is_some_and(|s| s.port.is_some() && s.generation == id.generation && s.used > 0)
     }
 
-    pub(crate) fn deliver(&mut self, port: u16, src: &Endpoint, data: &[u8]) -> Delivery {
-        let mut slots = self.slots.as_mut().iter_mut();
-        let Some(slot) = slots.find(|s| s.port == Some(port)) else {
-            return Delivery::NoSocket;
-        };
-        if slot.push(src, data) {
-            Delivery::Taken
-        } else {
-            Delivery::Full
-        }
-    }
-
     pub(crate) fn recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
         self.slot_mut(id)?.pop(out)
     }
+}
 
-    pub(crate) fn poll_event(&mut self) -> Option<UdpId> {
+impl<M: Memory + 'static> Transport for UdpSockets<M> {
+    fn input(
+        &mut self,
+        _now: Instant,
+        arrived: &Arrived<'_>,
+        counters: &mut NodeCounters,
+    ) -> Outcome {
+        let Ok((udp, data)) = UdpHeader::parse(arrived.upper) else {
+            return Outcome::Drop(DropReason::Malformed);
+        };
+        let ip = arrived.header;
+        if !udp.verify(&ip.src, &ip.dst, data) {
+            return Outcome::Drop(DropReason::BadChecksum);
+        }
+        let mut slots = self.slots.as_mut().iter_mut();
+        let Some(slot) = slots.find(|s| s.port == Some(udp.dst_port)) else {
+            return Outcome::NoPort;
+        };
+        let src = Endpoint {
+            addr: ip.src,
+            port: udp.src_port,
+        };
+        if !slot.push(&src, data) {
+            return Outcome::Drop(DropReason::UdpFull);
+        }
+        counters.datagrams = counters.datagrams.wrapping_add(1);
+        Outcome::Taken
+    }
+
+    fn poll_event(&mut self) -> Option<NodeEvent> {
         let mut slots = (0u8..).zip(self.slots.as_mut());
         let (index, slot) = slots.find(|(_, s)| s.readable)?;
         slot.readable = false;
         let generation = slot.generation;
-        Some(UdpId { index, generation })
+        Some(NodeEvent::UdpReadable(UdpId { index, generation }))
     }
 }
 

@@ -5,7 +5,8 @@
 //! - `fast_open.rs` sends data with a SYN, and takes them;
 //! - `passive.rs` makes connections of requests;
 //! - `slot.rs` is the memory of a connection, from its opening to its reuse;
-//! - `pull.rs` decides which connection makes the next segment.
+//! - `pull.rs` decides which connection makes the next segment;
+//! - `transport.rs` is TCP as one of the node's transports.
 //!
 //! The protocol itself is in `redpoll-tcp`.
 
@@ -14,38 +15,27 @@ mod listeners;
 mod passive;
 mod pull;
 mod slot;
+mod transport;
 
-use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
+use redpoll_base::{Instant, Memory, Rng};
 use redpoll_tcp::{
-    Config, Connection, Endpoint, Error as TcpError, Event, FastOpenServer, FastOpenServers,
-    HalfOpen, Header, IpMeta, IsnGenerator, Segment, State, SynCache,
+    Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IpMeta, IsnGenerator,
+    Segment, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
-pub(crate) use pull::{Handle, Pulled, Reach, Side};
 pub use slot::ConnectionSlot;
 
 use listeners::Listeners;
 use slot::Open;
 
 use crate::counters::{DropReason, NodeCounters};
-use crate::{ConnId, Error, NodeEvent};
+use crate::transports::{Outcome, Reply};
+use crate::{ConnId, Error};
 
 /// The first port of the range for ports that the node chooses (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
-
-/// What to do with a segment that was handed in.
-pub(crate) enum Verdict {
-    /// A connection has taken it.
-    Taken,
-    /// It was answered: this header goes back to the sender.
-    Reply(Header),
-    /// It was dropped for this reason.
-    Drop(DropReason),
-    /// Dropped for this reason and answered with a reset.
-    Reset(Header),
-}
 
 pub(crate) struct TcpSockets<M: Memory + 'static> {
     connections: M::Table<ConnectionSlot<M::Buffer>>,
@@ -262,14 +252,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// A segment arrives at the `local`-th of the node's addresses.
-    pub(crate) fn input(
+    pub(super) fn on_segment(
         &mut self,
         now: Instant,
         local: u8,
         meta: &IpMeta,
         seg: &Segment<'_>,
         counters: &mut NodeCounters,
-    ) -> Verdict {
+    ) -> Outcome {
         self.dirty = true;
         let listener = self.listeners.find(|l| l.matches(meta, seg));
         for slot in self.connections.as_mut() {
@@ -299,21 +289,21 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 }
                 open.discard_input(now);
                 self.reap();
-                return Verdict::Taken;
+                return Outcome::Taken;
             }
         }
         if let Some(listener) = listener {
             return self.request(now, listener, local, meta, seg, counters);
         }
         match redpoll_tcp::reset_reply(meta, seg) {
-            Some(header) => Verdict::Reset(header),
-            None => Verdict::Drop(DropReason::NoConnection),
+            Some(header) => Outcome::Reset(Reply(header)),
+            None => Outcome::Drop(DropReason::NoConnection),
         }
     }
 
     /// Something is reported of the connection between these two ends, by an
     /// ICMP error.
-    pub(crate) fn report(
+    pub(super) fn report(
         &mut self,
         now: Instant,
         local: &Endpoint,
@@ -332,63 +322,5 @@ impl<M: Memory + 'static> TcpSockets<M> {
         {
             self.servers.watch(now, connection, None, report);
         }
-    }
-
-    pub(crate) fn poll_at(&self) -> Option<Wake> {
-        self.slots()
-            .iter()
-            .filter_map(|slot| slot.open()?.connection.poll_at())
-            .fold(self.half_open.poll_at(), |a, b| earliest(a, Some(b)))
-    }
-
-    pub(crate) fn on_timeout(&mut self, now: Instant, counters: &mut NodeCounters) {
-        let given_up = self.half_open.on_timeout(now, &self.config);
-        let count = &mut counters.half_open_expired;
-        *count = count.wrapping_add(given_up.into());
-        for slot in self.connections.as_mut() {
-            if let Some(open) = slot.open_mut()
-                && open.connection.poll_at().is_some_and(|w| w.at <= now)
-            {
-                self.servers
-                    .watch(now, &mut open.connection, None, |connection| {
-                        connection.on_timeout(now);
-                    });
-                if open.released && open.connection.error() == Some(TcpError::TimedOut) {
-                    counters.orphans_given_up = counters.orphans_given_up.wrapping_add(1);
-                }
-                self.dirty = true;
-            }
-        }
-        self.reap();
-    }
-
-    pub(crate) fn poll_event(&mut self) -> Option<NodeEvent> {
-        if !self.dirty {
-            return None;
-        }
-        for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
-            let generation = slot.generation;
-            // Nobody wants to hear of what was released.
-            let Some(open) = slot.open_mut().filter(|open| !open.released) else {
-                continue;
-            };
-            while let Some(event) = open.connection.poll_event() {
-                if let Some(waits) = open.waits {
-                    match event {
-                        Event::Connected => return Some(NodeEvent::Accepted(waits.at)),
-                        // Nobody knows of this connection: it goes unseen.
-                        Event::Failed(_) | Event::Closed => {
-                            open.released = true;
-                            break;
-                        }
-                        _ => continue,
-                    }
-                }
-                return Some(NodeEvent::Tcp(ConnId { index, generation }, event));
-            }
-        }
-        self.dirty = false;
-        self.reap();
-        None
     }
 }

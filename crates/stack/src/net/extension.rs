@@ -5,7 +5,7 @@ use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use crate::counters::DropReason;
-use crate::icmp::IcmpError;
+use crate::net::icmp::IcmpError;
 
 /// Where the fixed header says what comes next.
 const FIXED_NEXT_HEADER: usize = 6;

@@ -1,40 +1,14 @@
-//! Neighbour discovery for 6LoWPAN (RFC 6775, RFC 8505): how a host finds its
-//! router, prefix and contexts, and how a router learns of its hosts.
+//! A host's side of neighbour discovery (RFC 6775 §5, RFC 8505 §5): solicit routers
+//! until one advertises itself, then register the address with it, and again before
+//! that expires.
 //!
-//! - [`Solicitor`] is the host's side: solicit routers until one advertises,
-//!   then register the address with it, and again before that expires.
-//! - [`Neighbours`] is the router's side: the addresses registered with it.
-//!
-//! Neither sends anything: they say what is due, and the node sends it. There
-//! is no resolution of addresses by multicast: link-local addresses carry the
-//! link-layer address (RFC 6775 §5.6), and the others are registered.
+//! A [`Solicitor`] sends nothing: it says what is due.
 
-use redpoll_base::{Addr, Duration, Instant, Wake};
+use redpoll_base::{Duration, Instant, Wake};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, Tid};
 use redpoll_wire::ieee802154::Address;
 
-/// What a node does about neighbour discovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NdConfig {
-    /// Ask routers for prefix, context and a default route, form the address
-    /// from the prefix and register it. For hosts that were told nothing.
-    pub solicit: bool,
-    /// What to advertise to those who ask; `None` for a node that is no router.
-    pub advertise: Option<Advertised>,
-}
-
-/// What a router tells its hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advertised {
-    /// The /64 from which hosts form their addresses; also context 0.
-    pub prefix: Addr,
-    /// How long the router serves as a default router, in seconds.
-    pub router_lifetime_s: u16,
-    /// How long prefix and context are valid, in minutes.
-    pub context_lifetime_min: u16,
-    /// The border router that all this comes from.
-    pub border_router: Addr,
-}
+use super::status;
 
 /// For how long a host registers, in minutes. RFC 6775 leaves the value open;
 /// an hour keeps a sleepy host's upkeep far below its data.
@@ -255,124 +229,11 @@ impl Solicitor {
     }
 }
 
-/// A registered neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    addr: Addr,
-    link: Address,
-    eui64: [u8; 8],
-    until: Instant,
-    tid: Option<Tid>,
-}
-
-/// Status of a registration (RFC 6775 §4.1, RFC 8505 §4.1, table 1 of each).
-pub(crate) mod status {
-    pub(crate) const SUCCESS: u8 = 0;
-    pub(crate) const DUPLICATE: u8 = 1;
-    pub(crate) const CACHE_FULL: u8 = 2;
-    pub(crate) const MOVED: u8 = 3;
-}
-
-/// The router's side: registered addresses in the caller's memory.
-pub(crate) struct Neighbours<T> {
-    table: T,
-}
-
-impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
-    pub(crate) fn new(mut table: T) -> Self {
-        table.as_mut().fill(None);
-        Neighbours { table }
-    }
-
-    /// Carries out a registration (RFC 6775 §6.5, RFC 8505 §5.6) and says with which
-    /// status.
-    pub(crate) fn register(
-        &mut self,
-        now: Instant,
-        addr: Addr,
-        link: Address,
-        asked: &AddressRegistration,
-    ) -> u8 {
-        let AddressRegistration {
-            eui64,
-            lifetime_min,
-            tid,
-            ..
-        } = *asked;
-        let entry = Neighbour {
-            addr,
-            link,
-            eui64,
-            until: now + Duration::from_secs(60).times(lifetime_min.into()),
-            tid,
-        };
-        let table = self.table.as_mut();
-        let alive = |n: &Neighbour| n.until > now;
-        if let Some(cell) = table
-            .iter_mut()
-            .find(|cell| cell.as_ref().is_some_and(|n| n.addr == addr && alive(n)))
-        {
-            if cell.is_some_and(|n| n.eui64 != eui64) {
-                return status::DUPLICATE;
-            }
-            if is_stale(tid, cell.and_then(|n| n.tid)) {
-                return status::MOVED;
-            }
-            // A lifetime of zero removes the registration.
-            *cell = (lifetime_min > 0).then_some(entry);
-            return status::SUCCESS;
-        }
-        if lifetime_min == 0 {
-            return status::SUCCESS;
-        }
-        match table
-            .iter_mut()
-            .find(|cell| !cell.as_ref().is_some_and(alive))
-        {
-            Some(cell) => {
-                *cell = Some(entry);
-                status::SUCCESS
-            }
-            None => status::CACHE_FULL,
-        }
-    }
-
-    /// `addr` is no longer registered here.
-    pub(crate) fn forget(&mut self, addr: &Addr) {
-        for cell in self.table.as_mut() {
-            if cell.is_some_and(|neighbour| neighbour.addr == *addr) {
-                *cell = None;
-            }
-        }
-    }
-
-    /// The number of the registration of `addr` that is good at `now`, if it has
-    /// one.
-    pub(crate) fn tid(&self, addr: &Addr, now: Instant) -> Option<Tid> {
-        self.find(addr, now)?.tid
-    }
-
-    /// The link-layer address of a neighbour whose registration is good at `now`.
-    pub(crate) fn lookup(&self, addr: &Addr, now: Instant) -> Option<Address> {
-        Some(self.find(addr, now)?.link)
-    }
-
-    fn find(&self, addr: &Addr, now: Instant) -> Option<&Neighbour> {
-        let mut entries = self.table.as_ref().iter().flatten();
-        entries.find(|n| n.addr == *addr && n.until > now)
-    }
-}
-
-/// Whether a registration with the number `tid` comes after one with `known` has
-/// taken its place; one without a number is as new as it says (RFC 8505 §6).
-pub(crate) fn is_stale(tid: Option<Tid>, known: Option<Tid>) -> bool {
-    tid.zip(known)
-        .is_some_and(|(tid, known)| tid.is_stale_after(known))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::routing::Neighbours;
+    use redpoll_base::Addr;
 
     const ROUTER: Address = Address::Short(1);
 
@@ -489,32 +350,5 @@ mod tests {
         assert_eq!(run(&mut solicitor, 37, 1_800), []);
         let (again, _) = run(&mut solicitor, 1_800, 1_900)[0];
         assert_eq!(again, 1_837, "half of an hour later");
-    }
-
-    #[test]
-    fn registrations_are_kept_replaced_refused_and_forgotten() {
-        let mut cache = Neighbours::new([None; 2]);
-        let now = Instant::from_millis(5);
-        let addr = |n| Addr([n; 16]);
-        let mut register = |at, a, link, eui, minutes| {
-            let asked = AddressRegistration {
-                lifetime_min: minutes,
-                eui64: [eui; 8],
-                ..AddressRegistration::default()
-            };
-            let status = cache.register(at, addr(a), Address::Short(link), &asked);
-            (status, cache.lookup(&addr(a), at))
-        };
-        assert_eq!(register(now, 1, 11, 1, 5), (0, Some(Address::Short(11))));
-        assert_eq!(register(now, 2, 12, 2, 5), (0, Some(Address::Short(12))));
-        assert_eq!(register(now, 1, 99, 9, 5), (1, Some(Address::Short(11))));
-        assert_eq!(register(now, 3, 13, 3, 5), (2, None));
-        assert_eq!(register(now, 1, 21, 1, 5), (0, Some(Address::Short(21))));
-        assert_eq!(register(now, 2, 12, 2, 0), (0, None));
-        assert_eq!(register(now, 3, 13, 3, 5), (0, Some(Address::Short(13))));
-        let later = now + Duration::from_secs(301);
-        assert_eq!(register(later, 4, 14, 4, 5), (0, Some(Address::Short(14))));
-        // The status "success" of a removal, and a registration run out.
-        assert_eq!(register(later, 3, 0, 0, 0), (0, None));
     }
 }

@@ -1,0 +1,399 @@
+//! The first of a node's three conductors: the MAC and 6LoWPAN, the neighbours that
+//! sleep, and the node's own sleep.
+//!
+//! Frames and radio results go in; whole packets come out, and [`LinkEvent`]s tell
+//! what became of segments and how good the links are. Link-layer security (IEEE
+//! 802.15.4-2015 §9) has its place here, between a frame and the MAC: sealed in
+//! [`Link::poll_radio`], opened in [`Link::input_frame`].
+//!
+//! - `children.rs`: the neighbours that sleep;
+//! - `sleep.rs`: the node's own sleep, with `poll.rs` (when it asks) and
+//!   `silence.rs` (what it must not miss).
+
+mod children;
+mod poll;
+mod silence;
+mod sleep;
+
+use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
+use redpoll_lowpan::{
+    LossReason, Lowpan, LowpanConfig, LowpanEvent, LowpanMemory, Note, Onward, PayloadSource,
+    SlotId,
+};
+use redpoll_mac::{
+    FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
+};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::SleepyConfig;
+use crate::counters::DropReason;
+use crate::packet::{Origin, Packet};
+use children::Children;
+pub use poll::{PollConfig, PollPolicy};
+pub(crate) use sleep::Expected;
+use sleep::Sleepy;
+
+/// The link of a node.
+pub(crate) struct Link<M: Memory + 'static> {
+    pub(crate) mac: Mac,
+    pub(crate) lowpan: Lowpan<M>,
+    /// The address that its frames carry.
+    address: Address,
+    children: Children,
+    sleep: Option<Sleepy>,
+    /// A frame makes way for one to a sleepy neighbour that listens.
+    preempts: bool,
+    /// The frame that the MAC has is for a sleepy neighbour.
+    frame_is_indirect: bool,
+    /// Some next hop has a long address: its frames have less room, and which
+    /// frame comes next is known only when it is built. So all are built short.
+    long_addresses: bool,
+}
+
+/// What the link tells the layers above.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LinkEvent {
+    /// The segment with this handle has left.
+    Sent { handle: u32 },
+    /// The segment with this handle has been given up.
+    Lost { handle: u32, reason: LossReason },
+    /// A queued packet has been given up; 6LoWPAN has counted why.
+    Dropped,
+    /// A frame or data request to a neighbour has ended.
+    Quality {
+        neighbour: Address,
+        attempts: u8,
+        ok: bool,
+    },
+}
+
+/// A frame for this node.
+pub(crate) struct Heard {
+    /// The packet that it completes, if it does.
+    pub(crate) packet: Result<Option<Packet>, DropReason>,
+    from: Address,
+    /// Its sender has more for this node.
+    more: bool,
+}
+
+impl<M: Memory + 'static> Link<M> {
+    pub(crate) fn new(
+        mac: (MacConfig, Rng),
+        (lowpan, contexts): (LowpanConfig, Contexts),
+        memory: LowpanMemory<M>,
+        preempts: bool,
+    ) -> Self {
+        let (mac, rng) = mac;
+        let mut lowpan = Lowpan::new(lowpan, memory);
+        *lowpan.contexts_mut() = contexts;
+        Link {
+            address: Address::Short(mac.short),
+            mac: Mac::new(mac, rng),
+            lowpan,
+            children: Children::default(),
+            sleep: None,
+            preempts,
+            frame_is_indirect: false,
+            long_addresses: false,
+        }
+    }
+
+    /// From now on the node sleeps between its frames.
+    pub(crate) fn fall_asleep(&mut self, config: &SleepyConfig, rng: &mut Rng) {
+        self.sleep = Some(Sleepy::new(config, rng));
+    }
+
+    // --- from the radio ---
+
+    /// A frame has arrived. `onward` says where a packet goes on to whose fragments
+    /// may be passed on as they come, by its header and the neighbour that it comes
+    /// from.
+    pub(crate) fn input_frame(
+        &mut self,
+        now: Instant,
+        frame: &[u8],
+        info: &RxInfo,
+        onward: impl FnOnce(&Ipv6Header, Address) -> Option<Address>,
+    ) -> Option<Heard> {
+        let heard = self.mac.input_frame(now, frame, info)?;
+        let (from, dst) = (heard.src, heard.dst);
+        let broadcast = dst == Address::BROADCAST;
+        let (children, mac, link_src) = (&self.children, &self.mac, self.address);
+        let long = self.long_addresses;
+        let route = |header: &Ipv6Header| {
+            let next_hop = (!broadcast).then(|| onward(header, from)).flatten()?;
+            let longest = match long {
+                true => Address::Extended([0; 8]),
+                false => next_hop,
+            };
+            // What must wait for a node that sleeps is put together.
+            (!children.contains(next_hop)).then(|| Onward {
+                next_hop,
+                link_src,
+                capacity: mac.payload_capacity(longest),
+            })
+        };
+        let slot = self
+            .lowpan
+            .input_routed(now, from, dst, heard.payload, route);
+        let packet = match slot {
+            Ok(Some(slot)) => self.open(slot, Origin::Link { from, broadcast }).map(Some),
+            // A fragment that completes nothing, or a drop that 6LoWPAN has counted.
+            Ok(None) | Err(_) => Ok(None),
+        };
+        Some(Heard {
+            packet,
+            from,
+            more: heard.frame_pending,
+        })
+    }
+
+    /// The packet of a frame has been taken care of.
+    pub(crate) fn on_heard(&mut self, now: Instant, heard: &Heard) {
+        if let Some(sleep) = &mut self.sleep {
+            sleep.on_received(now, heard.from, heard.more);
+        }
+    }
+
+    /// The handle of the packet in a slot, whose length was checked by whoever
+    /// filled it. A slot without a packet is released.
+    pub(crate) fn open(&mut self, slot: SlotId, origin: Origin) -> Result<Packet, DropReason> {
+        match Ipv6Header::parse_partial(self.lowpan.packet(slot)) {
+            Ok((header, _)) => Ok(Packet {
+                slot,
+                header,
+                origin,
+            }),
+            Err(_) => {
+                self.lowpan.release(slot);
+                Err(DropReason::Malformed)
+            }
+        }
+    }
+
+    pub(crate) fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+        self.mac.on_radio_done(now, result);
+    }
+
+    // --- towards the radio ---
+
+    /// Puts the packet in a slot on its way to a neighbour: at once, or when a
+    /// neighbour that sleeps asks for it.
+    pub(crate) fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
+        self.note_next_hop(next_hop);
+        if self.children.contains(next_hop) {
+            self.lowpan.queue_indirect(now, slot, next_hop);
+        } else {
+            self.lowpan.queue(now, slot, next_hop);
+        }
+    }
+
+    /// Before something is queued for this next hop.
+    pub(crate) fn note_next_hop(&mut self, next_hop: Address) {
+        self.long_addresses |= matches!(next_hop, Address::Extended(_));
+    }
+
+    /// Whether this neighbour sleeps.
+    pub(crate) fn is_child(&self, neighbour: Address) -> bool {
+        self.children.contains(neighbour)
+    }
+
+    /// Whether so much waits for a neighbour that sleeps that nothing more may.
+    pub(crate) fn is_full_for(&self, neighbour: Address) -> bool {
+        self.is_child(neighbour) && !self.lowpan.has_indirect_room(neighbour)
+    }
+
+    /// Whether the MAC has nothing to send, and may have.
+    pub(crate) fn is_ready(&self) -> bool {
+        let holds_back = self.sleep.as_ref().is_some_and(Sleepy::holds_back);
+        self.mac.is_idle() && !holds_back
+    }
+
+    /// Gives an idle MAC the next frame; `false` if there is none.
+    pub(crate) fn feed<S: PayloadSource>(&mut self, now: Instant, source: &mut S) -> bool {
+        let longest = if self.long_addresses {
+            Address::Extended([0; 8])
+        } else {
+            Address::Short(0)
+        };
+        let capacity = self.mac.payload_capacity(longest);
+        let mut payload = [0; 127];
+        let built = self
+            .lowpan
+            .next_frame(now, self.address, capacity, &mut payload, source);
+        let Some(built) = built else {
+            return false;
+        };
+        let area = self.mac.frame_mut(built.dst);
+        let area = area.and_then(|area| area.get_mut(..built.len));
+        if let (Some(area), Some(bytes)) = (area, payload.get(..built.len)) {
+            area.copy_from_slice(bytes);
+            let how = Service {
+                frame_pending: built.more,
+                quick: built.indirect,
+                repeats: built.repeats.map(|Note(bits)| Ticket::from_bits(bits)),
+            };
+            self.mac.submit_as(now, built.len, how);
+            self.frame_is_indirect = built.indirect;
+        } else {
+            self.lowpan.on_frame_done(now, false);
+        }
+        true
+    }
+
+    /// The next work for the radio.
+    pub(crate) fn poll_radio(&mut self, now: Instant, frame: &mut FrameBuf) -> Option<RadioWork> {
+        for child in self.children.iter() {
+            let pending = self.lowpan.has_indirect(Address::Short(child));
+            self.mac.set_pending(child, pending);
+        }
+        self.mac.poll_radio(now, frame)
+    }
+
+    /// Takes the frame in service back from the MAC if a neighbour that sleeps
+    /// listens for another.
+    pub(crate) fn preempt(&mut self, now: Instant) {
+        if self.preempts
+            && self.lowpan.wants_preemption(now)
+            && let Some(ticket) = self.mac.preempt()
+        {
+            let note = Note(ticket.to_bits());
+            self.lowpan.on_frame_suspended(now, note);
+        }
+    }
+
+    // --- sleep ---
+
+    /// Whether the node sleeps between its frames.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.sleep.is_some()
+    }
+
+    /// Asks the parent if it is time, and says what the radio does meanwhile.
+    /// `true` if the node has waited in vain for long, and should register anew.
+    pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
+        let Some(sleep) = &mut self.sleep else {
+            return false;
+        };
+        let is_forgotten = sleep.expect(now, expected);
+        sleep.take_turn(now, &mut self.mac, self.lowpan.is_mid_datagram());
+        is_forgotten
+    }
+
+    /// An application waits for a packet, or no longer does.
+    pub(crate) fn expect_packets(&mut self, expected: bool) {
+        if let Some(sleep) = &mut self.sleep {
+            sleep.app_expects = expected;
+        }
+    }
+
+    /// Another neighbour is the parent from now on.
+    pub(crate) fn on_new_parent(&mut self, now: Instant, parent: Address) {
+        if let Some(sleep) = &mut self.sleep {
+            sleep.on_new_parent(now, parent);
+        }
+    }
+
+    // --- time and events ---
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        let sleep = self.sleep.as_ref();
+        let sleep = sleep.and_then(|s| s.poll_at(&self.mac, self.lowpan.is_mid_datagram()));
+        earliest(earliest(self.mac.poll_at(), self.lowpan.poll_at()), sleep)
+    }
+
+    /// Runs the MAC's timers; whether one was due, and events may be there.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
+        let is_due = self.mac.poll_at().is_some_and(|wake| wake.at <= now);
+        if is_due {
+            self.mac.on_timeout(now);
+        }
+        is_due
+    }
+
+    /// Runs what is due above the MAC, whose events have been polled.
+    pub(crate) fn on_late_timeout(&mut self, now: Instant) {
+        if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.lowpan.on_timeout(now);
+        }
+        if let Some(sleep) = &mut self.sleep {
+            sleep.on_timeout(now);
+        }
+    }
+
+    /// The next thing that the MAC or 6LoWPAN has to tell.
+    pub(crate) fn poll_event(&mut self, now: Instant) -> Option<LinkEvent> {
+        while let Some(event) = self.mac.poll_event() {
+            match event {
+                MacEvent::Done {
+                    dst,
+                    status,
+                    attempts,
+                } => return Some(self.on_frame_end(now, dst, status, attempts)),
+                MacEvent::Polled {
+                    parent,
+                    status,
+                    frame_pending,
+                } => {
+                    if let Some(sleep) = &mut self.sleep {
+                        sleep.on_polled(now, status, frame_pending);
+                    }
+                    return Some(LinkEvent::Quality {
+                        neighbour: parent,
+                        attempts: 1,
+                        ok: status == TxStatus::Delivered,
+                    });
+                }
+                MacEvent::DataRequest { child, promised } => {
+                    self.on_data_request(now, child, promised);
+                }
+            }
+        }
+        Some(match self.lowpan.poll_event()? {
+            LowpanEvent::SegmentSent { handle } => LinkEvent::Sent { handle },
+            LowpanEvent::SegmentLost { handle, reason } => LinkEvent::Lost { handle, reason },
+            LowpanEvent::DatagramDropped { .. } => LinkEvent::Dropped,
+        })
+    }
+
+    /// The frame in service has ended; one for a neighbour that sleeps and did not
+    /// answer waits until that neighbour asks again.
+    fn on_frame_end(
+        &mut self,
+        now: Instant,
+        neighbour: Address,
+        status: TxStatus,
+        attempts: u8,
+    ) -> LinkEvent {
+        let ok = status == TxStatus::Delivered;
+        if self.frame_is_indirect && !ok {
+            let note = Note(self.mac.last_ticket().to_bits());
+            self.lowpan.on_frame_suspended(now, note);
+        } else {
+            self.lowpan.on_frame_done(now, ok);
+        }
+        if let Some(sleep) = &mut self.sleep
+            && ok
+        {
+            sleep.on_sent(now);
+        }
+        LinkEvent::Quality {
+            neighbour,
+            attempts,
+            ok,
+        }
+    }
+
+    /// A neighbour has asked for what waits here: so it is one that sleeps.
+    fn on_data_request(&mut self, now: Instant, child: Address, promised: bool) {
+        let Address::Short(short) = child else {
+            return;
+        };
+        self.children.on_request(short);
+        if promised {
+            self.lowpan.on_data_request(now, child);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Who a node is to the network: its addresses, and which packets are for it.
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr};
+
+/// A node's addresses, and how it takes part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    /// The link-layer address that its frames carry.
+    pub(crate) link: Address,
+    /// Its EUI-64, by which registrations know it.
+    pub(crate) eui64: [u8; 8],
+    pub(crate) link_local: Addr,
+    /// The global address; unspecified until there is one.
+    pub(crate) address: Addr,
+    /// The hop limit of packets that start here.
+    pub(crate) hop_limit: u8,
+    /// Whether packets for others are passed on.
+    pub(crate) forwards: bool,
+}
+
+impl Identity {
+    /// The unicast addresses, in the order that [`Ask::own`](crate::transports::Ask)
+    /// has.
+    pub(crate) fn own(&self) -> [Addr; 2] {
+        [self.link_local, self.address]
+    }
+
+    /// The place of `dst` in [`Self::own`].
+    pub(crate) fn local(&self, dst: &Addr) -> u8 {
+        u8::from(*dst != self.link_local)
+    }
+
+    /// Whether this is one of the node's own unicast addresses.
+    pub(crate) fn is_own(&self, addr: &Addr) -> bool {
+        !addr.is_unspecified() && (*addr == self.address || *addr == self.link_local)
+    }
+
+    /// Whether packets to this address are for the node: its own, and groups
+    /// (RFC 4291 §2.8).
+    pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
+        self.is_own(dst)
+            || *dst == addr::LINK_LOCAL_ALL_NODES
+            || *dst == addr::solicited_node(&self.address)
+            || *dst == addr::solicited_node(&self.link_local)
+            || (self.forwards && *dst == addr::LINK_LOCAL_ALL_ROUTERS)
+    }
+
+    /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
+    /// rule 2); `None` before the node has one.
+    pub(crate) fn source_for(&self, dst: &Addr) -> Option<Addr> {
+        if addr::is_link_local(dst) || addr::is_link_scoped_multicast(dst) {
+            return Some(self.link_local);
+        }
+        Some(self.address).filter(|address| !address.is_unspecified())
+    }
+
+    /// RFC 4443 §2.2: the source of an answer to this packet, the address that
+    /// it was sent to if that is the node's own.
+    pub(crate) fn answers_from(&self, header: &Ipv6Header) -> Option<Addr> {
+        if self.is_own(&header.dst) {
+            return Some(header.dst);
+        }
+        self.source_for(&header.src)
+    }
+
+    /// The header of a packet that starts here, but for its length.
+    pub(crate) fn header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
+        Ipv6Header {
+            next_header,
+            hop_limit: self.hop_limit,
+            src,
+            dst,
+            ..Ipv6Header::default()
+        }
+    }
+}
+
+/// `::1`: packets from or to it are never on a link (RFC 4291 §2.5.3).
+pub(crate) fn is_loopback(addr: &Addr) -> bool {
+    u128::from_be_bytes(addr.0) == 1
+}

@@ -1,0 +1,345 @@
+//! The second of a node's three conductors: the IPv6 layer. It knows which packets
+//! are for the node, where the others go, and what the control messages say.
+//!
+//! - `routing/`: the next hop;
+//! - `nd/`: neighbour discovery;
+//! - `icmp.rs`: errors and echo; `extension.rs`: the way to the upper layer;
+//! - [`assist`](crate::assist): who looks at what is passed on.
+//!
+//! Nothing here sends: neighbour discovery and routing have messages to be polled,
+//! and what is decided about a packet is returned.
+
+pub(crate) mod extension;
+pub(crate) mod icmp;
+pub(crate) mod identity;
+pub(crate) mod nd;
+pub(crate) mod outgoing;
+pub(crate) mod routing;
+
+use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::icmpv6::nd::ContextInformation;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr};
+
+use crate::assist::{Assist, Passing, Verdict};
+use crate::counters::{DropReason, NodeCounters};
+use crate::packet::{NextHop, Origin, Packet, is_unicast};
+use crate::transports::{Reach, Side, Trouble};
+use icmp::{ErrorLimiter, IcmpError, Refusal};
+use identity::{Identity, is_loopback};
+use nd::{Discovery, Elapsed, Learned, Standing, registration};
+use outgoing::Outgoing;
+use routing::{Control, Quality, Routing, default_route};
+
+/// The IPv6 layer of a node.
+pub(crate) struct Net<M: Memory + 'static, A> {
+    pub(crate) identity: Identity,
+    pub(crate) routing: Routing<M>,
+    pub(crate) nd: Discovery,
+    pub(crate) errors: ErrorLimiter,
+    pub(crate) assist: A,
+}
+
+/// What an ICMPv6 message for the node leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Consequence<'p> {
+    /// It has done its work; messages may wait to be polled.
+    Done,
+    /// An echo request, to be answered from this address.
+    Echo { from: Addr },
+    /// An answer to an echo request of the node's.
+    EchoReply { ident: u16, seq: u16 },
+    /// An error about a packet of the node's, of which it quotes the beginning.
+    Trouble(Trouble, &'p [u8]),
+    /// A context for header compression.
+    Context(ContextInformation),
+}
+
+impl<M: Memory + 'static, A: Assist> Net<M, A> {
+    /// Checks the addresses of a packet from outside (RFC 4291 §2.5).
+    pub(crate) fn admit(&self, packet: &Packet) -> Result<(), DropReason> {
+        let (src, dst) = (&packet.header.src, &packet.header.dst);
+        // §2.7: a group is never a source. What we have sent comes back in a
+        // loop only, or from somebody who pretends to be us.
+        if src.is_multicast() || is_loopback(src) || self.identity.is_own(src) {
+            return Err(DropReason::BadSource);
+        }
+        // §2.5.2, §2.5.3.
+        if dst.is_unspecified() || is_loopback(dst) {
+            return Err(DropReason::BadDestination);
+        }
+        match packet.origin {
+            // Like a host that is given somebody else's frame (RFC 1122
+            // §3.3.6): all the neighbours have it as well.
+            Origin::Link {
+                broadcast: true, ..
+            } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
+            // §2.5.6: the host side is another link, and ours is the radio's:
+            // an answer would go to the wrong one.
+            Origin::Host
+                if dst.is_multicast() || addr::is_link_local(src) || addr::is_link_local(dst) =>
+            {
+                Err(DropReason::Scope)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a packet for another node may be passed on (RFC 4291 §2.5.6).
+    pub(crate) fn may_forward(&self, header: &Ipv6Header) -> Result<(), Refusal> {
+        // Multicast stays on its link: nobody here has groups beyond it.
+        if header.dst.is_multicast() || !self.identity.forwards {
+            return Err(DropReason::NoRoute.into());
+        }
+        // RFC 4291 §2.5.2.
+        if header.src.is_unspecified() {
+            return Err(DropReason::BadSource.into());
+        }
+        if addr::is_link_local(&header.dst) {
+            return Err(DropReason::Scope.into());
+        }
+        // RFC 4443 §3.1, code 2.
+        if addr::is_link_local(&header.src) {
+            return Err(Refusal(DropReason::Scope, Some(IcmpError::BeyondScope)));
+        }
+        Ok(())
+    }
+
+    /// Shows the assistant a packet that is about to be passed on.
+    pub(crate) fn on_forward(
+        &mut self,
+        now: Instant,
+        header: &Ipv6Header,
+        bytes: &mut [u8],
+    ) -> Verdict {
+        self.assist.on_forward(now, &mut Passing { header, bytes })
+    }
+
+    /// Where a packet goes next; not back to where it came from.
+    pub(crate) fn next_hop(&self, now: Instant, packet: &Packet) -> Result<NextHop, Refusal> {
+        self.routing
+            .next_hop(now, &packet.header.dst)
+            .filter(|next_hop| !packet.origin.is_behind(*next_hop))
+            .ok_or(Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute)))
+    }
+
+    /// Where a packet from the neighbour `from` goes next, if its fragments may be
+    /// passed on as they come (RFC 8930 §5: the decision is made on the first). What
+    /// would have to be refused is put together, so that its sender may be told.
+    pub(crate) fn passes_through(
+        &self,
+        now: Instant,
+        header: &Ipv6Header,
+        from: Address,
+    ) -> Option<Address> {
+        let identity = &self.identity;
+        let passes = |end: &Addr| {
+            !(end.is_multicast()
+                || end.is_unspecified()
+                || is_loopback(end)
+                || addr::is_link_local(end)
+                || identity.own().contains(end))
+        };
+        if !identity.forwards
+            || header.hop_limit <= 1
+            || ![header.src, header.dst].iter().all(passes)
+        {
+            return None;
+        }
+        match self.routing.next_hop(now, &header.dst)? {
+            NextHop::Link(link) if is_unicast(link) && link != from => Some(link),
+            NextHop::Link(_) | NextHop::Host => None,
+        }
+    }
+
+    /// Where the segments of a connection go, for the side that asks for some.
+    pub(crate) fn reach(&self, now: Instant, side: Side, dst: &Addr) -> Reach<Address> {
+        match (self.routing.next_hop(now, dst), side) {
+            (None, _) => Reach::Nowhere,
+            (Some(NextHop::Link(link)), Side::Link) => Reach::Here(link),
+            (Some(NextHop::Host), Side::Host) => Reach::Here(Address::Absent),
+            _ => Reach::Elsewhere,
+        }
+    }
+
+    /// An ICMPv6 message for the node, `offset` bytes behind the fixed header.
+    pub(crate) fn on_icmp<'p>(
+        &mut self,
+        now: Instant,
+        header: &Ipv6Header,
+        offset: usize,
+        packet: &'p [u8],
+    ) -> Result<Consequence<'p>, DropReason> {
+        let message = packet.get(Ipv6Header::LEN.saturating_add(offset)..);
+        let message = Message::parse(header, message.unwrap_or_default());
+        let message = message.map_err(|error| match error {
+            redpoll_wire::Error::Checksum => DropReason::BadChecksum,
+            _ => DropReason::Malformed,
+        })?;
+        let identity = self.identity;
+        let src = header.src;
+        match message {
+            Message::EchoRequest { .. } if offset == 0 => {
+                if src.is_unspecified() {
+                    return Err(DropReason::BadSource);
+                }
+                let from = identity.answers_from(header).ok_or(DropReason::BadSource)?;
+                return Ok(Consequence::Echo { from });
+            }
+            Message::EchoReply { ident, seq, .. } => {
+                return Ok(Consequence::EchoReply { ident, seq });
+            }
+            Message::DestinationUnreachable { code, quoted } => {
+                return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
+            }
+            Message::TimeExceeded { quoted, .. } => {
+                return Ok(Consequence::Trouble(Trouble::TimeExceeded, quoted));
+            }
+            Message::ParameterProblem { quoted, .. } => {
+                return Ok(Consequence::Trouble(Trouble::ParameterProblem, quoted));
+            }
+            Message::RouterSolicitation { .. } => {
+                let advertised = self.routing.advertised();
+                self.nd.on_router_solicitation(&identity, src, advertised)?;
+            }
+            Message::RouterAdvertisement(message) => {
+                let learned = Learned::from_options(&message.options);
+                let lifetime_s = message.router_lifetime_s;
+                return self.on_router_advertisement(now, src, lifetime_s, &learned);
+            }
+            Message::NeighborSolicitation(message) => {
+                let link = message.options.source_link_layer();
+                let asked = registration(&message.options);
+                self.on_neighbor_solicitation(now, src, message.target, link, asked)?;
+            }
+            Message::NeighborAdvertisement(message) => {
+                let answer = registration(&message.options);
+                self.nd
+                    .on_neighbor_advertisement(now, &identity, message.target, answer)?;
+            }
+            Message::DuplicateAddressRequest(report) => {
+                let control = Control::Report { src, report };
+                self.routing.on_control(now, &identity, control)?;
+            }
+            Message::DuplicateAddressConfirmation(answer) => {
+                let control = Control::Answer(answer);
+                self.routing.on_control(now, &identity, control)?;
+            }
+            // RFC 8201 §4: below the minimum MTU it must be discarded; and no
+            // packet of ours is larger than that. An echo request behind extension
+            // headers is not answered in place.
+            Message::PacketTooBig { .. }
+            | Message::EchoRequest { .. }
+            | Message::Unknown { .. } => return Err(DropReason::IcmpIgnored),
+        }
+        Ok(Consequence::Done)
+    }
+
+    /// RFC 6775 §5.4: takes prefix, context and default route from a router.
+    fn on_router_advertisement<'p>(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        lifetime_s: u16,
+        learned: &Learned,
+    ) -> Result<Consequence<'p>, DropReason> {
+        let router = match self.nd.on_router_advertisement(now, src, lifetime_s)? {
+            Standing::Gone(router) => {
+                self.routing.remove(&default_route(router));
+                return Ok(Consequence::Done);
+            }
+            Standing::Serves(router) => router,
+        };
+        if let Some(prefix) = learned.prefix
+            && self.identity.address.is_unspecified()
+            && let Address::Short(short) = self.identity.link
+        {
+            self.identity.address = addr::from_prefix_and_short(&prefix, short);
+        }
+        let added = self.routing.add(default_route(router));
+        added.map_err(|_| DropReason::NoRoute)?;
+        Ok(learned
+            .context
+            .map_or(Consequence::Done, Consequence::Context))
+    }
+
+    /// RFC 6775 §6.5 (registration) and RFC 4861 §7.2.3 (a question about us).
+    fn on_neighbor_solicitation(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        target: Addr,
+        link: Option<Address>,
+        registration: Option<redpoll_wire::icmpv6::nd::AddressRegistration>,
+    ) -> Result<(), DropReason> {
+        if src.is_unspecified() || !self.identity.is_mine(&target) || target.is_multicast() {
+            return Err(DropReason::IcmpIgnored);
+        }
+        let link = link.filter(|link| is_unicast(*link));
+        let is_router = self.routing.advertised().is_some();
+        if let (Some(asked), Some(link), true) = (registration, link, is_router) {
+            let control = Control::Registration {
+                src,
+                link,
+                target,
+                asked,
+            };
+            return self.routing.on_control(now, &self.identity, control);
+        }
+        let registers = registration.is_some();
+        let ends = (src, target);
+        self.nd
+            .on_question(&self.identity, ends, link, registers, is_router);
+        Ok(())
+    }
+
+    /// A frame to a neighbour has ended. The neighbour that is the node's parent
+    /// from now on, if another was until now.
+    pub(crate) fn on_link(
+        &mut self,
+        now: Instant,
+        quality: Quality,
+        counters: &mut NodeCounters,
+    ) -> Option<Address> {
+        let parent = self.routing.on_link(quality)?;
+        self.begin_with(now, parent, counters);
+        Some(parent)
+    }
+
+    /// Runs the timers that are due, with the same answer.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Instant,
+        counters: &mut NodeCounters,
+    ) -> Option<Address> {
+        if self.nd.poll_at().is_none_or(|wake| wake.at > now) {
+            return None;
+        }
+        let knows_routers = self.routing.knows_routers();
+        match self.nd.on_timeout(now, &self.identity, knows_routers) {
+            Elapsed::Quiet => None,
+            Elapsed::RouterSilent => {
+                let parent = self.routing.next_parent()?;
+                self.begin_with(now, parent, counters);
+                Some(parent)
+            }
+        }
+    }
+
+    fn begin_with(&mut self, now: Instant, parent: Address, counters: &mut NodeCounters) {
+        counters.parent_changes = counters.parent_changes.wrapping_add(1);
+        self.nd.solicitor.begin_registration(parent, now);
+    }
+
+    /// The next control message to be sent.
+    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
+        self.routing
+            .poll_message()
+            .or_else(|| self.nd.poll_message())
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        earliest(self.nd.poll_at(), self.assist.poll_at())
+    }
+}

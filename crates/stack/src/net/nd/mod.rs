@@ -1,0 +1,212 @@
+//! Neighbour discovery for 6LoWPAN (RFC 4861, RFC 6775, RFC 8505), as far as it is
+//! about a node itself: a host finds its router, prefix and contexts; a router
+//! answers those who look for one. What registrations mean for the way of packets
+//! is a matter of [`routing`](super::routing).
+//!
+//! There is no resolution of addresses by multicast: link-local addresses carry
+//! the link-layer address (RFC 6775 §5.6), and the others are registered.
+
+mod learned;
+mod solicitor;
+
+use redpoll_base::{Addr, Instant, Wake};
+use redpoll_wire::icmpv6::nd::AddressRegistration;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+use super::identity::Identity;
+use super::outgoing::{Content, Outbox, Outgoing};
+use crate::counters::DropReason;
+use crate::packet::is_unicast;
+
+pub(crate) use learned::{Learned, registration};
+pub(crate) use solicitor::Solicitor;
+use solicitor::{Due, REGISTRATION_LIFETIME_MIN};
+
+/// What a node does about neighbour discovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NdConfig {
+    /// Ask routers for prefix, context and a default route, form the address
+    /// from the prefix and register it. For hosts that were told nothing.
+    pub solicit: bool,
+    /// What to advertise to those who ask; `None` for a node that is no router.
+    pub advertise: Option<Advertised>,
+}
+
+/// What a router tells its hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertised {
+    /// The /64 from which hosts form their addresses; also context 0.
+    pub prefix: Addr,
+    /// How long the router serves as a default router, in seconds.
+    pub router_lifetime_s: u16,
+    /// How long prefix and context are valid, in minutes.
+    pub context_lifetime_min: u16,
+    /// The border router that all this comes from.
+    pub border_router: Addr,
+}
+
+/// Status of a registration (RFC 6775 §4.1, RFC 8505 §4.1, table 1 of each).
+pub(crate) mod status {
+    pub(crate) const SUCCESS: u8 = 0;
+    pub(crate) const DUPLICATE: u8 = 1;
+    pub(crate) const CACHE_FULL: u8 = 2;
+    pub(crate) const MOVED: u8 = 3;
+}
+
+/// What has become of a timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Elapsed {
+    /// A message waits, or nothing was due.
+    Quiet,
+    /// The host's router does not answer, and the host was told which there are.
+    RouterSilent,
+}
+
+/// A node's own part in neighbour discovery.
+#[derive(Debug)]
+pub(crate) struct Discovery {
+    pub(crate) solicitor: Solicitor,
+    outbox: Outbox,
+}
+
+impl Discovery {
+    pub(crate) fn new(solicitor: Solicitor) -> Self {
+        Discovery {
+            solicitor,
+            outbox: Outbox::default(),
+        }
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        self.solicitor.poll_at()
+    }
+
+    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
+        self.outbox.pop()
+    }
+
+    /// Runs what is due. A host that `knows_routers` does not look for others.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        knows_routers: bool,
+    ) -> Elapsed {
+        match self.solicitor.on_timeout(now) {
+            Some(Due::Solicit) if knows_routers => return Elapsed::RouterSilent,
+            Some(Due::Solicit) => self.outbox.push(
+                identity.link_local,
+                addr::LINK_LOCAL_ALL_ROUTERS,
+                Content::RouterSolicitation,
+            ),
+            Some(Due::Register(router)) => self.register_with(identity, router),
+            None => {}
+        }
+        Elapsed::Quiet
+    }
+
+    /// RFC 6775 §5.5.1: the address being registered is the packet's source.
+    fn register_with(&mut self, identity: &Identity, router: Address) {
+        let Some(target) = addr::link_local(router) else {
+            return;
+        };
+        let asked = AddressRegistration {
+            status: status::SUCCESS,
+            tid: Some(self.solicitor.tid()),
+            routed: true,
+            lifetime_min: REGISTRATION_LIFETIME_MIN,
+            eui64: identity.eui64,
+        };
+        let content = Content::Registration { target, asked };
+        self.outbox.push(identity.address, target, content);
+    }
+
+    /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
+    pub(crate) fn on_router_solicitation(
+        &mut self,
+        identity: &Identity,
+        src: Addr,
+        advertised: Option<Advertised>,
+    ) -> Result<(), DropReason> {
+        let advertised = advertised.ok_or(DropReason::IcmpIgnored)?;
+        // The answer must not leave the link, where it counts.
+        if !addr::is_link_local(&src) {
+            return Err(DropReason::BadSource);
+        }
+        let content = Content::RouterAdvertisement(advertised);
+        self.outbox.push(identity.link_local, src, content);
+        Ok(())
+    }
+
+    /// RFC 6775 §5.4: from whom a router advertisement comes, if the host takes it.
+    pub(crate) fn on_router_advertisement(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        lifetime_s: u16,
+    ) -> Result<Standing, DropReason> {
+        // RFC 4861 §6.1.2: the source must be a link-local address.
+        let router = addr::link_address(&src);
+        if !addr::is_link_local(&src) || !is_unicast(router) {
+            return Err(DropReason::BadSource);
+        }
+        // RFC 4861 §6.3.4: a lifetime of zero ends the router's service.
+        if lifetime_s == 0 && self.solicitor.on_router_gone(router, now) {
+            return Ok(Standing::Gone(router));
+        }
+        if lifetime_s == 0 || !self.solicitor.on_advertisement(router, now) {
+            return Err(DropReason::IcmpIgnored);
+        }
+        Ok(Standing::Serves(router))
+    }
+
+    /// RFC 4861 §7.2.3: somebody asks about an address of this node's. `link` is
+    /// where the asker is, if it `registers`.
+    pub(crate) fn on_question(
+        &mut self,
+        identity: &Identity,
+        ends: (Addr, Addr),
+        link: Option<Address>,
+        registers: bool,
+        router: bool,
+    ) {
+        let (src, target) = ends;
+        let content = Content::NeighborAdvertisement {
+            router,
+            target,
+            registration: None,
+        };
+        // RFC 6775 §6.5.2: the answer to a registration that may have failed
+        // goes to the link-local address, which is never in doubt.
+        match link.and_then(addr::link_local) {
+            Some(to) if registers => self.outbox.push(identity.link_local, to, content),
+            _ => self.outbox.push(target, src, content),
+        }
+    }
+
+    /// The answer to this host's registration (RFC 6775 §5.5.2).
+    pub(crate) fn on_neighbor_advertisement(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        target: Addr,
+        registration: Option<AddressRegistration>,
+    ) -> Result<(), DropReason> {
+        let answer = registration
+            .filter(|registration| registration.eui64 == identity.eui64)
+            .ok_or(DropReason::IcmpIgnored)?;
+        let router = addr::link_address(&target);
+        self.solicitor.on_registration(router, answer, now);
+        Ok(())
+    }
+}
+
+/// What a router advertisement says of its sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It is this host's router.
+    Serves(Address),
+    /// It was, and is none any more.
+    Gone(Address),
+}

@@ -1,0 +1,200 @@
+//! Control messages that neighbour discovery and routing have to send. They say
+//! what is to be said; the bytes are made when a message leaves.
+
+use redpoll_base::Addr;
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::icmpv6::nd::{
+    AddressRegistration, BorderRouter, ContextInformation, DuplicateAddress, NdOption,
+    NeighborAdvertisement, NeighborSolicitation, Options, PrefixInformation, RouterAdvertisement,
+};
+use redpoll_wire::{Cursor, NoRoom};
+
+use super::identity::Identity;
+use super::nd::Advertised;
+
+/// A message and its addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) src: Addr,
+    pub(crate) dst: Addr,
+    pub(crate) content: Content,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// Who is a router here? (RFC 4861 §4.1)
+    RouterSolicitation,
+    /// This node is one (RFC 4861 §4.2, RFC 6775 §4.2 and §4.3).
+    RouterAdvertisement(Advertised),
+    /// The packet's source is to be registered (RFC 6775 §5.5.1).
+    Registration {
+        target: Addr,
+        asked: AddressRegistration,
+    },
+    /// This node has the address `target`, and what became of a registration.
+    NeighborAdvertisement {
+        router: bool,
+        target: Addr,
+        registration: Option<AddressRegistration>,
+    },
+    /// A registration is reported to the next router (RFC 6775 §8.2).
+    Report(DuplicateAddress),
+    /// A report is answered.
+    Answer(DuplicateAddress),
+}
+
+impl Outgoing {
+    /// Has `send` look at the message; `None` if its options have no room.
+    pub(crate) fn with<R>(
+        &self,
+        identity: &Identity,
+        send: impl FnOnce(&Message<'_>) -> R,
+    ) -> Option<R> {
+        let mut buffer = OptionsBuffer::default();
+        let sllao = NdOption::SourceLinkLayer(identity.link);
+        let tllao = NdOption::TargetLinkLayer(identity.link);
+        let message = match self.content {
+            Content::RouterSolicitation => Message::RouterSolicitation {
+                options: buffer.fill(&[sllao]).ok()?,
+            },
+            Content::RouterAdvertisement(advertised) => {
+                let options = advertised_options(&advertised);
+                buffer.fill(&[sllao]).ok()?;
+                Message::RouterAdvertisement(RouterAdvertisement {
+                    cur_hop_limit: identity.hop_limit,
+                    router_lifetime_s: advertised.router_lifetime_s,
+                    options: buffer.fill(&options).ok()?,
+                    ..RouterAdvertisement::default()
+                })
+            }
+            Content::Registration { target, asked } => {
+                let options = [sllao, NdOption::AddressRegistration(asked)];
+                Message::NeighborSolicitation(NeighborSolicitation {
+                    target,
+                    options: buffer.fill(&options).ok()?,
+                })
+            }
+            Content::NeighborAdvertisement {
+                router,
+                target,
+                registration,
+            } => {
+                let options = [
+                    tllao,
+                    registration.map_or(tllao, NdOption::AddressRegistration),
+                ];
+                let count = if registration.is_some() { 2 } else { 1 };
+                Message::NeighborAdvertisement(NeighborAdvertisement {
+                    router,
+                    solicited: true,
+                    override_cached: true,
+                    target,
+                    options: buffer.fill(options.get(..count)?).ok()?,
+                })
+            }
+            Content::Report(report) => Message::DuplicateAddressRequest(report),
+            Content::Answer(answer) => Message::DuplicateAddressConfirmation(answer),
+        };
+        Some(send(&message))
+    }
+}
+
+/// The options of a router advertisement behind the router's own address.
+fn advertised_options(advertised: &Advertised) -> [NdOption<'static>; 3] {
+    let lifetime_s = u32::from(advertised.context_lifetime_min).saturating_mul(60);
+    [
+        NdOption::PrefixInformation(PrefixInformation {
+            prefix: advertised.prefix,
+            prefix_len: 64,
+            on_link: false,
+            autonomous: true,
+            valid_lifetime_s: lifetime_s,
+            preferred_lifetime_s: lifetime_s,
+        }),
+        NdOption::Context(ContextInformation {
+            cid: 0,
+            compress: true,
+            prefix_len: 64,
+            prefix: advertised.prefix,
+            valid_lifetime_min: advertised.context_lifetime_min,
+        }),
+        NdOption::BorderRouter(BorderRouter {
+            version: 0,
+            valid_lifetime_min: advertised.context_lifetime_min,
+            address: advertised.border_router,
+        }),
+    ]
+}
+
+/// Room for the options of one message: a router advertisement has the most.
+const OPTIONS_MAX: usize = 112;
+
+/// Options of one message, collected in the order they are sent.
+struct OptionsBuffer {
+    bytes: [u8; OPTIONS_MAX],
+    len: usize,
+}
+
+impl Default for OptionsBuffer {
+    fn default() -> Self {
+        OptionsBuffer {
+            bytes: [0; OPTIONS_MAX],
+            len: 0,
+        }
+    }
+}
+
+impl OptionsBuffer {
+    /// Appends options; all that are there.
+    fn fill(&mut self, options: &[NdOption<'_>]) -> Result<Options<'_>, NoRoom> {
+        let area = self.bytes.get_mut(self.len..).ok_or(NoRoom)?;
+        let mut cursor = Cursor::new(area);
+        for option in options {
+            option.emit(&mut cursor)?;
+        }
+        self.len = self.len.saturating_add(cursor.position());
+        let bytes = self.bytes.get(..self.len).ok_or(NoRoom)?;
+        Ok(Options::parse(bytes).unwrap_or_default())
+    }
+}
+
+/// Messages that wait to be polled: as many as one message that has come can
+/// cause.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: [Option<Outgoing>; 2],
+}
+
+impl Outbox {
+    /// Appends a message. One too many is left out, as if it were lost on the way:
+    /// control messages are repeated by whoever needs them.
+    pub(crate) fn push(&mut self, src: Addr, dst: Addr, content: Content) {
+        if let Some(free) = self.waiting.iter_mut().find(|place| place.is_none()) {
+            *free = Some(Outgoing { src, dst, content });
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Outgoing> {
+        let [first, second] = &mut self.waiting;
+        let next = first.take();
+        *first = second.take();
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_leave_in_the_order_in_which_they_came() {
+        let mut outbox = Outbox::default();
+        for n in 1..=3 {
+            outbox.push(Addr([n; 16]), Addr([9; 16]), Content::RouterSolicitation);
+        }
+        let sources = [outbox.pop(), outbox.pop(), outbox.pop()];
+        let sources = sources.map(|message| message.map(|message| message.src.0[0]));
+        assert_eq!(sources, [Some(1), Some(2), None]);
+    }
+}

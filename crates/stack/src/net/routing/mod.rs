@@ -1,0 +1,212 @@
+//! Where packets go next.
+//!
+//! A node has one table of routes, and a [`Way`] of keeping it: the ways have one
+//! face, so that the rest of the node does not know which one it has.
+//!
+//! - *fixed*: the routes that the program has given, and no others;
+//! - *leaf* (`leaf.rs`): all packets go through one of several possible parents;
+//! - *registered* (`registered.rs`): registrations of hosts leave routes behind.
+//!
+//! A routing protocol such as RPL (RFC 6550) is another file and another variant:
+//! its messages come to [`Routing::on_control`], its objective function hears of
+//! the links by [`Routing::on_link`], and what it has to send waits for
+//! [`Routing::poll_message`].
+
+mod leaf;
+mod neighbours;
+mod registered;
+mod routes;
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+use super::identity::{Identity, is_loopback};
+use super::nd::{Advertised, NdConfig};
+use super::outgoing::Outgoing;
+use crate::counters::DropReason;
+use crate::packet::{NextHop, is_unicast};
+use crate::{Error, SleepyConfig};
+
+pub use neighbours::Neighbour;
+pub(crate) use neighbours::{Neighbours, is_stale};
+pub use routes::{Route, RouteSlot, Via};
+
+use leaf::Leaf;
+use registered::Registered;
+pub(crate) use routes::Routes;
+
+/// The table of a node in the caller's memory.
+type Table<M> = Routes<<M as Memory>::Table<Option<RouteSlot>>>;
+
+/// A message that changes routes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control {
+    /// The neighbour at `link` registers the address `src` with this router, which
+    /// it calls `target`.
+    Registration {
+        src: Addr,
+        link: Address,
+        target: Addr,
+        asked: AddressRegistration,
+    },
+    /// The router `src` reports a registration.
+    Report { src: Addr, report: DuplicateAddress },
+    /// A report of this router's is answered.
+    Answer(DuplicateAddress),
+}
+
+/// What the link says about a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Quality {
+    pub(crate) neighbour: Address,
+    /// Attempts that the frame took.
+    pub(crate) attempts: u8,
+    /// Whether it was delivered in the end.
+    pub(crate) ok: bool,
+}
+
+/// How the table is kept.
+enum Way<M: Memory + 'static> {
+    Fixed,
+    Leaf(Leaf),
+    Registered(Registered<M>),
+}
+
+/// A node's routes.
+pub(crate) struct Routing<M: Memory + 'static> {
+    table: Table<M>,
+    way: Way<M>,
+}
+
+impl<M: Memory + 'static> Routing<M> {
+    pub(crate) fn new(
+        nd: &NdConfig,
+        sleepy: Option<&SleepyConfig>,
+        routes: M::Table<Option<RouteSlot>>,
+        neighbours: M::Table<Option<Neighbour>>,
+    ) -> Self {
+        let way = match (sleepy, nd.advertise) {
+            (Some(sleepy), _) => Way::Leaf(Leaf::new(sleepy)),
+            (None, Some(advertised)) => {
+                Way::Registered(Registered::new(advertised, Neighbours::new(neighbours)))
+            }
+            (None, None) => Way::Fixed,
+        };
+        Routing {
+            table: Routes::new(routes),
+            way,
+        }
+    }
+
+    /// Adds a route, or replaces the one with the same prefix and length.
+    pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
+        self.table.add(route)
+    }
+
+    pub(crate) fn remove(&mut self, route: &Route) {
+        self.table.remove(route);
+    }
+
+    /// Forgets every route.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+    }
+
+    /// What this router tells hosts, if it is one that they may register with.
+    pub(crate) fn advertised(&self) -> Option<Advertised> {
+        match &self.way {
+            Way::Registered(registered) => Some(registered.advertised()),
+            Way::Fixed | Way::Leaf(_) => None,
+        }
+    }
+
+    /// Whether this node was told the routers that it may have.
+    pub(crate) fn knows_routers(&self) -> bool {
+        matches!(self.way, Way::Leaf(_))
+    }
+
+    /// The next hop of packets to `dst`: link-local ones never leave the link,
+    /// registered neighbours are near, the others have routes.
+    pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
+        resolve(dst, || match &self.way {
+            Way::Registered(registered) => registered.lookup(now, &self.table, dst),
+            Way::Fixed | Way::Leaf(_) => self.table.lookup(dst),
+        })
+    }
+
+    /// A message that changes routes has come; it was for this node.
+    pub(crate) fn on_control(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        control: Control,
+    ) -> Result<(), DropReason> {
+        match &mut self.way {
+            Way::Registered(registered) => {
+                registered.on_control(now, identity, &mut self.table, control)
+            }
+            Way::Fixed | Way::Leaf(_) => Err(DropReason::IcmpIgnored),
+        }
+    }
+
+    /// A frame to a neighbour has ended. The neighbour that takes the place of a
+    /// parent that was lost, if so.
+    pub(crate) fn on_link(&mut self, quality: Quality) -> Option<Address> {
+        let is_lost = match &mut self.way {
+            Way::Leaf(leaf) => leaf.on_link(quality),
+            // A given route stays, and a registered one until the registration ends.
+            Way::Fixed | Way::Registered(_) => false,
+        };
+        is_lost.then(|| self.next_parent()).flatten()
+    }
+
+    /// The next of a leaf's possible parents takes the place of the one before.
+    pub(crate) fn next_parent(&mut self) -> Option<Address> {
+        let Way::Leaf(leaf) = &mut self.way else {
+            return None;
+        };
+        let parent = leaf.next_parent();
+        // There was a default route before: it takes its place.
+        let _ = self.table.add(default_route(parent));
+        Some(parent)
+    }
+
+    /// The next message that waits to be sent.
+    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
+        match &mut self.way {
+            Way::Registered(registered) => registered.poll_message(),
+            Way::Fixed | Way::Leaf(_) => None,
+        }
+    }
+}
+
+/// The default route through a neighbour.
+pub(crate) fn default_route(router: Address) -> Route {
+    Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Neighbour(router),
+    }
+}
+
+/// The next hop to `dst`, of which `lookup` finds the route if it needs one.
+fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> {
+    if dst.is_multicast() {
+        return Some(NextHop::Link(Address::BROADCAST));
+    }
+    if dst.is_unspecified() || is_loopback(dst) {
+        return None;
+    }
+    let via = match addr::is_link_local(dst) {
+        true => Via::OnLink,
+        false => lookup()?,
+    };
+    let link = match via {
+        Via::Host => return Some(NextHop::Host),
+        Via::Neighbour(link) => link,
+        Via::OnLink => addr::link_address(dst),
+    };
+    is_unicast(link).then_some(NextHop::Link(link))
+}

@@ -1,0 +1,261 @@
+//! The way of routers whose hosts register with them: a registration leaves a route
+//! behind on its way to the border router.
+//!
+//! A host registers its address with the router that it has chosen (RFC 6775 §5.5).
+//! That router tells the next one towards the border router, which tells the next,
+//! with the messages of multihop duplicate address detection (RFC 6775 §8.2); going
+//! hop by hop, they leave a route to the address behind. The answer comes back along
+//! those routes, and only then does the first router answer the host: who is
+//! registered is reachable.
+//!
+//! Each registration has a number (RFC 8505 §5.2), so that one that was held up at a
+//! former router does not take the place of a later one. The router where the two
+//! meet says "moved" to whoever is behind, and what the older one has left on its
+//! way is removed.
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+use super::{Control, Neighbour, Neighbours, Route, Table, Via, is_stale, resolve};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::nd::{Advertised, status};
+use crate::net::outgoing::{Content, Outbox, Outgoing};
+use crate::packet::{NextHop, is_unicast};
+
+/// A router's registrations.
+pub(super) struct Registered<M: Memory + 'static> {
+    advertised: Advertised,
+    neighbours: Neighbours<M::Table<Option<Neighbour>>>,
+    outbox: Outbox,
+}
+
+impl<M: Memory + 'static> Registered<M> {
+    pub(super) fn new(
+        advertised: Advertised,
+        neighbours: Neighbours<M::Table<Option<Neighbour>>>,
+    ) -> Self {
+        Registered {
+            advertised,
+            neighbours,
+            outbox: Outbox::default(),
+        }
+    }
+
+    pub(super) fn advertised(&self) -> Advertised {
+        self.advertised
+    }
+
+    pub(super) fn poll_message(&mut self) -> Option<Outgoing> {
+        self.outbox.pop()
+    }
+
+    /// Registered neighbours come before routes.
+    pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
+        match self.neighbours.lookup(dst, now) {
+            Some(link) => Some(Via::Neighbour(link)),
+            None => table.lookup(dst),
+        }
+    }
+
+    fn next_hop(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<NextHop> {
+        resolve(dst, || self.lookup(now, table, dst))
+    }
+
+    pub(super) fn on_control(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        control: Control,
+    ) -> Result<(), DropReason> {
+        let mut router = Router {
+            now,
+            identity,
+            table,
+            way: self,
+        };
+        match control {
+            Control::Registration {
+                src,
+                link,
+                target,
+                asked,
+            } => router.on_registration(src, link, target, asked),
+            Control::Report { src, report } => router.on_report(src, report),
+            Control::Answer(answer) => router.on_answer(answer),
+        }
+    }
+}
+
+/// A router at the moment at which a message has come.
+struct Router<'r, M: Memory + 'static> {
+    now: Instant,
+    identity: &'r Identity,
+    table: &'r mut Table<M>,
+    way: &'r mut Registered<M>,
+}
+
+impl<M: Memory + 'static> Router<'_, M> {
+    /// RFC 6775 §6.5: a host registers the address `src` with this router.
+    fn on_registration(
+        &mut self,
+        src: Addr,
+        link: Address,
+        target: Addr,
+        asked: AddressRegistration,
+    ) -> Result<(), DropReason> {
+        // Somebody's address elsewhere would draw its packets here.
+        if !src.shares_prefix(&self.way.advertised.prefix, 64) {
+            return Err(DropReason::BadSource);
+        }
+        // It may have moved on while this was on its way.
+        let status = match is_stale(asked.tid, self.table.tid(&src)) {
+            true => status::MOVED,
+            false => self.way.neighbours.register(self.now, src, link, &asked),
+        };
+        // RFC 8505 §5.1: without R it sees to its being reachable itself.
+        let is_routed = asked.routed || asked.tid.is_none();
+        if status == status::SUCCESS && is_routed && self.report(src, asked) {
+            // The next router's answer comes first.
+            return Ok(());
+        }
+        let to = addr::link_local(link).unwrap_or(src);
+        self.confirm(to, target, AddressRegistration { status, ..asked });
+        Ok(())
+    }
+
+    /// After a registration with this router: tells the next one, if there is
+    /// one. `false` if this router is the last, and can answer.
+    fn report(&mut self, address: Addr, registration: AddressRegistration) -> bool {
+        self.pass_up(DuplicateAddress {
+            status: status::SUCCESS,
+            tid: registration.tid,
+            lifetime_min: registration.lifetime_min,
+            eui64: registration.eui64,
+            address,
+        })
+    }
+
+    /// Sends a report to the next router towards the border router.
+    fn pass_up(&mut self, report: DuplicateAddress) -> bool {
+        let border = self.way.advertised.border_router;
+        if self.identity.is_own(&border) {
+            return false;
+        }
+        let Some(NextHop::Link(up)) = self.way.next_hop(self.now, self.table, &border) else {
+            return false;
+        };
+        self.send(up, Content::Report(report));
+        true
+    }
+
+    fn send(&mut self, router: Address, content: Content) {
+        if let Some(to) = addr::link_local(router) {
+            self.way.outbox.push(self.identity.link_local, to, content);
+        }
+    }
+
+    /// RFC 6775 §6.5.2: the answer goes to the link-local address, which is
+    /// never in doubt.
+    fn confirm(&mut self, to: Addr, target: Addr, registration: AddressRegistration) {
+        let content = Content::NeighborAdvertisement {
+            router: true,
+            target,
+            registration: Some(registration),
+        };
+        self.way.outbox.push(self.identity.link_local, to, content);
+    }
+
+    /// A router behind this one reports a registration.
+    fn on_report(&mut self, src: Addr, report: DuplicateAddress) -> Result<(), DropReason> {
+        let behind = addr::link_address(&src);
+        if !addr::is_link_local(&src) || !is_unicast(behind) {
+            return Err(DropReason::BadSource);
+        }
+        let address = report.address;
+        let is_here = address.shares_prefix(&self.way.advertised.prefix, 64);
+        if !is_here || self.identity.is_own(&address) {
+            return Err(DropReason::BadDestination);
+        }
+        let status = self.note_moved(behind, &report);
+        if status == status::SUCCESS && self.pass_up(report) {
+            return Ok(());
+        }
+        let answer = DuplicateAddress { status, ..report };
+        self.send(behind, Content::Answer(answer));
+        Ok(())
+    }
+
+    /// Leads packets to where a report came from, if it is no older than what is
+    /// known; with which status the report is to be answered, or passed on.
+    fn note_moved(&mut self, behind: Address, report: &DuplicateAddress) -> u8 {
+        let DuplicateAddress { address, tid, .. } = *report;
+        let neighbours = &mut self.way.neighbours;
+        let (here, known) = (neighbours.tid(&address, self.now), self.table.tid(&address));
+        if is_stale(tid, here) || is_stale(tid, known) {
+            return status::MOVED;
+        }
+        // If it was registered here, it has moved.
+        neighbours.forget(&address);
+        let (via, old) = (Via::Neighbour(behind), self.table.lookup(&address));
+        if self.table.add_registered(address, via, tid).is_err() {
+            return status::CACHE_FULL;
+        }
+        // RFC 8505 §5.6: the state on the former way is cleaned up.
+        if let (Some(old_tid), Some(Via::Neighbour(former))) = (known, old)
+            && former != behind
+        {
+            let moved = DuplicateAddress {
+                status: status::MOVED,
+                tid: Some(old_tid),
+                ..*report
+            };
+            self.send(former, Content::Answer(moved));
+        }
+        status::SUCCESS
+    }
+
+    /// The answer to a report, on its way back.
+    fn on_answer(&mut self, answer: DuplicateAddress) -> Result<(), DropReason> {
+        let DuplicateAddress { address, tid, .. } = answer;
+        let neighbours = &mut self.way.neighbours;
+        if let Some(child) = neighbours.lookup(&address, self.now) {
+            // It may have been registered anew since.
+            if tid != neighbours.tid(&address, self.now) {
+                return Err(DropReason::IcmpIgnored);
+            }
+            if answer.status == status::MOVED {
+                neighbours.forget(&address);
+            }
+            let registration = AddressRegistration {
+                status: answer.status,
+                tid,
+                routed: tid.is_some(),
+                lifetime_min: answer.lifetime_min,
+                eui64: answer.eui64,
+            };
+            if let Some(to) = addr::link_local(child) {
+                self.confirm(to, self.identity.link_local, registration);
+            }
+            return Ok(());
+        }
+        let Some(NextHop::Link(down)) = self.way.next_hop(self.now, self.table, &address) else {
+            return Err(DropReason::NoRoute);
+        };
+        if tid != self.table.tid(&address) {
+            return Err(DropReason::IcmpIgnored);
+        }
+        if answer.status == status::MOVED && tid.is_some() {
+            self.table.remove(&Route {
+                prefix: address,
+                len: 128,
+                via: Via::Neighbour(down),
+            });
+        }
+        self.send(down, Content::Answer(answer));
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! What a node does with packets for itself, and the answers, which are written over
+//! the packet that they answer.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::icmpv6::parameter_problem;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use super::Node;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::Consequence;
+use crate::net::extension::{self, Upper};
+use crate::net::icmp::{self, IcmpError, Refusal};
+use crate::packet::{Origin, Packet};
+use crate::transports::{Arrived, Outcome, Reply};
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// Hands a packet to the upper layer that it is for. A packet that is refused
+    /// keeps its slot.
+    pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
+        let header = &packet.header;
+        let bytes = self.link.lowpan.packet(packet.slot);
+        let end = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+        let payload = bytes
+            .get(Ipv6Header::LEN..end)
+            .ok_or(DropReason::Malformed)?;
+        let to_group = header.dst.is_multicast();
+        let Upper {
+            protocol,
+            offset,
+            pointer,
+        } = extension::walk(header.next_header, payload, to_group)?;
+        // RFC 4291 §2.5.2: only a node that is finding its address has none.
+        if header.src.is_unspecified() && protocol != next_header::ICMPV6 {
+            return Err(DropReason::BadSource.into());
+        }
+        match protocol {
+            next_header::ICMPV6 => return self.deliver_icmp(now, packet, offset),
+            next_header::NONE => {
+                self.link.lowpan.release(packet.slot);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let arrived = Arrived {
+            header,
+            local: self.net.identity.local(&header.dst),
+            upper: payload.get(offset..).unwrap_or_default(),
+        };
+        let outcome = self
+            .transports
+            .input(now, protocol, &arrived, &mut self.counters);
+        match outcome {
+            Some(Outcome::Taken) => {
+                self.link.lowpan.release(packet.slot);
+                Ok(())
+            }
+            Some(Outcome::Drop(reason)) => Err(reason.into()),
+            Some(Outcome::Reply(reply)) => self.reply(now, packet, &reply),
+            Some(Outcome::Reset(reply)) => {
+                self.counters.drop(DropReason::NoConnection);
+                self.reply(now, packet, &reply)
+            }
+            Some(Outcome::NoPort) => {
+                let error = Some(IcmpError::PortUnreachable);
+                Err(Refusal(DropReason::NoUdpSocket, error))
+            }
+            None => {
+                let code = parameter_problem::NEXT_HEADER;
+                let error = Some(IcmpError::ParameterProblem { code, pointer });
+                Err(Refusal(DropReason::UnknownProtocol, error))
+            }
+        }
+    }
+
+    /// Writes a reply without payload over the packet that it answers, and sends it.
+    fn reply(&mut self, now: Instant, answered: &Packet, reply: &Reply) -> Result<(), Refusal> {
+        let bytes = reply.as_bytes();
+        let (src, dst) = (answered.header.dst, answered.header.src);
+        let header = Ipv6Header {
+            payload_len: bytes.len() as u16,
+            ..self.net.identity.header(src, dst, Reply::PROTOCOL)
+        };
+        let total = Ipv6Header::LEN.saturating_add(bytes.len());
+        let lowpan = &mut self.link.lowpan;
+        lowpan.resize(answered.slot, total);
+        let (head, body) = lowpan
+            .packet_mut(answered.slot)
+            .split_at_mut_checked(Ipv6Header::LEN)
+            .ok_or(DropReason::TooBig)?;
+        head.copy_from_slice(&header.to_bytes());
+        let body = body.get_mut(..bytes.len()).ok_or(DropReason::TooBig)?;
+        body.copy_from_slice(bytes);
+        self.send_answer(now, answered, header)
+    }
+
+    /// Sends the answer that stands in the slot of what it answers. Nobody is told
+    /// of an answer that has no way.
+    fn send_answer(
+        &mut self,
+        now: Instant,
+        answered: &Packet,
+        header: Ipv6Header,
+    ) -> Result<(), Refusal> {
+        self.counters.originated = self.counters.originated.wrapping_add(1);
+        let answer = Packet {
+            slot: answered.slot,
+            header,
+            origin: Origin::Own,
+        };
+        let sent = self.send(now, &answer);
+        sent.map_err(|Refusal(reason, _)| reason.into())
+    }
+
+    fn deliver_icmp(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        offset: usize,
+    ) -> Result<(), Refusal> {
+        let slot = packet.slot;
+        let bytes = self.link.lowpan.packet(slot);
+        match self.net.on_icmp(now, &packet.header, offset, bytes)? {
+            Consequence::Done => {}
+            Consequence::Echo { from } => {
+                let identity = &self.net.identity;
+                let ip = identity.header(from, packet.header.src, next_header::ICMPV6);
+                let bytes = self.link.lowpan.packet_mut(slot);
+                let header = icmp::write_echo_reply(bytes, ip).ok_or(DropReason::Malformed)?;
+                return self.send_answer(now, packet, header);
+            }
+            Consequence::EchoReply { ident, seq } => self.echo_reply = Some((ident, seq)),
+            Consequence::Trouble(trouble, quoted) => {
+                self.transports.on_icmp(now, trouble, quoted);
+            }
+            Consequence::Context(context) => {
+                let (prefix, len) = (context.prefix, context.prefix_len);
+                let contexts = self.link.lowpan.contexts_mut();
+                contexts.insert(context.cid, prefix, len, context.compress);
+            }
+        }
+        self.send_messages(now);
+        self.link.lowpan.release(slot);
+        Ok(())
+    }
+
+    /// Sends an ICMPv6 error about a packet, in its slot. `false` if no error may or
+    /// can be sent; the slot is still the caller's.
+    pub(super) fn answer_with(&mut self, now: Instant, packet: &Packet, error: IcmpError) -> bool {
+        let identity = &self.net.identity;
+        let bytes = self.link.lowpan.packet(packet.slot);
+        let len = bytes.len();
+        let payload = bytes.get(Ipv6Header::LEN..).unwrap_or_default();
+        let Some(from) = identity.answers_from(&packet.header) else {
+            return false;
+        };
+        if !icmp::may_answer(&packet.header, payload, error) || !self.net.errors.admit(now) {
+            return false;
+        }
+        let ip = identity.header(from, packet.header.src, next_header::ICMPV6);
+        let lowpan = &mut self.link.lowpan;
+        lowpan.resize(packet.slot, usize::MAX);
+        let buffer = lowpan.packet_mut(packet.slot);
+        let Some(header) = icmp::write_error(buffer, len, ip, error) else {
+            return false;
+        };
+        let total = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+        lowpan.resize(packet.slot, total);
+        let answer = Packet {
+            slot: packet.slot,
+            header,
+            origin: Origin::Own,
+        };
+        let sent = self.send(now, &answer).is_ok();
+        if sent {
+            self.counters.icmp_errors_sent = self.counters.icmp_errors_sent.wrapping_add(1);
+            self.counters.originated = self.counters.originated.wrapping_add(1);
+        }
+        sent
+    }
+}

@@ -1,0 +1,83 @@
+//! Packets that the node makes without being asked by an application: control
+//! messages, and what the assistant has to send.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::{Message, nd};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use super::Node;
+use crate::Error;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::icmp::Refusal;
+use crate::packet::{LINK_MTU, Origin};
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// Sends an ICMPv6 message that answers no packet.
+    pub(super) fn send_icmp(
+        &mut self,
+        now: Instant,
+        ip: Ipv6Header,
+        message: &Message<'_>,
+    ) -> Result<(), Error> {
+        let ip = Ipv6Header {
+            next_header: next_header::ICMPV6,
+            ..ip
+        };
+        self.originate(now, ip, message.len(), |area| {
+            let mut out = Cursor::new(area);
+            message.emit(&ip.src, &ip.dst, &mut out).ok()
+        })
+    }
+
+    /// Sends what neighbour discovery and routing have to say.
+    pub(super) fn send_messages(&mut self, now: Instant) {
+        while let Some(outgoing) = self.net.poll_message() {
+            let identity = self.net.identity;
+            let (src, dst) = (outgoing.src, outgoing.dst);
+            let ip = Ipv6Header {
+                hop_limit: nd::HOP_LIMIT,
+                ..identity.header(src, dst, next_header::ICMPV6)
+            };
+            let sent = outgoing.with(&identity, |message| self.send_icmp(now, ip, message));
+            // One that is lost is lost like any other: it is repeated.
+            match sent {
+                Some(Ok(())) => {}
+                Some(Err(Error::NoRoute)) => self.counters.drop(DropReason::NoRoute),
+                Some(Err(_)) => self.counters.drop(DropReason::NoSlot),
+                None => self.counters.drop(DropReason::TooBig),
+            }
+        }
+    }
+
+    /// Sends what the assistant has to send, while it says that it is due.
+    pub(super) fn drain_assistant(&mut self, now: Instant) {
+        while self.net.assist.poll_at().is_some_and(|wake| wake.at <= now) {
+            let lowpan = &mut self.link.lowpan;
+            let Some(slot) = lowpan.allocate(LINK_MTU) else {
+                return;
+            };
+            let area = lowpan.packet_mut(slot);
+            let Some(len) = self.net.assist.poll_packet(now, area) else {
+                lowpan.release(slot);
+                return;
+            };
+            lowpan.resize(slot, len);
+            let packet = match self.link.open(slot, Origin::Own) {
+                Ok(packet) => packet,
+                Err(reason) => {
+                    self.counters.drop(reason);
+                    continue;
+                }
+            };
+            match self.send(now, &packet) {
+                Ok(()) => self.counters.originated = self.counters.originated.wrapping_add(1),
+                Err(Refusal(reason, _)) => {
+                    self.counters.drop(reason);
+                    self.link.lowpan.release(packet.slot);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Packets: to this node, through this node, from this node.
+
+use redpoll_base::{Instant, Memory, copy};
+use redpoll_lowpan::SlotId;
+use redpoll_wire::ipv6::{self, Ipv6Header};
+
+use super::Node;
+use crate::Error;
+use crate::assist::{Assist, Verdict};
+use crate::counters::DropReason;
+use crate::net::icmp::{IcmpError, Refusal};
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
+use crate::transports::{Ask, Pulled, Side, Transports};
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// A packet from the host side (TUN, a direct link).
+    ///
+    /// # Errors
+    /// The reason why it was dropped; it is counted as well.
+    pub fn input_packet(&mut self, now: Instant, packet: &[u8]) -> Result<(), DropReason> {
+        self.input_from_host(now, packet)
+            .inspect_err(|reason| self.counters.drop(*reason))
+    }
+
+    fn input_from_host(&mut self, now: Instant, packet: &[u8]) -> Result<(), DropReason> {
+        let (header, _) = Ipv6Header::parse_partial(packet).map_err(|_| DropReason::Malformed)?;
+        // RFC 8200 §3: what lies behind the payload is not part of the packet.
+        let announced = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+        let packet = packet.get(..announced).ok_or(DropReason::Malformed)?;
+        if packet.len() > LINK_MTU {
+            self.refuse_too_big(now, header, packet);
+            return Err(DropReason::TooBig);
+        }
+        let slot = self.copy_in(packet).ok_or(DropReason::NoSlot)?;
+        let origin = Origin::Host;
+        self.input(
+            now,
+            Packet {
+                slot,
+                header,
+                origin,
+            },
+        );
+        Ok(())
+    }
+
+    fn copy_in(&mut self, packet: &[u8]) -> Option<SlotId> {
+        let slot = self.link.lowpan.allocate(packet.len())?;
+        copy(packet, self.link.lowpan.packet_mut(slot));
+        Some(slot)
+    }
+
+    /// Tells the sender of an oversized packet how much the mesh takes.
+    fn refuse_too_big(&mut self, now: Instant, header: Ipv6Header, packet: &[u8]) {
+        let Some(slot) = packet.get(..LINK_MTU).and_then(|start| self.copy_in(start)) else {
+            return;
+        };
+        let packet = Packet {
+            slot,
+            header,
+            origin: Origin::Host,
+        };
+        let mtu = LINK_MTU as u32;
+        let answered = match self.net.admit(&packet) {
+            Ok(()) => self.answer_with(now, &packet, IcmpError::PacketTooBig { mtu }),
+            Err(_) => false,
+        };
+        if !answered {
+            self.link.lowpan.release(slot);
+        }
+    }
+
+    /// The next packet for the host side, written to the start of `out`, which
+    /// must hold 1280 bytes. Returns its length.
+    pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
+        while let Some(slot) = self.host.pop() {
+            let packet = self.link.lowpan.packet(slot);
+            let len = packet.len();
+            let copied = out.get_mut(..len).map(|o| o.copy_from_slice(packet));
+            self.link.lowpan.release(slot);
+            if copied.is_some() {
+                return Some(len);
+            }
+            self.counters.drop(DropReason::TooBig);
+        }
+        self.pull_for_host(now, out)
+    }
+
+    /// A segment of one of this node's connections to the host side, whole.
+    fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
+        let ask = Ask {
+            side: Side::Host,
+            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN),
+            own: self.net.identity.own(),
+        };
+        loop {
+            let net = &self.net;
+            let reach = |dst: &_| net.reach(now, Side::Host, dst);
+            let (pulled, _) = self.transports.pull(now, &ask, &mut self.counters, reach)?;
+            let hop_limit = self.net.identity.hop_limit;
+            match write_pulled(&self.transports, &pulled, hop_limit, out) {
+                Some(len) => {
+                    self.counters.originated = self.counters.originated.wrapping_add(1);
+                    self.transports.on_sent(now, pulled.handle);
+                    return Some(len);
+                }
+                // `out` is too small: the link lost it.
+                None => {
+                    self.counters.drop(DropReason::TooBig);
+                    self.transports.on_lost(now, pulled.handle);
+                }
+            }
+        }
+    }
+
+    /// Takes care of a packet from outside, and of its slot.
+    pub(super) fn input(&mut self, now: Instant, packet: Packet) {
+        if let Err(Refusal(reason, error)) = self.dispatch(now, &packet) {
+            self.counters.drop(reason);
+            match error {
+                Some(error) if self.answer_with(now, &packet, error) => {}
+                _ => self.link.lowpan.release(packet.slot),
+            }
+        }
+        self.drain_assistant(now);
+    }
+
+    /// A packet that is refused keeps its slot.
+    fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
+        self.net.admit(packet)?;
+        if self.net.identity.is_mine(&packet.header.dst) {
+            self.counters.delivered = self.counters.delivered.wrapping_add(1);
+            return self.deliver(now, packet);
+        }
+        self.forward(now, *packet)
+    }
+
+    /// RFC 8200 §3, RFC 4291 §2.5.6: passes a packet on for others.
+    fn forward(&mut self, now: Instant, mut packet: Packet) -> Result<(), Refusal> {
+        self.net.may_forward(&packet.header)?;
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
+        let Some(hop_limit) = ipv6::decrement_hop_limit(bytes) else {
+            let error = IcmpError::HopLimitExceeded;
+            return Err(Refusal(DropReason::HopLimit, Some(error)));
+        };
+        packet.header.hop_limit = hop_limit;
+        match self.net.on_forward(now, &packet.header, bytes) {
+            Verdict::Pass => {
+                self.send(now, &packet)?;
+                self.counters.forwarded = self.counters.forwarded.wrapping_add(1);
+            }
+            Verdict::Keep => {
+                self.link.lowpan.release(packet.slot);
+                self.counters.kept = self.counters.kept.wrapping_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a packet on its way. On an error the slot is still the caller's.
+    pub(super) fn send(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
+        match self.net.next_hop(now, packet)? {
+            NextHop::Link(neighbour) => {
+                self.link.queue(now, packet.slot, neighbour);
+                Ok(())
+            }
+            NextHop::Host => {
+                let pushed = self.host.push(packet.slot);
+                pushed.map_err(|_| DropReason::HostQueueFull.into())
+            }
+        }
+    }
+
+    /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
+    pub(super) fn originate(
+        &mut self,
+        now: Instant,
+        header: Ipv6Header,
+        upper_len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Option<()>,
+    ) -> Result<(), Error> {
+        let total = upper_len.saturating_add(Ipv6Header::LEN);
+        if total > LINK_MTU {
+            return Err(Error::TooLong);
+        }
+        let dst = &header.dst;
+        // There is no way to oneself: nothing here is a loopback interface.
+        if self.net.identity.is_own(dst) || self.net.routing.next_hop(now, dst).is_none() {
+            return Err(Error::NoRoute);
+        }
+        let header = Ipv6Header {
+            payload_len: upper_len as u16,
+            ..header
+        };
+        let lowpan = &mut self.link.lowpan;
+        let slot = lowpan.allocate(total).ok_or(Error::WouldBlock)?;
+        let filled = lowpan
+            .packet_mut(slot)
+            .split_at_mut_checked(Ipv6Header::LEN)
+            .and_then(|(head, upper)| {
+                head.copy_from_slice(&header.to_bytes());
+                fill(upper)
+            });
+        if filled.is_none() {
+            lowpan.release(slot);
+            return Err(Error::TooLong);
+        }
+        let packet = Packet {
+            slot,
+            header,
+            origin: Origin::Own,
+        };
+        if self.send(now, &packet).is_err() {
+            // There is a route: the queue to the host side is full.
+            self.link.lowpan.release(slot);
+            return Err(Error::WouldBlock);
+        }
+        self.counters.originated = self.counters.originated.wrapping_add(1);
+        Ok(())
+    }
+}
+
+/// Writes a pulled segment as a packet; `None` if it does not fit.
+pub(super) fn write_pulled<M: Memory + 'static>(
+    transports: &Transports<M>,
+    pulled: &Pulled,
+    hop_limit: u8,
+    out: &mut [u8],
+) -> Option<usize> {
+    let ip = pulled.ip_header(hop_limit);
+    let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+    let header = pulled.header();
+    let (ip_area, rest) = out
+        .get_mut(..total)?
+        .split_at_mut_checked(Ipv6Header::LEN)?;
+    let (header_area, payload) = rest.split_at_mut_checked(header.len())?;
+    ip_area.copy_from_slice(&ip.to_bytes());
+    header_area.copy_from_slice(header);
+    let read = transports.read(pulled.handle, 0, payload).ok()?;
+    (read == payload.len()).then_some(total)
+}

@@ -1,0 +1,179 @@
+//! The radio side of a node: frames in, radio work out.
+
+use redpoll_base::{Instant, Memory};
+use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram};
+use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::Node;
+use super::packets::write_pulled;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::link::{Expected, LinkEvent};
+use crate::net::routing::Quality;
+use crate::packet::LINK_MTU;
+use crate::transports::{Ask, Handle, Pulled, Reach, Side, Transports};
+
+impl<M: Memory + 'static> PayloadSource for Transports<M> {
+    fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
+        Transports::read(self, Handle(handle), offset, out).map_err(|_| Gone)
+    }
+}
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// A frame has arrived: the MPDU without its FCS, which was good.
+    pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
+        let net = &self.net;
+        let heard = self.link.input_frame(now, frame, &info, |header, from| {
+            net.passes_through(now, header, from)
+        });
+        if let Some(heard) = heard {
+            match heard.packet {
+                Ok(Some(packet)) => self.input(now, packet),
+                Ok(None) => {}
+                Err(reason) => self.counters.drop(reason),
+            }
+            self.link.on_heard(now, &heard);
+        }
+        // An acknowledgment of fragments ends a segment.
+        self.drain_link(now);
+    }
+
+    /// The radio has finished the work that it was given.
+    pub fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+        self.link.on_radio_done(now, result);
+        // At once: who polls events before radio work must not miss those.
+        self.drain_link(now);
+    }
+
+    /// The next work for the radio. A frame to load stands in `frame`.
+    pub fn poll_radio(&mut self, now: Instant, frame: &mut FrameBuf) -> Option<RadioWork> {
+        self.drain_link(now);
+        self.link.preempt(now);
+        self.sleep_turn(now);
+        let queued = self.config.segments.are_queued();
+        while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
+        while self.link.is_ready() {
+            let pulled = !queued && self.link.lowpan.wants_segment() && self.pull_segment(now);
+            // A datagram that ends without a frame makes room for another.
+            let submitted = self.link.feed(now, &mut self.transports);
+            if !self.drain_link(now) && !submitted && !pulled {
+                break;
+            }
+        }
+        self.link.poll_radio(now, frame)
+    }
+
+    /// Lets a node that sleeps ask its parent, if it is time.
+    fn sleep_turn(&mut self, now: Instant) {
+        if !self.link.sleeps() {
+            return;
+        }
+        let tcp = &self.transports.tcp;
+        let expected = Expected {
+            answer: self.net.nd.solicitor.is_registering() || tcp.expects(),
+            repetition: tcp.is_unproven(),
+        };
+        if self.link.sleep_turn(now, expected) {
+            self.net.nd.solicitor.renew(now);
+        }
+    }
+
+    /// Passes on what the link has to tell; whether there was anything.
+    pub(super) fn drain_link(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(event) = self.link.poll_event(now) {
+            any = true;
+            match event {
+                LinkEvent::Sent { handle } => self.transports.on_sent(now, Handle(handle)),
+                LinkEvent::Lost { handle, .. } => match self.config.segments.are_reported() {
+                    true => self.transports.on_lost(now, Handle(handle)),
+                    false => self.transports.on_sent(now, Handle(handle)),
+                },
+                LinkEvent::Dropped => {}
+                LinkEvent::Quality {
+                    neighbour,
+                    attempts,
+                    ok,
+                } => {
+                    let quality = Quality {
+                        neighbour,
+                        attempts,
+                        ok,
+                    };
+                    let parent = self.net.on_link(now, quality, &mut self.counters);
+                    if let Some(parent) = parent {
+                        self.link.on_new_parent(now, parent);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Lets a connection whose route leads over the radio make a segment;
+    /// whether one did.
+    fn pull_segment(&mut self, now: Instant) -> bool {
+        let (net, link) = (&self.net, &self.link);
+        let ask = Ask {
+            side: Side::Link,
+            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN),
+            own: net.identity.own(),
+        };
+        let reach = |dst: &_| match net.reach(now, Side::Link, dst) {
+            Reach::Here(next_hop) if link.is_full_for(next_hop) => Reach::Elsewhere,
+            reach => reach,
+        };
+        let pulled = self.transports.pull(now, &ask, &mut self.counters, reach);
+        let Some((pulled, next_hop)) = pulled else {
+            return false;
+        };
+        self.counters.originated = self.counters.originated.wrapping_add(1);
+        if self.link.is_child(next_hop) || self.config.segments.are_queued() {
+            self.hold_segment(now, &pulled, next_hop);
+            return true;
+        }
+        self.link.note_next_hop(next_hop);
+        let header = pulled.header();
+        let mut datagram = PulledDatagram {
+            ip: pulled.ip_header(self.net.identity.hop_limit),
+            header: [0; 60],
+            header_len: header.len() as u8,
+            payload_len: pulled.payload_len(),
+            handle: pulled.handle.0,
+            next_hop,
+            // What sleeps in between is better off sending all there is.
+            is_followed: self.link.sleeps() && self.transports.tcp.has_segment(),
+        };
+        if let Some(area) = datagram.header.get_mut(..header.len()) {
+            area.copy_from_slice(header);
+        }
+        if !self.link.lowpan.start_segment(now, datagram) {
+            self.transports.on_lost(now, pulled.handle);
+        }
+        true
+    }
+
+    /// A segment that is copied and waits: one for a sleepy node, for the connection
+    /// cannot know when that node will ask; or any, where segments are queued.
+    fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
+        let hop_limit = self.net.identity.hop_limit;
+        let ip = pulled.ip_header(hop_limit);
+        let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+        let lowpan = &mut self.link.lowpan;
+        let Some(slot) = lowpan.allocate(total) else {
+            self.counters.drop(DropReason::NoSlot);
+            self.transports.on_lost(now, pulled.handle);
+            return;
+        };
+        let packet = lowpan.packet_mut(slot);
+        if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
+            self.link.queue(now, slot, next_hop);
+            self.transports.on_sent(now, pulled.handle);
+        } else {
+            lowpan.release(slot);
+            self.transports.on_lost(now, pulled.handle);
+        }
+    }
+}

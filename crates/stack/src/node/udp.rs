@@ -1,0 +1,84 @@
+//! What applications call for UDP and echo requests.
+
+use redpoll_base::{Addr, Instant, Memory, copy};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::ipv6::next_header;
+use redpoll_wire::udp::UdpHeader;
+
+use super::Node;
+use crate::assist::Assist;
+use crate::packet::LINK_MTU;
+use crate::{Error, UdpId};
+
+impl<M: Memory + 'static, A: Assist> Node<M, A> {
+    /// Binds a UDP socket to `port`.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NoSlot`].
+    pub fn udp_bind(&mut self, port: u16) -> Result<UdpId, Error> {
+        self.transports.udp.bind(port)
+    }
+
+    /// Unbinds a UDP socket; what it had received is forgotten.
+    pub fn udp_close(&mut self, id: UdpId) {
+        self.transports.udp.close(id);
+    }
+
+    /// Whether a UDP socket holds a datagram.
+    pub fn udp_is_readable(&self, id: UdpId) -> bool {
+        self.transports.udp.is_readable(id)
+    }
+
+    /// Takes the next received datagram, cut to `out`: its length and sender.
+    pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
+        self.transports.udp.recv(id, out)
+    }
+
+    /// Sends a UDP datagram.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`], [`Error::NoRoute`], [`Error::UnknownHandle`],
+    /// [`Error::WouldBlock`] when no datagram slot or place in a queue is free.
+    pub fn udp_send(
+        &mut self,
+        now: Instant,
+        id: UdpId,
+        dst: Endpoint,
+        data: &[u8],
+    ) -> Result<(), Error> {
+        let src_port = self.transports.udp.port(id).ok_or(Error::UnknownHandle)?;
+        let src = self.source_for(&dst.addr).ok_or(Error::NoRoute)?;
+        let header = UdpHeader::for_payload((&src, src_port), (&dst.addr, dst.port), data)
+            .ok_or(Error::TooLong)?;
+        let length = usize::from(header.length);
+        let ip = self.net.identity.header(src, dst.addr, next_header::UDP);
+        self.originate(now, ip, length, |upper| {
+            let (head, body) = upper.split_at_mut_checked(UdpHeader::LEN)?;
+            head.copy_from_slice(&header.to_bytes());
+            copy(data, body);
+            Some(())
+        })
+    }
+
+    /// Sends an echo request with `len` bytes of data (RFC 4443 §4.1). The
+    /// answer comes as [`NodeEvent::EchoReply`](crate::NodeEvent::EchoReply).
+    ///
+    /// # Errors
+    /// As [`Node::udp_send`].
+    pub fn ping(
+        &mut self,
+        now: Instant,
+        dst: Addr,
+        ident: u16,
+        seq: u16,
+        len: usize,
+    ) -> Result<(), Error> {
+        static DATA: [u8; LINK_MTU] = [0x70; LINK_MTU];
+        let src = self.source_for(&dst).ok_or(Error::NoRoute)?;
+        let data = DATA.get(..len).ok_or(Error::TooLong)?;
+        let message = Message::EchoRequest { ident, seq, data };
+        let ip = self.net.identity.header(src, dst, next_header::ICMPV6);
+        self.send_icmp(now, ip, &message)
+    }
+}

@@ -1,0 +1,269 @@
+//! The third of a node's three conductors: what lies above IPv6.
+//!
+//! [`Transport`] is the face of a transport; TCP and UDP are the two that stand
+//! here. A third one is a field of [`Transports`], with a line in each of its
+//! functions, and a variant of [`NodeEvent`] if applications shall hear of it.
+//! The choice is static: no transport is behind a pointer.
+
+pub(crate) mod tcp;
+pub(crate) mod udp;
+
+use redpoll_base::{Addr, Ecn, Instant, Memory, Wake, earliest};
+use redpoll_tcp::{Gone, Header, SegmentDesc};
+use redpoll_wire::icmpv6::unreachable;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use crate::NodeEvent;
+use crate::counters::{DropReason, NodeCounters};
+use tcp::TcpSockets;
+use udp::UdpSockets;
+
+/// A packet for this node, at its transport.
+pub(crate) struct Arrived<'p> {
+    pub(crate) header: &'p Ipv6Header,
+    /// To which of the node's addresses it was sent: the place of that address in
+    /// [`Ask::own`].
+    pub(crate) local: u8,
+    /// The packet from the transport's header on.
+    pub(crate) upper: &'p [u8],
+}
+
+/// What a transport has made of a packet.
+pub(crate) enum Outcome {
+    /// It was for a socket here.
+    Taken,
+    /// It was dropped for this reason.
+    Drop(DropReason),
+    /// No socket is bound to the port that it was for.
+    NoPort,
+    /// It is answered.
+    Reply(Reply),
+    /// It belongs to no connection, and is answered by a reset.
+    Reset(Reply),
+}
+
+/// An answer without payload, for the sender of what it answers.
+pub(crate) struct Reply(Header);
+
+impl Reply {
+    /// The number of its protocol in the IPv6 header.
+    pub(crate) const PROTOCOL: u8 = next_header::TCP;
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// What an ICMPv6 error says about a packet of this node's (RFC 4443 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trouble {
+    NoRoute,
+    Prohibited,
+    AddressUnreachable,
+    PortUnreachable,
+    TimeExceeded,
+    ParameterProblem,
+}
+
+impl Trouble {
+    /// What "destination unreachable" with this code says.
+    pub(crate) fn unreachable(code: u8) -> Self {
+        match code {
+            unreachable::PROHIBITED => Trouble::Prohibited,
+            unreachable::ADDRESS => Trouble::AddressUnreachable,
+            unreachable::PORT => Trouble::PortUnreachable,
+            _ => Trouble::NoRoute,
+        }
+    }
+}
+
+/// A side on which segments leave the node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Link,
+    Host,
+}
+
+/// Who asks for a segment, and for what kind of one.
+pub(crate) struct Ask {
+    pub(crate) side: Side,
+    /// The longest segment in bytes, header included.
+    pub(crate) max_len: usize,
+    /// The node's addresses: link-local, global.
+    pub(crate) own: [Addr; 2],
+}
+
+/// Whether a destination can be reached over the side that asks for segments.
+pub(crate) enum Reach<H> {
+    /// Yes, by this next hop.
+    Here(H),
+    /// Over the other side, or not at this moment.
+    Elsewhere,
+    /// Not at all: there is no route.
+    Nowhere,
+}
+
+/// Names a pulled segment while the link holds it, in the 32 bits that 6LoWPAN
+/// keeps for its caller. TCP alone has segments pulled; it gives the bits their
+/// meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Handle(pub(crate) u32);
+
+/// A segment that a transport has made for the link or the host side. Its header
+/// is fixed; its payload is [read](Transport::read) when it leaves.
+pub(crate) struct Pulled {
+    pub(crate) handle: Handle,
+    desc: SegmentDesc,
+    src: Addr,
+    dst: Addr,
+}
+
+impl Pulled {
+    /// The transport's header.
+    pub(crate) fn header(&self) -> &[u8] {
+        self.desc.header.as_bytes()
+    }
+
+    /// Bytes behind it.
+    pub(crate) fn payload_len(&self) -> u16 {
+        self.desc.payload_len
+    }
+
+    /// The IPv6 header in front of it.
+    pub(crate) fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
+        let header_len = self.header().len() as u16;
+        let ecn: Ecn = self.desc.ecn;
+        Ipv6Header {
+            ecn,
+            payload_len: self.desc.payload_len.saturating_add(header_len),
+            next_header: next_header::TCP,
+            hop_limit,
+            src: self.src,
+            dst: self.dst,
+            ..Ipv6Header::default()
+        }
+    }
+}
+
+/// The face of a transport. A transport that is never pulled, because its
+/// datagrams are made at once, leaves out what is about pulled segments.
+pub(crate) trait Transport {
+    /// A packet for this node.
+    fn input(
+        &mut self,
+        now: Instant,
+        arrived: &Arrived<'_>,
+        counters: &mut NodeCounters,
+    ) -> Outcome;
+
+    /// Lets one of those whose remote address is in `reach` make a segment.
+    fn pull<H>(
+        &mut self,
+        _now: Instant,
+        _ask: &Ask,
+        _counters: &mut NodeCounters,
+        _reach: impl FnMut(&Addr) -> Reach<H>,
+    ) -> Option<(Pulled, H)> {
+        None
+    }
+
+    /// Payload of a pulled segment, from `offset` on.
+    fn read(&self, _handle: Handle, _offset: usize, _out: &mut [u8]) -> Result<usize, Gone> {
+        Err(Gone)
+    }
+
+    /// A pulled segment has left this node.
+    fn on_sent(&mut self, _now: Instant, _handle: Handle) {}
+
+    /// A pulled segment has been given up.
+    fn on_lost(&mut self, _now: Instant, _handle: Handle) {}
+
+    /// An ICMPv6 error quotes a packet of this transport: its IPv6 header, and as
+    /// much as there is of the rest.
+    fn on_icmp(&mut self, _now: Instant, _trouble: Trouble, _ip: &Ipv6Header, _rest: &[u8]) {}
+
+    /// When [`Transport::on_timeout`] wants to be called.
+    fn poll_at(&self) -> Option<Wake> {
+        None
+    }
+
+    fn on_timeout(&mut self, _now: Instant, _counters: &mut NodeCounters) {}
+
+    /// What an application may want to know.
+    fn poll_event(&mut self) -> Option<NodeEvent>;
+}
+
+/// The transports of a node.
+pub(crate) struct Transports<M: Memory + 'static> {
+    pub(crate) tcp: TcpSockets<M>,
+    pub(crate) udp: UdpSockets<M>,
+}
+
+impl<M: Memory + 'static> Transports<M> {
+    /// Hands a packet to the transport with this number; `None` if there is none.
+    pub(crate) fn input(
+        &mut self,
+        now: Instant,
+        protocol: u8,
+        arrived: &Arrived<'_>,
+        counters: &mut NodeCounters,
+    ) -> Option<Outcome> {
+        match protocol {
+            next_header::TCP => Some(self.tcp.input(now, arrived, counters)),
+            next_header::UDP => Some(self.udp.input(now, arrived, counters)),
+            _ => None,
+        }
+    }
+
+    /// A segment for the side that asks.
+    pub(crate) fn pull<H>(
+        &mut self,
+        now: Instant,
+        ask: &Ask,
+        counters: &mut NodeCounters,
+        reach: impl FnMut(&Addr) -> Reach<H>,
+    ) -> Option<(Pulled, H)> {
+        self.tcp.pull(now, ask, counters, reach)
+    }
+
+    pub(crate) fn read(
+        &self,
+        handle: Handle,
+        offset: usize,
+        out: &mut [u8],
+    ) -> Result<usize, Gone> {
+        self.tcp.read(handle, offset, out)
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Instant, handle: Handle) {
+        self.tcp.on_sent(now, handle);
+    }
+
+    pub(crate) fn on_lost(&mut self, now: Instant, handle: Handle) {
+        self.tcp.on_lost(now, handle);
+    }
+
+    /// An ICMPv6 error with this quotation has come.
+    pub(crate) fn on_icmp(&mut self, now: Instant, trouble: Trouble, quoted: &[u8]) {
+        let Ok((ip, rest)) = Ipv6Header::parse_partial(quoted) else {
+            return;
+        };
+        if ip.next_header == next_header::TCP {
+            self.tcp.on_icmp(now, trouble, &ip, rest);
+        }
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        earliest(self.tcp.poll_at(), self.udp.poll_at())
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: Instant, counters: &mut NodeCounters) {
+        if self.tcp.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.tcp.on_timeout(now, counters);
+        }
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<NodeEvent> {
+        self.tcp.poll_event().or_else(|| self.udp.poll_event())
+    }
+}

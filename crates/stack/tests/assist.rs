@@ -1,0 +1,134 @@
+//! Help from the middle: an assistant sees what a router passes on, may change it,
+//! keep it, and send packets of its own.
+
+#[allow(dead_code)]
+mod common;
+
+use common::address;
+use common::lone::{Lone, SLOTS};
+use common::packets::{ACK, Tcp, udp};
+use redpoll_base::{Addr, Duration, Instant, Wake};
+use redpoll_stack::DropReason;
+use redpoll_stack::assist::{Assist, Counter, Passing, Verdict};
+
+const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+
+fn segment(data: &[u8]) -> Vec<u8> {
+    let tcp = Tcp {
+        src_port: 80,
+        dst_port: 4_000,
+        flags: ACK,
+        window: 900,
+        data,
+        ..Tcp::default()
+    };
+    tcp.packet(CLOUD, address(7))
+}
+
+#[test]
+fn a_counter_sees_what_is_passed_on_and_nothing_else() {
+    let mut lone = Lone::border_with(|_| {}, Counter::default());
+    let through = [segment(&[7; 300]), udp(CLOUD, address(7), (5, 6), &[1; 20])];
+    for packet in &through {
+        lone.host_sends(packet).unwrap();
+    }
+    // For the node itself, and one whose hop limit is used up.
+    lone.host_sends(&udp(CLOUD, address(1), (5, 6), &[2; 20]))
+        .unwrap();
+    let mut spent = udp(CLOUD, address(7), (5, 6), &[3; 20]);
+    spent[7] = 1;
+    lone.host_sends(&spent).unwrap();
+    let counted = *lone.node.assistant();
+    let bytes = through.iter().map(|packet| packet.len() as u64).sum();
+    assert_eq!(
+        counted,
+        Counter {
+            tcp: 1,
+            others: 1,
+            bytes
+        }
+    );
+    assert_eq!(lone.node.counters().forwarded, 2);
+    let sent: Vec<usize> = lone.link_packets().iter().map(|(_, p)| p.len()).collect();
+    assert_eq!(
+        sent,
+        through.each_ref().map(Vec::len),
+        "and passes it on whole"
+    );
+}
+
+/// Keeps every UDP packet for half a second, then sends it on its way itself.
+#[derive(Default)]
+struct Holder {
+    held: Option<(Instant, Vec<u8>)>,
+    hop_limits: Vec<u8>,
+}
+
+impl Assist for Holder {
+    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict {
+        assert_eq!(packet.header.hop_limit, packet.bytes[7], "as it leaves");
+        self.hop_limits.push(packet.header.hop_limit);
+        if packet.header.next_header == 6 {
+            // A mark that the test finds again: the window.
+            packet.bytes[54] = 0x7f;
+            return Verdict::Pass;
+        }
+        self.held = Some((now + Duration::from_millis(500), packet.bytes.to_vec()));
+        Verdict::Keep
+    }
+
+    fn poll_packet(&mut self, _: Instant, out: &mut [u8]) -> Option<usize> {
+        let (_, packet) = self.held.take()?;
+        out[..packet.len()].copy_from_slice(&packet);
+        Some(packet.len())
+    }
+
+    fn poll_at(&self) -> Option<Wake> {
+        self.held.as_ref().map(|(at, _)| Wake::exactly(*at))
+    }
+}
+
+#[test]
+fn an_assistant_changes_keeps_and_sends() {
+    let mut lone = Lone::border_with(|_| {}, Holder::default());
+    lone.host_sends(&udp(CLOUD, address(7), (5, 6), &[1; 20]))
+        .unwrap();
+    lone.host_sends(&segment(&[7; 30])).unwrap();
+    assert_eq!(lone.node.counters().kept, 1);
+    assert_eq!(lone.node.counters().forwarded, 1);
+    lone.run_for(Duration::from_millis(400));
+    assert_eq!(lone.frames.len(), 1, "the segment alone");
+    let packets = lone.link_packets();
+    let protocols: Vec<u8> = packets.iter().map(|(_, packet)| packet[6]).collect();
+    assert_eq!(protocols, [6, 17], "half a second later");
+    assert_eq!(packets[0].1[54], 0x7f);
+    assert_eq!(lone.node.assistant().hop_limits, [63, 63]);
+    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert!(DropReason::ALL.iter().all(|why| lone.dropped(*why) == 0));
+}
+
+/// An assistant's packet that cannot be one, or has no way, is dropped by name.
+#[test]
+fn what_an_assistant_sends_is_checked() {
+    struct Junk(Vec<Vec<u8>>);
+    impl Assist for Junk {
+        fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Verdict {
+            Verdict::Pass
+        }
+        fn poll_packet(&mut self, _: Instant, out: &mut [u8]) -> Option<usize> {
+            let packet = self.0.pop()?;
+            out[..packet.len()].copy_from_slice(&packet);
+            Some(packet.len())
+        }
+        fn poll_at(&self) -> Option<Wake> {
+            (!self.0.is_empty()).then(|| Wake::exactly(Instant::ZERO))
+        }
+    }
+    let loopback = Addr(1u128.to_be_bytes());
+    let junk = vec![vec![0xff; 12], udp(CLOUD, loopback, (5, 6), &[1; 20])];
+    let mut lone = Lone::border_with(|_| {}, Junk(junk));
+    lone.node.on_timeout(lone.now);
+    assert_eq!(lone.dropped(DropReason::NoRoute), 1);
+    assert_eq!(lone.dropped(DropReason::Malformed), 1);
+    lone.assert_silent("junk");
+}
