@@ -156,6 +156,20 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Listen), None));
 }
 
+/// What a MAC that goes back to sleep has to send next may take its processor a
+/// while to make: the receiver is off before the frame is asked for.
+#[test]
+fn a_sleepy_mac_stops_listening_before_it_loads() {
+    let mut b = Bench::new(config());
+    b.mac.set_rest(Rest::Sleep);
+    assert_eq!(b.poll(), Some(RadioWork::Sleep));
+    b.mac.set_rest(Rest::Listen);
+    assert_eq!(b.poll(), Some(RadioWork::Listen));
+    b.mac.set_rest(Rest::Sleep);
+    b.submit(PEER, b"x");
+    assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Doze), LOAD));
+}
+
 /// An attempt of a MAC that rests between its works.
 fn attempt_at_rest(b: &mut Bench, result: RadioResult) {
     loop {

@@ -177,3 +177,29 @@ fn a_sleeping_radio_does_not_wait_for_its_processor() {
         "{waited} of {all} us, {making} of them asleep"
     );
 }
+
+/// Nor does a leaf listen while its processor makes the next packet out of the one
+/// that it has just received, or takes a received one from layer to layer.
+#[test]
+fn a_leaf_does_not_listen_while_its_processor_computes() {
+    let listens_s = |packet_instructions| {
+        let how = [
+            ("duration", "20 min"),
+            ("apps.readings.transport", "coap"),
+            ("energy.takes_time", "true"),
+            ("energy.packet_instructions", packet_instructions),
+        ];
+        let report = run("readings", &how, 1, 1_200);
+        let leaves = report.nodes.iter().filter(|it| it.name.starts_with("leaf"));
+        let (sum, count) = leaves.fold((0.0, 0), |(sum, count), leaf| {
+            (sum + leaf.energy.listen_s, count + 1)
+        });
+        sum / f64::from(count)
+    };
+    // 7.8 ms for each of some four hundred packets.
+    let (fast, slow) = (listens_s("0"), listens_s("250000"));
+    assert!(
+        slow < fast + 1.5,
+        "{slow} s, {fast} s with a fast processor"
+    );
+}

@@ -69,10 +69,16 @@ impl Air {
             station.step(Work::LoadWaits { then });
             return;
         }
-        if station.state() == State::Sleep && !station.hold.is_zero() {
-            // The radio sleeps on until the processor has something for it.
+        let is_worth_sleep = match station.state() {
+            State::Sleep => !station.hold.is_zero(),
+            State::Idle => station.hold > self.chip.wake_up,
+            _ => false,
+        };
+        if is_worth_sleep {
+            // The radio sleeps until the processor has something for it.
             let at = now + std::mem::take(&mut station.hold);
             let generation = station.step(Work::Held { then });
+            station.rest(now);
             let node = node as u32;
             queue.schedule(at, Event::Step { node, generation }.into());
             return;

@@ -84,13 +84,12 @@ impl Step {
     ];
 
     /// Those of which there is one a packet at each node that makes, takes or
-    /// relays it; a relay has two.
-    pub const PACKETS: [Step; 6] = [
+    /// relays it.
+    pub const PACKETS: [Step; 5] = [
         Step::PacketOut,
         Step::PacketIn,
         Step::DatagramOut,
         Step::DatagramIn,
-        Step::RelayedOut,
         Step::RelayedIn,
     ];
 

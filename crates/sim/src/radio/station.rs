@@ -131,7 +131,8 @@ pub enum Work {
         /// The load belongs to a transmission, with or without CCA.
         then: Option<bool>,
     },
-    /// The radio sleeps until the processor is ready to move the frame.
+    /// The radio sleeps until the processor is ready to move the frame; one that
+    /// is to listen meanwhile does that instead and is not held.
     Held {
         /// As above.
         then: Option<bool>,
@@ -280,7 +281,8 @@ impl Station {
         let is_held = matches!(self.work, Work::Held { .. });
         let loads = matches!(self.work, Work::LoadWaits { .. } | Work::Loading { .. });
         let state = match self.rests {
-            Rest::Sleep if is_free || is_held => State::Sleep,
+            Rest::Sleep if is_free => State::Sleep,
+            Rest::Doze | Rest::Sleep if is_held => State::Sleep,
             Rest::Doze | Rest::Sleep if is_free || loads => State::Idle,
             _ => State::Listen,
         };
