@@ -21,7 +21,7 @@ use redpoll_linux::child::Companion;
 use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
 use redpoll_linux::signals::{Notice, Signals};
-use redpoll_sim::scenario::{Scenario, When};
+use redpoll_sim::scenario::{CONNECTIONS_MAX, Scenario, When};
 
 use crate::output::{self, fail};
 use crate::places::Places;
@@ -64,7 +64,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         let line = "--pcap - takes standard output, which what runs beside the mesh needs; allowed: --pcap FILE";
         return Err(unusable(line));
     }
-    let scenario = load(args)?;
+    let mut scenario = load(args)?;
+    reserve_forwards(args, &mut scenario);
     Places::default()
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
@@ -152,6 +153,19 @@ fn load(args: &UpArgs) -> Result<Scenario, Failure> {
         return Err(unusable(line));
     }
     Ok(scenario)
+}
+
+/// Gives the border router connections for `--forward` beside those of its apps:
+/// twice as many as are carried at once, for those that are being closed.
+fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
+    if args.forward.is_empty() && !args.demo {
+        return;
+    }
+    let border = scenario.border_router();
+    if let Some(node) = border.and_then(|index| scenario.nodes.get_mut(index)) {
+        let wanted = 2 * Forwarder::<Splice>::MAX_PAIRS as u16;
+        node.forwards = wanted.min(CONNECTIONS_MAX - node.connections.min(CONNECTIONS_MAX));
+    }
 }
 
 /// Opens the ports of `--forward`.

@@ -54,6 +54,30 @@ fn a_page_comes_through_a_forwarded_port() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
+/// As a browser does: six connections at once, to a node with room for four.
+#[test]
+fn six_connections_at_once_are_all_served() {
+    let mut mesh = office(&FORWARD);
+    mesh.wait_until_up();
+    let port = forwarded_port(&mesh.line());
+    let mut streams: Vec<TcpStream> = (0..6)
+        .map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the port is open"))
+        .collect();
+    for stream in &mut streams {
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).unwrap();
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    }
+    for (number, mut stream) in streams.into_iter().enumerate() {
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        read.unwrap_or_else(|error| panic!("connection {}: {error}", number + 1));
+        let page = String::from_utf8(body(&answer)).unwrap();
+        assert!(page.contains("This is leaf-12"), "{page}");
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
 #[test]
 fn a_node_that_does_not_listen_resets_the_connection() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-12:81"]);

@@ -9,7 +9,7 @@ mod pair;
 mod spec;
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags};
@@ -95,8 +95,8 @@ fn reason(source: &io::Error) -> String {
 pub struct ForwardCounters {
     /// Connections taken from the host.
     pub accepted: u32,
-    /// Of those, refused at once because the border router had no room.
-    pub no_room: u32,
+    /// Of those, made to wait because the border router had no room.
+    pub waited: u32,
     /// Of those, broken by the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,
     /// Of those, reset by the host's side.
@@ -114,23 +114,35 @@ struct Forward {
     target: SocketAddrV6,
 }
 
+impl Forward {
+    /// The next connection of the host's, and where it leads.
+    fn next(&self) -> Option<(TcpStream, SocketAddrV6)> {
+        let accepted = self.listeners.iter().find_map(|l| l.accept().ok());
+        accepted.map(|(stream, _)| (stream, self.target))
+    }
+}
+
 /// All forwards and the connections they carry.
 #[derive(Debug)]
 pub struct Forwarder<C> {
     forwards: Vec<Forward>,
     pairs: Vec<Pair<C>>,
+    /// Accepted, while the border router had no room for its connection.
+    waiting: Option<(TcpStream, SocketAddrV6)>,
     counters: ForwardCounters,
 }
 
 impl<C> Forwarder<C> {
-    /// Connections carried at the same time; further ones wait in the kernel's backlog.
-    pub const MAX_PAIRS: usize = 64;
+    /// Connections carried at the same time; further ones wait in the kernel's
+    /// backlog. A browser opens six to each host.
+    pub const MAX_PAIRS: usize = 16;
 
     /// Forwards nothing yet.
     pub fn new() -> Self {
         Forwarder {
             forwards: Vec::new(),
             pairs: Vec::new(),
+            waiting: None,
             counters: ForwardCounters::default(),
         }
     }
@@ -174,7 +186,7 @@ impl<C> Forwarder<C> {
 
     /// Adds the descriptors to poll, each for what it is waited for now.
     pub fn interests<'a>(&'a self, out: &mut Vec<PollFd<'a>>) {
-        if self.pairs.len() < Self::MAX_PAIRS {
+        if self.may_accept() {
             let listeners = self.forwards.iter().flat_map(|f| &f.listeners);
             out.extend(listeners.map(|l| PollFd::new(l.as_fd(), PollFlags::POLLIN)));
         }
@@ -196,27 +208,44 @@ impl<C> Forwarder<C> {
         moved
     }
 
+    /// Who comes while another waits for room stays in the kernel's backlog.
+    fn may_accept(&self) -> bool {
+        self.waiting.is_none() && self.pairs.len() < Self::MAX_PAIRS
+    }
+
     fn accept(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let mut moved = false;
-        for forward in &self.forwards {
-            for listener in &forward.listeners {
-                while self.pairs.len() < Self::MAX_PAIRS {
-                    let Ok((stream, _)) = listener.accept() else {
-                        break;
-                    };
-                    moved = true;
-                    self.counters.accepted += 1;
-                    match mesh.connect(forward.target) {
-                        Some(conn) => self.pairs.push(Pair::new(stream, conn)),
-                        None => {
-                            self.counters.no_room += 1;
-                            pair::reset(&stream);
-                        }
-                    }
+        if let Some((stream, target)) = self.waiting.take() {
+            moved = self.join(mesh, stream, target);
+        }
+        for at in 0..self.forwards.len() {
+            while self.may_accept() {
+                let Some((stream, target)) = self.forwards[at].next() else {
+                    break;
+                };
+                moved = true;
+                self.counters.accepted += 1;
+                if !self.join(mesh, stream, target) {
+                    self.counters.waited += 1;
                 }
             }
         }
         moved
+    }
+
+    /// Opens a connection into the mesh for `stream`, which waits if the border
+    /// router has no room for it. Whether it had.
+    fn join(
+        &mut self,
+        mesh: &mut impl MeshTcp<Conn = C>,
+        stream: TcpStream,
+        target: SocketAddrV6,
+    ) -> bool {
+        match mesh.connect(target) {
+            Some(conn) => self.pairs.push(Pair::new(stream, conn)),
+            None => self.waiting = Some((stream, target)),
+        }
+        self.waiting.is_none()
     }
 }
 

@@ -227,7 +227,8 @@ fn memory(
 ) -> (NodeMemory<HeapMemory>, usize) {
     let tcp = &scenario.tcp;
     let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
-    let connections = usize::from(place(scenario, index).connections);
+    let spec = place(scenario, index);
+    let connections = usize::from(spec.connections.saturating_add(spec.forwards));
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
     let listeners = sockets.listeners + SPARE_SOCKETS;

@@ -1,7 +1,13 @@
 //! Sleepy leaves: what they get, what it costs, and what each technique of the
 //! link is good for.
 
+use redpoll_base::Instant;
 use redpoll_sim::report::{NodeFigures, Report};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::traffic::{App, Context};
+use redpoll_sim::world::World;
+use redpoll_stack::NodeEvent;
+use redpoll_stack::transport::{Endpoint, Event};
 
 mod common;
 
@@ -177,4 +183,42 @@ fn segments_of_a_sleepy_leaf_follow_one_another() {
     let ((apart_duty, apart), (duty, retries)) = (costs("false"), costs("true"));
     assert!(10 * retries < 9 * apart, "{retries}, {apart}");
     assert!(duty < 0.98 * apart_duty, "{duty}, {apart_duty}");
+}
+
+/// Opens a connection that fails, and keeps it as if more might come.
+struct Keeper {
+    server: Endpoint,
+}
+
+impl App for Keeper {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let conn = cx.node.tcp_connect(cx.now, self.server).unwrap();
+        cx.node.tcp_expect(conn, true);
+    }
+
+    fn on_event(&mut self, _cx: &mut Context<'_>, event: &NodeEvent) {
+        assert!(!matches!(event, NodeEvent::Tcp(_, Event::Connected)));
+    }
+
+    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// Nothing comes over a connection that was refused, whatever its application says.
+#[test]
+fn a_failed_connection_that_is_kept_costs_no_data_requests() {
+    let idle = [("apps.readings.when".to_owned(), "never".to_owned())];
+    let scenario = Scenario::load("sleepy-3", &idle).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    world.run_until(Instant::from_millis(1_000));
+    let addr = scenario.address(0).unwrap();
+    let server = Endpoint { addr, port: 81 };
+    world.add_app(3, Box::new(Keeper { server }));
+    world.run_until(Instant::from_millis(2_400_000));
+    let report = world.report();
+    let leaf = node(&report, "node-4");
+    assert!((10..=30).contains(&leaf.data_requests), "{leaf:?}");
 }

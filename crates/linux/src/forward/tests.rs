@@ -243,20 +243,45 @@ fn a_host_that_resets_gives_the_mesh_connection_back() {
     );
 }
 
+/// A browser opens six connections at once; the border router has room for four.
 #[test]
-fn without_room_in_the_border_router_the_host_is_refused() {
-    let (mut forwarder, mut client) = start();
-    let mut mesh = FakeMesh {
-        room: 0,
-        ..FakeMesh::new()
-    };
-    let mut error = None;
-    until(&mut forwarder, &mut mesh, |_| {
-        error = client.read(&mut [0; 16]).err().map(|e| e.kind());
-        error != Some(ErrorKind::WouldBlock)
-    });
-    assert_eq!(error, Some(ErrorKind::ConnectionReset));
-    assert_eq!(forwarder.counters().no_room, 1);
+fn without_room_in_the_border_router_the_host_waits() {
+    let (mut forwarder, mut first) = start();
+    let port = first.peer_addr().unwrap().port();
+    let mut others: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap())
+        .collect();
+    let mut mesh = FakeMesh::new();
+    until(&mut forwarder, &mut mesh, |m| m.ends.len() == 4);
+    for _ in 0..20 {
+        forwarder.pump(&mut mesh);
+        assert_eq!(
+            first.read(&mut [0; 16]).err().map(|e| e.kind()),
+            Some(ErrorKind::WouldBlock)
+        );
+    }
+    assert_eq!(
+        (forwarder.connections(), forwarder.counters().waited),
+        (4, 1)
+    );
+    // Nothing is asked of the kernel that cannot be dealt with now.
+    let mut interests = Vec::new();
+    forwarder.interests(&mut interests);
+    assert_eq!(interests.len(), 4, "the pairs', not the listeners'");
+    drop(interests);
+    mesh.room = 6;
+    until(&mut forwarder, &mut mesh, |m| m.ends.len() == 6);
+    for end in &mut mesh.ends {
+        end.outward.extend(b"page");
+        end.outward_ended = true;
+    }
+    while forwarder.pump(&mut mesh) {}
+    first.set_nonblocking(false).unwrap();
+    for client in others.iter_mut().chain([&mut first]) {
+        let mut page = String::new();
+        client.read_to_string(&mut page).unwrap();
+        assert_eq!(page, "page");
+    }
 }
 
 #[test]

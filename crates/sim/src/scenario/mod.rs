@@ -28,8 +28,8 @@ use std::path::Path;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
-    AppKind, AppSpec, BorderParams, ClientProtocol, ClientSpec, CocoaReading, Keepalive,
-    LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SensorSpec,
+    AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading,
+    Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SensorSpec,
     SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
 };
 pub use reference::reference;

@@ -12,6 +12,10 @@ use redpoll_stack::PollConfig;
 use crate::medium::{LinkSource, NoiseSource, RadioSpec};
 use crate::{energy, fault, medium, radio};
 
+/// The most connections of a node, those for forwards included: a connection's index
+/// has eight bits, and the tables are walked with one more step than they are long.
+pub const CONNECTIONS_MAX: u16 = 254;
+
 /// A mesh, its radio conditions, its traffic and how long to run it.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -320,6 +324,9 @@ pub struct NodeSpec {
     pub drift_ppm: Option<f64>,
     /// Connections that it has memory for.
     pub connections: u16,
+    /// Connections beside those, which its apps' peers cannot take: for ports of a
+    /// host that are forwarded through it.
+    pub forwards: u16,
     /// What runs on it.
     pub apps: Vec<AppSpec>,
 }

@@ -93,7 +93,14 @@ impl App for Sender {
     }
 }
 
+/// How long a peer that is no sender of the scenario may say nothing.
+const STRANGER_TIME: Duration = Duration::from_secs(60);
+
 /// Accepts connections and reads as fast as it can.
+///
+/// The scenario's own senders may be silent for as long as they like. Anybody else,
+/// who comes from outside, is reset after [`STRANGER_TIME`], or when there is no
+/// room for another.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,
@@ -103,6 +110,8 @@ pub(super) struct Sink {
 struct Upload {
     conn: ConnId,
     pair: Pair,
+    /// When it last said something.
+    heard: Instant,
 }
 
 impl Session for Upload {
@@ -112,10 +121,11 @@ impl Session for Upload {
 }
 
 impl Sink {
-    pub(super) fn new(port: u16, peers: Peers) -> Sink {
+    /// A sink on a node that has memory for `connections`.
+    pub(super) fn new(port: u16, peers: Peers, connections: u16) -> Sink {
         Sink {
             peers,
-            sessions: Sessions::new(port),
+            sessions: Sessions::new(port, connections),
         }
     }
 }
@@ -127,11 +137,23 @@ impl Upload {
         if let Some(flow) = peers.flow(&pair) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
-        Some(Upload { conn, pair })
+        let heard = cx.now;
+        Some(Upload { conn, pair, heard })
+    }
+
+    /// Since when it has been silent, if it is no sender of the scenario.
+    fn idle_since(&self, peers: &Peers) -> Option<Instant> {
+        peers.flow(&self.pair).is_none().then_some(self.heard)
+    }
+
+    /// Resets the connection.
+    fn end(&self, cx: &mut Context<'_>) {
+        cx.node.tcp_abort(cx.now, self.conn);
+        cx.node.tcp_release(cx.now, self.conn);
     }
 
     /// Reads what is there; false once the session is over.
-    fn pump(&self, cx: &mut Context<'_>, peers: &Peers) -> bool {
+    fn pump(&mut self, cx: &mut Context<'_>, peers: &Peers) -> bool {
         let mut chunk = [0; CHUNK];
         loop {
             // A connection that its sender has given up on may still hold
@@ -147,6 +169,7 @@ impl Upload {
                     return false;
                 }
                 Ok(len) => {
+                    self.heard = cx.now;
                     if let Some(flow) = flow {
                         cx.oracle.received(flow, cx.world_time, &chunk[..len]);
                     }
@@ -174,11 +197,26 @@ impl App for Sink {
             |cx, conn| Upload::begin(cx, conn, peers),
             |cx, upload| upload.pump(cx, peers),
         );
+        let idle = |upload: &Upload| upload.idle_since(peers);
+        self.sessions
+            .make_room(cx, idle, |cx, upload| upload.end(cx));
     }
 
-    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let peers = &self.peers;
+        self.sessions.open().retain(|upload| {
+            let idle = upload.idle_since(peers);
+            let late = idle.is_some_and(|since| since + STRANGER_TIME <= cx.now);
+            if late {
+                upload.end(cx);
+            }
+            !late
+        });
+    }
 
     fn next_timer(&self) -> Option<Instant> {
-        None
+        let idle = self.sessions.iter();
+        let idle = idle.filter_map(|upload| upload.idle_since(&self.peers));
+        idle.min().map(|since| since + STRANGER_TIME)
     }
 }

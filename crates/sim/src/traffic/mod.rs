@@ -170,10 +170,11 @@ impl Maker<'_> {
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
         let peers = self.peers.clone();
         let name = name_of(scenario, index);
+        let connections = scenario.place(index).map_or(0, |place| place.connections);
         let route = |to: &Target| Route::new(scenario, index, spec, to, peers.clone());
         match &spec.kind {
             AppKind::HttpServer { port, file_bytes } => {
-                Box::new(http::Server::new(&name, *port, *file_bytes))
+                Box::new(http::Server::new(&name, *port, *file_bytes, connections))
             }
             AppKind::CoapServer {
                 port,
@@ -190,7 +191,7 @@ impl Maker<'_> {
             AppKind::BulkSender { to, bytes, retry } => {
                 Box::new(bulk::Sender::new(route(to), *bytes, *retry))
             }
-            AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers)),
+            AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers, connections)),
             AppKind::Sensor(sensor) => {
                 let period = sensor.interval.times(sensor.batch.into());
                 let clock = sensor::Clock::new(sensor.interval, period, &mut self.rng);

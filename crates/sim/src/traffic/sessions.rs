@@ -1,7 +1,9 @@
 //! The connections of a server: a listener, and what the app keeps of each
 //! connection that it has accepted.
 
+use redpoll_base::Instant;
 use redpoll_stack::{ConnId, ListenerId, NodeEvent};
+use redpoll_tcp::State;
 
 use super::Context;
 
@@ -14,14 +16,17 @@ pub(super) trait Session {
 /// See the [module](self).
 pub(super) struct Sessions<S> {
     port: u16,
+    /// Connections that the node has memory for.
+    connections: usize,
     listener: Option<ListenerId>,
     open: Vec<S>,
 }
 
 impl<S: Session> Sessions<S> {
-    pub(super) fn new(port: u16) -> Sessions<S> {
+    pub(super) fn new(port: u16, connections: u16) -> Sessions<S> {
         Sessions {
             port,
+            connections: connections.into(),
             listener: None,
             open: Vec::new(),
         }
@@ -62,6 +67,34 @@ impl<S: Session> Sessions<S> {
             }
             _ => {}
         }
+    }
+
+    /// Keeps room for one connection more: where the node has none left, the session
+    /// that has been idle for longest gives way. `idle` says since when one has been,
+    /// if it may give way at all; `end` resets it.
+    pub(super) fn make_room(
+        &mut self,
+        cx: &mut Context<'_>,
+        idle: impl Fn(&S) -> Option<Instant>,
+        end: impl Fn(&mut Context<'_>, &S),
+    ) {
+        while self.open.len() >= self.connections || self.is_full(cx) {
+            let sessions = self.open.iter().enumerate();
+            let idle = sessions.filter_map(|(at, session)| Some((idle(session)?, at)));
+            let Some((_, longest)) = idle.min() else {
+                return;
+            };
+            end(cx, &self.open.swap_remove(longest));
+        }
+    }
+
+    /// Whether nobody else can be accepted. A connection that only waits for late
+    /// segments, or has only its reset to send, makes room by itself.
+    fn is_full(&self, cx: &Context<'_>) -> bool {
+        let open = cx.node.tcp_connections();
+        let is_live = |state| !matches!(state, State::TimeWait | State::Closed);
+        let live = open.filter(|(_, connection)| is_live(connection.state()));
+        live.count() >= self.connections
     }
 
     /// The sessions that are not over.

@@ -78,30 +78,14 @@ impl World {
         let air = Air::new(&layout, seed, &mut queue);
         let neighbours: Vec<Vec<_>> = (0..count).map(|node| air.neighbours(node)).collect();
         let routes = topology::plan(scenario, &neighbours);
-        let no_routes = NodeRoutes::default();
-        let inhabitants = (0..scenario.places().count())
-            .map(|index| {
-                let sockets = traffic::sockets(scenario, index);
-                let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
-                let built = node::build(scenario, index, own, sockets, seed, &mut secrets);
-                let radio_bytes = match Some(index) == scenario.host_index() {
-                    true => 0,
-                    false => air.memory_bytes(index),
-                };
-                Inhabitant {
-                    node: built.node,
-                    clock: clock(scenario, index, seed),
-                    apps: Vec::new(),
-                    watches: Vec::new(),
-                    wakes_at: Instant::FAR_FUTURE,
-                    apps_wake_at: Instant::FAR_FUTURE,
-                    calls: 0,
-                    called_at: Instant::ZERO,
-                    labour: Labour::new(scenario.energy.packet_instructions),
-                    memory_bytes: built.memory_bytes + radio_bytes,
-                }
-            })
-            .collect();
+        let mut inhabit = |index| {
+            let radio_bytes = match Some(index) == scenario.host_index() {
+                true => 0,
+                false => air.memory_bytes(index),
+            };
+            inhabitant(scenario, index, &routes, radio_bytes, seed, &mut secrets)
+        };
+        let inhabitants = (0..scenario.places().count()).map(&mut inhabit).collect();
         let mut world = World {
             now: Instant::ZERO,
             queue,
@@ -132,6 +116,33 @@ impl World {
             world.add_app(index, app);
         }
         Ok(world)
+    }
+}
+
+/// Node `index`, or the host, whose radio takes `radio_bytes`.
+fn inhabitant(
+    scenario: &Scenario,
+    index: usize,
+    routes: &topology::Routes,
+    radio_bytes: usize,
+    seed: Seed,
+    secrets: &mut Secrets,
+) -> Inhabitant {
+    let sockets = traffic::sockets(scenario, index);
+    let no_routes = NodeRoutes::default();
+    let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
+    let built = node::build(scenario, index, own, sockets, seed, secrets);
+    Inhabitant {
+        node: built.node,
+        clock: clock(scenario, index, seed),
+        apps: Vec::new(),
+        watches: Vec::new(),
+        wakes_at: Instant::FAR_FUTURE,
+        apps_wake_at: Instant::FAR_FUTURE,
+        calls: 0,
+        called_at: Instant::ZERO,
+        labour: Labour::new(scenario.energy.packet_instructions),
+        memory_bytes: built.memory_bytes + radio_bytes,
     }
 }
 

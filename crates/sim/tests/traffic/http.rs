@@ -42,6 +42,9 @@ struct Client {
     sent: usize,
     conn: Option<ConnId>,
     got: Rc<RefCell<Got>>,
+    /// Takes a byte in each of these; `None`: all that is there.
+    pace: Option<Duration>,
+    next: Instant,
 }
 
 impl Client {
@@ -52,6 +55,9 @@ impl Client {
                 Ok(sent) => self.sent += sent,
                 Err(_) => break,
             }
+        }
+        if self.pace.is_some() {
+            return;
         }
         let mut chunk = [0; 300];
         while let Ok(len) = cx.node.tcp_recv(cx.now, conn, &mut chunk) {
@@ -86,10 +92,18 @@ impl App for Client {
         }
     }
 
-    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if let (Some(pace), Some(conn)) = (self.pace, self.conn) {
+            self.next = cx.now + pace;
+            let mut byte = [0];
+            if let Ok(len @ 1..) = cx.node.tcp_recv(cx.now, conn, &mut byte) {
+                self.got.borrow_mut().bytes.extend_from_slice(&byte[..len]);
+            }
+        }
+    }
 
     fn next_timer(&self) -> Option<Instant> {
-        None
+        self.pace.and(self.conn).map(|_| self.next)
     }
 }
 
@@ -99,6 +113,14 @@ fn server() -> Scenario {
 
 /// Asks the server of `world` and waits `wait` for what it says.
 fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
+    let got = begin(world, request, None);
+    let until = world.now() + wait;
+    world.run_until(until);
+    got.take()
+}
+
+/// Sends `request` to the server of `world`, and takes what comes.
+fn begin(world: &mut World, request: &[u8], pace: Option<Duration>) -> Rc<RefCell<Got>> {
     let addr = world.scenario().address(1).unwrap();
     let got = Rc::new(RefCell::new(Got::default()));
     let client = Client {
@@ -107,11 +129,11 @@ fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
         sent: 0,
         conn: None,
         got: got.clone(),
+        pace,
+        next: world.now(),
     };
     world.add_app(0, Box::new(client));
-    let until = world.now() + wait;
-    world.run_until(until);
-    got.take()
+    got
 }
 
 fn ask(world: &mut World, request: &[u8]) -> Got {
@@ -123,7 +145,7 @@ fn ask(world: &mut World, request: &[u8]) -> Got {
 #[test]
 fn a_page_and_a_file_arrive_whole() {
     let mut world = World::new(&server(), 1).unwrap();
-    let page = ask(&mut world, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let page = ask(&mut world, b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
     assert!(
         page.head().starts_with("HTTP/1.1 200 OK\r\n"),
         "{}",
@@ -134,7 +156,10 @@ fn a_page_and_a_file_arrive_whole() {
     assert!(page.head().contains("Connection: close"));
     assert!(String::from_utf8_lossy(page.body()).contains("node-2"));
 
-    let file = ask(&mut world, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    let file = ask(
+        &mut world,
+        b"GET /file HTTP/1.1\r\nConnection: close\r\n\r\n",
+    );
     assert!(
         file.head().contains("Content-Length: 51200"),
         "{}",
@@ -144,7 +169,7 @@ fn a_page_and_a_file_arrive_whole() {
     counting_lines(0, &mut expected);
     assert!(file.body() == expected);
 
-    let head = ask(&mut world, b"HEAD /file HTTP/1.1\r\n\r\n");
+    let head = ask(&mut world, b"HEAD /file HTTP/1.0\r\n\r\n");
     assert!(head.head().contains("Content-Length: 51200"));
     assert_eq!(head.body(), b"");
 }
@@ -154,7 +179,7 @@ fn what_cannot_be_served_is_answered_with_its_reason() {
     let mut world = World::new(&server(), 1).unwrap();
     let long = [b"GET / HTTP/1.1\r\nX: ".to_vec(), vec![b'x'; 3_000]].concat();
     let cases: [(&[u8], &str); 6] = [
-        (b"GET /nothing HTTP/1.1\r\n\r\n", "404 Not Found"),
+        (b"GET /nothing HTTP/1.0\r\n\r\n", "404 Not Found"),
         (b"POST / HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
         (b"GET / HTTP/3\r\n\r\n", "505 HTTP Version Not Supported"),
         (b"\x16\x03\x01\x02\x00\x01", "400 Bad Request"),
@@ -190,6 +215,82 @@ fn garbage_does_not_keep_the_server_from_serving() {
         let garbage: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
         ask_for(&mut world, &garbage, Duration::from_secs(70));
     }
-    let page = ask(&mut world, b"GET / HTTP/1.1\r\n\r\n");
+    let page = ask(&mut world, b"GET / HTTP/1.0\r\n\r\n");
     assert!(page.head().starts_with("HTTP/1.1 200 OK"));
+}
+
+/// The connections on the server's side.
+fn connections(world: &World) -> usize {
+    world.node(1).unwrap().tcp_connections().count()
+}
+
+/// RFC 9112 §9.3: two requests, the second before the first is answered, and a third
+/// later; then the server ends in order what nobody uses.
+#[test]
+fn a_connection_serves_one_request_after_another() {
+    let mut world = World::new(&server(), 1).unwrap();
+    let requests = b"GET / HTTP/1.1\r\n\r\nGET /file HTTP/1.1\r\nRange: bytes=8-23\r\n\r\n";
+    let got = begin(&mut world, requests, None);
+    run(&mut world, 10);
+    let text = String::from_utf8(got.borrow().bytes.clone()).unwrap();
+    assert_eq!(
+        text.matches("Connection: keep-alive\r\n").count(),
+        2,
+        "{text}"
+    );
+    assert!(text.contains("HTTP/1.1 206 Partial Content\r\n"), "{text}");
+    assert!(
+        text.contains("Content-Range: bytes 8-23/51200\r\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("\r\n\r\n0000001\n0000002\n"), "{text}");
+    assert!(!got.borrow().ended && connections(&world) == 1);
+    run(&mut world, 20);
+    assert!(got.borrow().ended && !got.borrow().failed);
+    run(&mut world, 25);
+    assert_eq!(connections(&world), 0);
+}
+
+#[test]
+fn a_part_that_there_is_not_is_refused() {
+    let mut world = World::new(&server(), 1).unwrap();
+    let got = ask(
+        &mut world,
+        b"GET /file HTTP/1.0\r\nRange: bytes=51200-\r\n\r\n",
+    );
+    assert!(got.head().starts_with("HTTP/1.1 416 "), "{}", got.head());
+    assert!(got.head().contains("Content-Range: bytes */51200"));
+}
+
+/// The node has memory for four connections.
+#[test]
+fn silent_clients_give_way_to_one_with_a_request() {
+    let mut world = World::new(&server(), 1).unwrap();
+    let silent: Vec<_> = (0..4).map(|_| begin(&mut world, b"GET", None)).collect();
+    run(&mut world, 3);
+    for _ in 0..2 {
+        let page = ask_for(
+            &mut world,
+            b"GET / HTTP/1.0\r\n\r\n",
+            Duration::from_secs(4),
+        );
+        assert!(page.ended && page.head().starts_with("HTTP/1.1 200 OK"));
+    }
+    let given_up = silent.iter().filter(|got| got.borrow().failed).count();
+    // The fourth left no room, and neither did the first with a request.
+    assert_eq!(given_up, 2);
+}
+
+/// One client sends a byte now and then, the others take one now and then.
+#[test]
+fn slow_clients_are_given_up() {
+    let mut world = World::new(&server(), 1).unwrap();
+    let pace = Some(Duration::from_secs(5));
+    let get = b"GET /file HTTP/1.1\r\n\r\n";
+    let slow: Vec<_> = (0..4).map(|_| begin(&mut world, get, pace)).collect();
+    run(&mut world, 5);
+    assert_eq!(connections(&world), 4);
+    run(&mut world, 130);
+    assert_eq!(connections(&world), 0, "after two minutes");
+    assert!(slow.iter().all(|got| got.borrow().failed));
 }

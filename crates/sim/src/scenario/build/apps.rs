@@ -61,6 +61,7 @@ fn host() -> NodeSpec {
         radio: RadioSpec::default(),
         drift_ppm: Some(0.0),
         connections: 0,
+        forwards: 0,
         apps: Vec::new(),
     }
 }

@@ -17,9 +17,9 @@ use super::check::Values;
 use super::error::ScenarioError;
 use super::files;
 use super::model::{
-    AppKind, BorderParams, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive,
-    LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SleepyParams,
-    TcpParams,
+    AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE,
+    Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario,
+    SleepyParams, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
@@ -307,7 +307,7 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
 fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const A_FEW: u16 = 4;
     const TO_SPARE: u16 = 2;
-    const MOST: u16 = 256;
+    const MOST: u16 = CONNECTIONS_MAX;
     if let Some(number) = values.count("tcp.connections") {
         for place in scenario.places_mut() {
             place.connections = number as u16;

@@ -173,6 +173,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
         },
         drift_ppm: values.number(&key("drift_ppm")),
         connections: 0,
+        forwards: 0,
         apps: Vec::new(),
         name,
     }

@@ -6,8 +6,62 @@ pub(super) const MAX_REQUEST: usize = 2_048;
 /// What a client asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Parsed {
-    Get { path: String, head_only: bool },
+    Get(Get),
     Wrong(Status),
+}
+
+/// A request for something to read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Get {
+    pub path: String,
+    pub head_only: bool,
+    /// Only this part of it.
+    pub part: Option<Part>,
+    /// The connection is to stay open for more.
+    pub stays_open: bool,
+}
+
+/// A range of bytes (RFC 9110 §14.1.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// From the first to the last, both included; `None`: to the end.
+    From(u64, Option<u64>),
+    /// So many at the end.
+    Last(u64),
+}
+
+impl Part {
+    /// The offsets of its beginning and behind its end in a file of `whole` bytes;
+    /// `None` if it has none of them.
+    pub(super) fn of(self, whole: u64) -> Option<(u64, u64)> {
+        let (first, end) = match self {
+            Part::From(first, last) => {
+                let last = last.unwrap_or(u64::MAX);
+                (first, last.saturating_add(1).min(whole))
+            }
+            Part::Last(count) => (whole.saturating_sub(count), whole),
+        };
+        (first < end).then_some((first, end))
+    }
+
+    /// What the field `Range` says. What is no single range of bytes is ignored, as
+    /// RFC 9110 §14.2 allows: the whole is sent.
+    fn parse(value: &str) -> Option<Part> {
+        let range = value.strip_prefix("bytes=")?;
+        let (first, last) = range.split_once('-')?;
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse().unwrap_or(u64::MAX))
+        };
+        match (first, last) {
+            ("", count) => number(count).map(Part::Last),
+            (first, "") => number(first).map(|first| Part::From(first, None)),
+            (first, last) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first <= last).then_some(Part::From(first, Some(last)))
+            }
+        }
+    }
 }
 
 /// The status line of an answer, and a header that goes with it.
@@ -28,6 +82,7 @@ impl Status {
     }
 
     pub(super) const OK: Status = Status::new(200, "OK");
+    pub(super) const PARTIAL: Status = Status::new(206, "Partial Content");
     pub(super) const BAD_REQUEST: Status = Status::new(400, "Bad Request");
     pub(super) const NOT_FOUND: Status = Status::new(404, "Not Found");
     pub(super) const NOT_ALLOWED: Status = Status {
@@ -35,31 +90,76 @@ impl Status {
         reason: "Method Not Allowed",
         extra: "Allow: GET, HEAD\r\n",
     };
+    pub(super) const NOT_SATISFIABLE: Status = Status::new(416, "Range Not Satisfiable");
     pub(super) const TOO_LARGE: Status = Status::new(431, "Request Header Fields Too Large");
     pub(super) const VERSION: Status = Status::new(505, "HTTP Version Not Supported");
 }
 
-/// The request at the beginning of `bytes`; `None` while its end is not there.
-pub(super) fn parse(bytes: &[u8]) -> Option<Parsed> {
-    // RFC 9112 §2.2: a single line feed may end a line.
-    let crlf = bytes.windows(4).position(|four| four == b"\r\n\r\n");
-    let lf = bytes.windows(2).position(|two| two == b"\n\n");
-    let end = crlf.into_iter().chain(lf).min();
-    let Some(end) = end else {
+/// The request at the beginning of `bytes`, and how many of them it takes; `None`
+/// while its end is not there.
+pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
+    // RFC 9112 §2.2: a single line feed may end a line, and empty lines before a
+    // request mean nothing.
+    let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
+    let start = blank.count();
+    let bytes = &bytes[start..];
+    let find = |end: &[u8]| {
+        let at = bytes.windows(end.len()).position(|window| window == end)?;
+        Some((at, start + at + end.len()))
+    };
+    let Some((end, taken)) = find(b"\r\n\r\n").into_iter().chain(find(b"\n\n")).min() else {
         // What does not begin like a request needs no end to be refused.
         let begins = bytes.iter().take(8).take_while(|byte| **byte != b' ');
         let is_method = begins.clone().all(u8::is_ascii_uppercase);
-        return (!is_method).then_some(Parsed::Wrong(Status::BAD_REQUEST));
+        return (!is_method).then_some((Parsed::Wrong(Status::BAD_REQUEST), 0));
     };
-    let line = bytes[..end]
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+    let mut lines = bytes[..end].split(|byte| *byte == b'\n');
+    let line = lines.next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    Some(match std::str::from_utf8(line) {
+    let mut parsed = match std::str::from_utf8(line) {
         Ok(line) => request_line(line),
         Err(_) => Parsed::Wrong(Status::BAD_REQUEST),
-    })
+    };
+    if let Parsed::Get(get) = &mut parsed {
+        lines.for_each(|line| get.field(line));
+        if get.head_only {
+            // RFC 9110 §14.2: a range means something with GET alone.
+            get.part = None;
+        }
+    }
+    Some((parsed, taken))
+}
+
+impl Get {
+    /// Takes in a line of the header.
+    fn field(&mut self, line: &[u8]) {
+        let Some((name, value)) = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| line.split_once(':'))
+        else {
+            return;
+        };
+        let value = value.trim();
+        match name.to_ascii_lowercase().as_str() {
+            "connection" => {
+                let options = value.split(',').map(str::trim);
+                for option in options {
+                    match option.to_ascii_lowercase().as_str() {
+                        "close" => self.stays_open = false,
+                        "keep-alive" => self.stays_open = true,
+                        _ => {}
+                    }
+                }
+            }
+            "range" => self.part = Part::parse(value),
+            // Nothing here has a validator, so that none can match (RFC 9110 §13.1.5);
+            // what follows a request with content is not looked at.
+            "if-range" => self.part = None,
+            "content-length" if value != "0" => self.stays_open = false,
+            "transfer-encoding" => self.stays_open = false,
+            _ => {}
+        }
+    }
 }
 
 fn request_line(line: &str) -> Parsed {
@@ -88,44 +188,88 @@ fn request_line(line: &str) -> Parsed {
         return Parsed::Wrong(Status::BAD_REQUEST);
     }
     let path = path.split('?').next().unwrap_or(path);
-    Parsed::Get {
+    Parsed::Get(Get {
         path: path.to_owned(),
         head_only: method == "HEAD",
-    }
+        part: None,
+        // RFC 9112 §9.3.
+        stays_open: version != "HTTP/1.0",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn get(path: &str) -> Option<Parsed> {
-        Some(Parsed::Get {
-            path: path.to_owned(),
-            head_only: false,
-        })
+    fn got(bytes: &[u8]) -> Get {
+        match parse(bytes) {
+            Some((Parsed::Get(get), len)) if len == bytes.len() => get,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn requests_are_read_once_they_are_whole() {
-        assert_eq!(parse(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), get("/"));
-        assert_eq!(parse(b"GET /file?x=1 HTTP/1.0\n\n"), get("/file"));
-        assert_eq!(
-            parse(b"GET http://[fd00::1]/file HTTP/1.1\r\n\r\n"),
-            get("/file")
-        );
-        assert_eq!(parse(b"GET http://node HTTP/1.1\r\n\r\n"), get("/"));
-        let head = Some(Parsed::Get {
-            path: "/".to_owned(),
-            head_only: true,
-        });
-        assert_eq!(parse(b"HEAD / HTTP/1.1\r\n\r\n"), head);
+        assert_eq!(got(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").path, "/");
+        assert_eq!(got(b"\r\nGET /file?x=1 HTTP/1.0\n\n").path, "/file");
+        let absolute = b"GET http://[fd00::1]/file HTTP/1.1\r\n\r\n";
+        assert_eq!(got(absolute).path, "/file");
+        assert_eq!(got(b"GET http://node HTTP/1.1\r\n\r\n").path, "/");
+        assert!(got(b"HEAD / HTTP/1.1\r\n\r\n").head_only);
         assert_eq!(parse(b"GET / HTTP/1.1\r\nHost: a\r\n"), None);
         assert_eq!(parse(b""), None);
+        let two = b"GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        assert_eq!(parse(two).map(|(_, len)| len), Some(two.len() / 2));
+    }
+
+    #[test]
+    fn a_connection_stays_open_unless_it_may_not() {
+        let stays = |head: &str| got(format!("GET / HTTP/{head}\r\n\r\n").as_bytes()).stays_open;
+        assert!(stays("1.1"));
+        assert!(!stays("1.0"));
+        assert!(stays("1.0\r\nConnection: Keep-Alive"));
+        assert!(!stays("1.1\r\nconnection: TE, Close"));
+        assert!(!stays("1.1\r\nContent-Length: 5"));
+        assert!(!stays("1.1\r\nTransfer-Encoding: chunked"));
+    }
+
+    #[test]
+    fn parts_of_a_file() {
+        let part = |range: &str| {
+            let request = format!("GET /file HTTP/1.1\r\nRange: {range}\r\n\r\n");
+            got(request.as_bytes()).part.map(|part| part.of(1_000))
+        };
+        assert_eq!(part("bytes=0-0"), Some(Some((0, 1))));
+        assert_eq!(part("bytes=10-"), Some(Some((10, 1_000))));
+        assert_eq!(part("bytes=-10"), Some(Some((990, 1_000))));
+        assert_eq!(part("bytes=990-5000"), Some(Some((990, 1_000))));
+        assert_eq!(
+            part("bytes=-99999999999999999999999"),
+            Some(Some((0, 1_000)))
+        );
+        for beyond in ["bytes=1000-", "bytes=-0", "bytes=99999999999999999999-"] {
+            assert_eq!(part(beyond), Some(None), "{beyond}");
+        }
+        for none in [
+            "bytes=0-1,3-4",
+            "bytes=5-4",
+            "bytes=",
+            "bytes=-",
+            "lines=1-2",
+            "bytes=+1-2",
+        ] {
+            assert_eq!(part(none), None, "{none}");
+        }
+        let head = got(b"HEAD /file HTTP/1.1\r\nRange: bytes=1-2\r\n\r\n");
+        assert_eq!(head.part, None);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let wrong = |bytes: &[u8], status| assert_eq!(parse(bytes), Some(Parsed::Wrong(status)));
+        let wrong = |bytes: &[u8], status| {
+            let parsed = parse(bytes).map(|(parsed, _)| parsed);
+            assert_eq!(parsed, Some(Parsed::Wrong(status)));
+        };
         wrong(b"POST / HTTP/1.1\r\n\r\n", Status::NOT_ALLOWED);
         wrong(b"GET / HTTP/2\r\n\r\n", Status::VERSION);
         wrong(b"GET /\r\n\r\n", Status::BAD_REQUEST);

@@ -90,7 +90,8 @@ impl<B: Bytes> Open<B> {
     /// Whether a packet of the peer is about to come.
     pub(super) fn expects(&self) -> bool {
         let by_application = self.expects_data && !self.released;
-        by_application || self.connection.expects() != Expect::Nothing
+        !self.connection.is_closed()
+            && (by_application || self.connection.expects() != Expect::Nothing)
     }
 
     pub(super) fn waits_at(&self, listener: ListenerId) -> bool {

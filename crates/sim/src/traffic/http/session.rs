@@ -1,0 +1,255 @@
+//! One connection of the server: requests one after another (RFC 9112 §9.3), each
+//! with its time.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{ConnId, Error};
+
+use super::request::{MAX_REQUEST, Parsed, Status, parse};
+use super::site::{Body, Site};
+use crate::traffic::Context;
+use crate::traffic::sessions;
+
+/// Bytes moved between the app and its connection at once.
+const CHUNK: usize = 512;
+/// How long a client has for a whole request, from its first byte on, and for the
+/// first one from the handshake on.
+const REQUEST_TIME: Duration = Duration::from_secs(60);
+/// How long a connection stays open without a request after an answer.
+const IDLE_TIME: Duration = Duration::from_secs(15);
+/// How long a client may leave the connection open after our end of it.
+const CLOSE_TIME: Duration = Duration::from_secs(60);
+/// A client takes at least [`LEAST_BYTES`] of an answer, or all that is left of it,
+/// in each of these.
+const LEAST_TIME: Duration = Duration::from_secs(60);
+/// See [`LEAST_TIME`]: less than a single-frame segment a second, which the worst
+/// path still carries.
+const LEAST_BYTES: u64 = 2_000;
+
+/// See the [module](self).
+pub(super) struct Exchange {
+    conn: ConnId,
+    /// What has arrived of the next request.
+    request: Vec<u8>,
+    /// A request has been answered.
+    has_served: bool,
+    /// When the client is given up.
+    deadline: Instant,
+    /// Since when it is as it is.
+    since: Instant,
+    phase: Phase,
+}
+
+enum Phase {
+    /// The next request is waited for.
+    Reading,
+    Writing(Writing),
+    /// All is out and closed; the client may still say something.
+    Closed,
+}
+
+struct Writing {
+    head: Vec<u8>,
+    body: Body,
+    stays_open: bool,
+    /// Bytes out since the deadline was set.
+    progress: u64,
+}
+
+enum Step {
+    Again,
+    Wait,
+    Over,
+}
+
+impl sessions::Session for Exchange {
+    fn conn(&self) -> ConnId {
+        self.conn
+    }
+}
+
+impl Exchange {
+    pub(super) fn new(cx: &mut Context<'_>, conn: ConnId) -> Exchange {
+        cx.node.tcp_expect(conn, true);
+        Exchange {
+            conn,
+            request: Vec::new(),
+            has_served: false,
+            deadline: cx.now + REQUEST_TIME,
+            since: cx.now,
+            phase: Phase::Reading,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Since when it has been without a whole request, or has only to be closed:
+    /// then it may give way to a client that comes.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        (!matches!(self.phase, Phase::Writing(_))).then_some(self.since)
+    }
+
+    /// The time is up: a connection between two requests ends in order, any other is
+    /// reset. False: it is over.
+    pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
+        let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
+        if between {
+            cx.node.tcp_close(cx.now, self.conn);
+            self.turn(cx, Phase::Closed, CLOSE_TIME);
+            return true;
+        }
+        self.end(cx);
+        false
+    }
+
+    /// Resets the connection.
+    pub(super) fn end(&self, cx: &mut Context<'_>) {
+        cx.node.tcp_abort(cx.now, self.conn);
+        cx.node.tcp_release(cx.now, self.conn);
+    }
+
+    /// Serves the connection as far as it goes; false once it is over.
+    pub(super) fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> bool {
+        loop {
+            let step = match &mut self.phase {
+                Phase::Reading => self.read(cx, site),
+                Phase::Writing(_) => self.write(cx),
+                Phase::Closed => self.drain(cx),
+            };
+            match step {
+                Step::Again => {}
+                Step::Wait => return true,
+                Step::Over => {
+                    cx.node.tcp_release(cx.now, self.conn);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, cx: &mut Context<'_>, phase: Phase, time: Duration) {
+        let expects = matches!(phase, Phase::Reading) && !self.request.is_empty();
+        cx.node.tcp_expect(self.conn, expects);
+        self.phase = phase;
+        self.since = cx.now;
+        self.deadline = cx.now + time;
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> Step {
+        if let Some((parsed, len)) = parse(&self.request) {
+            return self.begin(cx, site, &parsed, len);
+        }
+        if self.request.len() > MAX_REQUEST {
+            return self.begin(cx, site, &Parsed::Wrong(Status::TOO_LARGE), 0);
+        }
+        let mut chunk = [0; CHUNK];
+        match cx.node.tcp_recv(cx.now, self.conn, &mut chunk) {
+            Ok(0) => {
+                // The client has gone without a whole request.
+                cx.node.tcp_close(cx.now, self.conn);
+                Step::Over
+            }
+            Ok(len) => {
+                // The clock of the first request has been running since the handshake.
+                if self.request.is_empty() && self.has_served {
+                    self.deadline = cx.now + REQUEST_TIME;
+                    cx.node.tcp_expect(self.conn, true);
+                }
+                self.request.extend_from_slice(&chunk[..len]);
+                Step::Again
+            }
+            Err(Error::WouldBlock) => Step::Wait,
+            Err(_) => Step::Over,
+        }
+    }
+
+    /// Begins to answer a request of `len` bytes.
+    fn begin(
+        &mut self,
+        cx: &mut Context<'_>,
+        site: &Site<'_>,
+        parsed: &Parsed,
+        len: usize,
+    ) -> Step {
+        self.request.drain(..len);
+        self.has_served = true;
+        let answer = site.answer(parsed);
+        let writing = Writing {
+            head: answer.head,
+            body: answer.body,
+            stays_open: answer.stays_open,
+            progress: 0,
+        };
+        self.turn(cx, Phase::Writing(writing), LEAST_TIME);
+        Step::Again
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Step {
+        let Phase::Writing(writing) = &mut self.phase else {
+            return Step::Wait;
+        };
+        if writing.is_over() {
+            if writing.stays_open {
+                // The next request may be there already.
+                let time = match self.request.is_empty() {
+                    true => IDLE_TIME,
+                    false => REQUEST_TIME,
+                };
+                self.turn(cx, Phase::Reading, time);
+            } else {
+                cx.node.tcp_close(cx.now, self.conn);
+                self.turn(cx, Phase::Closed, CLOSE_TIME);
+            }
+            return Step::Again;
+        }
+        let mut chunk = [0; CHUNK];
+        let len = writing.peek(&mut chunk);
+        match cx.node.tcp_send(cx.now, self.conn, &chunk[..len]) {
+            Ok(0) | Err(Error::WouldBlock) => Step::Wait,
+            Ok(sent) => {
+                writing.advance(sent);
+                if writing.progress >= LEAST_BYTES {
+                    writing.progress = 0;
+                    self.deadline = cx.now + LEAST_TIME;
+                }
+                Step::Again
+            }
+            Err(_) => Step::Over,
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Step {
+        match cx.node.tcp_recv(cx.now, self.conn, &mut [0; CHUNK]) {
+            Ok(0) => Step::Over,
+            // More talk does not prolong the session.
+            Ok(_) => Step::Again,
+            Err(Error::WouldBlock) => Step::Wait,
+            Err(_) => Step::Over,
+        }
+    }
+}
+
+impl Writing {
+    fn is_over(&self) -> bool {
+        self.head.is_empty() && self.body.left() == 0
+    }
+
+    /// Copies the next bytes to `chunk`; how many they are.
+    fn peek(&self, chunk: &mut [u8]) -> usize {
+        if self.head.is_empty() {
+            return self.body.peek(chunk);
+        }
+        let len = self.head.len().min(chunk.len());
+        chunk[..len].copy_from_slice(&self.head[..len]);
+        len
+    }
+
+    fn advance(&mut self, sent: usize) {
+        self.progress += sent as u64;
+        match self.head.is_empty() {
+            true => self.body.advance(sent),
+            false => drop(self.head.drain(..sent)),
+        }
+    }
+}
