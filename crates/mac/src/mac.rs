@@ -337,10 +337,7 @@ impl Mac {
             self.yield_channel(now);
         }
         match self.phase {
-            // Loading may take a while, and who is to sleep does not listen then.
-            Phase::Load if self.rest == Rest::Sleep && self.told == RadioWork::Listen => {
-                self.poll_rest()
-            }
+            Phase::Load if self.listens_in_vain() => self.poll_rest(),
             Phase::Load => Some(self.load(Content::Frame, buffer)),
             // An Imm-ACK of the MAC's own has displaced it.
             Phase::Ready if self.loaded != Some(Content::Frame) => {

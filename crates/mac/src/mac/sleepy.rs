@@ -107,6 +107,12 @@ impl Mac {
         self.retry = Retry::start(made, how.quick);
     }
 
+    /// Whether a radio that is to sleep still listens: making and loading a frame
+    /// may take a while.
+    pub(super) fn listens_in_vain(&self) -> bool {
+        self.rest == Rest::Sleep && self.told == RadioWork::Listen
+    }
+
     /// A change to what the radio does between works, or to its source-match
     /// table.
     pub(super) fn poll_rest(&mut self) -> Option<RadioWork> {

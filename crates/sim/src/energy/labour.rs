@@ -208,13 +208,17 @@ mod tests {
     fn each_packet_takes_what_an_operating_system_adds() {
         let mut labour = Labour::new(1_000.0);
         let engine = Labour::new(0.0).costs;
-        for step in [Step::PacketIn, Step::RelayedOut, Step::FragmentIn] {
+        // A packet of its own, and one that it relays.
+        let steps = [
+            Step::PacketIn,
+            Step::RelayedIn,
+            Step::RelayedOut,
+            Step::FragmentIn,
+        ];
+        for step in steps {
             labour.enter((step, 0));
         }
-        let own: f64 = [Step::PacketIn, Step::RelayedOut, Step::FragmentIn]
-            .iter()
-            .map(|step| engine[*step as usize].base)
-            .sum();
+        let own: f64 = steps.iter().map(|step| engine[*step as usize].base).sum();
         assert_eq!(labour.instructions(), own + 2_000.0);
         let us = labour.take_time(Instant::ZERO, 1.0).as_micros() as f64;
         assert_eq!(us, libm::round(own + 2_000.0));
