@@ -128,8 +128,9 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     fn insert(&mut self, route: RouteSlot) -> Result<(), Error> {
         let key = |r: &RouteSlot| (core::cmp::Reverse(r.len()), r.prefix);
-        let at = self.entries().take_while(|r| key(r) < key(&route)).count();
         let used = self.used;
+        let entries = self.table.as_ref().get(..used).unwrap_or_default();
+        let at = entries.partition_point(|slot| slot.is_some_and(|r| key(&r) < key(&route)));
         let slots = self.table.as_mut();
         if let Some(Some(present)) = slots.get_mut(at)
             && key(present) == key(&route)
@@ -151,7 +152,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             *first = Some(route);
         }
         self.used = used.saturating_add(1);
-        self.hosts = self.entries().take_while(|r| r.len() == 128).count();
+        self.hosts = self.hosts.saturating_add(usize::from(route.len() == 128));
         Ok(())
     }
 
@@ -169,7 +170,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             }
         }
         self.used = self.used.saturating_sub(1);
-        self.hosts = self.entries().take_while(|r| r.len() == 128).count();
+        let hosts = usize::from(route.len == 128);
+        self.hosts = self.hosts.saturating_sub(hosts);
     }
 
     /// Forgets every route.
