@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_border::{Gate, Rejected, Splice, ToHost};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::{FrameBuf, MacConfig};
+use redpoll_stack::mac::MacConfig;
 use redpoll_stack::transport::{self, Endpoint, State};
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::wire::sixlowpan::Contexts;
@@ -143,7 +143,7 @@ impl Pair {
                     (there, here, b, a)
                 };
                 while from.poll_event().is_some() {}
-                while from.poll_radio(self.now, &mut FrameBuf::new()).is_some() {}
+                while from.poll_radio(self.now).is_some() {}
                 while let Some(len) = out.poll_packet(self.now, from, &mut bytes) {
                     busy = true;
                     if !self.cut {

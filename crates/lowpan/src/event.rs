@@ -41,6 +41,20 @@ pub trait PayloadSource {
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone>;
 }
 
+/// Where frames are built: in the buffer that the radio reads.
+pub trait FrameRoom {
+    /// Room for the payload of a frame to `dst`, exactly as long as that payload may
+    /// become. `None` if no frame can go there.
+    fn room(&mut self, dst: Address) -> Option<&mut [u8]>;
+}
+
+/// One buffer for frames to anybody.
+impl FrameRoom for &mut [u8] {
+    fn room(&mut self, _: Address) -> Option<&mut [u8]> {
+        Some(self)
+    }
+}
+
 /// A frame that [`Lowpan::next_frame`](crate::Lowpan::next_frame) has built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameOut {

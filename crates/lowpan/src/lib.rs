@@ -68,7 +68,7 @@ mod transmit;
 pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};
 pub use event::{
-    Drop, FrameOut, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
+    Drop, FrameOut, FrameRoom, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
 };
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
 pub use lowpan::Lowpan;

@@ -14,7 +14,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch};
 
 use crate::counters::count;
-use crate::event::{FrameOut, LossReason, LowpanEvent};
+use crate::event::{FrameOut, FrameRoom, LossReason, LowpanEvent};
 use crate::forwarding::{Forwarding, Passing, SLACK};
 use crate::indirect::IndirectQueue;
 use crate::pool::{Pool, State};
@@ -387,12 +387,8 @@ impl<M: Memory> Lowpan<M> {
         self.in_service.is_some() || self.suspended.is_some()
     }
 
-    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes
-    /// of it. `link_src` is the source address that the frame will carry.
-    ///
-    /// `None` when there is nothing to send or a frame has not ended yet. A
-    /// datagram that cannot be sent is dropped, with its event, and the next
-    /// one tried.
+    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes of it,
+    /// whatever its destination; else as [`Lowpan::build_frame`].
     pub fn next_frame<S: PayloadSource>(
         &mut self,
         now: Instant,
@@ -401,14 +397,34 @@ impl<M: Memory> Lowpan<M> {
         out: &mut [u8],
         source: &mut S,
     ) -> Option<FrameOut> {
+        let end = capacity.min(out.len());
+        self.build_frame(now, link_src, &mut out.get_mut(..end)?, source)
+    }
+
+    /// Builds the next frame's MAC payload in the room that `rooms` has for a frame to
+    /// its destination. `link_src` is the source address that the frame will carry.
+    ///
+    /// `None` when there is nothing to send or a frame has not ended yet. A
+    /// datagram that cannot be sent is dropped, with its event, and the next
+    /// one tried.
+    pub fn build_frame<R: FrameRoom, S: PayloadSource>(
+        &mut self,
+        now: Instant,
+        link_src: Address,
+        rooms: &mut R,
+        source: &mut S,
+    ) -> Option<FrameOut> {
         if self.frame_out {
             return None;
         }
-        let end = capacity.min(out.len());
-        let out = out.get_mut(..end)?;
         loop {
             let mut datagram = self.turn(now)?;
-            self.make_recoverable(&mut datagram, link_src, end);
+            let Some(out) = rooms.room(datagram.next_hop) else {
+                self.in_service = Some(datagram);
+                self.end_service(now, Err(LossReason::Unsendable));
+                continue;
+            };
+            self.make_recoverable(&mut datagram, link_src, out.len());
             let repeats = datagram.repeats;
             let built = self.build(&mut datagram, link_src, source, out);
             self.in_service = Some(datagram);

@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use redpoll_base::{Instant, Rng};
-//! use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, TxStatus};
+//! use redpoll_mac::{Mac, MacConfig, MacEvent, RadioResult, RadioWork, TxStatus};
 //! use redpoll_wire::ieee802154::Address;
 //!
 //! let config = MacConfig { short: 1, ..MacConfig::default() };
@@ -33,9 +33,8 @@
 //! payload[..5].copy_from_slice(b"hello");
 //! mac.submit(now, 5);
 //!
-//! let mut buffer = FrameBuf::new();
 //! loop {
-//!     match mac.poll_radio(now, &mut buffer) {
+//!     match mac.poll_radio(now) {
 //!         Some(RadioWork::Load) => mac.on_radio_done(now, RadioResult::Loaded),
 //!         Some(RadioWork::Transmit { .. }) => {
 //!             mac.on_radio_done(now, RadioResult::Acked { frame_pending: false })
@@ -70,9 +69,9 @@
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod config;
 mod counters;
-mod csma;
 mod duplicates;
 mod event;
 mod filter;

@@ -15,8 +15,8 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
+use crate::access::{Access, AccessFailure};
 use crate::counters::count;
-use crate::csma::{AccessFailure, Csma};
 use crate::duplicates::Duplicates;
 use crate::filter::{self, Useless, Verdict, asks_for_ack};
 use crate::ifs::Spacing;
@@ -96,11 +96,13 @@ pub struct Mac {
     dsn: u8,
     phase: Phase,
     spacing: Spacing,
-    csma: Csma,
+    access: Access,
     retry: Retry,
     work: Option<Work>,
     loaded: Option<Content>,
     imm_ack: Option<ImmAck>,
+    /// The acknowledgement that is being loaded.
+    ack_frame: [u8; 3],
     event: Option<MacEvent>,
     request: Option<MacEvent>,
     burst: Burst,
@@ -119,7 +121,7 @@ impl Mac {
             // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
             dsn: rng.next_u32() as u8,
             spacing: Spacing::new(config.ifs),
-            csma: Csma::start(&config, config.min_be),
+            access: Access::start(&config, config.min_be),
             config,
             rng,
             counters: MacCounters::default(),
@@ -134,6 +136,7 @@ impl Mac {
             work: None,
             loaded: None,
             imm_ack: None,
+            ack_frame: [0; 3],
             event: None,
             request: None,
             burst: Burst::default(),
@@ -309,13 +312,12 @@ impl Mac {
         None
     }
 
-    /// What the radio shall do now; for [`RadioWork::Load`] the frame is in
-    /// `buffer`, which is else left alone. `None` if there is nothing to do,
-    /// or while the last work has not been reported by
-    /// [`Self::on_radio_done`]; the radio listens then.
+    /// What the radio shall do now; for [`RadioWork::Load`] the frame is
+    /// [`Self::frame`]. `None` if there is nothing to do, or while the last work has
+    /// not been reported by [`Self::on_radio_done`]; the radio listens then.
     ///
     /// It sleeps only after [`Self::set_rest`].
-    pub fn poll_radio(&mut self, now: Instant, buffer: &mut FrameBuf) -> Option<RadioWork> {
+    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
         if self.work.is_some() {
             return None;
         }
@@ -327,7 +329,7 @@ impl Mac {
         if let Some(ImmAck { dsn, pending, .. }) = self.imm_ack {
             let content = Content::ImmAck { dsn, pending };
             if self.loaded != Some(content) {
-                return Some(self.load(content, buffer));
+                return Some(self.load(content));
             }
             self.imm_ack = None;
             self.work = Some(Work::Transmit(content));
@@ -338,17 +340,23 @@ impl Mac {
         }
         match self.phase {
             Phase::Load if self.listens_in_vain() => self.poll_rest(),
-            Phase::Load => Some(self.load(Content::Frame, buffer)),
+            Phase::Load => Some(self.load(Content::Frame)),
             // An Imm-ACK of the MAC's own has displaced it.
-            Phase::Ready if self.loaded != Some(Content::Frame) => {
-                Some(self.load(Content::Frame, buffer))
-            }
+            Phase::Ready if self.loaded != Some(Content::Frame) => Some(self.load(Content::Frame)),
             Phase::Ready => {
                 self.phase = Phase::OnAir;
                 self.work = Some(Work::Transmit(Content::Frame));
                 Some(RadioWork::Transmit { cca: true })
             }
             _ => self.poll_rest(),
+        }
+    }
+
+    /// The frame of a [`RadioWork::Load`], without its FCS, until that is done.
+    pub fn frame(&self) -> &[u8] {
+        match self.work {
+            Some(Work::Load(Content::ImmAck { .. })) => &self.ack_frame,
+            _ => self.frame.as_slice(),
         }
     }
 
@@ -396,13 +404,9 @@ impl Mac {
 
 /// Sending, step by step.
 impl Mac {
-    fn load(&mut self, content: Content, buffer: &mut FrameBuf) -> RadioWork {
-        match content {
-            Content::Frame => buffer.clone_from(&self.frame),
-            Content::ImmAck { dsn, pending } => {
-                // Three bytes always fit.
-                let _ = buffer.copy_from(&ieee802154::imm_ack(dsn, pending));
-            }
+    fn load(&mut self, content: Content) -> RadioWork {
+        if let Content::ImmAck { dsn, pending } = content {
+            self.ack_frame = ieee802154::imm_ack(dsn, pending);
         }
         self.loaded = None;
         self.work = Some(Work::Load(content));
@@ -422,14 +426,14 @@ impl Mac {
     }
 
     fn start_attempt(&mut self, now: Instant) {
-        self.csma = Csma::start(&self.config, self.first_be());
+        self.access = Access::start(&self.config, self.first_be());
         self.back_off(now);
     }
 
     fn back_off(&mut self, now: Instant) {
-        let delay = match self.config.caps.csma || self.skips_backoff() {
+        let delay = match self.skips_backoff() {
             true => Duration::ZERO,
-            false => self.csma.backoff(&mut self.rng),
+            false => self.access.delay(&mut self.rng),
         };
         let until = self.spacing.assess_from().max(now + delay);
         self.phase = match until > now {
@@ -476,10 +480,7 @@ impl Mac {
     fn on_channel_busy(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
         self.burst.on_failure();
-        if self.config.caps.csma {
-            return self.on_access_failure(now);
-        }
-        match self.csma.on_busy(&self.config) {
+        match self.access.on_busy(&self.config) {
             Ok(()) => self.back_off(now),
             Err(AccessFailure) => self.on_access_failure(now),
         }

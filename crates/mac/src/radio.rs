@@ -36,7 +36,7 @@ pub struct RadioCaps {
 /// works. A radio starts out listening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioWork {
-    /// Move the frame in the [`FrameBuf`](crate::FrameBuf) into the radio. It
+    /// Move the MAC's [frame](crate::Mac::frame) into the radio. It
     /// stays there until the next `Load`; a radio with a single buffer, in
     /// which something heard has overwritten it, restores it by itself, and
     /// that takes its time. Ends in [`RadioResult::Loaded`].

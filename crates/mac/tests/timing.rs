@@ -8,7 +8,7 @@ mod bench;
 
 use bench::*;
 use redpoll_base::{Instant, Rng};
-use redpoll_mac::{FrameBuf, Mac, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{Mac, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 const CCA_US: u64 = 128;
@@ -24,23 +24,22 @@ fn air_us(frame: &[u8]) -> u64 {
 /// a frame with `len` bytes of payload until the MAC knows of the ACK.
 fn exchange_us(mac: &mut Mac, start: Instant, len: usize) -> u64 {
     let auto_ack = mac.config().caps.auto_ack;
-    let mut buffer = FrameBuf::new();
     let mut now = start;
     mac.frame_mut(PEER).unwrap();
     mac.submit(now, len);
     loop {
-        match mac.poll_radio(now, &mut buffer) {
+        match mac.poll_radio(now) {
             Some(RadioWork::Load) => mac.on_radio_done(now, RadioResult::Loaded),
             Some(RadioWork::Transmit { cca }) => {
                 assert!(cca);
-                now = us(now, CCA_US + TURNAROUND_US + air_us(buffer.as_slice()));
+                now = us(now, CCA_US + TURNAROUND_US + air_us(mac.frame()));
                 let ack_at = us(now, TURNAROUND_US + ACK_US);
                 if auto_ack {
                     mac.on_radio_done(ack_at, ACKED);
                 } else {
                     mac.on_radio_done(now, RadioResult::Sent);
                     assert!(mac.poll_at().unwrap().at > ack_at, "it waits long enough");
-                    let ack = imm_ack(buffer.as_slice()[2], false);
+                    let ack = imm_ack(mac.frame()[2], false);
                     mac.input_frame(ack_at, &ack, &RxInfo::default());
                 }
                 now = ack_at;
@@ -106,32 +105,29 @@ fn a_short_frame_costs_its_bytes_less() {
 fn two_macs_acknowledge_each_other_in_time() {
     let mut a = Mac::new(bare(), Rng::new(1));
     let mut b = Mac::new(MacConfig { short: 2, ..bare() }, Rng::new(2));
-    let mut buffer = FrameBuf::new();
     let mut now = Instant::from_millis(1);
     for i in 0..100u8 {
         a.frame_mut(PEER).unwrap()[0] = i;
         a.submit(now, 1);
-        assert_eq!(a.poll_radio(now, &mut buffer), Some(RadioWork::Load));
+        assert_eq!(a.poll_radio(now), Some(RadioWork::Load));
         a.on_radio_done(now, RadioResult::Loaded);
-        while a.poll_radio(now, &mut buffer).is_none() {
+        while a.poll_radio(now).is_none() {
             now = a.poll_at().unwrap().at;
             a.on_timeout(now);
         }
-        now = us(now, CCA_US + TURNAROUND_US + air_us(buffer.as_slice()));
+        now = us(now, CCA_US + TURNAROUND_US + air_us(a.frame()));
         a.on_radio_done(now, RadioResult::Sent);
-        let heard = b.input_frame(now, buffer.as_slice(), &RxInfo::default());
+        let heard = b.input_frame(now, a.frame(), &RxInfo::default());
         assert_eq!(heard.unwrap().payload, [i]);
         assert_eq!(heard.unwrap().src, Address::Short(1));
 
-        assert_eq!(b.poll_radio(now, &mut buffer), Some(RadioWork::Load));
+        assert_eq!(b.poll_radio(now), Some(RadioWork::Load));
+        let ack = b.frame().to_vec();
         b.on_radio_done(now, RadioResult::Loaded);
-        assert_eq!(b.poll_radio(now, &mut buffer), TRANSMIT_AT_ONCE);
+        assert_eq!(b.poll_radio(now), TRANSMIT_AT_ONCE);
         now = us(now, TURNAROUND_US + ACK_US);
         b.on_radio_done(now, RadioResult::Sent);
-        assert!(
-            a.input_frame(now, buffer.as_slice(), &RxInfo::default())
-                .is_none()
-        );
+        assert!(a.input_frame(now, &ack, &RxInfo::default()).is_none());
         assert!(a.poll_event().is_some());
     }
     assert_eq!((a.counters().delivered, a.counters().no_ack), (100, 0));

@@ -319,6 +319,24 @@ fn full_frames_go_to_long_addresses_too() {
     }
 }
 
+/// One packet to a long address must not shorten the frames to all others.
+#[test]
+fn a_long_address_costs_its_own_frames_alone() {
+    let mut lone = lone();
+    let longest = |lone: &mut Lone| {
+        lone.host_sends(&udp(HOST, address(7), (1, 2), &[7; 400]))
+            .unwrap();
+        lone.run_for(Duration::from_millis(500));
+        let frames = std::mem::take(&mut lone.frames).into_iter();
+        frames.map(|(_, payload)| payload.len()).max()
+    };
+    let before = longest(&mut lone);
+    let far = addr::from_prefix_and_iid(&prefix(), addr::iid_from_eui64([2; 8]));
+    lone.host_sends(&udp(HOST, far, (1, 2), &[7; 9])).unwrap();
+    lone.link_packets();
+    assert_eq!(longest(&mut lone), before);
+}
+
 #[test]
 fn sockets_refuse_what_has_no_address_or_no_way() {
     let now = Instant::from_millis(5);

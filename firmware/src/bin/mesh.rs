@@ -212,7 +212,6 @@ struct World {
     now: Instant,
     /// Frames that were to be sent so far.
     attempts: u32,
-    frame: FrameBuf,
     /// Bytes of each packet of data, with its headers.
     data_bytes: u16,
     ack_bytes: u16,
@@ -234,10 +233,16 @@ impl World {
 
     /// Carries out the node's radio work, one at most; whether there was any.
     fn serve(&mut self, index: usize) -> bool {
-        let Station { node, watches, .. } = &mut self.stations[index];
-        let (now, frame) = (self.now, &mut self.frame);
+        let Station {
+            node,
+            watches,
+            loads,
+            loaded,
+            ..
+        } = &mut self.stations[index];
+        let now = self.now;
         let mut lap = Stopwatch::default();
-        let Some(work) = lap.lap(|| node.poll_radio(now, frame)) else {
+        let Some(work) = lap.lap(|| node.poll_radio(now)) else {
             lap.lap(|| node.poll_at());
             lap.lap(|| node.poll_event().is_some());
             watches.enter(lap, (Step::Rest, 0));
@@ -245,11 +250,9 @@ impl World {
         };
         match work {
             RadioWork::Load => {
-                let step = self.stations[index]
-                    .loads
-                    .step(&self.stations[index].node, self.frame.as_slice());
-                self.stations[index].watches.enter(lap, step);
-                self.stations[index].loaded = self.frame.clone();
+                let step = loads.step(node, node.frame());
+                watches.enter(lap, step);
+                let _ = loaded.copy_from(node.frame());
                 self.done(index, RadioResult::Loaded);
             }
             _ => {
@@ -560,7 +563,6 @@ fn image_main() -> ! {
         stations,
         now: Instant::from_millis(1),
         attempts: 0,
-        frame: FrameBuf::new(),
         // IPv6, TCP with timestamps.
         data_bytes: (40 + 32 + payload) as u16,
         ack_bytes: 0,

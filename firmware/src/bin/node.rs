@@ -10,7 +10,7 @@ use redpoll_firmware as image;
 use redpoll_firmware::unknown::any;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::{FrameBuf, Ifs, MacConfig, Promised, RadioCaps, RadioResult, RxInfo};
+use redpoll_stack::mac::{Ifs, MacConfig, Promised, RadioCaps, RadioResult, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
@@ -147,9 +147,8 @@ fn link(node: &mut Node<StaticMemory>) {
     if let Some(result) = results.get(any(0usize)) {
         node.on_radio_done(now(), *result);
     }
-    let mut frame = FrameBuf::new();
-    black_box(node.poll_radio(now(), &mut frame));
-    black_box(frame.as_slice());
+    black_box(node.poll_radio(now()));
+    black_box(node.frame());
     black_box(node.input_packet(now(), &bytes)).ok();
     let mut out = any([0u8; 128]);
     black_box(node.poll_packet(now(), &mut out));

@@ -16,7 +16,6 @@ use nix::sys::time::TimeSpec;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::tun::Tun;
-use redpoll_stack::mac::FrameBuf;
 use redpoll_stack::transport::{self, Endpoint};
 use redpoll_stack::{ConnId, ListenerId};
 
@@ -159,14 +158,13 @@ impl World {
         }
         for sends in [true, false] {
             let mut out = [0; 2048];
-            let mut frame = FrameBuf::new();
             loop {
                 let node = if sends {
                     &mut self.sender
                 } else {
                     &mut self.receiver
                 };
-                while node.poll_radio(now, &mut frame).is_some() {}
+                while node.poll_radio(now).is_some() {}
                 let Some(len) = node.poll_packet(now, &mut out) else {
                     break;
                 };

@@ -7,7 +7,6 @@ use redpoll_border::Gate;
 use redpoll_linux::forward::Forwarder;
 use redpoll_linux::gateway::{Gateway, Mesh};
 use redpoll_linux::tun::Tun;
-use redpoll_stack::mac::FrameBuf;
 use redpoll_stack::transport;
 use redpoll_testkit::{Badness, Wire};
 
@@ -40,8 +39,7 @@ impl DirectNode {
         if self.node.poll_at().is_some_and(|wake| wake.at <= self.now) {
             self.node.on_timeout(self.now);
         }
-        let mut frame = FrameBuf::new();
-        while self.node.poll_radio(self.now, &mut frame).is_some() {}
+        while self.node.poll_radio(self.now).is_some() {}
         let mut packet = [0; 2048];
         while let Some(len) = self.gate.poll_packet(self.now, &mut self.node, &mut packet) {
             self.to_host.send(self.now, &packet[..len]);

@@ -10,7 +10,6 @@ use nix::sys::time::TimeSpec;
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::tun::Tun;
-use redpoll_stack::mac::FrameBuf;
 use redpoll_stack::{ListenerId, transport};
 
 use crate::common::{config, host_address, node_address};
@@ -83,8 +82,7 @@ impl World {
             if self.node.poll_at().is_some_and(|wake| wake.at <= now) {
                 self.node.on_timeout(now);
             }
-            let mut frame = FrameBuf::new();
-            while self.node.poll_radio(now, &mut frame).is_some() {}
+            while self.node.poll_radio(now).is_some() {}
             while let Some(len) = self.node.poll_packet(now, &mut packet) {
                 quiet = false;
                 let taken = self.tun.send(&packet[..len]).expect("the interface stays");

@@ -64,7 +64,11 @@ impl Bench {
     }
 
     pub fn poll(&mut self) -> Option<RadioWork> {
-        self.mac.poll_radio(self.now, &mut self.buffer)
+        let work = self.mac.poll_radio(self.now);
+        if work == Some(RadioWork::Load) {
+            self.buffer.copy_from(self.mac.frame()).unwrap();
+        }
+        work
     }
 
     pub fn done(&mut self, result: RadioResult) {

@@ -21,7 +21,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_mac::{FrameBuf, RadioResult, RadioWork};
+use redpoll_mac::{RadioResult, RadioWork};
 
 pub use flight::Label;
 pub use ledger::{Counts, Kind, Ledger, Outcome};
@@ -168,7 +168,7 @@ impl Air {
         now: Instant,
         node: usize,
         work: RadioWork,
-        frame: &FrameBuf,
+        frame: &[u8],
         queue: &mut Queue<E>,
     ) {
         match work {

@@ -17,12 +17,13 @@ impl Air {
         &mut self,
         now: Instant,
         node: usize,
-        frame: &FrameBuf,
+        frame: &[u8],
         queue: &mut Queue<E>,
     ) {
-        let label = Label::of(frame.as_slice());
+        let label = Label::of(frame);
         let station = &mut self.stations[node];
-        station.outgoing.as_mut().clone_from(frame);
+        let copied = station.outgoing.copy_from(frame);
+        debug_assert!(copied.is_ok(), "a MAC's frame fits a radio");
         station.loaded = false;
         station.dsn = label.dsn;
         station.wants_ack = label.wants_ack;

@@ -27,7 +27,6 @@ struct Bench {
     macs: Vec<Mac>,
     queue: Queue<Next>,
     now: Instant,
-    buffer: FrameBuf,
     received: Vec<(Instant, usize, Vec<u8>)>,
     done: Vec<(Instant, usize, TxStatus, u8)>,
 }
@@ -89,7 +88,6 @@ impl Bench {
             macs: macs.collect(),
             queue,
             now: Instant::ZERO,
-            buffer: FrameBuf::new(),
             received: Vec::new(),
             done: Vec::new(),
         }
@@ -106,9 +104,9 @@ impl Bench {
 
     fn serve(&mut self, node: usize) {
         let mac = &mut self.macs[node];
-        while let Some(work) = mac.poll_radio(self.now, &mut self.buffer) {
+        while let Some(work) = mac.poll_radio(self.now) {
             self.air
-                .start_work(self.now, node, work, &self.buffer, &mut self.queue);
+                .start_work(self.now, node, work, mac.frame(), &mut self.queue);
         }
         while let Some(MacEvent::Done {
             status, attempts, ..
@@ -390,12 +388,16 @@ fn a_single_buffer_reloads() {
             let now = bench.now;
             bench
                 .air
-                .start_work(now, 0, RadioWork::Load, &frame, &mut bench.queue);
+                .start_work(now, 0, RadioWork::Load, frame.as_slice(), &mut bench.queue);
             bench.run_until(Instant::from_millis(3));
             let send = RadioWork::Transmit { cca: false };
-            bench
-                .air
-                .start_work(Instant::from_millis(3), 0, send, &frame, &mut bench.queue);
+            bench.air.start_work(
+                Instant::from_millis(3),
+                0,
+                send,
+                frame.as_slice(),
+                &mut bench.queue,
+            );
         }
         bench.settle();
         assert_eq!(bench.done.len(), 1);
@@ -464,7 +466,7 @@ fn a_sleeping_radio_hears_nothing() {
     let now = bench.now;
     bench
         .air
-        .start_work(now, 1, RadioWork::Sleep, &FrameBuf::new(), &mut bench.queue);
+        .start_work(now, 1, RadioWork::Sleep, &[], &mut bench.queue);
     bench.send(0, Address::Short(short(1)), 40);
     bench.settle();
     assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverAsleep), 1);

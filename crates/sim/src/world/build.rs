@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use redpoll_base::Instant;
 use redpoll_border::Gate;
-use redpoll_mac::FrameBuf;
 
 use super::{Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
@@ -101,7 +100,6 @@ impl World {
             digest: Digest::default(),
             events: 0,
             wall: std::time::Duration::ZERO,
-            frame: FrameBuf::new(),
             packet: vec![0; MTU].into_boxed_slice(),
             scenario: scenario.clone(),
             hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),

@@ -106,18 +106,23 @@ impl World {
             }
             let inhabitant = &mut self.inhabitants[index];
             let now = inhabitant.clock.local(self.now);
-            let Some(work) = inhabitant.node.poll_radio(now, &mut self.frame) else {
+            let Some(work) = inhabitant.node.poll_radio(now) else {
                 break;
             };
-            let frame = self.frame.as_slice();
+            let frame = inhabitant.node.frame();
             inhabitant.labour.work(&inhabitant.node, work, frame);
             if self.scenario.energy.takes_time {
                 let each = self.scenario.energy.us_per_instruction();
                 let busy = inhabitant.labour.take_time(self.now, each);
                 self.air.hold(index, busy);
             }
-            self.air
-                .start_work(self.now, index, work, &self.frame, &mut self.queue);
+            self.air.start_work(
+                self.now,
+                index,
+                work,
+                inhabitant.node.frame(),
+                &mut self.queue,
+            );
         }
         if self.border == Some(index) {
             self.collect_packets(index);

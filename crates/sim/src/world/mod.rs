@@ -21,7 +21,6 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
-use redpoll_mac::FrameBuf;
 
 use crate::air::{self, Air};
 use crate::energy::Labour;
@@ -97,8 +96,6 @@ pub struct World {
     digest: Digest,
     events: u64,
     wall: std::time::Duration,
-    /// Room for a frame and for a packet on their way.
-    frame: FrameBuf,
     packet: Box<[u8]>,
     scenario: Scenario,
     /// By node: to the root of the routes.

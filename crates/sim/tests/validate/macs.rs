@@ -1,7 +1,7 @@
 //! Nodes with a MAC and nothing above it, on the simulator's radios and medium.
 
 use redpoll_base::{Duration, Instant, Wake};
-use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
+use redpoll_mac::{Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
 use redpoll_sim::air::{Air, Event, Indication, Layout};
 use redpoll_sim::kernel::{Queue, Seed};
 use redpoll_sim::medium::{self, Site};
@@ -74,7 +74,6 @@ pub struct Macs {
     served: Vec<Option<Outgoing>>,
     queue: Queue<Next>,
     now: Instant,
-    buffer: FrameBuf,
 }
 
 /// The MAC's short address of a node.
@@ -120,7 +119,6 @@ impl Macs {
             served: vec![None; positions_m.len()],
             queue,
             now: Instant::ZERO,
-            buffer: FrameBuf::new(),
         }
     }
 
@@ -173,11 +171,12 @@ impl Macs {
             {
                 self.submit(node, frame, None);
             }
-            let Some(work) = self.macs[node].poll_radio(self.now, &mut self.buffer) else {
+            let Some(work) = self.macs[node].poll_radio(self.now) else {
                 break;
             };
+            let frame = self.macs[node].frame();
             self.air
-                .start_work(self.now, node, work, &self.buffer, &mut self.queue);
+                .start_work(self.now, node, work, frame, &mut self.queue);
         }
         if let Some(Wake { at, .. }) = self.macs[node].poll_at() {
             self.queue.schedule(at, Next::Mac(node));

@@ -17,11 +17,11 @@ mod sleep;
 
 use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::{
-    LossReason, Lowpan, LowpanConfig, LowpanEvent, LowpanMemory, Note, Onward, PayloadSource,
-    SlotId,
+    FrameRoom, LossReason, Lowpan, LowpanConfig, LowpanEvent, LowpanMemory, Note, Onward,
+    PayloadSource, SlotId,
 };
 use redpoll_mac::{
-    FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
+    Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -47,9 +47,6 @@ pub(crate) struct Link<M: Memory + 'static> {
     preempts: bool,
     /// The frame that the MAC has is for a sleepy neighbour.
     frame_is_indirect: bool,
-    /// Some next hop has a long address: its frames have less room, and which
-    /// frame comes next is known only when it is built. So all are built short.
-    long_addresses: bool,
 }
 
 /// What the link tells the layers above.
@@ -96,7 +93,6 @@ impl<M: Memory + 'static> Link<M> {
             sleep: None,
             preempts,
             frame_is_indirect: false,
-            long_addresses: false,
         }
     }
 
@@ -121,18 +117,13 @@ impl<M: Memory + 'static> Link<M> {
         let (from, dst) = (heard.src, heard.dst);
         let broadcast = dst == Address::BROADCAST;
         let (children, mac, link_src) = (&self.children, &self.mac, self.address);
-        let long = self.long_addresses;
         let route = |header: &Ipv6Header| {
             let next_hop = (!broadcast).then(|| onward(header, from)).flatten()?;
-            let longest = match long {
-                true => Address::Extended([0; 8]),
-                false => next_hop,
-            };
             // What must wait for a node that sleeps is put together.
             (!children.contains(next_hop)).then(|| Onward {
                 next_hop,
                 link_src,
-                capacity: mac.payload_capacity(longest),
+                capacity: mac.payload_capacity(next_hop),
             })
         };
         let slot = self
@@ -182,17 +173,11 @@ impl<M: Memory + 'static> Link<M> {
     /// Puts the packet in a slot on its way to a neighbour: at once, or when a
     /// neighbour that sleeps asks for it.
     pub(crate) fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
-        self.note_next_hop(next_hop);
         if self.children.contains(next_hop) {
             self.lowpan.queue_indirect(now, slot, next_hop);
         } else {
             self.lowpan.queue(now, slot, next_hop);
         }
-    }
-
-    /// Before something is queued for this next hop.
-    pub(crate) fn note_next_hop(&mut self, next_hop: Address) {
-        self.long_addresses |= matches!(next_hop, Address::Extended(_));
     }
 
     /// Whether this neighbour sleeps.
@@ -211,45 +196,31 @@ impl<M: Memory + 'static> Link<M> {
         self.mac.is_idle() && !holds_back
     }
 
-    /// Gives an idle MAC the next frame; `false` if there is none.
+    /// Gives an idle MAC the next frame; `false` if there is none. It is built where
+    /// the radio reads it.
     pub(crate) fn feed<S: PayloadSource>(&mut self, now: Instant, source: &mut S) -> bool {
-        let longest = if self.long_addresses {
-            Address::Extended([0; 8])
-        } else {
-            Address::Short(0)
-        };
-        let capacity = self.mac.payload_capacity(longest);
-        let mut payload = [0; 127];
-        let built = self
-            .lowpan
-            .next_frame(now, self.address, capacity, &mut payload, source);
+        let rooms = &mut MacRoom(&mut self.mac);
+        let built = self.lowpan.build_frame(now, self.address, rooms, source);
         let Some(built) = built else {
             return false;
         };
-        let area = self.mac.frame_mut(built.dst);
-        let area = area.and_then(|area| area.get_mut(..built.len));
-        if let (Some(area), Some(bytes)) = (area, payload.get(..built.len)) {
-            area.copy_from_slice(bytes);
-            let how = Service {
-                frame_pending: built.more,
-                quick: built.indirect,
-                repeats: built.repeats.map(|Note(bits)| Ticket::from_bits(bits)),
-            };
-            self.mac.submit_as(now, built.len, how);
-            self.frame_is_indirect = built.indirect;
-        } else {
-            self.lowpan.on_frame_done(now, false);
-        }
+        let how = Service {
+            frame_pending: built.more,
+            quick: built.indirect,
+            repeats: built.repeats.map(|Note(bits)| Ticket::from_bits(bits)),
+        };
+        self.mac.submit_as(now, built.len, how);
+        self.frame_is_indirect = built.indirect;
         true
     }
 
     /// The next work for the radio.
-    pub(crate) fn poll_radio(&mut self, now: Instant, frame: &mut FrameBuf) -> Option<RadioWork> {
+    pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
         for child in self.children.iter() {
             let pending = self.lowpan.has_indirect(Address::Short(child));
             self.mac.set_pending(child, pending);
         }
-        self.mac.poll_radio(now, frame)
+        self.mac.poll_radio(now)
     }
 
     /// Takes the frame in service back from the MAC if a neighbour that sleeps
@@ -395,5 +366,15 @@ impl<M: Memory + 'static> Link<M> {
         if promised {
             self.lowpan.on_data_request(now, child);
         }
+    }
+}
+
+/// The frame that the MAC sends next.
+struct MacRoom<'m>(&'m mut Mac);
+
+impl FrameRoom for MacRoom<'_> {
+    fn room(&mut self, dst: Address) -> Option<&mut [u8]> {
+        let capacity = self.0.payload_capacity(dst);
+        self.0.frame_mut(dst)?.get_mut(..capacity)
     }
 }

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Instant, Memory};
 use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram};
-use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -47,8 +47,8 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         self.drain_link(now);
     }
 
-    /// The next work for the radio. A frame to load stands in `frame`.
-    pub fn poll_radio(&mut self, now: Instant, frame: &mut FrameBuf) -> Option<RadioWork> {
+    /// The next work for the radio. A frame to load is [`Self::frame`].
+    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
         self.drain_link(now);
         self.link.preempt(now);
         self.sleep_turn(now);
@@ -62,7 +62,12 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
                 break;
             }
         }
-        self.link.poll_radio(now, frame)
+        self.link.poll_radio(now)
+    }
+
+    /// The frame of a [`RadioWork::Load`], without its FCS, until that is done.
+    pub fn frame(&self) -> &[u8] {
+        self.link.mac.frame()
     }
 
     /// Lets a node that sleeps ask its parent, if it is time.
@@ -134,7 +139,6 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
-        self.link.note_next_hop(next_hop);
         let header = pulled.header();
         let mut datagram = PulledDatagram {
             ip: pulled.ip_header(self.net.identity.hop_limit),

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_lowpan::{Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, Slot};
-use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{DropReason, Node, NodeConfig, Route, Via};
 use redpoll_wire::Cursor;
@@ -134,15 +134,14 @@ impl<A: Assist> Lone<A> {
     }
 
     fn run(&mut self, end: Instant, frames: usize) {
-        let mut buffer = FrameBuf::new();
         loop {
             while self.frames.len() < frames {
-                let Some(work) = self.node.poll_radio(self.now, &mut buffer) else {
+                let Some(work) = self.node.poll_radio(self.now) else {
                     break;
                 };
                 let result = match work {
                     RadioWork::Load => {
-                        self.loaded = buffer.as_slice().to_vec();
+                        self.loaded = self.node.frame().to_vec();
                         RadioResult::Loaded
                     }
                     RadioWork::Transmit { .. } => self.on_air(),

@@ -10,7 +10,7 @@ pub mod peer;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
@@ -164,7 +164,6 @@ impl Line {
 
     /// Lets every node do what it can at this moment.
     pub fn settle(&mut self) {
-        let mut frame = FrameBuf::new();
         loop {
             let mut busy = false;
             for i in 0..self.nodes.len() {
@@ -172,13 +171,13 @@ impl Line {
                     self.events.push((i, event));
                     busy = true;
                 }
-                let Some(work) = self.nodes[i].poll_radio(self.now, &mut frame) else {
+                let Some(work) = self.nodes[i].poll_radio(self.now) else {
                     continue;
                 };
                 busy = true;
                 match work {
                     RadioWork::Load => {
-                        self.loaded[i] = frame.as_slice().to_vec();
+                        self.loaded[i] = self.nodes[i].frame().to_vec();
                         self.nodes[i].on_radio_done(self.now, RadioResult::Loaded);
                     }
                     RadioWork::Transmit { .. } => {

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
-use redpoll_mac::FrameBuf;
 use redpoll_stack::{ListenerId, Route, Via};
 use redpoll_tcp::{Keepalive, State};
 use redpoll_testkit::{Badness, Wire};
@@ -193,8 +192,7 @@ impl World {
 
     fn transmit(&mut self, at: usize) {
         let node = &mut self.nodes[at];
-        let mut frame = FrameBuf::new();
-        while node.poll_radio(self.now, &mut frame).is_some() {}
+        while node.poll_radio(self.now).is_some() {}
         let mut packet = [0; 1_280];
         while let Some(len) = node.poll_packet(self.now, &mut packet) {
             // What answers a flood goes nowhere.

@@ -7,6 +7,7 @@
 use redpoll_base::{Duration, Rng};
 use redpoll_wire::ieee802154::timing;
 
+use super::AccessFailure;
 use crate::MacConfig;
 
 /// BE may not exceed 8 (IEEE 802.15.4-2015 table 8-94, macMaxBE).
@@ -18,10 +19,6 @@ pub(crate) struct Csma {
     nb: u8,
     be: u8,
 }
-
-/// The channel was busy once too often.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct AccessFailure;
 
 impl Csma {
     /// NB = 0, BE = `min_be`, the macMinBE of this frame.
