@@ -9,6 +9,7 @@ mod frame_errors;
 mod macs;
 mod ns3;
 mod pipe;
+mod saturation;
 mod script;
 mod table;
 mod throughput;
