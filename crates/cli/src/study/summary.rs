@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_studies::page::number;
+use redpoll_studies::page::{measured, number, place};
 use redpoll_studies::{Figure, Kind, Row, STUDIES, Study};
 
 /// The summary of a study.
@@ -47,15 +47,14 @@ fn judged<'a>(rows: &'a [&'a Row], kind: Kind) -> impl Iterator<Item = &'a &'a R
 /// A row that does not hold, what it is judged by, and why it does not hold.
 fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
     let band = row.band().map(|band| band.to_string()).unwrap_or_default();
-    let value = row.value.map_or("missing".to_owned(), number);
     let paper = row
         .paper
         .map(|paper| format!(", the paper {}", number(paper)));
     let _ = writeln!(
         text,
-        "  {}: {value} {}; must be {band}{}",
+        "  {}: {}; must be {band}{}",
         row.id.as_deref().unwrap_or_default(),
-        row.unit,
+        measured(row),
         paper.unwrap_or_default()
     );
     let Some((cause, shown_by)) = &row.told.cause else {
@@ -63,9 +62,7 @@ fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
     };
     let _ = writeln!(text, "      {cause}");
     for shown in shown_by.iter().filter_map(|index| of_figure.get(*index)) {
-        let value = shown.value.map_or("missing".to_owned(), number);
-        let place = redpoll_studies::page::place(shown);
-        let _ = writeln!(text, "      {place}: {value} {}", shown.unit);
+        let _ = writeln!(text, "      {}: {}", place(shown), measured(shown));
     }
 }
 

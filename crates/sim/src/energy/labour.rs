@@ -64,6 +64,8 @@ impl Labour {
         for step in Step::PACKETS {
             costs[step as usize].base += packet_instructions;
         }
+        // One that is relayed goes up to IPv6 and down again when it comes in.
+        costs[Step::RelayedIn as usize].base += packet_instructions;
         Labour {
             costs,
             counts: [0; STEPS],
@@ -219,9 +221,9 @@ mod tests {
             labour.enter((step, 0));
         }
         let own: f64 = steps.iter().map(|step| engine[*step as usize].base).sum();
-        assert_eq!(labour.instructions(), own + 2_000.0);
+        assert_eq!(labour.instructions(), own + 3_000.0);
         let us = labour.take_time(Instant::ZERO, 1.0).as_micros() as f64;
-        assert_eq!(us, libm::round(own + 2_000.0));
+        assert_eq!(us, libm::round(own + 3_000.0));
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub struct Params {
     /// Instructions, beside the engine's own, each time the processor is woken:
     /// those of an operating system.
     pub wake_up_instructions: f64,
-    /// Instructions, beside the engine's own, for each packet that a node makes,
-    /// takes or relays: those of an operating system that passes it from layer to
-    /// layer. Those for a relayed one are spent when it comes in.
+    /// Instructions, beside the engine's own, for each packet that a node makes or
+    /// takes, and twice for one that it relays: those of an operating system that
+    /// passes it from layer to layer. Those for a relayed one are spent when it
+    /// comes in.
     pub packet_instructions: f64,
     /// Whether instructions take virtual time, and what the radio is told comes
     /// so much later.

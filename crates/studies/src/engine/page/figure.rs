@@ -7,7 +7,7 @@ use super::bullet::bullet;
 use super::chart::chart;
 use super::colours::Looks;
 use super::html::{escape, number};
-use super::place;
+use super::{measured, place};
 use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Origin, X};
 use crate::engine::row::Row;
@@ -77,11 +77,6 @@ fn charts(page: &mut String, figure: &Figure, rows: &[&Row], looks: &Looks) {
     page.push_str("</div>\n");
 }
 
-fn value(row: &Row) -> String {
-    let value = row.value.map_or("nothing".to_owned(), number);
-    format!("{value} {}", escape(row.unit))
-}
-
 fn spread(row: &Row) -> String {
     match (row.low, row.high) {
         (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
@@ -118,7 +113,7 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
             row.kind.word(),
             says.unwrap_or_default(),
             escape(&row.told.why),
-            value(row),
+            escape(&measured(row)),
             spread(row),
             row.n,
             paper(row),
@@ -150,7 +145,7 @@ fn numbers(page: &mut String, rows: &[&Row]) {
             escape(&row.series),
             escape(&row.x.to_string()),
             escape(row.metric),
-            value(row),
+            escape(&measured(row)),
             spread(row),
             row.n,
             paper(row),

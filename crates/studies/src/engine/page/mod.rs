@@ -217,18 +217,17 @@ impl Page<'_> {
     }
 
     fn miss(&self, page: &mut String, row: &Row) {
-        let value = row.value.map_or("nothing".to_owned(), number);
+        let value = escape(&measured(row));
         let paper = row.paper.map(|it| format!("; the paper: {}", number(it)));
         let band = row.band().map(|band| band.to_string()).unwrap_or_default();
         let _ = write!(
             page,
             "<div class=\"miss\"><p><a href=\"#{0}\">{0}</a> <strong>{1}</strong> \
-             <small>{2}</small></p>{3}<p>{value} {4}, must be {band}{5}.",
+             <small>{2}</small></p>{3}<p>{value}, must be {band}{4}.",
             row.figure,
             escape(&place(row)),
             row.kind.word(),
             bullet(row),
-            escape(row.unit),
             paper.unwrap_or_default()
         );
         if let Some((says, section)) = &row.told.says {
@@ -250,9 +249,8 @@ impl Page<'_> {
         if !shown.is_empty() {
             page.push_str("<ul>");
             for row in shown {
-                let value = row.value.map_or("nothing".to_owned(), number);
                 let place = escape(&place(row));
-                let _ = write!(page, "<li>{place}: {value} {}</li>", escape(row.unit));
+                let _ = write!(page, "<li>{place}: {}</li>", escape(&measured(row)));
             }
             page.push_str("</ul>");
         }
@@ -300,6 +298,15 @@ impl Page<'_> {
                 escape(scene.text.trim())
             );
         }
+    }
+}
+
+/// A row's value with its unit.
+pub fn measured(row: &Row) -> String {
+    let value = row.value.map_or("nothing".to_owned(), number);
+    match row.unit {
+        "" => value,
+        unit => format!("{value} {unit}"),
     }
 }
 

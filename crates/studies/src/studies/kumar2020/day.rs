@@ -83,8 +83,8 @@ fn hourly(case: Case) -> Probed<Hourly> {
 }
 
 /// Why radios are on for longer than the paper's.
-const IDLE: &str = "a radio whose oscillator runs counts as on, and it does while the processor \
-     computes, 7.8 ms a packet: without that, see receiver or transmitter on";
+const IDLE: &str = "a radio whose oscillator runs counts as on, and it does while the radio wakes \
+     up, is loaded and backs off, 4 ms a frame: without that, see receiver or transmitter on";
 
 /// The unreliable protocols of table 7 where about as many packets are lost behind the
 /// mesh as the paper's day lost, and none to Wi-Fi; and the ideal protocol of §8.2.2, of
