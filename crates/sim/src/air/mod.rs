@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::Instant;
 use redpoll_mac::{RadioResult, RadioWork};
 
 pub use flight::Label;
@@ -187,10 +187,10 @@ impl Air {
         }
     }
 
-    /// The processor of `node` is busy for so long before its radio gets its
-    /// next frame or its next order to send.
-    pub fn hold(&mut self, node: usize, time: Duration) {
-        self.stations[node].hold = time;
+    /// The processor of `node` is busy until `ready_at`, and its radio gets its next
+    /// frame or its next order to send no sooner.
+    pub fn hold(&mut self, node: usize, ready_at: Instant) {
+        self.stations[node].ready_at = ready_at;
     }
 
     /// A scheduled event happens.

@@ -40,9 +40,9 @@ impl Air {
         let station = &self.stations[node];
         if cca && is_occupied(station) {
             self.assess(now, node, queue);
-        } else if station.loaded && !station.hold.is_zero() {
+        } else if station.loaded && station.ready_at > now {
             let station = &mut self.stations[node];
-            let at = now + std::mem::take(&mut station.hold);
+            let at = station.ready_at;
             let generation = station.step(Work::Loading { then: Some(cca) });
             let node = node as u32;
             queue.schedule(at, Event::Step { node, generation }.into());
@@ -70,14 +70,15 @@ impl Air {
             station.step(Work::LoadWaits { then });
             return;
         }
+        let busy = station.ready_at.since(now);
         let is_worth_sleep = match station.state() {
-            State::Sleep => !station.hold.is_zero(),
-            State::Idle => station.hold > self.chip.wake_up,
+            State::Sleep => !busy.is_zero(),
+            State::Idle => busy > self.chip.wake_up,
             _ => false,
         };
         if is_worth_sleep {
             // The radio sleeps until the processor has something for it.
-            let at = now + std::mem::take(&mut station.hold);
+            let at = station.ready_at;
             let generation = station.step(Work::Held { then });
             station.rest(now);
             let node = node as u32;
@@ -87,7 +88,7 @@ impl Air {
         let generation = station.step(Work::Loading { then });
         let mut time = self.chip.spi_time(station.outgoing.len());
         station.spi += time;
-        time += std::mem::take(&mut station.hold);
+        time += busy;
         if station.state() == State::Sleep {
             time += self.chip.wake_up;
             station.rest(now);

@@ -232,8 +232,8 @@ pub struct Station {
     pub source_match: Vec<u16>,
     /// Time in which frames were moved between processor and radio.
     pub spi: Duration,
-    /// How long the processor is busy before the next frame or order to send.
-    pub hold: Duration,
+    /// When the processor is ready for the radio's next frame or order to send.
+    pub ready_at: Instant,
 }
 
 impl Station {
@@ -256,7 +256,7 @@ impl Station {
             rests: Rest::Listen,
             source_match: Vec::new(),
             spi: Duration::ZERO,
-            hold: Duration::ZERO,
+            ready_at: Instant::ZERO,
         }
     }
 

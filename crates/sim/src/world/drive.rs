@@ -114,7 +114,7 @@ impl World {
             if self.scenario.energy.takes_time {
                 let each = self.scenario.energy.us_per_instruction();
                 let busy = inhabitant.labour.take_time(self.now, each);
-                self.air.hold(index, busy);
+                self.air.hold(index, self.now + busy);
             }
             self.air.start_work(
                 self.now,
