@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap_complete::Shell;
 use redpoll_base::Addr;
 use redpoll_sim::scenario::BUILT_IN;
 
@@ -15,7 +16,7 @@ use crate::up::UpArgs;
 /// scenario: simulated in virtual time (run) or joined to this computer in real
 /// time (up).
 ///
-/// Start with `redpoll run pair` and `redpoll run line-3`.
+/// Start with `redpoll list`, `redpoll run pair` and `redpoll run line-3`.
 #[derive(Debug, Parser)]
 #[command(name = "redpoll", version, max_term_width = 100)]
 pub struct Args {
@@ -30,6 +31,41 @@ pub enum Command {
     Dissect(DissectArgs),
     Bench(BenchArgs),
     Study(StudyArgs),
+    /// List the built-in scenarios, each with the first words of its file
+    List,
+    Show(ShowArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Print a built-in scenario, to begin one's own with
+///
+/// Exit code: 0, or 2 when there is none of that name.
+#[derive(Debug, ClapArgs)]
+pub struct ShowArgs {
+    /// Its name, as `redpoll list` has it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+/// Print a shell's completions of this program's commands and options
+///
+/// For bash: redpoll completions bash > ~/.local/share/bash-completion/completions/redpoll
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Shell,
+}
+
+/// Print a man page, of the program or of one of its commands
+///
+/// Such as: redpoll man up | man -l -
+#[derive(Debug, ClapArgs)]
+pub struct ManArgs {
+    /// The command
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
 }
 
 /// Simulate a scenario in virtual time, as fast as it goes, and print a result.

@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod dissect;
+mod guide;
 mod output;
 mod places;
 mod run;
@@ -30,5 +31,9 @@ fn main() -> ExitCode {
         Command::Dissect(args) => dissect::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Study(args) => study::run(&args),
+        Command::List => guide::list(),
+        Command::Show(args) => guide::show(&args),
+        Command::Completions(args) => guide::completions(&args),
+        Command::Man(args) => guide::man(&args),
     }
 }

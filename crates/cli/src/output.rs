@@ -5,8 +5,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use redpoll_sim::trace::{FrameTrace, PcapngFile, TraceError};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::{FrameTrace, Notes, PcapngFile, TraceError};
 
 /// Says in one line on standard error what went wrong, and ends with `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
@@ -25,17 +27,36 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// A capture at `path`; - is standard output.
+/// What has Wireshark and tshark decode the mesh's compressed addresses.
+pub fn wireshark_option(scenario: &Scenario) -> String {
+    format!("-o 6lowpan.context0:{}/64", scenario.border.prefix)
+}
+
+/// A capture at `path` of what `scenario` has on the air, with what its reader must
+/// know; - is standard output. `origin` is when a run in real time began, since 1970.
 ///
 /// # Errors
 ///
 /// If it cannot be created or written.
-pub fn capture(path: &Path) -> Result<Box<dyn FrameTrace>, TraceError> {
+pub fn capture(
+    path: &Path,
+    scenario: &Scenario,
+    origin: Duration,
+) -> Result<Box<dyn FrameTrace>, TraceError> {
+    let notes = Notes {
+        comment: format!(
+            "Redpoll, scenario {}: 6LoWPAN context 0 is {}/64; wireshark {}",
+            scenario.name,
+            scenario.border.prefix,
+            wireshark_option(scenario),
+        ),
+        origin,
+    };
     if is_standard(path) {
         let name = "standard output".to_owned();
-        return Ok(Box::new(PcapngFile::new(io::stdout(), name)?));
+        return Ok(Box::new(PcapngFile::new(io::stdout(), name, &notes)?));
     }
-    Ok(Box::new(PcapngFile::create(path)?))
+    Ok(Box::new(PcapngFile::create(path, &notes)?))
 }
 
 /// Writes `text` to standard output; a closed pipe is no failure.

@@ -20,12 +20,13 @@ use redpoll_border::Splice;
 use redpoll_linux::child::Companion;
 use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
+use redpoll_linux::privilege;
 use redpoll_linux::signals::{Notice, Signals};
-use redpoll_sim::scenario::{CONNECTIONS_MAX, Scenario, When};
+use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, When};
 
 use crate::output::{self, fail};
 use crate::places::Places;
-use crate::run::{Failure, JsonFile};
+use crate::run::{self, Failure, JsonFile, table};
 use crate::{FAILED, USAGE};
 pub use args::UpArgs;
 use environment::Environment;
@@ -69,6 +70,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     Places::default()
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
+        .with("--hosts", args.hosts.as_deref())
         .check_beside(&scenario)
         .map_err(unusable)?;
     let mut mesh = {
@@ -90,6 +92,14 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         true => unusable(error),
         false => failed(error),
     })?;
+    if let Some(path) = &args.hosts {
+        let text = hosts(&scenario);
+        let written = match output::is_standard(path) {
+            true => output::print(&text),
+            false => std::fs::write(path, text),
+        };
+        written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))?;
+    }
     let environment = Environment {
         way: joined.way,
         host: scenario.border.host.into(),
@@ -118,15 +128,21 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         })?;
         session.companion = Some(spawned);
     }
+    // What needed them is done, but that of ending what others have become.
+    privilege::drop_all(session.companion.is_some()).map_err(failed)?;
     let code = session.live()?;
     session.companion = None;
-    session.mesh.flush().map_err(failed)?;
+    let mut failures: Vec<Failure> = Vec::new();
+    failures.extend(session.mesh.flush().map_err(failed).err());
     let report = session.mesh.report();
     if chatty && args.is_alone() {
-        output::print(&session.farewell()).map_err(failed)?;
+        let text = session.farewell() + "\n" + &table::render(&report, &scenario, &[], false);
+        failures.extend(output::print(&text).map_err(failed).err());
     }
-    if let Some(json) = json {
-        json.write(&report)?;
+    failures.extend(json.and_then(|json| json.write(&report).err()));
+    if let Some((code, line)) = failures.pop() {
+        run::fail_all(&failures);
+        return Err((code, line));
     }
     for violation in &report.oracle.violations {
         eprintln!("redpoll: {violation}");
@@ -166,6 +182,16 @@ fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
         let wanted = 2 * Forwarder::<Splice>::MAX_PAIRS as u16;
         node.forwards = wanted.min(CONNECTIONS_MAX - node.connections.min(CONNECTIONS_MAX));
     }
+}
+
+/// Lines for /etc/hosts: every node as NAME.redpoll.
+fn hosts(scenario: &Scenario) -> String {
+    let line = |(index, node): (usize, &NodeSpec)| {
+        let address = std::net::Ipv6Addr::from(scenario.address(index)?);
+        Some(format!("{address} {}.redpoll\n", node.name))
+    };
+    let lines = scenario.nodes.iter().enumerate().filter_map(line);
+    lines.collect()
 }
 
 /// Opens the ports of `--forward`.
@@ -244,12 +270,18 @@ impl Session {
     fn live(&mut self) -> Result<u8, Failure> {
         let mut look_again = Instant::ZERO + Self::REMINDER;
         loop {
-            self.gateway.turn(&mut self.mesh).map_err(failed)?;
+            if let Err(error) = self.gateway.turn(&mut self.mesh) {
+                let gone = self.gateway.tun().filter(|tun| !tun.is_intact());
+                return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
+            }
             if let Some(code) = self.ending().map_err(failed)? {
                 return Ok(code);
             }
             if self.gateway.clock().now() >= look_again {
                 self.warn_if_late();
+                if let Some(tun) = self.gateway.tun().filter(|tun| !tun.is_intact()) {
+                    return Err(failed(tun.gone()));
+                }
                 match self.mesh.flush() {
                     Err(error) if output::is_closed_pipe(&error.source) => return Ok(0),
                     other => other.map_err(failed)?,

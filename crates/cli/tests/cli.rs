@@ -155,6 +155,7 @@ fn the_json_object_has_the_documented_keys() {
             "delivered_bytes",
             "from",
             "goodput_kbps",
+            "last_arrival_s",
             "name",
             "retransmissions",
             "rtt_ms",

@@ -41,6 +41,19 @@ fn main() -> ExitCode {
             libcoap_gets_and_puts,
         ),
         Case::new("garbage_from_the_host_does_no_harm", garbage_does_no_harm),
+        Case::new(
+            "capabilities_are_dropped_once_it_is_up",
+            capabilities_are_dropped,
+        ),
+        Case::with(
+            "ip",
+            "an_interface_that_is_set_down_ends_it_with_a_line",
+            interface_set_down,
+        ),
+        Case::with("curl", "curl_keeps_a_connection_and_goes_on", curl_goes_on),
+        Case::new("names_for_the_hosts_file", names_for_the_hosts_file),
+        Case::new("a_capture_has_the_time_of_the_day", capture_has_the_time),
+        Case::new("strangers_do_not_fill_a_sink", strangers_do_not_fill_a_sink),
         Case::new("sigint_leaves_nothing_behind", || ends_by(Signal::SIGINT)),
         Case::new("sigterm_leaves_nothing_behind", || ends_by(Signal::SIGTERM)),
         Case::new("sigkill_leaves_nothing_behind", || ends_by(Signal::SIGKILL)),
@@ -247,6 +260,128 @@ fn garbage_does_no_harm() {
     }
     let page = get(leaf(5, 12), "/");
     assert!(String::from_utf8_lossy(&page).contains("leaf-12"));
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn capabilities_are_dropped() {
+    let mut mesh = office(60, &[]);
+    mesh.wait_until_up();
+    // It serves, so that it lives by now.
+    get(leaf(60, 12), "/");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mesh.pid())).unwrap();
+    for set in ["CapEff", "CapPrm", "CapInh"] {
+        let line = status.lines().find(|line| line.starts_with(set)).unwrap();
+        assert!(line.ends_with("0000000000000000"), "{line}");
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn interface_set_down() {
+    let mut mesh = office(61, &["--name", "rpdown"]);
+    mesh.wait_until_up();
+    for state in ["down", "up"] {
+        let set = Command::new("ip")
+            .args(["link", "set", "rpdown", state])
+            .status();
+        assert!(set.unwrap().success());
+    }
+    let (code, error) = mesh.fails();
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("the interface rpdown has lost its route"),
+        "{error}"
+    );
+}
+
+/// Two pages over one connection, and the second half of a file.
+fn curl_goes_on() {
+    let mut mesh = office(62, &["--set", "apps.web.file=2 KiB"]);
+    mesh.wait_until_up();
+    let url = |path: &str| format!("http://[{}]/{path}", leaf(62, 12));
+    let curl = |args: &[&str]| {
+        let output = Command::new("curl")
+            .args(["-gsS", "-m", "60"])
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let connects = curl(&[
+        "-o",
+        "/dev/null",
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{num_connects} ",
+        &url(""),
+        &url("file"),
+    ]);
+    assert_eq!(String::from_utf8_lossy(&connects), "1 0 ");
+    let half = curl(&["-r", "1024-", &url("file")]);
+    assert!(half == expected(2_048)[1_024..]);
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+fn names_for_the_hosts_file() {
+    let file = std::env::temp_dir().join(format!("redpoll-hosts-{}", std::process::id()));
+    let mut mesh = office(63, &["--hosts", file.to_str().unwrap()]);
+    mesh.wait_until_up();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 15);
+    assert!(
+        text.contains(&format!("{} leaf-12.redpoll\n", leaf(63, 12))),
+        "{text}"
+    );
+    mesh.end(Signal::SIGINT, Some(0));
+    let _ = std::fs::remove_file(&file);
+}
+
+fn capture_has_the_time() {
+    let file = std::env::temp_dir().join(format!("redpoll-time-{}", std::process::id()));
+    let mut mesh = office(64, &["--pcap", file.to_str().unwrap()]);
+    mesh.wait_until_up();
+    get(leaf(64, 12), "/");
+    mesh.end(Signal::SIGINT, Some(0));
+    let output = Command::new(env!("CARGO_BIN_EXE_redpoll"))
+        .arg("dissect")
+        .arg(&file)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let seconds: u64 = text
+        .trim_start()
+        .split('.')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    assert!((now - 60..=now).contains(&seconds), "{seconds} at {now}");
+    let _ = std::fs::remove_file(&file);
+}
+
+/// The border router has a sink and room for a few connections. Who fills it with
+/// silence keeps nobody out.
+fn strangers_do_not_fill_a_sink() {
+    let mut mesh = office(65, &["--set", "apps.sink.when=up"]);
+    mesh.wait_until_up();
+    let border = SocketAddr::from((leaf(65, 1), 5001));
+    let connect = || TcpStream::connect_timeout(&border, Duration::from_secs(20));
+    let silent: Vec<_> = (0..12)
+        .map(|_| connect().expect("the sink accepts"))
+        .collect();
+    let mut honest = connect().expect("the sink accepts one more");
+    honest
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    honest.write_all(&[7; 3_000]).unwrap();
+    honest.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(honest.read(&mut [0; 16]).expect("all of it is taken"), 0);
+    drop(silent);
     mesh.end(Signal::SIGINT, Some(0));
 }
 

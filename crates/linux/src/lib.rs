@@ -6,12 +6,13 @@
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`entropy`]: random bytes that nobody can guess;
+//! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
 //! What the mesh is, simulated or behind a radio, this crate does not know: it
 //! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to `ioctl`, `child` and `namespace`,
+//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`,
 //! each block with its reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
@@ -22,5 +23,6 @@ pub mod forward;
 pub mod gateway;
 mod ioctl;
 pub mod namespace;
+pub mod privilege;
 pub mod signals;
 pub mod tun;

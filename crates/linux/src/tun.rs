@@ -86,6 +86,7 @@ impl TunError {
 pub struct Tun {
     device: File,
     name: String,
+    route: (Ipv6Addr, u8),
 }
 
 impl Tun {
@@ -107,7 +108,12 @@ impl Tun {
         if has_route(prefix, len) {
             return Err(TunError::PrefixInUse(prefix, len));
         }
-        let tun = Tun { device, name };
+        let route = config.route;
+        let tun = Tun {
+            device,
+            name,
+            route,
+        };
         tun.configure(config)?;
         Ok(tun)
     }
@@ -115,6 +121,22 @@ impl Tun {
     /// The interface's name, as the kernel chose it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the mesh is still reached through it. Who sets an interface down takes
+    /// its address and its route from it, and setting it up again does not bring them
+    /// back.
+    pub fn is_intact(&self) -> bool {
+        has_route(self.route.0, self.route.1)
+    }
+
+    /// What to say of an interface that is not [intact](Self::is_intact).
+    pub fn gone(&self) -> String {
+        let (prefix, len) = self.route;
+        format!(
+            "the interface {} has lost its route to {prefix}/{len}: it was set down or changed from outside",
+            self.name
+        )
     }
 
     /// Takes the next packet that the host sends into the mesh; `None` if there

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use redpoll_base::Instant;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::trace::PcapngFile;
+use redpoll_sim::trace::{Notes, PcapngFile};
 use redpoll_sim::world::World;
 
 /// Runs a scenario for so long with a capture; tests run side by side and must
@@ -19,7 +19,9 @@ fn capture_with(scenario: &str, overrides: &[(String, String)], ms: u64) -> Path
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let scenario = Scenario::load(scenario, overrides).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();
-    world.add_trace(Box::new(PcapngFile::create(&path).unwrap()));
+    world.add_trace(Box::new(
+        PcapngFile::create(&path, &Notes::default()).unwrap(),
+    ));
     world.run_until(Instant::from_millis(ms));
     world.flush_traces().unwrap();
     path

@@ -50,6 +50,20 @@ pub struct Record {
     missing: usize,
 }
 
+impl Record {
+    /// The link type, if it is none of IEEE 802.15.4's.
+    pub fn foreign_link(&self) -> Option<String> {
+        let number = u32::from(self.link);
+        let known = [WITH_FCS, WITHOUT_FCS, WITH_TAP].contains(&number);
+        (!known).then(|| format!("{:?} ({number})", self.link))
+    }
+}
+
+/// Link types of IEEE 802.15.4: with check sequence, without, behind a TAP header.
+const WITH_FCS: u32 = 195;
+const WITHOUT_FCS: u32 = 230;
+const WITH_TAP: u32 = 283;
+
 /// A frame out of a record.
 #[derive(Debug, PartialEq)]
 pub struct Captured<'a> {

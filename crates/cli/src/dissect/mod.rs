@@ -49,6 +49,14 @@ pub fn run(args: &DissectArgs) -> ExitCode {
                 return end(&name, ended, capture.frames());
             }
         };
+        if let Some(link) = record.foreign_link() {
+            let _ = out.flush();
+            let problem = format!(
+                "{name}: frames of link type {link}; allowed: IEEE 802.15.4 with or without \
+                 check sequence, or with TAP header"
+            );
+            return fail(USAGE, problem);
+        }
         let line = line(&record, &contexts);
         fit.look_at(&line);
         if let Err(error) = writeln!(out, "{line}") {

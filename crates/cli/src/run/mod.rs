@@ -1,7 +1,7 @@
 //! `redpoll run`: a scenario in virtual time, and its result.
 
 mod progress;
-mod table;
+pub(crate) mod table;
 
 use std::fs::File;
 use std::io::Write as _;
@@ -37,6 +37,24 @@ pub fn run(args: &RunArgs) -> ExitCode {
     }
 }
 
+/// How long it took to make the world, if that is worth a line: links and routes of
+/// many nodes.
+fn told_set_up(took: WallDuration) -> String {
+    match took > WallDuration::from_secs(1) {
+        true => format!(
+            "set-up: links and routes took {:.1} s more\n",
+            took.as_secs_f64()
+        ),
+        false => String::new(),
+    }
+}
+
+/// The command that shows a capture with the addresses of its mesh.
+pub(crate) fn how_to_look_at(capture: &Path, scenario: &Scenario) -> String {
+    let option = crate::output::wireshark_option(scenario);
+    format!("capture: wireshark {option} {}\n", capture.display())
+}
+
 /// An exit code and the line that explains it.
 pub(crate) type Failure = (u8, String);
 
@@ -62,12 +80,14 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
+    let started = WallInstant::now();
     let mut world = World::new(&scenario, scenario.seed)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
+    let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
     // folder is missing.
     if let Some(path) = &args.pcap {
-        match capture(path) {
+        match capture(path, &scenario, WallDuration::ZERO) {
             Ok(trace) => world.add_trace(trace),
             Err(error) if is_closed_pipe(&error.source) => return Ok(ExitCode::SUCCESS),
             Err(error) => return Err((FAILED, error.to_string())),
@@ -82,7 +102,11 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     // One output that fails costs none of the others.
     let mut failures = Vec::new();
     if !is_taken {
-        let text = table::render(&report, &scenario, &left_out, signal.is_some());
+        let mut text = table::render(&report, &scenario, &left_out, signal.is_some());
+        text += &told_set_up(set_up);
+        if let Some(file) = &args.pcap {
+            text += &how_to_look_at(file, &scenario);
+        }
         let told = print(&text).map_err(|error| cannot_write("standard output", &error));
         failures.extend(told.err());
     }

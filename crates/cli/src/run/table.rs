@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::fault::Rule;
 use redpoll_sim::medium::{Config, Sinr, UnitDisk};
 use redpoll_sim::oracle::{FlowFigures, LatencyMs};
 use redpoll_sim::report::{Medium, NodeFigures, Report};
@@ -41,7 +43,8 @@ pub fn render(
         );
     }
     text.push('\n');
-    flows(&mut text, &report.flows);
+    flows(&mut text, &report.flows, report.simulated_s);
+    troubles(&mut text, report, scenario);
     text.push('\n');
     readings(&mut text, &report.flows);
     requests(&mut text, &report.flows);
@@ -118,7 +121,7 @@ fn medium(medium: &Medium) -> String {
     }
 }
 
-fn flows(text: &mut String, flows: &[FlowFigures]) {
+fn flows(text: &mut String, flows: &[FlowFigures], simulated_s: f64) {
     if flows.is_empty() {
         text.push_str("no flows\n");
         return;
@@ -133,6 +136,7 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
         "loss",
         "rto",
         "fast",
+        "tail",
         "link",
         "probe",
         "RTT p50",
@@ -146,11 +150,12 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
             flow.from.clone(),
             flow.to.clone(),
             format!("{} B", flow.delivered_bytes),
-            format!("{:.1} kb/s", flow.goodput_kbps),
+            format!("{:.1} kb/s", over_the_run(flow, simulated_s)),
             flow.segments_sent.to_string(),
             percent(flow.segment_loss),
             again.rto.to_string(),
-            (again.fast + again.tail).to_string(),
+            again.fast.to_string(),
+            again.tail.to_string(),
             (again.link_lost + again.path_mtu).to_string(),
             again.probe.to_string(),
             ms(flow.rtt_ms.p50),
@@ -173,6 +178,54 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
             flows.len(),
             percent(loss),
         );
+    }
+}
+
+/// Goodput over the time that was simulated, in 1000 bit/s: what stopped half-way has
+/// half of it.
+fn over_the_run(flow: &FlowFigures, simulated_s: f64) -> f64 {
+    match simulated_s > 0.0 {
+        true => flow.delivered_bytes as f64 * 8.0 / 1_000.0 / simulated_s,
+        false => 0.0,
+    }
+}
+
+/// A line for each node that was switched off, and for each flow that ended early or
+/// had nothing delivered.
+fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
+    /// A flow that is silent for the last tenth of the run has come to its end.
+    const END: f64 = 0.9;
+    let end = Instant::ZERO + Duration::from_micros((report.simulated_s * 1e6) as u64);
+    let seconds = |at: Instant| at.as_micros() as f64 / 1e6;
+    for fault in &scenario.faults {
+        let Rule::NodeOff { node } = fault.rule else {
+            continue;
+        };
+        let Some(node) = scenario.nodes.get(node).filter(|_| fault.from < end) else {
+            continue;
+        };
+        let until = match fault.until < end {
+            true => format!("until {:.0} s", seconds(fault.until)),
+            false => "to the end".to_owned(),
+        };
+        let from = seconds(fault.from);
+        let _ = writeln!(text, "{} was off from {from:.0} s {until}", node.name);
+    }
+    for flow in report.flows.iter().take(ROWS) {
+        match flow.last_arrival_s {
+            None => {
+                let _ = writeln!(text, "{}: nothing was delivered", flow.name);
+            }
+            Some(at) if at < END * report.simulated_s => {
+                let rate = flow.goodput_kbps;
+                let name = &flow.name;
+                let _ = writeln!(
+                    text,
+                    "{name}: nothing was delivered after {at:.1} s; up to then {rate:.1} kb/s"
+                );
+            }
+            Some(_) => {}
+        }
     }
 }
 

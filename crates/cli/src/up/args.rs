@@ -62,6 +62,11 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Write a line for each node, as /etc/hosts has them, to this file, so that
+    /// leaf-12 can be called leaf-12.redpoll; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+
     /// Walk through the demonstration and end: ping, curl, an upload, MQTT
     #[arg(long, conflicts_with = "command")]
     pub demo: bool,

@@ -1,6 +1,7 @@
 //! The simulated mesh as the gateway sees it.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use redpoll_base::Instant;
 use redpoll_linux::entropy;
@@ -47,8 +48,12 @@ impl SimulatedMesh {
     }
 
     /// Writes every frame on the air to the file at `path`; - is standard output.
+    /// Its times are those of the clock on the wall, for a mesh that begins now.
     pub(super) fn capture(&mut self, path: &Path) -> Result<(), TraceError> {
-        self.world.add_trace(output::capture(path)?);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let origin = now.unwrap_or_default();
+        let trace = output::capture(path, self.world.scenario(), origin)?;
+        self.world.add_trace(trace);
         Ok(())
     }
 
@@ -57,9 +62,14 @@ impl SimulatedMesh {
         self.world.flush_traces()
     }
 
-    /// The result so far, as `redpoll run` reports it.
+    /// The result so far, as `redpoll run` reports it. Real time takes as long as it
+    /// simulates.
     pub(super) fn report(&mut self) -> redpoll_sim::report::Report {
-        self.world.report()
+        let report = self.world.report();
+        redpoll_sim::report::Report {
+            wall_s: report.simulated_s,
+            ..report
+        }
     }
 }
 

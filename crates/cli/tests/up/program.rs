@@ -48,6 +48,15 @@ impl Program {
         line
     }
 
+    /// Its process's number.
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal and waits for its end; `None` for one by the signal.
     pub fn end(mut self, signal: Signal, code: Option<i32>) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());

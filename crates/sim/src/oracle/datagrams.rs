@@ -1,48 +1,71 @@
 //! Which datagrams of a flow have been sent, and which have arrived.
 
+use std::collections::VecDeque;
+
 use redpoll_base::{Duration, Instant};
+
+/// So many datagrams are remembered one by one; of those before them, what has not
+/// arrived is lost, and what arrives yet is not heard.
+const REMEMBERED: usize = 1 << 16;
 
 /// Datagrams are numbered, and sent in the order of their numbers; a sender that
 /// drops some of what it has made leaves numbers out.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// The number of each that was sent, and when.
-    sent: Vec<(u32, Instant)>,
-    /// One bit for each that was sent: whether it has arrived.
-    arrived: Vec<u64>,
+    /// The last ones that were sent.
+    sent: VecDeque<Datagram>,
+    /// How many were sent before those, and how many of them never arrived.
+    old: u64,
+    old_lost: u64,
     /// The longest that one took to arrive.
     longest: Duration,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Datagram {
+    seq: u32,
+    sent_at: Instant,
+    has_arrived: bool,
+}
+
 impl Datagrams {
     pub(super) fn sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
-        match self.sent.last() {
-            Some((last, _)) if *last >= seq => {
-                return Err(format!("datagram {seq} sent behind {last}"));
-            }
-            _ => self.sent.push((seq, now)),
+        if let Some(last) = self.sent.back().filter(|last| last.seq >= seq) {
+            return Err(format!("datagram {seq} sent behind {}", last.seq));
         }
+        if self.sent.len() >= REMEMBERED
+            && let Some(oldest) = self.sent.pop_front()
+        {
+            self.old += 1;
+            self.old_lost += u64::from(!oldest.has_arrived);
+        }
+        self.sent.push_back(Datagram {
+            seq,
+            sent_at: now,
+            has_arrived: false,
+        });
         Ok(())
     }
 
     pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<(), String> {
-        let Ok(index) = self.sent.binary_search_by_key(&seq, |(seq, _)| *seq) else {
-            return Err(format!("datagram {seq} received that was never sent"));
+        let Ok(index) = self.sent.binary_search_by_key(&seq, |sent| sent.seq) else {
+            let is_old = self.old > 0 && self.sent.front().is_some_and(|first| seq < first.seq);
+            return match is_old {
+                true => Ok(()),
+                false => Err(format!("datagram {seq} received that was never sent")),
+            };
         };
-        self.longest = self.longest.max(now.since(self.sent[index].1));
-        let (word, bit) = place(index);
-        if word >= self.arrived.len() {
-            self.arrived.resize(word + 1, 0);
-        }
-        if self.arrived[word] & bit != 0 {
+        let datagram = &mut self.sent[index];
+        self.longest = self.longest.max(now.since(datagram.sent_at));
+        if datagram.has_arrived {
             return Err(format!("datagram {seq} received twice"));
         }
-        self.arrived[word] |= bit;
+        datagram.has_arrived = true;
         Ok(())
     }
 
     pub(super) fn sent_count(&self) -> u64 {
-        self.sent.len() as u64
+        self.old + self.sent.len() as u64
     }
 
     /// How many are settled by `now`, and how many of those have not arrived.
@@ -53,16 +76,35 @@ impl Datagrams {
     pub(super) fn settled(&self, now: Instant) -> (u64, u64) {
         let settled = self
             .sent
-            .partition_point(|(_, sent_at)| *sent_at + self.longest < now);
-        let lost = (0..settled).filter(|index| {
-            let (word, bit) = place(*index);
-            self.arrived.get(word).is_none_or(|bits| bits & bit == 0)
-        });
-        (settled as u64, lost.count() as u64)
+            .partition_point(|datagram| datagram.sent_at + self.longest < now);
+        let settled_ones = self.sent.iter().take(settled);
+        let lost = settled_ones.filter(|datagram| !datagram.has_arrived);
+        (
+            self.old + settled as u64,
+            self.old_lost + lost.count() as u64,
+        )
     }
 }
 
-/// Word and bit of the datagram that was sent after so many others.
-fn place(index: usize) -> (usize, u64) {
-    (index / 64, 1 << (index % 64))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_settled_is_only_counted() {
+        let at = |seq: u32| Instant::from_millis(seq.into());
+        let mut datagrams = Datagrams::default();
+        for seq in 0..200_000 {
+            datagrams.sent(at(seq), seq).unwrap();
+            if seq % 4 > 0 {
+                datagrams.received(at(seq + 1), seq).unwrap();
+            }
+        }
+        assert!(datagrams.sent.len() <= REMEMBERED);
+        assert_eq!(datagrams.sent_count(), 200_000);
+        assert_eq!(datagrams.settled(at(300_000)), (200_000, 50_000));
+        assert_eq!(datagrams.received(at(300_000), 8), Ok(()));
+        assert!(datagrams.received(at(300_000), 200_000).is_err());
+        assert!(datagrams.received(at(300_000), 199_999).is_err());
+    }
 }

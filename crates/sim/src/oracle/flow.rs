@@ -62,6 +62,9 @@ pub struct FlowFigures {
     pub delivered_bytes: u64,
     /// Payload between the first and the last byte's arrival, in 1000 bit/s.
     pub goodput_kbps: f64,
+    /// When the last payload arrived, in seconds since the beginning of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_arrival_s: Option<f64>,
     /// Segments with payload, or datagrams, that the sender sent;
     /// retransmissions included.
     pub segments_sent: u64,
@@ -274,7 +277,7 @@ impl Flow {
     fn check_sequence(&self) -> Result<(), String> {
         let acked = self.sender.present().bytes_acked;
         let received = self.receiver.present().bytes_received;
-        if self.receiver.present().segments > 0 && acked > received {
+        if self.receiver.present().segments() > 0 && acked > received {
             return Err(format!("{acked} bytes acknowledged of {received} received"));
         }
         if !self.is_given {
@@ -300,6 +303,7 @@ impl Flow {
             to: self.to.clone(),
             delivered_bytes: self.delivered,
             goodput_kbps: ratio(self.delivered as f64 * 8_000.0, elapsed.as_micros() as f64),
+            last_arrival_s: self.first.map(|_| self.last.as_micros() as f64 / 1e6),
             segments_sent: sent,
             segment_loss: self.loss(now),
             retransmissions: Retransmissions {
@@ -326,7 +330,7 @@ impl Flow {
     fn loss(&self, now: Instant) -> f64 {
         let (mut settled, mut lost) = self.datagrams.settled(now);
         // A receiver outside of the simulation tells nothing about losses.
-        if self.receiver.total().segments > 0 {
+        if self.receiver.total().segments() > 0 {
             let sent = self.sender.total().data_sent;
             let missing = sent.saturating_sub(self.receiver.total().data_received);
             let under_way = under_way(&self.sender, &self.receiver).min(missing);

@@ -4,6 +4,7 @@
 //! A reading is as many bytes as the flow's sensor says; the first four are its
 //! number, the others the flow's test data at its place.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use redpoll_base::{Duration, Instant};
@@ -14,6 +15,10 @@ use super::percentiles::Percentiles;
 /// Goodput is measured over intervals of this length: those of figure 12 of
 /// Kumar et al. 2020.
 const INTERVAL: Duration = Duration::from_secs(40);
+
+/// So many readings are remembered one by one: more than any sensor keeps, so that
+/// what has not arrived of those before them never will.
+const REMEMBERED: usize = 1 << 16;
 
 /// How a flow's readings travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,8 +114,12 @@ enum Fate {
 #[derive(Debug)]
 pub(super) struct Readings {
     format: ReadingFormat,
-    /// When each was made, and what became of it.
-    made: Vec<(Instant, Fate)>,
+    /// When each of the last ones was made, and what became of it.
+    made: VecDeque<(Instant, Fate)>,
+    /// How many were made before those, which is the number of the first of those.
+    old: u32,
+    /// How many of the old ones never arrived.
+    old_lost: u64,
     arrived: u64,
     repeated: u64,
     latency: Percentiles,
@@ -127,7 +136,9 @@ impl Readings {
     pub(super) fn new(format: ReadingFormat) -> Readings {
         Readings {
             format,
-            made: Vec::new(),
+            made: VecDeque::new(),
+            old: 0,
+            old_lost: 0,
             arrived: 0,
             repeated: 0,
             latency: Percentiles::default(),
@@ -140,22 +151,36 @@ impl Readings {
 
     /// A reading was made; its number.
     pub(super) fn made(&mut self, now: Instant) -> u32 {
-        self.made.push((now, Fate::Open));
-        (self.made.len() - 1) as u32
+        if self.made.len() >= REMEMBERED
+            && let Some((_, fate)) = self.made.pop_front()
+        {
+            self.old += 1;
+            self.old_lost += u64::from(fate != Fate::Arrived);
+        }
+        self.made.push_back((now, Fate::Open));
+        self.old + self.made.len() as u32 - 1
+    }
+
+    /// A reading that is remembered.
+    fn remembered(&mut self, number: u32) -> Option<&mut (Instant, Fate)> {
+        self.made.get_mut(number.checked_sub(self.old)? as usize)
     }
 
     /// These will not arrive any more, if they have not.
     pub(super) fn lost(&mut self, numbers: Range<u32>) {
-        let range = numbers.start as usize..(numbers.end as usize).min(self.made.len());
-        for (_, fate) in self.made.get_mut(range).unwrap_or_default() {
-            if *fate == Fate::Open {
-                *fate = Fate::Lost;
+        for number in numbers {
+            match self.remembered(number) {
+                Some((_, fate)) if *fate == Fate::Open => *fate = Fate::Lost,
+                _ => {}
             }
         }
     }
 
     pub(super) fn has_arrived(&self, number: u32) -> bool {
-        let reading = self.made.get(number as usize);
+        let Some(index) = number.checked_sub(self.old) else {
+            return true;
+        };
+        let reading = self.made.get(index as usize);
         reading.is_some_and(|(_, fate)| *fate == Fate::Arrived)
     }
 
@@ -248,7 +273,11 @@ impl Readings {
         if !is_right {
             return Err(format!("reading {number} has a wrong byte"));
         }
-        let Some((made, fate)) = self.made.get_mut(number as usize) else {
+        if number < self.old {
+            self.repeated += 1;
+            return Ok(false);
+        }
+        let Some((made, fate)) = self.remembered(number) else {
             return Err(format!("reading {number} received that was never made"));
         };
         if *fate == Fate::Arrived {
@@ -256,7 +285,8 @@ impl Readings {
             return Ok(false);
         }
         *fate = Fate::Arrived;
-        let latency = now.since(*made);
+        let made = *made;
+        let latency = now.since(made);
         self.arrived += 1;
         self.latency.add(latency.as_micros());
         self.longest = self.longest.max(latency);
@@ -274,8 +304,8 @@ impl Readings {
             Fate::Arrived => false,
             Fate::Open => !self.format.tells_losses && *made + self.longest < now,
         };
-        let made = self.made.len() as u64;
-        let lost = self.made.iter().filter(is_lost).count() as u64;
+        let made = u64::from(self.old) + self.made.len() as u64;
+        let lost = self.old_lost + self.made.iter().filter(is_lost).count() as u64;
         let settled = self.arrived + lost;
         let whole = (now.as_micros() / INTERVAL.as_micros()) as usize;
         let of_interval = |bytes: u64| bytes as f64 * 8_000.0 / INTERVAL.as_micros() as f64;
@@ -388,6 +418,29 @@ mod tests {
         let gap = [&25_u32.to_be_bytes()[..], &[7; 8]].concat();
         assert!(readings.message(at(5), &gap, content).is_err());
         assert!(readings.message(at(5), &[0; 3], content).is_err());
+    }
+
+    /// A sensor that runs for weeks takes no more memory than one for a day.
+    #[test]
+    fn what_is_long_settled_is_only_counted() {
+        let mut readings = readings(true);
+        for number in 4..200_000 {
+            assert_eq!(readings.made(at(number.into())), number);
+            if number % 10 > 0 {
+                let message = [&[0, 0][..], &reading(number)].concat();
+                let new = readings.message(at(u64::from(number) + 1), &message, content);
+                assert_eq!(new, Ok(8));
+            }
+        }
+        assert!(readings.made.len() <= REMEMBERED);
+        let all = readings.figures(at(200_000));
+        assert_eq!((all.made, all.delivered), (200_000, 179_997));
+        assert_eq!(all.lost + all.under_way, 20_003);
+        readings.lost(0..200_000);
+        assert_eq!(readings.figures(at(200_000)).lost, 20_003);
+        let old = [&[0, 0][..], &reading(5)].concat();
+        assert_eq!(readings.message(at(200_001), &old, content), Ok(0));
+        assert_eq!(readings.figures(at(200_001)).repeated, 1);
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(super) struct Tally {
 /// Sums over connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
-    pub(super) segments: u64,
+    segments_sent: u64,
+    segments_received: u64,
     pub(super) data_sent: u64,
     pub(super) data_received: u64,
     pub(super) bytes_sent: u64,
@@ -72,10 +73,11 @@ impl Tally {
         if serial != self.serial {
             return News::Stale;
         }
-        let before = std::mem::replace(&mut self.now, Sums::of(stats));
-        if !before.is_within(&self.now) {
+        let before = self.now;
+        let Some(now) = before.followed_by(stats) else {
             return News::Backwards;
-        }
+        };
+        self.now = now;
         if before.again() == self.now.again() {
             self.fresh += self.now.bytes_sent - before.bytes_sent;
         }
@@ -116,7 +118,8 @@ impl Tally {
     pub(super) fn total(&self) -> Sums {
         let (a, b) = (&self.past, &self.now);
         Sums {
-            segments: a.segments + b.segments,
+            segments_sent: a.segments_sent + b.segments_sent,
+            segments_received: a.segments_received + b.segments_received,
             data_sent: a.data_sent + b.data_sent,
             data_received: a.data_received + b.data_received,
             bytes_sent: a.bytes_sent + b.bytes_sent,
@@ -134,23 +137,31 @@ impl Tally {
 }
 
 impl Sums {
-    fn of(stats: &Stats) -> Self {
+    /// What these are once the connection counts `stats`, whose 32 bits may have
+    /// overflowed since; `None` if one of them went down.
+    fn followed_by(&self, stats: &Stats) -> Option<Sums> {
         let again = &stats.retransmissions;
-        Sums {
-            segments: u64::from(stats.segments_sent) + u64::from(stats.segments_received),
-            data_sent: stats.data_segments_sent.into(),
-            data_received: stats.data_segments_received.into(),
-            bytes_sent: stats.bytes_sent.into(),
-            bytes_acked: stats.bytes_acked.into(),
-            bytes_received: stats.bytes_received.into(),
-            out_of_order: stats.out_of_order_segments.into(),
-            rto: again.rto.into(),
-            fast: again.fast.into(),
-            link_lost: again.link_lost.into(),
-            path_mtu: again.path_mtu.into(),
-            tail: again.tail.into(),
-            probe: again.probe.into(),
-        }
+        Some(Sums {
+            segments_sent: advance(self.segments_sent, stats.segments_sent)?,
+            segments_received: advance(self.segments_received, stats.segments_received)?,
+            data_sent: advance(self.data_sent, stats.data_segments_sent)?,
+            data_received: advance(self.data_received, stats.data_segments_received)?,
+            bytes_sent: advance(self.bytes_sent, stats.bytes_sent)?,
+            bytes_acked: advance(self.bytes_acked, stats.bytes_acked)?,
+            bytes_received: advance(self.bytes_received, stats.bytes_received)?,
+            out_of_order: advance(self.out_of_order, stats.out_of_order_segments)?,
+            rto: advance(self.rto, again.rto)?,
+            fast: advance(self.fast, again.fast)?,
+            link_lost: advance(self.link_lost, again.link_lost)?,
+            path_mtu: advance(self.path_mtu, again.path_mtu)?,
+            tail: advance(self.tail, again.tail)?,
+            probe: advance(self.probe, again.probe)?,
+        })
+    }
+
+    /// Segments of any kind, sent or received.
+    pub(super) fn segments(&self) -> u64 {
+        self.segments_sent + self.segments_received
     }
 
     /// Segments sent again.
@@ -165,18 +176,13 @@ impl Sums {
         }
         self.bytes_sent as f64 / self.data_sent as f64
     }
+}
 
-    /// Whether no counter is greater than in `later`.
-    fn is_within(&self, later: &Sums) -> bool {
-        self.segments <= later.segments
-            && self.data_sent <= later.data_sent
-            && self.data_received <= later.data_received
-            && self.bytes_sent <= later.bytes_sent
-            && self.bytes_acked <= later.bytes_acked
-            && self.bytes_received <= later.bytes_received
-            && self.out_of_order <= later.out_of_order
-            && self.again() <= later.again()
-    }
+/// A count of 64 bits whose lower half now reads `reading`; `None` if it went down:
+/// between two looks no counter goes up by 2^31.
+fn advance(count: u64, reading: u32) -> Option<u64> {
+    let step = reading.wrapping_sub(count as u32);
+    (step < 1 << 31).then(|| count + u64::from(step))
 }
 
 /// Segments that the sender has handed to its link, that have not arrived, and

@@ -273,3 +273,27 @@ fn impossible_statistics_are_violations() {
         assert_eq!(found, expected);
     }
 }
+
+/// The engine's counters have 32 bits, a flow's bytes more: 5 GiB and still in order.
+#[test]
+fn counters_may_overflow_but_not_go_down() {
+    let (mut oracle, id) = oracle();
+    let source = oracle.source(id, End::Sender);
+    let step = 1 << 29;
+    for turn in 0..=10_u32 {
+        let stats = Stats {
+            bytes_sent: turn.wrapping_mul(step),
+            bytes_acked: turn.wrapping_mul(step),
+            data_segments_sent: turn.wrapping_mul(step / 500),
+            ..Stats::default()
+        };
+        oracle.observe(&source, at(u64::from(turn)), &stats);
+    }
+    assert_eq!(oracle.violations(), [""; 0]);
+    let stats = Stats::default();
+    oracle.observe(&source, at(20), &stats);
+    assert_eq!(
+        oracle.violations(),
+        ["0.020000 s: flow bulk: a counter of the Sender ran backwards"]
+    );
+}

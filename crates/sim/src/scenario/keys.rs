@@ -141,7 +141,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Name of the scenario in results."),
     key("duration", time(1_000.0, 1000.0 * DAY_US), Default("60 s"), None,
         "Virtual time that `redpoll run` simulates; `redpoll up` runs until it is stopped."),
-    key("seed", Count { min: 0, max: 1 << 53 }, Default("1"), None,
+    key("seed", Count { min: 0, max: i64::MAX as u64 }, Default("1"), None,
         "Seed of every random number; the same seed gives the same run, byte for byte."),
 
     key("topology.kind", Choice(&["grid", "line", "tree", "positions", "links", "k7"]), Required, None,

@@ -144,18 +144,14 @@ impl Kind {
             (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
                 Ok(Value::Text(text.clone()))
             }
-            (
-                Kind::Count { min, max },
-                Raw::Number {
-                    value,
-                    integer: true,
-                },
-            ) if *value >= *min as f64 && *value <= *max as f64 => Ok(Value::Count(*value as u64)),
-            (Kind::Number { min, max }, Raw::Number { value, .. })
-                if value >= min && value <= max =>
-            {
-                Ok(Value::Number(*value))
-            }
+            (Kind::Count { min, max }, Raw::Integer(value)) => match u64::try_from(*value) {
+                Ok(count) if (*min..=*max).contains(&count) => Ok(Value::Count(count)),
+                _ => Err(raw.shown()),
+            },
+            (Kind::Number { min, max }, Raw::Real(_) | Raw::Integer(_)) => match raw.number() {
+                Some(value) if value >= *min && value <= *max => Ok(Value::Number(value)),
+                _ => Err(raw.shown()),
+            },
             (Kind::QuantityOr { word, .. }, Raw::Text(text)) if text == word => Ok(Value::Word),
             (
                 Kind::Quantity { measure, min, max }
@@ -194,10 +190,8 @@ impl Kind {
     /// `text` as one writes it behind the `=`: a default from the table.
     pub(crate) fn read_default(&self, text: &str) -> Result<Value, String> {
         let raw = match self {
-            Kind::Count { .. } | Kind::Number { .. } => Raw::Number {
-                value: text.parse().map_err(|_| text.to_owned())?,
-                integer: matches!(self, Kind::Count { .. }),
-            },
+            Kind::Count { .. } => Raw::Integer(text.parse().map_err(|_| text.to_owned())?),
+            Kind::Number { .. } => Raw::Real(text.parse().map_err(|_| text.to_owned())?),
             Kind::Bool => Raw::Bool(text == "true"),
             _ => Raw::Text(text.to_owned()),
         };
@@ -230,9 +224,11 @@ fn quantity(measure: Measure, min: f64, max: f64, raw: &Raw) -> Result<Value, St
                 return Err(format!("{} with the unit {unit}", raw.shown()));
             }
         },
-        Raw::Number { value, .. } if measure == Measure::Share => *value,
-        Raw::Number { .. } => return Err(format!("{} without a unit", raw.shown())),
-        _ => return Err(raw.shown()),
+        _ => match raw.number() {
+            Some(value) if measure == Measure::Share => value,
+            Some(_) => return Err(format!("{} without a unit", raw.shown())),
+            None => return Err(raw.shown()),
+        },
     };
     if value >= min && value <= max {
         Ok(Value::Number(value))

@@ -19,17 +19,25 @@ pub(crate) enum Raw {
     Table(Vec<(String, Item)>),
     Array(Vec<Item>),
     Text(String),
-    /// A number: its value, and whether it was written as an integer.
-    Number {
-        value: f64,
-        integer: bool,
-    },
+    /// A number that was written with a point or an exponent, or is too long for
+    /// 64 bits.
+    Real(f64),
+    Integer(i64),
     Bool(bool),
     /// A date or time: of no use in a scenario, kept for the message.
     Date(String),
 }
 
 impl Raw {
+    /// The value, if it is a number.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self {
+            Raw::Real(value) => Some(*value),
+            Raw::Integer(value) => Some(*value as f64),
+            _ => None,
+        }
+    }
+
     /// The value as an error message shows it.
     pub(crate) fn shown(&self) -> String {
         match self {
@@ -39,7 +47,8 @@ impl Raw {
                 format!("[{}]", items.join(", "))
             }
             Raw::Text(text) => format!("\"{text}\""),
-            Raw::Number { value, .. } => value.to_string(),
+            Raw::Real(value) => value.to_string(),
+            Raw::Integer(value) => value.to_string(),
             Raw::Bool(value) => value.to_string(),
             Raw::Date(text) => text.clone(),
         }
@@ -126,24 +135,14 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => {
-            let value = i64::from_str_radix(number.as_str(), number.radix());
-            Raw::Number {
-                // Too long for 64 bits is too large for any key; its digits
-                // are for the message.
-                value: value.map_or_else(
-                    |_| number.as_str().parse().unwrap_or(f64::INFINITY),
-                    |value| value as f64,
-                ),
-                integer: true,
+            // Too long for 64 bits is too large for any key; its digits are for the
+            // message.
+            match i64::from_str_radix(number.as_str(), number.radix()) {
+                Ok(value) => Raw::Integer(value),
+                Err(_) => Raw::Real(number.as_str().parse().unwrap_or(f64::INFINITY)),
             }
         }
-        DeValue::Float(number) => {
-            let value = number.as_str().parse().unwrap_or(f64::NAN);
-            Raw::Number {
-                value,
-                integer: false,
-            }
-        }
+        DeValue::Float(number) => Raw::Real(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(value) => Raw::Bool(*value),
         DeValue::Datetime(date) => Raw::Date(date.to_string()),
         DeValue::Array(items) => Raw::Array(

@@ -10,11 +10,18 @@
 //! far as the farther nodes have chosen; of equals the one with the lowest index. A mesh whose relays share the load
 //! carries more than one in which the first of them has it all, and the same
 //! scenario always has the same routes.
+//!
+//! Where that would be more than [`HOST_ROUTES_MAX`] host routes in all, as in a line
+//! of ten thousand nodes, only those to the ends of apps' flows are made: routes that
+//! no packet takes would take gigabytes and minutes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::scenario::{Role, Scenario, TargetHost};
+
+/// So many host routes are made for nodes that no app sends to or from.
+const HOST_ROUTES_MAX: usize = 1_000_000;
 
 /// A neighbour: one that a node can reach and be reached by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,7 +155,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
         neighbours,
         forwards: &forwards,
     };
-    let mut routes = tree_routes(&graph, root);
+    let mut routes = tree_routes(&graph, root, &flows);
     for (from, to) in flows {
         // From and to the root the tree's paths are the shortest there are.
         if from != root && to != root {
@@ -298,11 +305,27 @@ impl Graph<'_> {
     }
 }
 
-fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
+fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Routes {
     let distances = graph.distances(root);
     let parent = graph.spread(&distances);
     let mut nodes = vec![NodeRoutes::default(); graph.neighbours.len()];
+    let mut all = 0;
     for &node in &distances.order {
+        nodes[node].default = parent[node];
+        nodes[node].cost_to_root = distances.cost[node];
+        nodes[node].hops_to_root = match parent[node] {
+            Some(above) => nodes[above].hops_to_root.map(|hops| hops + 1),
+            None => Some(0),
+        };
+        all += nodes[node].hops_to_root.unwrap_or(0);
+    }
+    let mut is_end = vec![false; nodes.len()];
+    for &(from, to) in flows {
+        is_end[from] = true;
+        is_end[to] = true;
+    }
+    let wanted = |node: &&usize| all <= HOST_ROUTES_MAX || is_end[**node];
+    for &node in distances.order.iter().filter(wanted) {
         let mut below = node;
         while let Some(above) = parent[below] {
             nodes[above].hosts.push(HostRoute {
@@ -311,12 +334,6 @@ fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
             });
             below = above;
         }
-        nodes[node].default = parent[node];
-        nodes[node].cost_to_root = distances.cost[node];
-        nodes[node].hops_to_root = match parent[node] {
-            Some(above) => nodes[above].hops_to_root.map(|hops| hops + 1),
-            None => Some(0),
-        };
     }
     for node in &mut nodes {
         node.hosts.sort_unstable_by_key(|route| route.dest);
@@ -354,6 +371,35 @@ fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tree_routes(graph: &Graph<'_>, root: usize) -> Routes {
+        super::tree_routes(graph, root, &[])
+    }
+
+    /// Two million host routes, of which a packet takes two thousand.
+    #[test]
+    fn a_long_line_has_the_routes_that_its_flows_take() {
+        const NODES: usize = 2_000;
+        let link = |node| Neighbour { node, cost: 1 };
+        let around = |node: usize| {
+            let before = node.checked_sub(1);
+            let after = Some(node + 1).filter(|node| *node < NODES);
+            before.into_iter().chain(after).map(link).collect()
+        };
+        let neighbours: Vec<Vec<_>> = (0..NODES).map(around).collect();
+        let graph = Graph {
+            neighbours: &neighbours,
+            forwards: &[true; NODES],
+        };
+        let routes = super::tree_routes(&graph, 0, &[(NODES - 1, 0)]);
+        let all: usize = routes.nodes.iter().map(|node| node.hosts.len()).sum();
+        assert_eq!(all, NODES - 1);
+        for (from, to) in [(NODES - 1, 0), (0, NODES - 1)] {
+            assert_eq!(routes.path(from, to).map(|path| path.len()), Some(NODES));
+        }
+        // Anybody reaches the root, and who has no flow is not reached from there.
+        assert!(routes.path(777, 0).is_some() && routes.path(0, 777).is_none());
+    }
 
     /// 0 - 1 - 2 - 3
     ///     |       |

@@ -4,7 +4,7 @@ mod pcapng;
 #[cfg(test)]
 mod tests;
 
-pub use pcapng::PcapngFile;
+pub use pcapng::{Notes, PcapngFile};
 
 use redpoll_base::Instant;
 

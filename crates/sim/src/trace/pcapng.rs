@@ -33,6 +33,7 @@ mod block {
 /// Options of blocks (pcapng §3.5, §4.1, §4.2).
 mod option {
     pub const END: u16 = 0;
+    pub const COMMENT: u16 = 1;
     pub const USER_APPLICATION: u16 = 4;
     pub const INTERFACE_NAME: u16 = 2;
     pub const TIME_RESOLUTION: u16 = 9;
@@ -45,6 +46,16 @@ mod tlv {
     pub const CHANNEL_ASSIGNMENT: u16 = 3;
     pub const START_OF_FRAME: u16 = 5;
     pub const END_OF_FRAME: u16 = 6;
+}
+
+/// What a capture says beside its frames.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Notes {
+    /// For its reader, such as how to decode it.
+    pub comment: String,
+    /// When the run began, since 1970; times in the capture count from then. Zero for
+    /// a run in virtual time.
+    pub origin: std::time::Duration,
 }
 
 /// A capture file.
@@ -60,6 +71,8 @@ pub struct PcapngFile<F: Truncate = File> {
     /// Bytes in the file, all of them whole blocks.
     written: u64,
     failed: bool,
+    /// See [`Notes::origin`], in microseconds.
+    origin_us: u64,
 }
 
 /// A file that can be cut off.
@@ -93,10 +106,10 @@ impl PcapngFile {
     ///
     /// # Errors
     /// If it cannot be created or written.
-    pub fn create(path: &Path) -> Result<Self, TraceError> {
+    pub fn create(path: &Path, notes: &Notes) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::create(path) {
-            Ok(file) => PcapngFile::new(file, name),
+            Ok(file) => PcapngFile::new(file, name, notes),
             Err(source) => Err(TraceError { path: name, source }),
         }
     }
@@ -108,13 +121,14 @@ impl<F: Truncate> PcapngFile<F> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn new(file: F, path: String) -> Result<Self, TraceError> {
+    pub fn new(file: F, path: String, notes: &Notes) -> Result<Self, TraceError> {
         let mut capture = PcapngFile {
             file,
             path,
             blocks: Vec::with_capacity(WRITE_AT + 512),
             written: 0,
             failed: false,
+            origin_us: u64::try_from(notes.origin.as_micros()).unwrap_or(0),
         };
         capture.put_block(block::SECTION_HEADER, |out| {
             put_u32(out, 0x1a2b_3c4d);
@@ -122,6 +136,9 @@ impl<F: Truncate> PcapngFile<F> {
             put_u16(out, 0);
             // The section's length is not known in advance.
             out.extend_from_slice(&[0xff; 8]);
+            if !notes.comment.is_empty() {
+                put_option(out, option::COMMENT, notes.comment.as_bytes());
+            }
             put_option(out, option::USER_APPLICATION, b"redpoll");
             put_option(out, option::END, &[]);
         });
@@ -197,7 +214,8 @@ impl<F: Truncate> PcapngFile<F> {
 
 impl<F: Truncate> FrameTrace for PcapngFile<F> {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
-        self.put_block(block::ENHANCED_PACKET, |out| put_packet(out, frame));
+        let time = self.origin_us + frame.start.as_micros();
+        self.put_block(block::ENHANCED_PACKET, |out| put_packet(out, time, frame));
         if self.blocks.len() >= WRITE_AT {
             self.write_out()?;
         }
@@ -218,8 +236,7 @@ impl<F: Truncate> Drop for PcapngFile<F> {
 }
 
 /// The body of an enhanced packet block (pcapng §4.3).
-fn put_packet(out: &mut Vec<u8>, frame: &TracedFrame<'_>) {
-    let time = frame.start.as_micros();
+fn put_packet(out: &mut Vec<u8>, time: u64, frame: &TracedFrame<'_>) {
     put_u32(out, 0);
     put_u32(out, (time >> 32) as u32);
     put_u32(out, time as u32);

@@ -51,7 +51,7 @@ fn capture(room: usize, frames: usize) -> (Vec<u8>, Result<(), TraceError>) {
         bytes: Rc::default(),
         room,
     };
-    let mut file = PcapngFile::new(disk.clone(), "x.pcapng".into()).unwrap();
+    let mut file = PcapngFile::new(disk.clone(), "x.pcapng".into(), &Notes::default()).unwrap();
     let mut result = Ok(());
     for number in 0..frames {
         let start = Instant::from_micros(5_000_000_000 + number as u64);

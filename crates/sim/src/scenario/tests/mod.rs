@@ -390,3 +390,12 @@ fn every_node_of_every_built_in_scenario_reaches_the_root() {
         }
     }
 }
+
+/// Two to the 53rd and one is the first whole number that no double has.
+#[test]
+fn long_seeds_are_exact() {
+    for seed in [(1 << 53) + 1, i64::MAX as u64] {
+        let overrides = [("seed".to_owned(), seed.to_string())];
+        assert_eq!(Scenario::load("pair", &overrides).unwrap().seed, seed);
+    }
+}

@@ -1,0 +1,94 @@
+//! What the program tells of itself: its built-in scenarios, completions for shells,
+//! man pages.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+use redpoll_sim::scenario::BUILT_IN;
+
+use crate::args::{Args, CompletionsArgs, ManArgs, ShowArgs};
+use crate::output::{fail, print};
+use crate::{FAILED, USAGE};
+
+/// `redpoll list`.
+pub fn list() -> ExitCode {
+    let names = BUILT_IN.iter().map(|scenario| scenario.name.len());
+    let width = names.max().unwrap_or(0);
+    let lines = BUILT_IN.iter().map(|scenario| {
+        let about = about(scenario.text);
+        format!("{:width$}  {about}\n", scenario.name)
+    });
+    tell(&lines.collect::<String>())
+}
+
+/// The first sentence of the comment that a scenario begins with.
+fn about(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#'));
+    let words = comment.flat_map(str::split_whitespace);
+    let mut about = String::new();
+    for word in words {
+        if !about.is_empty() {
+            about.push(' ');
+        }
+        about.push_str(word);
+        if word.ends_with(['.', ':']) && !word.ends_with("al.") {
+            break;
+        }
+    }
+    about.trim_end_matches(['.', ':']).to_owned()
+}
+
+/// `redpoll show`.
+pub fn show(args: &ShowArgs) -> ExitCode {
+    match BUILT_IN.iter().find(|scenario| scenario.name == args.name) {
+        Some(scenario) => tell(scenario.text),
+        None => {
+            let names: Vec<&str> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
+            let line = format!(
+                "{}: there is no built-in scenario of that name; allowed: {}",
+                args.name,
+                names.join(", ")
+            );
+            fail(USAGE, line)
+        }
+    }
+}
+
+/// `redpoll completions`.
+pub fn completions(args: &CompletionsArgs) -> ExitCode {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "redpoll", &mut text);
+    tell(&String::from_utf8_lossy(&text))
+}
+
+/// `redpoll man`.
+pub fn man(args: &ManArgs) -> ExitCode {
+    let mut program = Args::command();
+    program.build();
+    let command = match &args.command {
+        None => program,
+        Some(name) => match program.find_subcommand(name) {
+            Some(command) => command.clone().display_name(format!("redpoll-{name}")),
+            None => {
+                let names: Vec<&str> = program.get_subcommands().map(|it| it.get_name()).collect();
+                let line = format!(
+                    "{name}: there is no such command; allowed: {}",
+                    names.join(", ")
+                );
+                return fail(USAGE, line);
+            }
+        },
+    };
+    let mut text = Vec::new();
+    match clap_mangen::Man::new(command).render(&mut text) {
+        Ok(()) => tell(&String::from_utf8_lossy(&text)),
+        Err(error) => fail(FAILED, format!("cannot make the page: {error}")),
+    }
+}
+
+fn tell(text: &str) -> ExitCode {
+    match print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(FAILED, format!("cannot write standard output: {error}")),
+    }
+}

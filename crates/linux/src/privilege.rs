@@ -1,0 +1,52 @@
+//! Giving up what is not needed any more (capabilities(7)).
+
+use std::io;
+
+/// `_LINUX_CAPABILITY_VERSION_3`: 64 bits in two halves.
+const VERSION_3: u32 = 0x2008_0522;
+/// `CAP_KILL`, by its number.
+const KILL: u32 = 1 << 5;
+
+/// `struct __user_cap_header_struct`.
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: i32,
+}
+
+/// `struct __user_cap_data_struct`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Data {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Drops this thread's capabilities, all but that of ending processes of other users
+/// if `keeps_kill`. Files and interfaces that are open stay open.
+///
+/// # Errors
+///
+/// The kernel's, which has no reason to refuse that.
+pub fn drop_all(keeps_kill: bool) -> io::Result<()> {
+    let header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
+    let mut now = [Data::default(); 2];
+    // SAFETY: capget(2) reads a header of version 3 and writes two data structs.
+    if unsafe { libc::syscall(libc::SYS_capget, &raw const header, now.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut kept = [Data::default(); 2];
+    if keeps_kill {
+        kept[0].permitted = now[0].permitted & KILL;
+        kept[0].effective = kept[0].permitted;
+    }
+    // SAFETY: capset(2) reads a header of version 3 and two data structs.
+    match unsafe { libc::syscall(libc::SYS_capset, &raw const header, kept.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
