@@ -2,10 +2,12 @@
 //!
 //! - `join`: by which way, TUN, namespace or forwards alone, and saying so;
 //! - `mesh`: the simulated mesh as the gateway sees it;
+//! - `connections`: what is told of each connection;
 //! - `environment`: what a program that runs beside the mesh is told;
 //! - `demo`: the demonstration, which is such a program.
 
 mod args;
+mod connections;
 mod demo;
 mod environment;
 mod greeting;
@@ -117,6 +119,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         mesh,
         companion: None,
         signals,
+        tells: chatty && args.is_alone(),
     };
     if let Some(mut command) = companion(args) {
         environment.tell(&mut command);
@@ -258,6 +261,8 @@ struct Session {
     mesh: SimulatedMesh,
     companion: Option<Companion>,
     signals: Signals,
+    /// Standard output is for lines about connections.
+    tells: bool,
 }
 
 impl Session {
@@ -273,6 +278,11 @@ impl Session {
             if let Err(error) = self.gateway.turn(&mut self.mesh) {
                 let gone = self.gateway.tun().filter(|tun| !tun.is_intact());
                 return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
+            }
+            while let Some(line) = self.mesh.line() {
+                if self.tells {
+                    output::print(&line).map_err(failed)?;
+                }
             }
             if let Some(code) = self.ending().map_err(failed)? {
                 return Ok(code);

@@ -118,6 +118,14 @@ fn serves_100_kib() {
     let file = get(leaf(1, 12), "/file");
     assert_eq!(file.len(), LENGTH);
     assert!(file == expected(LENGTH), "a wrong byte");
+    // The sensor and the upload of the scenario try as well, in vain.
+    let mine = loop {
+        let line = mesh.line();
+        if line.contains(" -> leaf-12:80  ") {
+            break line;
+        }
+    };
+    assert!(mine.ends_with("open\n"), "{mine}");
     mesh.end(Signal::SIGINT, Some(0));
 }
 

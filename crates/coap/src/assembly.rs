@@ -86,7 +86,7 @@ impl Assemblies {
         let mut assembly = match self.take(&resource) {
             // RFC 7959 §2.5: a new sequence "simply overwrites" the old one.
             _ if block.num == 0 => {
-                if self.under_way.len() >= self.most {
+                if self.under_way.len() >= self.most && !self.evict(block.size.bytes()) {
                     return Progress::TooLarge;
                 }
                 Assembly {
@@ -113,6 +113,18 @@ impl Assemblies {
         }
         self.under_way.push(assembly);
         Progress::Continue
+    }
+
+    /// Makes room for another transfer: of those that have not come beyond their first
+    /// block, of `first` bytes or less, else of all, the one that has waited longest
+    /// for its next block gives way. Its client begins again (RFC 7959 §2.9.2).
+    /// `false` if there is no room for any.
+    fn evict(&mut self, first: usize) -> bool {
+        let transfers = self.under_way.iter().enumerate();
+        let rank =
+            |(_, assembly): &(usize, &Assembly)| (assembly.body.len() > first, assembly.touched);
+        let longest = transfers.min_by_key(rank).map(|(index, _)| index);
+        longest.map(|index| self.under_way.remove(index)).is_some()
     }
 
     fn take(&mut self, resource: &Resource) -> Option<Assembly> {

@@ -230,17 +230,47 @@ fn s2_9_3_too_large() {
     // Size1 (60) tells so at once: 101 bytes.
     let told = [0x40, 3, 9, 3, 0xb1, b'f', 0xd1, 3, 0x08, 0xd1, 20, 101];
     assert_eq!(answer(&mut pair, &told), "4.13");
-    // Three resources at a time are one too many.
-    for (name, code) in [(b'x', "2.31"), (b'y', "2.31"), (b'z', "4.13")] {
+    // Three resources at a time are one too many: the first gives way.
+    for name in [b'x', b'y', b'z'] {
         let mut first = block1(0, true, 2, 64, name);
         first[5] = name;
-        assert_eq!(answer(&mut pair, &first), code);
+        assert_eq!(answer(&mut pair, &first), "2.31");
+    }
+    for (name, code) in [(b'x', "4.08"), (b'y', "4.13")] {
+        let mut second = block1(1, true, 2, 64, name + 10);
+        second[5] = name;
+        assert_eq!(answer(&mut pair, &second), code);
     }
     // Without blocks, with the limit.
     let request = Request::new(Method::Put, "f").with_payload(body(101));
     pair.client.request(pair.now, SERVER, request).unwrap();
     pair.settle(|_| Response::new(Status::Changed));
     assert_eq!(pair.response().status, Status::RequestEntityTooLarge);
+}
+
+/// Uploads that are begun again and again and never go on keep out no client that goes
+/// on with its own.
+#[test]
+fn unfinished_uploads_give_way() {
+    let mut pair = pair(64, 64);
+    let mut forged = 0;
+    let mut forge = |pair: &mut Pair| {
+        for _ in 0..6 {
+            forged += 1;
+            let mut first = block1(0, true, 2, 64, forged);
+            first[5] = b'A' + forged % 26;
+            pair.server.input(pair.now, CLIENT, &first);
+            while pair.server.poll_datagram().is_some() {}
+        }
+        pair.now += secs(1);
+    };
+    forge(&mut pair);
+    assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 250)), "2.31");
+    assert_eq!(answer(&mut pair, &block1(1, true, 2, 64, 251)), "2.31");
+    for _ in 0..20 {
+        forge(&mut pair);
+    }
+    assert_eq!(answer(&mut pair, &block1(2, true, 2, 64, 252)), "2.31");
 }
 
 /// §2.4: a client takes no more than it has room for.

@@ -13,6 +13,7 @@ use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::{BuildError, World};
 
+use super::connections::Connections;
 use crate::output;
 
 /// Secrets from the operating system: the seed of a scenario is no secret.
@@ -33,6 +34,7 @@ pub(super) struct SimulatedMesh {
     world: World,
     /// The border router's name.
     border: String,
+    connections: Connections,
 }
 
 impl SimulatedMesh {
@@ -44,7 +46,13 @@ impl SimulatedMesh {
         Ok(SimulatedMesh {
             world: World::with_secrets(scenario, scenario.seed, secrets)?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
+            connections: Connections::of(scenario),
         })
+    }
+
+    /// The next line about a connection.
+    pub(super) fn line(&mut self) -> Option<String> {
+        self.connections.line()
     }
 
     /// Writes every frame on the air to the file at `path`; - is standard output.
@@ -85,11 +93,13 @@ impl Mesh for SimulatedMesh {
     }
 
     fn input_packet(&mut self, packet: &[u8]) {
+        self.connections.see(self.world.now(), packet);
         self.world.host_input(packet);
     }
 
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize> {
         let packet = self.world.host_output()?;
+        self.connections.see(self.world.now(), &packet);
         out.get_mut(..packet.len())?.copy_from_slice(&packet);
         Some(packet.len())
     }

@@ -19,6 +19,10 @@ use crate::scenario::AppKind;
 /// The longest packet that is taken from a broker, which has little to say.
 const MAX_PACKET: usize = 256;
 
+/// How long a broker has for its CONNACK: MQTT 3.1.1 §4.8 has clients close a connection
+/// on which nothing comes within a reasonable time.
+const CONNACK_TIME: Duration = Duration::from_secs(30);
+
 /// See the [module](self).
 pub(super) struct Sensor {
     out: Outgoing,
@@ -45,6 +49,8 @@ pub(super) struct Sensor {
 /// What holds while one connection lives.
 #[derive(Default)]
 struct Session {
+    /// When its connection was opened.
+    began: Instant,
     /// The broker has accepted it.
     is_up: bool,
     /// Encoded packets that TCP had no room for.
@@ -117,6 +123,7 @@ impl Sensor {
 
     fn begin_session(&mut self, cx: &mut Context<'_>) {
         self.session = Session {
+            began: cx.now,
             last_sent: cx.now,
             ..Session::default()
         };
@@ -229,6 +236,12 @@ impl Sensor {
         }
     }
 
+    /// When a broker that has not accepted the session is given up.
+    fn connack_at(&self) -> Option<Instant> {
+        let waits = !self.session.is_up && self.out.conn().is_some();
+        waits.then(|| self.session.began + CONNACK_TIME)
+    }
+
     /// When the broker must hear something again, or must have answered.
     fn ping_at(&self) -> Option<Instant> {
         let silent = self.session.is_up && self.out.conn().is_some() && !self.keep_alive.is_zero();
@@ -257,6 +270,11 @@ impl App for Sensor {
         while self.clock.tick(cx.now) {
             self.measure(cx.now);
         }
+        if self.connack_at().is_some_and(|at| at <= cx.now) {
+            self.session = Session::default();
+            self.out.abandon(cx);
+            return;
+        }
         if self.ping_at().is_some_and(|at| at <= cx.now) {
             if self.session.pinged {
                 self.session = Session::default();
@@ -271,7 +289,12 @@ impl App for Sensor {
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        let timers = [self.clock.next(), self.out.next_timer(), self.ping_at()];
+        let timers = [
+            self.clock.next(),
+            self.out.next_timer(),
+            self.ping_at(),
+            self.connack_at(),
+        ];
         timers.into_iter().flatten().min()
     }
 

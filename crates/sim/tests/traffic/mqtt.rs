@@ -40,7 +40,8 @@ impl Seen {
 /// resets the connection instead.
 struct Broker {
     mute_after: Option<usize>,
-    answer: ConnectReturnCode,
+    /// `None`: it never answers a CONNECT.
+    answer: Option<ConnectReturnCode>,
     listener: Option<ListenerId>,
     conn: Option<ConnId>,
     inbox: BytesMut,
@@ -55,7 +56,8 @@ impl Broker {
             Packet::Connect(connect) => {
                 assert!(connect.client_id.starts_with("redpoll-node-2"));
                 seen.connects.push(cx.now);
-                ConnAck::new(self.answer, false).write(&mut answer).unwrap();
+                let Some(code) = self.answer else { return };
+                ConnAck::new(code, false).write(&mut answer).unwrap();
             }
             Packet::Publish(publish) => {
                 let payload = String::from_utf8(publish.payload.to_vec()).unwrap();
@@ -158,14 +160,14 @@ fn sensor(change: impl FnOnce(&mut AppKind)) -> Scenario {
 
 fn world(
     scenario: &Scenario,
-    answer: ConnectReturnCode,
+    answer: impl Into<Option<ConnectReturnCode>>,
     mute_after: Option<usize>,
 ) -> (World, Rc<RefCell<Seen>>) {
     let mut world = World::new(scenario, 1).unwrap();
     let seen = Rc::new(RefCell::new(Seen::default()));
     let broker = Broker {
         mute_after,
-        answer,
+        answer: answer.into(),
         listener: None,
         conn: None,
         inbox: BytesMut::new(),
@@ -227,6 +229,18 @@ fn a_refusal_is_followed_by_another_attempt_after_the_pause() {
     // 64 readings wait, and the others are counted.
     let drops = &world.report().nodes[1].drops;
     assert_eq!(drops["app.readings_queue_full"], 100 - 64, "{drops:?}");
+}
+
+#[test]
+fn a_broker_that_never_accepts_is_given_up() {
+    let (mut world, seen) = world(&sensor(|_| {}), None, None);
+    run(&mut world, 200);
+    let seen = seen.borrow();
+    assert!(seen.connects.len() >= 5, "{seen:?}");
+    for pair in seen.connects.windows(2) {
+        let pause = pair[1].since(pair[0]).as_millis();
+        assert!((33_000..35_000).contains(&pause), "{pause}");
+    }
 }
 
 #[test]

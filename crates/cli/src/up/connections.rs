@@ -1,0 +1,212 @@
+//! The TCP connections between this computer and the mesh, as their packets show
+//! them: a line for each when it opens and when it ends.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv6Addr, SocketAddrV6};
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::Scenario;
+
+/// Connections watched at a time; of more than that the oldest is forgotten.
+const WATCHED: usize = 256;
+/// Lines that wait to be printed.
+const LINES: usize = 1_024;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Connections {
+    names: BTreeMap<Ipv6Addr, String>,
+    watched: VecDeque<Watched>,
+    lines: VecDeque<String>,
+}
+
+/// A connection, from a packet's point of view: from where it was opened, where to.
+struct Watched {
+    from: SocketAddrV6,
+    to: SocketAddrV6,
+    since: Instant,
+    is_open: bool,
+    /// Who has ended its stream, and the payload sent, of either side.
+    ended: [bool; 2],
+    bytes: [u64; 2],
+}
+
+/// What counts of a segment.
+struct Segment {
+    from: SocketAddrV6,
+    to: SocketAddrV6,
+    flags: u8,
+    payload: u64,
+}
+
+impl Segment {
+    /// The segment in an IPv6 packet without extension headers.
+    fn of(packet: &[u8]) -> Option<Segment> {
+        const TCP: u8 = 6;
+        let (ip, tcp) = packet.split_first_chunk::<40>()?;
+        if ip[0] >> 4 != 6 || ip[6] != TCP || tcp.len() < 20 {
+            return None;
+        }
+        let socket = |at: usize, port: [u8; 2]| {
+            let addr = <[u8; 16]>::try_from(&ip[at..at + 16]).unwrap_or_default();
+            SocketAddrV6::new(addr.into(), u16::from_be_bytes(port), 0, 0)
+        };
+        let header = usize::from(tcp[12] >> 4) * 4;
+        Some(Segment {
+            from: socket(8, [tcp[0], tcp[1]]),
+            to: socket(24, [tcp[2], tcp[3]]),
+            flags: tcp[13],
+            payload: tcp.len().saturating_sub(header) as u64,
+        })
+    }
+}
+
+impl Connections {
+    pub(super) fn of(scenario: &Scenario) -> Connections {
+        let name = |(index, node): (usize, &redpoll_sim::scenario::NodeSpec)| {
+            let address = Ipv6Addr::from(scenario.address(index)?);
+            Some((address, node.name.clone()))
+        };
+        Connections {
+            names: scenario.nodes.iter().enumerate().filter_map(name).collect(),
+            ..Connections::default()
+        }
+    }
+
+    /// A packet passes between host and mesh.
+    pub(super) fn see(&mut self, now: Instant, packet: &[u8]) {
+        let Some(segment) = Segment::of(packet) else {
+            return;
+        };
+        let Segment { from, to, .. } = segment;
+        let found = self.watched.iter().position(|watched| {
+            (watched.from, watched.to) == (from, to) || (watched.from, watched.to) == (to, from)
+        });
+        if segment.flags & (SYN | ACK) == SYN {
+            if found.is_none() {
+                if self.watched.len() >= WATCHED {
+                    self.watched.pop_front();
+                }
+                self.watched.push_back(Watched {
+                    from,
+                    to,
+                    since: now,
+                    is_open: false,
+                    ended: [false; 2],
+                    bytes: [0; 2],
+                });
+            }
+            return;
+        }
+        let Some(index) = found else { return };
+        let watched = &mut self.watched[index];
+        let side = usize::from(watched.from != from);
+        watched.bytes[side] += segment.payload;
+        watched.ended[side] |= segment.flags & FIN != 0;
+        if segment.flags & SYN != 0 && !watched.is_open {
+            watched.is_open = true;
+            let ends = (watched.from, watched.to);
+            self.say(now, ends, "open");
+        } else if segment.flags & RST != 0 || watched.ended == [true; 2] {
+            let [sent, received] = watched.bytes;
+            let how = match segment.flags & RST != 0 {
+                true => "reset",
+                false => "closed",
+            };
+            let took = now.since(watched.since).as_millis() as f64 / 1_000.0;
+            let ends = (watched.from, watched.to);
+            self.watched.remove(index);
+            let what = format!("{how} after {took:.1} s, {sent} bytes there, {received} back");
+            self.say(now, ends, &what);
+        }
+    }
+
+    /// The next line.
+    pub(super) fn line(&mut self) -> Option<String> {
+        self.lines.pop_front()
+    }
+
+    fn say(&mut self, now: Instant, (from, to): (SocketAddrV6, SocketAddrV6), what: &str) {
+        if self.lines.len() < LINES {
+            let seconds = now.as_millis() as f64 / 1_000.0;
+            let (from, to) = (self.name(&from), self.name(&to));
+            self.lines
+                .push_back(format!("{seconds:>9.3} s  {from} -> {to}  {what}\n"));
+        }
+    }
+
+    fn name(&self, socket: &SocketAddrV6) -> String {
+        match self.names.get(socket.ip()) {
+            Some(name) => format!("{name}:{}", socket.port()),
+            None => socket.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), flags: u8, payload: usize) -> Vec<u8> {
+        let mut packet = vec![0; 60 + payload];
+        packet[0] = 0x60;
+        packet[6] = 6;
+        packet[8..24].copy_from_slice(&from.0.octets());
+        packet[24..40].copy_from_slice(&to.0.octets());
+        packet[40..42].copy_from_slice(&from.1.to_be_bytes());
+        packet[42..44].copy_from_slice(&to.1.to_be_bytes());
+        packet[52] = 0x50;
+        packet[53] = flags;
+        packet
+    }
+
+    #[test]
+    fn a_connection_has_a_line_at_its_beginning_and_its_end() {
+        let scenario = Scenario::load("office", &[]).unwrap();
+        let leaf = (Ipv6Addr::from(scenario.address(11).unwrap()), 80);
+        let host = ("fd00::1".parse().unwrap(), 40_000);
+        let mut connections = Connections::of(&scenario);
+        let at = Instant::from_millis;
+        connections.see(at(1_000), &packet(host, leaf, SYN, 0));
+        connections.see(at(1_100), &packet(leaf, host, SYN | ACK, 0));
+        connections.see(at(1_200), &packet(leaf, host, SYN | ACK, 0));
+        connections.see(at(1_300), &packet(host, leaf, ACK, 18));
+        connections.see(at(1_500), &packet(leaf, host, FIN | ACK, 200));
+        assert_eq!(
+            connections.line().unwrap(),
+            "    1.100 s  [fd00::1]:40000 -> leaf-12:80  open\n"
+        );
+        assert_eq!(connections.line(), None);
+        connections.see(at(1_600), &packet(host, leaf, FIN | ACK, 0));
+        assert_eq!(
+            connections.line().unwrap(),
+            "    1.600 s  [fd00::1]:40000 -> leaf-12:80  closed after 0.6 s, 18 bytes there, 200 back\n"
+        );
+        connections.see(at(1_700), &packet(leaf, host, ACK, 0));
+        connections.see(at(2_000), &packet(leaf, host, SYN, 0));
+        connections.see(at(2_100), &packet(host, leaf, RST | ACK, 0));
+        let refused = connections.line().unwrap();
+        assert!(refused.contains("leaf-12:80 -> [fd00::1]:40000  reset after 0.1 s"));
+        assert!(connections.watched.is_empty());
+    }
+
+    #[test]
+    fn whatever_comes_takes_bounded_memory() {
+        let mut connections = Connections::default();
+        let mut rng = redpoll_base::Rng::new(1);
+        for _ in 0..20_000 {
+            let len = rng.below(100) as usize;
+            let mut bytes: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
+            if let Some([first, .., next]) = bytes.get_mut(..7) {
+                (*first, *next) = (0x60, 6);
+            }
+            connections.see(Instant::ZERO, &bytes);
+        }
+        assert!(connections.watched.len() <= WATCHED && connections.lines.len() <= LINES);
+    }
+}
