@@ -12,7 +12,8 @@ use redpoll_base::Rng;
 /// Fills a buffer with random bytes.
 type Source = Box<dyn FnMut(&mut [u8])>;
 
-/// See the [module](self).
+/// Numbers that others must not guess: of a seed in virtual time, of the operating
+/// system in real time.
 #[derive(Default)]
 pub struct Secrets {
     source: Option<Source>,
