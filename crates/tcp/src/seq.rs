@@ -51,6 +51,14 @@ impl SeqNum {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Low(u16);
 
+impl Low {
+    /// Whether this number is `other` or comes behind it: of two that are less than
+    /// 32,768 apart.
+    pub(crate) fn is_at_or_behind(self, other: Low) -> bool {
+        self.0.wrapping_sub(other.0) as i16 >= 0
+    }
+}
+
 impl PartialOrd for SeqNum {
     fn partial_cmp(&self, other: &SeqNum) -> Option<Ordering> {
         match self.0.wrapping_sub(other.0) as i32 {

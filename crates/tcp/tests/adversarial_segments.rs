@@ -313,7 +313,7 @@ fn acknowledgments_of_data_never_sent_do_nothing() {
 fn split_acknowledgments_open_the_window_no_faster() {
     let grown = |pieces: u32| {
         let mut t = established();
-        t.write(&[1; 100]);
+        t.write(&[1; 400]);
         t.sent();
         let before = t.conn.cwnd();
         for n in 1..=pieces {

@@ -48,6 +48,30 @@ fn a_partial_duplicate() {
     recv!(t, seq 1, ack 31, sack [(11, 21)]);
 }
 
+/// §4.2: of a segment with several duplicate parts the first is reported, in
+/// whatever order they had arrived.
+#[test]
+fn of_several_duplicate_parts_the_first_is_reported() {
+    for order in [[11u32, 31], [31, 11]] {
+        let mut t = with_sack();
+        for seq in order {
+            send!(t, seq seq, ack 1, len 10);
+            t.sent();
+        }
+        // New: 1 to 11, 21 to 31 and 41 to 51.
+        send!(t, seq 1, ack 1, len 50);
+        recv!(t, seq 1, ack 51, sack [(11, 21)]);
+        // Beyond a gap.
+        let mut t = with_sack();
+        for seq in order {
+            send!(t, seq seq, ack 1, len 10);
+            t.sent();
+        }
+        send!(t, seq 5, ack 1, len 50);
+        recv!(t, seq 1, ack 1, sack [(11, 21), (5, 55)]);
+    }
+}
+
 /// A reduction whose every retransmission is reported as a duplicate is taken
 /// back (RFC 3708 by way of RFC 4015 §3.2).
 #[test]
@@ -83,4 +107,48 @@ fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
     recv_nothing!(t);
     assert_eq!(t.conn.ssthresh(), 200);
     assert_eq!(t.conn.stats().undone_reductions, 0);
+}
+
+/// Four segments of which the first two are believed lost and sent again. Whether
+/// these `reports` of duplicates take the reduction back.
+fn is_undone_by(reports: &[(u32, u32)]) -> bool {
+    let mut t = with_sack();
+    t.write(&[b'x'; 400]);
+    assert_eq!(t.sent().len(), 4);
+    t.wait(100);
+    send!(t, seq 1, ack 1, sack [(201, 401)]);
+    t.wait(50);
+    recv!(t, seq 1, ack 1, len 100);
+    t.wait(100);
+    send!(t, seq 1, ack 101, sack [(201, 401)]);
+    recv!(t, seq 101, ack 1, len 100);
+    t.wait(100);
+    send!(t, seq 1, ack 401);
+    for &report in reports {
+        send!(t, seq 1, ack 401, sack [report]);
+        t.wait(1);
+    }
+    t.conn.stats().undone_reductions > 0
+}
+
+/// RFC 2883 §4: a duplicate is reported once. If the network doubles the
+/// acknowledgment that reports it, that is no second duplicate.
+#[test]
+fn a_doubled_report_counts_once() {
+    assert!(is_undone_by(&[(1, 101), (101, 201)]));
+    assert!(!is_undone_by(&[(1, 101), (1, 101)]));
+    assert!(!is_undone_by(&[(1, 101), (1, 101), (1, 101)]));
+    assert!(!is_undone_by(&[(101, 201), (1, 101), (101, 201)]));
+}
+
+/// RFC 2883 §4: a block reports what one segment brought. One that is longer than
+/// any segment, or lies before what was sent again, proves nothing.
+#[test]
+fn a_block_of_more_than_a_segment_is_no_report() {
+    assert!(!is_undone_by(&[(1, 401)]));
+    assert!(!is_undone_by(&[(1, 201)]));
+    assert!(!is_undone_by(&[
+        (u32::MAX - 200, 1),
+        (u32::MAX - 300, u32::MAX - 200)
+    ]));
 }

@@ -211,3 +211,40 @@ fn an_idle_connection_restarts_slowly() {
     t.write(&[b'x'; 2000]);
     assert_eq!(t.sent().len(), 4);
 }
+
+/// §3.1 and RFC 7661 §4.3: a connection that never fills its window learns nothing
+/// of the path from its acknowledgments, and the window does not grow by them.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let config = Config {
+        timestamps: false,
+        mss: 462,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 462, 60_000);
+    let begin = t.conn.cwnd();
+    let mut acked = 1;
+    for _ in 0..3_000 {
+        t.write(&[b'x'; 100]);
+        assert_eq!(t.sent().len(), 1);
+        t.wait(50);
+        acked += 100;
+        send!(t, seq 1, ack acked, win 60_000);
+        t.wait(50);
+    }
+    assert_eq!(t.conn.cwnd(), begin);
+    // One that is filled does, and not beyond twice what is out in a round trip.
+    for _ in 0..20 {
+        t.write(&[b'x'; 4_000]);
+        while t.conn.unacked() > 0 {
+            let sent = t.sent();
+            t.wait(50);
+            for record in sent {
+                acked += record.payload().len() as u32;
+                send!(t, seq 1, ack acked, win 60_000);
+            }
+        }
+    }
+    assert!(t.conn.cwnd() > begin);
+    assert!(t.conn.cwnd() <= 2 * 4_000 + 462, "{}", t.conn.cwnd());
+}

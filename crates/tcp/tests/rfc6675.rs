@@ -147,11 +147,14 @@ fn a_loss_found_after_a_timeout_is_no_other() {
     let mut t = with_sack(0);
     let mut una = 1;
     while t.conn.cwnd() < 1_200 {
-        t.write(&[b'x'; 100]);
-        t.sent();
-        t.wait(100);
-        una += 100;
-        send!(t, seq 1, ack una, win 60_000);
+        // More than half of the window, or it would not grow.
+        t.write(&[b'x'; 700]);
+        while t.conn.unacked() > 0 {
+            let sent = t.sent().len() as u32;
+            t.wait(100);
+            una += sent * 100;
+            send!(t, seq 1, ack una, win 60_000);
+        }
     }
     t.write(&[b'x'; 100]);
     while t.conn.stats().tail_probes == 0 {

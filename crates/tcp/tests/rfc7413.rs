@@ -2,10 +2,10 @@
 
 #![cfg(feature = "fast-open")]
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, HalfOpen,
-    Header, IcmpKind, IpMeta, IsnGenerator, Segment, State, SynCache, Terms, Trouble,
+    Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, Flags,
+    HalfOpen, Header, IcmpKind, IpMeta, IsnGenerator, Segment, State, SynCache, Terms, Trouble,
 };
 use redpoll_testkit::{
     Host, ISS, LOCAL, REMOTE, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, recv, recv_nothing,
@@ -14,6 +14,8 @@ use redpoll_testkit::{
 
 const COOKIE: &[u8] = b"a cookie";
 const REQUEST: &[u8] = b"";
+/// RFC 3168 §6.1.1: an ECN-setup SYN.
+const SETUP_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 /// What an answer announces.
 const MSS: u16 = 474;
 
@@ -82,6 +84,20 @@ mod client {
         send!(t, seq 1, ack 9, data b"answer");
         assert_eq!(t.read(9), b"answer");
         assert_eq!(t.conn.state(), State::Established);
+    }
+
+    /// RFC 3168 §6.1.1: "A host MUST NOT set ECT on SYN or SYN-ACK packets", and
+    /// data on the SYN is no exception. The data counts as sent, so the first
+    /// segment after the handshake is the first with ECT.
+    #[test]
+    fn the_syn_with_data_is_not_ecn_capable() {
+        let mut t = client(COOKIE, Some(MSS), b"data");
+        let syn = recv!(t, flags SETUP_SYN, seq 0, mss 1220, data b"data");
+        assert_eq!(syn.codepoint(), Ecn::NotEct);
+        send!(t, flags SYN_ACK.with(Flags::ECE), seq 0, ack 5, mss MSS);
+        t.write(b"more");
+        let next = recv!(t, seq 5, ack 1, data b"more");
+        assert_eq!(next.codepoint(), Ecn::Ect0);
     }
 
     /// §4.2.2: "data up to the cached server MSS"; all options fit.

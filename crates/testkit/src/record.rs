@@ -121,8 +121,8 @@ impl Record {
 
     /// The blocks of the SACK option, relative like acknowledgment numbers;
     /// none of them means no option. Not compared when received, unless said.
-    pub fn sack<const N: usize>(mut self, blocks: [(u32, u32); N]) -> Self {
-        self.sack = Some(blocks.to_vec());
+    pub fn sack(mut self, blocks: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        self.sack = Some(blocks.into_iter().collect());
         self
     }
 

@@ -9,7 +9,7 @@ use redpoll_base::{Bytes, Duration};
 use super::Connection;
 use super::input::Step;
 use super::marks::Marks;
-use crate::ahead::Span;
+use crate::ahead::{Ahead, Span};
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
@@ -74,7 +74,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             news.delivered = self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
-            let (tick, fack) = (self.tick(), self.rack.fack());
+            // Where news had to be passed over, the order in which the rest is told
+            // is no sign of reordering.
+            let fack = if self.marks.has(Marks::CROWDED) {
+                Ahead::UNA
+            } else {
+                self.rack.fack()
+            };
+            let tick = self.tick();
             // The first one last: it is of what arrived last.
             for block in sack.iter().rev() {
                 let block = Span::beyond(self.snd.una, block);
@@ -85,6 +92,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                         .on_delivered(&mut self.board, block, fack, tick, None);
                     news.delivered = news.delivered.wrapping_add(bytes);
                 }
+            }
+            if self.board.is_full() {
+                self.marks.set(Marks::CROWDED);
             }
         }
         news
@@ -113,6 +123,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
         self.board.on_ack(news.advance);
+        if self.board.is_empty() {
+            self.marks.clear(Marks::CROWDED);
+        }
         self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
         self.pins.on_advance(news.advance);

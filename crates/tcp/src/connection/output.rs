@@ -99,8 +99,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// which bytes are its payload.
     fn draft(&mut self, plan: &Plan, desc: &mut SegmentDesc) -> SeqRange {
         let ms = self.timers.now();
-        // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes.
-        let is_new = plan.len > 0 && plan.kind == PinKind::First && plan.seq == self.snd.nxt;
+        // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes. §6.1.1:
+        // not a SYN, whether it carries data or not.
+        let is_new = plan.len > 0
+            && plan.kind == PinKind::First
+            && plan.seq == self.snd.nxt
+            && !plan.flags.syn();
         desc.ecn = self.ecn.field(is_new);
         let flags = plan.flags.with(self.ecn_flags(plan, is_new));
         let window = self.window_to_announce();

@@ -161,7 +161,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn enter_recovery(&mut self, delivered: u32) {
         let flight = self.snd.flight();
         if self.episode.is_open() {
-            self.undo = Undo::begin(flight, self.cc.ssthresh());
+            self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
         self.cc.on_loss(flight, self.eff_snd_mss());
         self.ecn.on_reduced(self.snd.flight());
@@ -210,8 +210,18 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 5681 §3.1 and RFC 3465.
+    ///
+    /// RFC 7661 §4.3: a window of which the application fills less than half tells
+    /// nothing of the path. It does not grow, lest a later burst goes out all at
+    /// once. What waits for the link fills it as well: nothing is sent before the
+    /// link has room.
     fn grow(&mut self, mode: Mode, bytes: u32) {
         let mss = self.eff_snd_mss();
+        let given = self.outbox.end().max(self.snd.nxt).since(self.snd.una);
+        let used = given.min(self.snd.wnd()).wrapping_add(bytes);
+        if used.wrapping_mul(2) < self.cc.cwnd() {
+            return;
+        }
         match mode {
             Mode::Open => self.cc.on_ack(bytes, mss, 2),
             // RFC 3465 §2.3: after a timeout L is one.
@@ -235,7 +245,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let by_echo = is_first && news.dsack.is_none() && self.snd.una < self.snd.nxt;
         let by_dsack = news
             .dsack
-            .is_some_and(|block| self.undo.on_dsack(block.len()));
+            .is_some_and(|block| self.undo.on_dsack(block, self.eff_snd_mss()));
         let by_order = self.episode.is_in_doubt() && self.was_timeout_spurious(news);
         if by_order {
             self.rtt.on_hasty_timeout();
@@ -367,7 +377,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn enter_timeout_recovery(&mut self, is_first: bool) {
         let (flight, tick) = (self.snd.flight(), self.tick());
         if is_first && self.episode.is_open() {
-            self.undo = Undo::begin(flight, self.cc.ssthresh());
+            self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
         self.ecn.on_reduced(self.snd.flight());

@@ -5,6 +5,8 @@
 use core::num::NonZero;
 
 use crate::ahead::window;
+use crate::seq::Low;
+use crate::{SeqNum, SeqRange};
 
 /// What must be known to take a reduction back.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,9 @@ pub(crate) struct Undo {
     pipe_prev: u16,
     /// Bytes sent again of which no duplicate was reported.
     sent_again: u16,
+    /// What begins before this is no report of such a duplicate: where the first of
+    /// them begins at the earliest, or the last that was counted ends.
+    reported: Low,
     /// RFC 3522's RetransmitTS: the timestamp of the first retransmission, until
     /// new data is acknowledged.
     retransmit_ts: Option<Steps>,
@@ -36,10 +41,11 @@ impl Steps {
 }
 
 impl Undo {
-    /// Recovery begins; `flight` bytes are out.
-    pub(crate) fn begin(flight: u32, ssthresh: u32) -> Self {
+    /// Recovery begins; `flight` bytes are out, from `una` on.
+    pub(crate) fn begin(una: SeqNum, flight: u32, ssthresh: u32) -> Self {
         Undo {
             pipe_prev: window(flight.max(ssthresh)),
+            reported: una.low(),
             ..Undo::default()
         }
     }
@@ -60,12 +66,21 @@ impl Undo {
         sent.is_some_and(|sent| echo.is_some_and(|echo| echo.is_before(sent)))
     }
 
-    /// `len` bytes arrived twice. Returns whether all that was sent again did.
-    pub(crate) fn on_dsack(&mut self, len: u32) -> bool {
-        if self.sent_again == 0 {
+    /// `block` arrived twice, the peer says; segments have up to `mss` bytes.
+    /// Returns whether all that was sent again did.
+    ///
+    /// RFC 2883 §4: "each duplicate contiguous sequence of data received is reported
+    /// in at most one D-SACK block", and that is of one segment. So a longer block
+    /// is no report, and what was reported before is none either: it may be the
+    /// acknowledgment that arrived twice. A report that comes out of order is
+    /// passed over for that, which leaves the reduction in force.
+    pub(crate) fn on_dsack(&mut self, block: SeqRange, mss: u32) -> bool {
+        let is_new = block.start.low().is_at_or_behind(self.reported);
+        if self.sent_again == 0 || !is_new || block.len() > mss {
             return false;
         }
-        self.sent_again = self.sent_again.saturating_sub(window(len));
+        self.reported = block.end.low();
+        self.sent_again = self.sent_again.saturating_sub(window(block.len()));
         self.sent_again == 0
     }
 
@@ -90,7 +105,7 @@ mod tests {
             (Some(later), false),
             (None, false),
         ] {
-            let mut undo = Undo::begin(1000, 500);
+            let mut undo = Undo::begin(UNA, 1000, 500);
             undo.on_retransmission(100, sent);
             undo.on_retransmission(100, later);
             assert_eq!(undo.on_first_ack(echo), spurious);
@@ -100,14 +115,37 @@ mod tests {
         }
     }
 
+    const UNA: SeqNum = SeqNum(u32::MAX - 150);
+
+    fn block(start: u32, end: u32) -> SeqRange {
+        SeqRange::new(UNA + start, UNA + end)
+    }
+
     #[test]
     fn all_that_was_sent_again_must_be_reported() {
-        let mut undo = Undo::begin(1000, 5000);
-        assert!(!undo.on_dsack(100), "nothing was sent again");
+        let mut undo = Undo::begin(UNA, 1000, 5000);
+        assert!(!undo.on_dsack(block(0, 100), 100), "nothing was sent again");
         undo.on_retransmission(200, 0);
-        assert!(!undo.on_dsack(100));
-        assert!(undo.on_dsack(100));
+        assert!(!undo.on_dsack(block(0, 100), 100));
+        assert!(undo.on_dsack(block(100, 200), 100));
         assert_eq!(undo.take(), Some(5000));
         assert_eq!(undo.take(), None);
+    }
+
+    #[test]
+    fn what_is_no_new_report_of_one_segment_does_not_count() {
+        let mut undo = Undo::begin(UNA, 1000, 5000);
+        undo.on_retransmission(200, 0);
+        assert!(!undo.on_dsack(block(0, 100), 100));
+        for again in [block(0, 100), block(50, 150), block(0, 0)] {
+            assert!(!undo.on_dsack(again, 100), "{again:?}");
+        }
+        assert!(
+            !undo.on_dsack(block(100, 201), 100),
+            "longer than any segment"
+        );
+        let before = SeqRange::new(UNA - 100, UNA);
+        assert!(!Undo::begin(UNA, 1000, 5000).on_dsack(before, 100));
+        assert!(undo.on_dsack(block(100, 200), 100));
     }
 }

@@ -1,9 +1,13 @@
 //! Which of the text beyond RCV.NXT has arrived.
 
 /// How many separate stretches beyond a gap are remembered. With a window of
-/// four segments there cannot be more than two; a larger window may have to
-/// see the data of one more hole twice.
-const RANGES: usize = 3;
+/// four segments there cannot be more than two. With the feature
+/// `large-windows`, one more than a SACK option can report (RFC 2018 §3).
+pub(super) const RANGES: usize = if cfg!(feature = "large-windows") {
+    5
+} else {
+    3
+};
 
 /// A stretch of text, by its distance from RCV.NXT: from `start` up to `end`.
 /// No window is larger than two bytes can say, as it is not scaled.
@@ -65,9 +69,17 @@ impl Ranges {
         self.len() < RANGES || self.iter().any(|known| known.touches(span))
     }
 
-    /// The first part of `span` that is known, if any is.
+    /// The part of `span` that is known, if any is: the first of several.
     pub(super) fn known_part(&self, span: Span) -> Option<Span> {
-        self.iter().find_map(|known| known.common(span))
+        let mut first: Option<Span> = None;
+        for &known in self.known() {
+            if let Some(part) = known.common(span)
+                && first.is_none_or(|first| part.start < first.start)
+            {
+                first = Some(part);
+            }
+        }
+        first
     }
 
     /// Takes out the spans that `span` touches, and returns it joined with them.
@@ -151,9 +163,14 @@ mod tests {
 
     #[test]
     fn a_full_list_takes_only_what_touches() {
-        let full = of(&[(10, 20), (30, 40), (70, 80)]);
-        assert!(!full.can_add(range(90, 95)));
-        assert!(full.can_add(range(80, 95)) && full.can_add(range(25, 30)));
+        let mut full = Ranges::default();
+        for n in 0..RANGES as u16 {
+            assert!(full.can_add(range(20 * n + 10, 20 * n + 20)));
+            full.add(range(20 * n + 10, 20 * n + 20));
+        }
+        let end = 20 * RANGES as u16;
+        assert!(!full.can_add(range(end + 5, end + 10)));
+        assert!(full.can_add(range(end, end + 10)) && full.can_add(range(25, 30)));
     }
 
     #[test]
@@ -161,6 +178,13 @@ mod tests {
         let ranges = of(&[(10, 20), (30, 40)]);
         assert_eq!(ranges.known_part(range(15, 25)), Some(range(15, 20)));
         assert_eq!(ranges.known_part(range(20, 30)), None);
+        for order in [[(10, 20), (30, 40)], [(30, 40), (10, 20)]] {
+            assert_eq!(
+                of(&order).known_part(range(15, 35)),
+                Some(range(15, 20)),
+                "the first of two, whichever arrived last"
+            );
+        }
     }
 
     #[test]

@@ -4,16 +4,24 @@
 //! The sequence numbers from SND.UNA to SND.NXT are divided into stretches,
 //! each of which was sent at one moment and has one fate. A stretch is a
 //! segment or a part of one, or several when the table is full: then
-//! neighbours are joined in the way that claims the least, so that nothing is
-//! believed lost or arrived that may not be. Retransmission may come later
-//! for that, never wrongly.
+//! neighbours are joined of which both have arrived or neither has. Where no
+//! such neighbours are left, news of an arrival is not taken: it is heard of again
+//! when SND.UNA comes there, at the latest, and until then may be sent again. What
+//! is known to have arrived stays known, and nothing is believed to have arrived
+//! that may not have.
 
 use crate::ahead::Span;
 use crate::recovery::rack;
 
-/// How many stretches are told apart. Windows here are four to eight segments,
-/// and limited transmit adds one or two.
-const STRETCHES: usize = 9;
+/// How many stretches are told apart: an odd number, see
+/// [`Scoreboard::on_made`]. Windows here are four to eight segments, and limited
+/// transmit adds one or two. With the feature `large-windows`, as many as four
+/// times the blocks of a SACK option.
+const STRETCHES: usize = if cfg!(feature = "large-windows") {
+    17
+} else {
+    9
+};
 
 /// A moment in milliseconds, wrapping: good for comparing moments less than
 /// half a minute apart. What is in flight for longer is the retransmission
@@ -133,7 +141,8 @@ impl Stretch {
         u32::from(self.len)
     }
 
-    /// Makes one of both, which claims no more than is true of both.
+    /// Makes one of both, of which both have arrived or neither has. What is lost
+    /// of one only counts as in flight.
     fn join(&mut self, next: &Stretch) {
         self.len = self.len.wrapping_add(next.len);
         if next.at.is_after(self.at) {
@@ -288,18 +297,29 @@ impl Scoreboard {
     /// `span` was handed to the link: new data, or old data again, or both.
     pub(crate) fn on_made(&mut self, span: Span, now: Tick) {
         let end = self.end();
-        for (_, stretch) in self.walk(Span::new(span.start, span.end.min(end))) {
-            stretch.at = now;
-            stretch.fate = Fate::InFlight;
-            stretch.again = 1;
+        let old = Span::new(span.start, span.end.min(end));
+        for (at, stretch) in self.walk(old) {
+            if stretch.fate != Fate::Arrived || old.covers(at) {
+                stretch.at = now;
+                stretch.fate = Fate::InFlight;
+                stretch.again = 1;
+            }
         }
         let new = span.end.saturating_sub(span.start.max(end));
-        if new > 0 {
-            self.make_room();
-            if let Some(slot) = self.list.iter_mut().find(|slot| slot.is_nothing()) {
-                slot.len = new as u16;
-                slot.at = now;
-            }
+        if new == 0 {
+            return;
+        }
+        if !self.make_room() {
+            // What has arrived alternates with what has not, in an odd number of
+            // stretches. So the last one has not, unless the first one has; and
+            // that SND.UNA denies: such a peer has dropped what it had.
+            let [.., last] = &mut self.list;
+            last.len = last.len.wrapping_add(new as u16);
+            last.at = now;
+            last.fate = Fate::InFlight;
+        } else if let Some(slot) = self.list.iter_mut().find(|slot| slot.is_nothing()) {
+            slot.len = new as u16;
+            slot.at = now;
         }
     }
 
@@ -358,10 +378,16 @@ impl Scoreboard {
         span.end <= self.end()
     }
 
-    /// What is in flight in `span` is lost. Returns how many bytes that are.
+    /// What is in flight in `span` is lost, as far as it is told apart; at SND.UNA
+    /// it is in any case. Returns how many bytes that are.
     pub(crate) fn lose(&mut self, span: Span) -> u32 {
-        let lost = self.walk(span).map(|(_, stretch)| stretch.lose());
-        lost.fold(0, u32::wrapping_add)
+        let mut lost = 0u32;
+        for (at, stretch) in self.walk(span) {
+            if at.start == 0 || span.covers(at) {
+                lost = lost.wrapping_add(stretch.lose());
+            }
+        }
+        lost
     }
 
     /// What was sent once and has more than `reached` bytes beyond it that have
@@ -399,13 +425,14 @@ impl Scoreboard {
     }
 
     /// What is in `span`, or what overlaps it where the table is full, and
-    /// where that lies.
+    /// where that lies. Whoever must not go beyond `span` asks whether it covers
+    /// what is there.
     #[inline(never)]
-    pub(crate) fn walk(&mut self, span: Span) -> Walk<'_> {
+    pub(crate) fn walk(&mut self, mut span: Span) -> Walk<'_> {
         let mut first = 0;
         if !span.is_empty() {
             self.cut(span.end);
-            first = self.cut(span.start);
+            (first, span.start) = self.cut(span.start);
         }
         Walk {
             rest: self.list.get_mut(first..).unwrap_or_default().iter_mut(),
@@ -413,10 +440,11 @@ impl Scoreboard {
         }
     }
 
-    /// Makes a stretch begin at `at`, unless nothing is out there, and returns
-    /// its place in the list.
+    /// Makes a stretch begin at `at`, unless nothing is out there or there is no
+    /// room for another. Returns the place in the list of the one that holds `at`,
+    /// and where it begins.
     #[inline(never)]
-    fn cut(&mut self, at: u32) -> usize {
+    fn cut(&mut self, at: u32) -> (usize, u32) {
         let (mut head, mut index) = (at, 0usize);
         for stretch in &self.list {
             let len = u32::from(stretch.len);
@@ -428,14 +456,18 @@ impl Scoreboard {
         }
         let is_out = self.list.get(index).is_some_and(|it| !it.is_nothing());
         if head == 0 || !is_out {
-            return index;
+            return (index, at);
         }
-        if self.make_room() {
-            return self.cut(at);
+        if self.is_full() {
+            return if self.make_room() {
+                self.cut(at)
+            } else {
+                (index, at.wrapping_sub(head))
+            };
         }
         let mut rest = self.list.iter_mut().skip(index);
         let Some(first) = rest.next() else {
-            return index;
+            return (index, at);
         };
         // Each takes the next one's place; the last leaves its unused one.
         let mut carried = *first;
@@ -444,24 +476,32 @@ impl Scoreboard {
         for slot in rest {
             (*slot, carried) = (carried, *slot);
         }
-        index.wrapping_add(1)
+        (index.wrapping_add(1), at)
     }
 
-    /// Makes sure that there is room for one more stretch. Of the neighbours
-    /// that have arrived, or else of those with one fate, or else of all, the
-    /// shortest pair is joined, the last of several: of what was sent last the
-    /// least is known. Returns whether that was needed.
+    /// Whether there is no room for another stretch, unless neighbours are joined.
+    pub(crate) fn is_full(&self) -> bool {
+        let [.., last] = &self.list;
+        !last.is_nothing()
+    }
+
+    /// Makes room for one more stretch if there is none, and returns whether there
+    /// is now. Of the neighbours that have arrived, or else of those with one fate,
+    /// or else of those that have not arrived, the shortest pair is joined, the
+    /// last of several: of what was sent last the least is known.
     #[inline(never)]
     fn make_room(&mut self) -> bool {
-        let [.., last] = &self.list;
-        if last.is_nothing() {
-            return false;
+        if !self.is_full() {
+            return true;
         }
         let (mut best, mut least) = (0usize, u32::MAX);
         for (pair, index) in self.list.windows(2).zip(0usize..) {
             let [first, second] = pair else { continue };
             let mut cost = u32::from(first.len).wrapping_add(u32::from(second.len));
             if first.fate != second.fate {
+                if first.fate == Fate::Arrived || second.fate == Fate::Arrived {
+                    continue;
+                }
                 cost |= 1 << 18;
             } else if first.fate != Fate::Arrived {
                 cost |= 1 << 17;
@@ -469,6 +509,9 @@ impl Scoreboard {
             if cost <= least {
                 (best, least) = (index, cost);
             }
+        }
+        if least == u32::MAX {
+            return false;
         }
         if let Some([first, second]) = self.list.get_mut(best..best.wrapping_add(2)) {
             first.join(second);
