@@ -513,3 +513,26 @@ fn a_peer_that_answers_without_end_gives_the_slot_back() {
         assert_eq!(lone.node.counters().orphans_given_up, 1);
     }
 }
+
+/// Segments of no connection are answered by resets, but no more of them than of
+/// ICMPv6 errors.
+#[test]
+fn resets_have_a_limit() {
+    let mut lone = Lone::border(|_| {});
+    let mut sent = 0;
+    for n in 0..1_000u32 {
+        let stray = Tcp {
+            src_port: 5_000,
+            dst_port: 81,
+            seq: n,
+            flags: SYN,
+            ..Tcp::default()
+        };
+        // What is dropped says so.
+        let _ = lone.host_sends(&stray.packet(HOST, address(1)));
+        sent += lone.host_packets().len();
+        lone.run_for(Duration::from_millis(1));
+    }
+    assert!((10..=21).contains(&sent), "{sent}");
+    assert_eq!(lone.dropped(DropReason::NoConnection), 1_000);
+}

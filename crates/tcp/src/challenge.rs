@@ -1,5 +1,5 @@
-//! The rate limit of challenge ACKs and of other answers to empty segments
-//! that fail a check (RFC 5961 §7).
+//! The rate limit of challenge ACKs, of other answers to segments that fail a
+//! check, and of resets (RFC 5961 §7).
 
 use redpoll_base::divide;
 
@@ -9,6 +9,11 @@ use redpoll_base::divide;
 /// nothing about another's.
 const WINDOW_MS: u32 = 5_000;
 const LIMIT: u8 = 10;
+
+/// Segments with text or FIN that arrive again are answered more often: a peer that
+/// has lost our acknowledgments repeats a window of them. Without any limit whoever
+/// repeats an old segment gets an acknowledgment for each.
+const TEXT_LIMIT: u8 = 40;
 
 /// Counts answers in the current window.
 #[derive(Clone, Debug)]
@@ -24,13 +29,23 @@ impl ChallengeLimit {
     }
 
     /// Whether one more answer may be sent now; if so, counts it.
-    #[inline(never)]
     pub(crate) fn admit(&mut self, now: u32) -> bool {
+        self.admit_up_to(LIMIT, now)
+    }
+
+    /// Whether one more answer to text or a FIN that came again may be sent now; if
+    /// so, counts it.
+    pub(crate) fn admit_text(&mut self, now: u32) -> bool {
+        self.admit_up_to(TEXT_LIMIT, now)
+    }
+
+    #[inline(never)]
+    fn admit_up_to(&mut self, limit: u8, now: u32) -> bool {
         let window = divide(now, WINDOW_MS) as u8;
         if window != self.window {
             *self = ChallengeLimit { window, sent: 0 };
         }
-        let admitted = self.sent < LIMIT;
+        let admitted = self.sent < limit;
         if admitted {
             self.sent = self.sent.wrapping_add(1);
         }
@@ -47,6 +62,7 @@ mod tests {
         let mut limit = ChallengeLimit::new();
         assert_eq!((0..100).filter(|_| limit.admit(0)).count(), 10);
         assert!(!limit.admit(4_999));
+        assert_eq!((0..100).filter(|_| limit.admit_text(0)).count(), 30);
         assert!(limit.admit(5_000));
     }
 }

@@ -15,13 +15,17 @@ use crate::header::{Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum};
+use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum, SeqRange};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
 /// costs as many segments.
 const RETRIES: u8 = 3;
 const GIVE_UP: u8 = RETRIES + 1;
+
+/// How many resets of a request are challenged (RFC 5961 §7): counted for each
+/// by itself, so that nobody learns by his own of another's.
+const MOST_CHALLENGES: u8 = 10;
 
 /// How late an answer may go out again without harm.
 const SLACK: Duration = Duration::from_millis(20);
@@ -37,6 +41,8 @@ pub struct HalfOpen {
     due: bool,
     /// Which of our addresses the request was sent to.
     local: u8,
+    /// How many resets were challenged.
+    challenges: u8,
     local_port: u16,
     remote: Endpoint,
     syn: PeerSyn,
@@ -77,8 +83,12 @@ pub struct Terms<'a> {
 pub enum Answer {
     /// Send this segment, without payload, from `meta.dst` to `meta.src`.
     Reply(Header),
-    /// Likewise; it carries a SYN cookie, for want of a free entry.
+    /// Send this SYN with ACK, without payload, from `meta.dst` to `meta.src`; it
+    /// carries a SYN cookie, for want of a free entry.
     Cookie(Header),
+    /// Send this reset from `meta.dst` to `meta.src`, unless too many were sent: it
+    /// answers a segment of no connection.
+    Reset(Header),
     /// A request with data and a valid Fast Open cookie: see
     /// [`Connection::take_syn_data`](crate::Connection::take_syn_data). Without
     /// memory for that, ask again without [`Terms::fast_open`].
@@ -119,6 +129,8 @@ enum Verdict {
     Reset,
     Open,
     Answer(OurSyn),
+    /// RFC 5961 §3.2; with our number behind the SYN.
+    Challenge(SeqNum),
     Complete(How),
 }
 
@@ -218,7 +230,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         let entry = self.find(local, &request);
         match self.judge(now, terms, (local, entry), &mut request, seg) {
             Verdict::Drop => Answer::Drop,
-            Verdict::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reply),
+            Verdict::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reset),
             Verdict::Open => Answer::Open(request),
             Verdict::Answer(syn_ack) => {
                 let header = syn_ack.header(now, terms, &request);
@@ -228,6 +240,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                     Answer::Reply(header)
                 }
             }
+            Verdict::Challenge(nxt) => Answer::Reply(terms.challenge(now, &request, nxt)),
             Verdict::Complete(how) => Answer::Complete(Handshake {
                 timestamp_offset: terms.isn.timestamp_offset(&request.local, &request.remote),
                 request,
@@ -246,7 +259,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         seg: &Segment<'_>,
     ) -> Verdict {
         if let Some(half_open) = self.entry_mut(entry)
-            && let Some(verdict) = half_open.input(now, terms.config, request, seg)
+            && let Some(verdict) = half_open.input(now, terms, request, seg)
         {
             return verdict;
         }
@@ -269,8 +282,12 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// Whether the segment may be of a peer whose first segments were lost: a
     /// later one does not show the cookie, and must not be reset. Nor if its
     /// SYN came twice and found a free entry only the second time.
+    ///
+    /// A FIN is answered in any case: silence would keep a peer in LAST-ACK for
+    /// minutes whose FIN was taken and our acknowledgment lost.
     fn may_be_late(&self, now: Instant, seg: &Segment<'_>) -> bool {
-        self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
+        let is_last = seg.flags.fin();
+        !is_last && self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
     /// A new request, in place of the one in `entry` if there is one.
@@ -438,16 +455,13 @@ impl HalfOpen {
     fn input(
         &mut self,
         now: Instant,
-        config: &Config,
+        terms: &Terms<'_>,
         request: &mut Request,
         seg: &Segment<'_>,
     ) -> Option<Verdict> {
+        let config = terms.config;
         if seg.flags.rst() {
-            // RFC 5961 §3.2: exactly there, or a stranger could guess it.
-            if seg.seq == self.syn.irs + 1 {
-                *self = HalfOpen::default();
-            }
-            return Some(Verdict::Drop);
+            return Some(self.on_reset(terms, request, seg));
         }
         if seg.flags.ack() {
             if seg.ack != self.iss + 1 {
@@ -472,6 +486,23 @@ impl HalfOpen {
         Some(Verdict::Answer(self.our_syn()))
     }
 
+    /// RFC 5961 §3.2: a reset exactly at RCV.NXT is obeyed, one elsewhere in the
+    /// window challenged, and any other dropped.
+    fn on_reset(&mut self, terms: &Terms<'_>, request: &mut Request, seg: &Segment<'_>) -> Verdict {
+        let nxt = self.syn.irs + 1;
+        if seg.seq == nxt {
+            *self = HalfOpen::default();
+            return Verdict::Drop;
+        }
+        let window = SeqRange::new(nxt, nxt + u32::from(terms.window));
+        if !window.contains(seg.seq) || self.challenges >= MOST_CHALLENGES {
+            return Verdict::Drop;
+        }
+        self.challenges = self.challenges.wrapping_add(1);
+        request.syn = self.syn;
+        Verdict::Challenge(self.iss + 1)
+    }
+
     /// Our SYN, for the second time.
     fn our_syn(&self) -> OurSyn {
         OurSyn {
@@ -487,39 +518,50 @@ impl OurSyn {
     /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
     #[inline(never)]
     fn header(&self, now: Instant, terms: &Terms<'_>, request: &Request) -> Header {
-        let Terms {
-            config,
-            window,
-            isn,
-            ..
-        } = *terms;
-        let Request { local, remote, syn } = request;
+        let (config, offer) = (terms.config, request.syn.offer);
         let mut flags = Flags::SYN.with(Flags::ACK);
         // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
-        if config.ecn && syn.offer.has(Offer::ECN) {
+        if config.ecn && offer.has(Offer::ECN) {
             flags = flags.with(Flags::ECE);
         }
-        let mut timestamps = None;
-        if config.timestamps && syn.offer.has(Offer::TIMESTAMPS) {
-            let offset = isn.timestamp_offset(local, remote);
-            let clock = now.millis_wrapping().wrapping_add(offset);
-            timestamps = Some(TimestampOption {
-                value: if self.is_cookie {
-                    syn_cookie::stamp(clock, syn.offer)
-                } else {
-                    clock
-                },
-                echo: syn.ts_value,
-            });
+        let mut timestamps = terms.timestamps(now, request);
+        if let Some(ours) = timestamps.as_mut().filter(|_| self.is_cookie) {
+            ours.value = syn_cookie::stamp(ours.value, offer);
         }
         let mut header = Header::EMPTY;
-        header.begin(flags, window, self.iss, syn.irs + 1);
+        header.begin(flags, terms.window, self.iss, request.syn.irs + 1);
         header.put_mss(config.mss.max(LEAST_MSS));
-        header.put_timestamps(timestamps, config.sack && syn.offer.has(Offer::SACK));
+        header.put_timestamps(timestamps, config.sack && offer.has(Offer::SACK));
         if self.fast_open {
-            header.put_fast_open(&isn.fast_open_cookie(now, &remote.addr));
+            header.put_fast_open(&terms.isn.fast_open_cookie(now, &request.remote.addr));
         }
-        header.end(local, remote, 0, Checksum::new());
+        header.end(&request.local, &request.remote, 0, Checksum::new());
+        header
+    }
+}
+
+impl Terms<'_> {
+    /// The timestamps of our segments, if the connection that `request` asks for is
+    /// to have any.
+    fn timestamps(&self, now: Instant, request: &Request) -> Option<TimestampOption> {
+        let Request { local, remote, syn } = request;
+        let both = self.config.timestamps && syn.offer.has(Offer::TIMESTAMPS);
+        both.then(|| {
+            let offset = self.isn.timestamp_offset(local, remote);
+            TimestampOption {
+                value: now.millis_wrapping().wrapping_add(offset),
+                echo: syn.ts_value,
+            }
+        })
+    }
+
+    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`, in SYN-RECEIVED.
+    #[inline(never)]
+    fn challenge(&self, now: Instant, request: &Request, nxt: SeqNum) -> Header {
+        let mut header = Header::EMPTY;
+        header.begin(Flags::ACK, self.window, nxt, request.syn.irs + 1);
+        header.put_timestamps(self.timestamps(now, request), false);
+        header.end(&request.local, &request.remote, 0, Checksum::new());
         header
     }
 }

@@ -122,10 +122,15 @@ fn a_peer_may_renege() {
     let mut t = four_out();
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     recv!(t, seq 1, ack 1, len 100);
-    // The hole is filled, and all beyond it is gone.
+    // The hole is filled, and all beyond it is gone. An acknowledgment that was
+    // overtaken would look alike: half a round trip is waited for another.
     t.wait(100);
     send!(t, seq 1, ack 101);
-    recv_nothing!(t);
+    recv_nothing!(t, until 349);
+    t.wait(100);
+    assert_eq!(t.conn.stats().rtos, 1);
+    recv!(t, seq 101, ack 1, len 100);
+    send!(t, seq 1, ack 101);
     let mut acked = 101;
     for _ in 0..20 {
         t.wait(500);
@@ -184,4 +189,48 @@ fn an_ack_of_unsent_data_is_not_believed() {
     }
     assert_eq!((t.conn.unacked(), t.conn.cwnd()), (400, cwnd));
     assert_eq!(t.conn.stats().retransmissions.total(), 0);
+}
+
+/// §4 and §8: "the first SACK block MUST reflect the newest segment. Even if the
+/// newest segment is going to be discarded". What was discarded is told once.
+#[test]
+fn a_discarded_segment_is_told_of_first() {
+    let mut t = with_sack();
+    let room = if cfg!(feature = "large-windows") {
+        5
+    } else {
+        3
+    };
+    for n in 0..room {
+        send!(t, seq 11 + 20 * n, ack 1, len 10);
+        t.sent();
+    }
+    let newest = 11 + 20 * room;
+    send!(t, seq newest, ack 1, len 10);
+    let told = t.sent();
+    let text = format!("{:?}", told[0]);
+    assert!(
+        text.contains(&format!("[({newest}, {}), ({}, ", newest + 10, newest - 20)),
+        "{text}"
+    );
+    t.wait(300);
+    t.sent();
+    send!(t, seq 11, ack 1, len 10);
+    let text = format!("{:?}", t.sent()[0]);
+    assert!(!text.contains(&format!("({newest}, ")), "{text}");
+}
+
+/// More gaps than a SACK option can report are kept: no text is thrown away.
+#[test]
+#[cfg(feature = "large-windows")]
+fn one_range_more_than_can_be_reported_is_kept() {
+    let mut t = with_sack();
+    for n in 0..5 {
+        send!(t, seq 11 + 20 * n, ack 1, len 10);
+    }
+    t.sent();
+    for n in 0..5 {
+        send!(t, seq 1 + 20 * n, ack 1, len 10);
+    }
+    assert_eq!(t.sent().last().unwrap().ack_number(), 101);
 }

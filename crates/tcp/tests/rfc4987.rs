@@ -5,7 +5,7 @@ use redpoll_tcp::{
     Answer, Config, Connection, Endpoint, Fields, Flags, HalfOpen, Handshake, Header, IsnGenerator,
     Options, Segment, SeqNum, State, SynCache, Terms,
 };
-use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
+use redpoll_testkit::{FIN_ACK, ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
 
 const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 const BUFFER: usize = 1_848;
@@ -219,7 +219,7 @@ fn a_cookie_cannot_be_made_up() {
 fn strays_are_reset_unless_cookies_are_about() {
     let mut node = Node::new(0);
     let stray = Record::new().seq(5).ack(9);
-    assert!(matches!(node.input(&stray), Answer::Reply(header) if is_reset(&header)));
+    assert!(matches!(node.input(&stray), Answer::Reset(header) if is_reset(&header)));
     node.ask(&rich(), true);
     assert!(matches!(node.input(&stray), Answer::Drop));
     assert!(matches!(
@@ -227,7 +227,7 @@ fn strays_are_reset_unless_cookies_are_about() {
         Answer::Drop
     ));
     node.now += Duration::from_secs(140);
-    assert!(matches!(node.input(&stray), Answer::Reply(header) if is_reset(&header)));
+    assert!(matches!(node.input(&stray), Answer::Reset(header) if is_reset(&header)));
 }
 
 fn is_reset(header: &Header) -> bool {
@@ -264,7 +264,7 @@ fn a_cookie_is_good_for_one_connection() {
     }
     let handshake = node.complete(&ack).expect("not used until there is memory");
     node.cache.remove(&handshake);
-    assert!(matches!(node.input(&ack), Answer::Reply(header) if is_reset(&header)));
+    assert!(matches!(node.input(&ack), Answer::Reset(header) if is_reset(&header)));
 }
 
 /// §3.5: the budget. 44 bytes an entry.
@@ -303,4 +303,47 @@ fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
     let handshake = node.complete(&first).expect("complete");
     node.cache.remove(&handshake);
     assert!(node.cache.is_empty());
+}
+
+/// RFC 5961 §3.2 and RFC 9293 §3.10.7.4, in SYN-RECEIVED: a reset exactly at RCV.NXT
+/// forgets the request, one elsewhere in the window gets a challenge ACK, and one
+/// outside is dropped. §7: not for ever.
+#[test]
+fn a_reset_in_the_window_of_a_request_is_challenged() {
+    let mut node = Node::new(1);
+    let ours = node.ask(&rich(), false).ack;
+    let reset = |seq| Record::new().flags(RST).seq(seq);
+    for outside in [0, BUFFER as u32 + 1, 1 << 31] {
+        assert!(matches!(node.input(&reset(outside)), Answer::Drop));
+    }
+    for seq in [2, 100, BUFFER as u32] {
+        let Answer::Reply(header) = node.input(&reset(seq)) else {
+            panic!("{seq}: no challenge");
+        };
+        let answer = Segment::parse(&outward(), header.as_bytes()).unwrap();
+        assert_eq!(answer.flags, Flags::ACK);
+        assert_eq!(answer.ack, redpoll_testkit::IRS + 1);
+        assert_eq!(answer.seq, ISS + ours);
+        assert_eq!(answer.window, BUFFER as u16);
+        // RFC 7323 §3.2: in every segment once both ends have offered them.
+        assert_eq!(answer.options.timestamps.unwrap().echo, 7);
+    }
+    let challenged = (0..100).filter(|_| matches!(node.input(&reset(9)), Answer::Reply(_)));
+    assert_eq!(challenged.count(), 7, "ten in all");
+    assert_eq!(node.cache.len(), 1);
+    assert!(matches!(node.input(&reset(1)), Answer::Drop));
+    assert!(node.cache.is_empty());
+}
+
+/// While cookies are about, segments that show none may be late, and are met by
+/// silence. A FIN is not: its sender would stay in LAST-ACK for minutes if we know
+/// nothing of it any more.
+#[test]
+fn a_fin_of_no_connection_is_answered_though_cookies_are_about() {
+    let mut node = Node::new(0);
+    node.ask(&rich(), true);
+    let fin = Record::new().flags(FIN_ACK).seq(5).ack(9);
+    assert!(matches!(node.input(&fin), Answer::Reset(header) if is_reset(&header)));
+    let stray = Record::new().seq(5).ack(9);
+    assert!(matches!(node.input(&stray), Answer::Drop));
 }

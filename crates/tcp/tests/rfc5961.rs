@@ -1,7 +1,7 @@
 //! RFC 5961: resets, SYNs and data from who cannot see the connection.
 
-use redpoll_tcp::{Config, State};
-use redpoll_testkit::{Host, RST, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_tcp::{Config, Flags, State};
+use redpoll_testkit::{FIN_ACK, Host, RST, SYN, SYN_ACK, recv, recv_nothing, send};
 
 fn established() -> Host {
     let config = Config {
@@ -121,4 +121,39 @@ fn challenges_are_limited() {
     t.wait(5_000);
     send!(t, flags SYN, seq 9);
     recv!(t, seq 1, ack 3);
+}
+
+/// §7: old text and old FINs are answered, because our acknowledgments may have been
+/// lost, but not for ever.
+#[test]
+fn answers_to_old_text_are_limited() {
+    for flags in [Flags::ACK, FIN_ACK] {
+        let mut t = established();
+        let mut answers = 0;
+        for _ in 0..1_000 {
+            send!(t, flags flags, seq 0, ack 1, data b"xa");
+            answers += t.sent().len();
+            t.wait(4);
+        }
+        // Forty in five seconds, of which two begin here.
+        assert!((20..=80).contains(&answers), "{answers}");
+        t.wait(5_000);
+        send!(t, seq 1, ack 1, data b"ab");
+        recv!(t, seq 1, ack 3);
+    }
+}
+
+/// §7: resets for segments that make no sense are limited as well.
+#[test]
+fn resets_are_limited() {
+    let mut t = Host::connect(&Config::default(), 64, 64);
+    t.sent();
+    let mut answers = 0;
+    for n in 0..1_000 {
+        send!(t, seq 9, ack 1_000 + n);
+        answers += t.sent().len();
+    }
+    assert_eq!(answers, 10);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
 }

@@ -376,3 +376,22 @@ fn closing_twice_sends_one_fin() {
     recv_nothing!(t);
     assert_eq!(t.conn.send(t.now(), b"x"), Err(SendError::Closing));
 }
+
+/// §3.10.7.4: the FIN that leads to TIME-WAIT is acknowledged; until that has left
+/// the connection says so, and its memory is not to serve another: the peer would
+/// stay in LAST-ACK.
+#[test]
+fn in_time_wait_the_last_acknowledgment_is_owed_until_it_leaves() {
+    let config = Config {
+        timestamps: false,
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 462, 4096);
+    t.close();
+    t.sent();
+    send!(t, flags FIN_ACK, seq 1, ack 2);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    assert!(t.conn.owes_acknowledgment());
+    recv!(t, seq 2, ack 2);
+    assert!(!t.conn.owes_acknowledgment());
+}

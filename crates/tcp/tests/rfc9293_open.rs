@@ -94,6 +94,29 @@ fn simultaneous_open() {
     recv_nothing!(t);
 }
 
+/// §3.10.7.3: text on a SYN that crosses ours may be dropped; it comes again, by the
+/// SYN with ACK or behind it, and is taken then, once.
+#[test]
+fn text_on_a_crossing_syn_comes_through_later() {
+    for with_the_answer in [true, false] {
+        let mut t = Host::connect(&plain(), 2048, 2048);
+        recv!(t, flags SYN, seq 0, mss 462);
+        send!(t, flags SYN, seq 0, mss 300, data b"early");
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        if with_the_answer {
+            send!(t, flags SYN_ACK, seq 0, ack 1, data b"early");
+        } else {
+            send!(t, flags SYN_ACK, seq 0, ack 1);
+            assert_eq!(t.conn.state(), State::Established);
+            send!(t, seq 1, ack 1, data b"early");
+        }
+        assert_eq!(t.conn.state(), State::Established);
+        assert_eq!(t.read(100), b"early");
+        t.wait(300);
+        assert_eq!(t.sent().last().unwrap().ack_number(), 6);
+    }
+}
+
 #[test]
 fn simultaneous_open_when_the_peers_syn_ack_is_lost() {
     let mut t = Host::connect(&plain(), 2048, 2048);

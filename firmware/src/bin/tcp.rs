@@ -146,7 +146,7 @@ impl Node<'_> {
         };
         let half_open = &mut *self.half_open;
         let made = match half_open.input(now(), &terms, any(0), meta, seg) {
-            Answer::Reply(header) | Answer::Cookie(header) => {
+            Answer::Reply(header) | Answer::Cookie(header) | Answer::Reset(header) => {
                 answer(Some(header));
                 return None;
             }

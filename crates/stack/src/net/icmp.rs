@@ -142,7 +142,8 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
     Some(header)
 }
 
-/// Limits the rate of ICMPv6 errors by a token bucket (RFC 4443 §2.4(f)).
+/// Limits the rate of ICMPv6 errors (RFC 4443 §2.4(f)), or of resets for segments
+/// of no connection, by a token bucket.
 #[derive(Debug)]
 pub(crate) struct ErrorLimiter {
     tokens: u8,

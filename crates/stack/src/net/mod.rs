@@ -38,6 +38,9 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     pub(crate) routing: Routing<M>,
     pub(crate) nd: Discovery,
     pub(crate) errors: ErrorLimiter,
+    /// RFC 9293 §3.10.7.1 sets resets no limit; without one each stray segment is
+    /// worth an answer, which costs a network of radios more than it tells.
+    pub(crate) resets: ErrorLimiter,
     pub(crate) assist: A,
 }
 

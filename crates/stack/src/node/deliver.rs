@@ -58,7 +58,11 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
             Some(Outcome::Drop(reason)) => Err(reason.into()),
             Some(Outcome::Reply(reply)) => self.reply(now, packet, &reply),
             Some(Outcome::Reset(reply)) => {
-                self.counters.drop(DropReason::NoConnection);
+                let reason = DropReason::NoConnection;
+                if !self.net.resets.admit(now) {
+                    return Err(reason.into());
+                }
+                self.counters.drop(reason);
                 self.reply(now, packet, &reply)
             }
             Some(Outcome::NoPort) => {

@@ -110,6 +110,7 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
                 routing: Routing::new(&config.nd, sleepy, memory.routes, memory.neighbours),
                 nd: Discovery::new(solicitor),
                 errors: ErrorLimiter::new(),
+                resets: ErrorLimiter::new(),
                 assist,
             },
             transports: Transports {

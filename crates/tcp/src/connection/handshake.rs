@@ -10,7 +10,6 @@ use super::marks::Marks;
 use crate::listener::{Offer, PeerSyn};
 use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
-use crate::reset::Reset;
 use crate::send::SendStore;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
@@ -22,8 +21,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // First, check the ACK bit.
         let acks_our_syn = seg.flags.ack() && self.snd.is_new_ack(seg.ack);
         if seg.flags.ack() && !acks_our_syn {
-            self.reset = Reset::answering(seg);
-            return Break(());
+            return self.answer_by_reset(seg);
         }
         // Second, check the RST bit. RFC 5961 §3.2: in SYN-SENT a reset is
         // good if it acknowledges the SYN.
@@ -68,8 +66,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn syn_received_ack(&mut self, seg: &Segment<'_>, state: SynReceived) -> Step {
         if !self.snd.is_new_ack(seg.ack) {
             // <SEQ=SEG.ACK><CTL=RST>
-            self.reset = Reset::answering(seg);
-            return Break(());
+            return self.answer_by_reset(seg);
         }
         self.on_handshake_ack(seg);
         self.established(state.syn);

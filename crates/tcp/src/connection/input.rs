@@ -33,8 +33,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// RFC 9293 §3.10.7.1: CLOSED STATE.
     fn closed_state(&mut self, seg: &Segment<'_>) -> Step {
-        self.reset = Reset::answering(seg).or(self.reset);
-        Break(())
+        self.answer_by_reset(seg)
     }
 
     /// RFC 9293 §3.10.7.4: Other States.
@@ -186,17 +185,34 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// "If an incoming segment is not acceptable, an acknowledgment should be
     /// sent in reply."
     ///
-    /// Text and FIN are always answered: the peer may have lost our
-    /// acknowledgment. Empty segments are answered at a limited rate, lest two
-    /// ends answer each other's answers for ever.
+    /// At a limited rate: two ends must not answer each other's answers for ever,
+    /// and whoever repeats an old segment must not have an answer to each. Text and
+    /// FIN are answered more often: the peer may have lost our acknowledgments.
     fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
+        let now = self.timers.now();
+        let may = if seg.is_empty() {
+            self.challenge.admit(now)
+        } else {
+            self.challenge.admit_text(now)
+        };
+        if !may {
+            return;
+        }
         let text = SeqRange::new(seg.seq, seg.seq + seg.payload.len() as u32);
         self.inbox.note_duplicate(self.rcv.nxt, text);
         if !text.is_empty() && text.start < self.rcv.nxt {
             self.acks.on_duplicate();
-        } else if !seg.is_empty() || self.challenge.admit(self.timers.now()) {
+        } else {
             self.acks.require();
         }
+    }
+
+    /// A reset answers a segment that makes no sense here, at a limited rate.
+    pub(super) fn answer_by_reset(&mut self, seg: &Segment<'_>) -> Step {
+        if self.challenge.admit(self.timers.now()) {
+            self.reset = Reset::answering(seg).or(self.reset);
+        }
+        Break(())
     }
 
     /// RFC 5961: answers with an ACK, at a limited rate, and drops.

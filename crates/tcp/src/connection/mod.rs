@@ -353,6 +353,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.is_closed() && self.reset.is_none()
     }
 
+    /// Whether an acknowledgment waits to be sent. In TIME-WAIT it is the one
+    /// without which the peer stays in LAST-ACK.
+    pub fn owes_acknowledgment(&self) -> bool {
+        self.acks.is_due()
+    }
+
     /// Why the connection ended, unless it closed normally or is alive.
     pub fn error(&self) -> Option<Error> {
         match &self.phase {

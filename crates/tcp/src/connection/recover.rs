@@ -14,6 +14,9 @@ use crate::timers::Timer;
 /// packets, while a segment takes several frames on every hop, and waits.
 const LEAST_PTO_MS: u32 = 200;
 
+/// For how long at least a peer is not believed to have dropped what it had.
+const LEAST_DOUBT_MS: u32 = 10;
+
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// An acknowledgment at or above SND.UNA arrived.
     pub(super) fn respond(&mut self, news: &News) {
@@ -363,6 +366,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn restart_retransmission_timer(&mut self) {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
+        } else if self.board.front_has_arrived() {
+            // RFC 2018 §8: the peer does not acknowledge what it said it had, so it
+            // may have dropped that. Acknowledgments in another order look alike:
+            // half a round trip tells.
+            let half = u32::from(self.rtt.srtt().unwrap_or(0)) / 2;
+            let patience = half.max(LEAST_DOUBT_MS).min(self.rto_ms());
+            self.timers.start(Timer::Retransmission, patience);
         } else {
             self.start_rto();
         }

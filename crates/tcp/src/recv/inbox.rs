@@ -24,9 +24,11 @@ pub(crate) enum Arrival {
 #[derive(Debug)]
 pub(crate) struct Inbox<B> {
     ring: Ring<B>,
-    /// What arrived twice and is not reported yet; empty for nothing.
-    duplicate: SeqNum,
-    duplicate_len: u16,
+    /// What the first block of the next SACK option reports, besides what lies
+    /// `beyond`: what arrived twice (RFC 2883 §4), or arrived now and found no place
+    /// (RFC 2018 §8). Empty for nothing.
+    apart: SeqNum,
+    apart_len: u16,
     /// Sequence number of the peer's FIN once it `has_fin`, be it beyond a gap.
     fin: Low,
     beyond: Ranges,
@@ -37,8 +39,8 @@ impl<B: Bytes> Inbox<B> {
     pub(crate) fn new(buf: B) -> Self {
         Inbox {
             ring: Ring::new(buf),
-            duplicate: SeqNum(0),
-            duplicate_len: 0,
+            apart: SeqNum(0),
+            apart_len: 0,
             fin: SeqNum(0).low(),
             beyond: Ranges::default(),
             has_fin: false,
@@ -109,6 +111,10 @@ impl<B: Bytes> Inbox<B> {
             if self.beyond.can_add(new) {
                 self.ring.write_at(usize::from(new.start), text);
                 self.beyond.add(new);
+            } else {
+                // RFC 2018 §8: "the first SACK block MUST reflect the newest
+                // segment", even if that is discarded.
+                self.report_apart(range(nxt, new));
             }
             (nxt, Arrival::OutOfOrder)
         }
@@ -124,26 +130,31 @@ impl<B: Bytes> Inbox<B> {
             Some(below)
         };
         if let Some(part) = part {
-            self.duplicate = part.start;
-            self.duplicate_len = u16::try_from(part.len()).unwrap_or(u16::MAX);
+            self.report_apart(part);
         }
     }
 
-    /// What to report by SACK: a duplicate first (RFC 2883 §4), then what lies
-    /// beyond the gap, the most recent first (RFC 2018 §4).
+    fn report_apart(&mut self, part: SeqRange) {
+        self.apart = part.start;
+        self.apart_len = u16::try_from(part.len()).unwrap_or(u16::MAX);
+    }
+
+    /// What to report by SACK: what stands apart first, a duplicate (RFC 2883 §4)
+    /// or text that was discarded (RFC 2018 §8), then what lies beyond the gap, the
+    /// most recent first (RFC 2018 §4).
     pub(crate) fn sack_blocks(&self, nxt: SeqNum) -> impl Iterator<Item = SeqRange> + '_ {
-        let end = self.duplicate + u32::from(self.duplicate_len);
-        let duplicate = SeqRange::new(self.duplicate, end);
-        let duplicate = (self.duplicate_len > 0).then_some(duplicate);
+        let end = self.apart + u32::from(self.apart_len);
+        let apart = SeqRange::new(self.apart, end);
+        let apart = (self.apart_len > 0).then_some(apart);
         let beyond = self.beyond.iter().map(move |known| range(nxt, known));
-        duplicate.into_iter().chain(beyond)
+        apart.into_iter().chain(beyond)
     }
 
     /// How many [`sack_blocks`](Self::sack_blocks) there are.
     pub(crate) fn sack_block_count(&self) -> usize {
         self.beyond
             .len()
-            .wrapping_add(usize::from(self.duplicate_len > 0))
+            .wrapping_add(usize::from(self.apart_len > 0))
             .min(SackBlocks::MOST)
     }
 
@@ -151,7 +162,7 @@ impl<B: Bytes> Inbox<B> {
     /// "each duplicate contiguous sequence of data received is reported in at
     /// most one D-SACK block."
     pub(crate) fn on_reported(&mut self) {
-        self.duplicate_len = 0;
+        self.apart_len = 0;
     }
 
     /// A FIN was seen at `seq`, inside the window.

@@ -213,6 +213,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
 
     /// A free slot; if there is none, the connection in TIME-WAIT that has
     /// waited longest makes room, so that a server of few slots keeps serving.
+    /// One whose last acknowledgment has yet to leave does not: its peer would
+    /// stay in LAST-ACK.
     fn free_slot(&mut self, counters: &mut NodeCounters) -> Option<u8> {
         if let Some((index, _)) = (0u8..).zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
@@ -221,8 +223,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
             .zip(self.slots())
             .filter_map(|(index, slot)| {
                 let open = slot.open()?;
-                let waits = open.connection.state() == State::TimeWait && open.released;
-                waits.then(|| (index, open.connection.poll_at().map(|w| w.at)))
+                let connection = &open.connection;
+                let waits = connection.state() == State::TimeWait && open.released;
+                (waits && !connection.owes_acknowledgment())
+                    .then(|| (index, open.connection.poll_at().map(|w| w.at)))
             })
             .min_by_key(|(_, at)| *at)?;
         self.connections

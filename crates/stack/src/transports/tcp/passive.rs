@@ -76,6 +76,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
                 return Outcome::Reply(Reply(header));
             }
+            Answer::Reset(header) => return Outcome::Reset(Reply(header)),
             Answer::Open(_) | Answer::Drop => return Outcome::Drop(DropReason::NoConnection),
             Answer::Complete(handshake) => handshake,
         };
