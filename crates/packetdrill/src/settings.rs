@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use redpoll_base::Duration;
-use redpoll_tcp::Config;
+use redpoll_tcp::{Config, EcnUse};
 
 /// The parameters of a [`Host`](crate::Host).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ impl Default for Settings {
             sndbuf: 32_768,
             // As public scripts expect it of a host.
             tcp: Config {
-                ecn: false,
+                ecn: EcnUse::Off,
                 min_rto: Duration::from_secs(1),
                 ..Config::default()
             },
@@ -44,9 +44,10 @@ impl Settings {
     /// Reads comma-separated `key=value`; later keys win, unknown ones and
     /// impossible values are passed over.
     ///
-    /// `local`, `mtu`, `rcvbuf`, `sndbuf` and `ts` as packetdrill's shims have
+    /// `local`, `mtu` (1,280 at most), `rcvbuf`, `sndbuf`, `ts` and `ecn` (0: off,
+    /// 1: asked for, 2: agreed to when the peer asks) as packetdrill's shims have
     /// them; also `nodelay=1` for every connection. `remote` says nothing that
-    /// the packets do not; `ecn` and `iw` are not ours to choose yet.
+    /// the packets do not; `iw` is not ours to choose yet.
     pub fn parse(flags: &str) -> Settings {
         let mut settings = Settings::default();
         settings.apply(flags);
@@ -75,6 +76,14 @@ impl Settings {
             "rcvbuf" => self.rcvbuf = value.parse().ok().filter(|&n| n > 0)?,
             "sndbuf" => self.sndbuf = value.parse().ok().filter(|&n| n > 0)?,
             "ts" => self.tcp.timestamps = on()?,
+            "ecn" => {
+                self.tcp.ecn = match value {
+                    "0" => EcnUse::Off,
+                    "1" => EcnUse::Asked,
+                    "2" => EcnUse::Agreed,
+                    _ => return None,
+                }
+            }
             "nodelay" => self.tcp.nagle = !on()?,
             _ => return None,
         }
@@ -98,6 +107,18 @@ mod tests {
         assert_eq!(settings.local, Some("::1".parse().unwrap()));
         assert!(!settings.tcp.timestamps);
         assert_eq!(Settings::parse(""), Settings::default());
+    }
+
+    #[test]
+    fn ecn_has_three_values() {
+        for (value, ecn) in [
+            ("0", EcnUse::Off),
+            ("1", EcnUse::Asked),
+            ("2", EcnUse::Agreed),
+            ("3", EcnUse::Off),
+        ] {
+            assert_eq!(Settings::parse(&format!("ecn={value}")).tcp.ecn, ecn);
+        }
     }
 
     #[test]

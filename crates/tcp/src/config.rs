@@ -23,9 +23,9 @@ pub struct Config {
     /// Whether to offer and accept selective acknowledgments (RFC 2018), and
     /// with them loss detection by time (RFC 8985). Default true.
     pub sack: bool,
-    /// Whether to offer and accept explicit congestion notification (RFC 3168).
-    /// Default true.
-    pub ecn: bool,
+    /// Who asks for explicit congestion notification (RFC 3168). Default
+    /// [`EcnUse::Asked`].
+    pub ecn: EcnUse,
     /// How long an acknowledgment may wait, below 500 ms (RFC 9293 §3.8.6.3).
     /// Default 200 ms, what other stacks' tail-loss probes allow for.
     pub delayed_ack: Duration,
@@ -80,6 +80,28 @@ pub struct Config {
     pub recovery: RecoveryChoice,
 }
 
+/// Who asks for explicit congestion notification (RFC 3168 §6.1.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnUse {
+    /// Nobody: it is neither asked for nor agreed to.
+    Off,
+    /// The peer: it is agreed to where the peer opens the connection and asks.
+    Agreed,
+    /// Either end: an active open asks for it, too.
+    Asked,
+}
+
+impl EcnUse {
+    /// Whether an open asks, or agrees if it is `passive`.
+    pub(crate) fn wants(self, passive: bool) -> bool {
+        match self {
+            EcnUse::Off => false,
+            EcnUse::Agreed => passive,
+            EcnUse::Asked => true,
+        }
+    }
+}
+
 /// How an idle connection is probed (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
@@ -101,7 +123,7 @@ impl Default for Config {
             nagle: true,
             timestamps: true,
             sack: true,
-            ecn: true,
+            ecn: EcnUse::Asked,
             delayed_ack: Duration::from_millis(200),
             ack_every: 2,
             initial_rto: Duration::from_secs(1),

@@ -127,7 +127,7 @@ mod timers;
 mod timestamps;
 mod user_timeout;
 
-pub use config::{Config, Keepalive};
+pub use config::{Config, EcnUse, Keepalive};
 pub use connection::{Connection, IcmpKind, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};

@@ -15,7 +15,7 @@ use crate::header::{Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum, SeqRange};
+use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -129,15 +129,15 @@ enum Verdict {
     Reset,
     Open,
     Answer(OurSyn),
-    /// RFC 5961 §3.2; with our number behind the SYN.
-    Challenge(SeqNum),
     Complete(How),
 }
 
-/// A SYN of ours, with ACK.
+/// A SYN of ours, with ACK, or an ACK behind it.
 #[derive(Clone, Copy, Debug)]
 struct OurSyn {
     iss: SeqNum,
+    /// It is an ACK that challenges a reset (RFC 5961 §3.2).
+    is_challenge: bool,
     /// It is a SYN cookie.
     is_cookie: bool,
     /// It comes with a cookie for Fast Open.
@@ -240,7 +240,6 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                     Answer::Reply(header)
                 }
             }
-            Verdict::Challenge(nxt) => Answer::Reply(terms.challenge(now, &request, nxt)),
             Verdict::Complete(how) => Answer::Complete(Handshake {
                 timestamp_offset: terms.isn.timestamp_offset(&request.local, &request.remote),
                 request,
@@ -315,6 +314,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         }
         let mut syn_ack = OurSyn {
             iss: SeqNum(0),
+            is_challenge: false,
             is_cookie: false,
             // RFC 7413 §4.2.1: a new cookie for whoever has none.
             fast_open: theirs.is_some(),
@@ -489,24 +489,27 @@ impl HalfOpen {
     /// RFC 5961 §3.2: a reset exactly at RCV.NXT is obeyed, one elsewhere in the
     /// window challenged, and any other dropped.
     fn on_reset(&mut self, terms: &Terms<'_>, request: &mut Request, seg: &Segment<'_>) -> Verdict {
-        let nxt = self.syn.irs + 1;
-        if seg.seq == nxt {
+        let ahead = seg.seq.since(self.syn.irs + 1);
+        if ahead == 0 {
             *self = HalfOpen::default();
             return Verdict::Drop;
         }
-        let window = SeqRange::new(nxt, nxt + u32::from(terms.window));
-        if !window.contains(seg.seq) || self.challenges >= MOST_CHALLENGES {
+        if ahead >= u32::from(terms.window) || self.challenges >= MOST_CHALLENGES {
             return Verdict::Drop;
         }
         self.challenges = self.challenges.wrapping_add(1);
         request.syn = self.syn;
-        Verdict::Challenge(self.iss + 1)
+        Verdict::Answer(OurSyn {
+            is_challenge: true,
+            ..self.our_syn()
+        })
     }
 
     /// Our SYN, for the second time.
     fn our_syn(&self) -> OurSyn {
         OurSyn {
             iss: self.iss,
+            is_challenge: false,
             is_cookie: false,
             // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
             fast_open: false,
@@ -515,53 +518,49 @@ impl HalfOpen {
 }
 
 impl OurSyn {
-    /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in.
+    /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in; or
+    /// the challenge `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     #[inline(never)]
     fn header(&self, now: Instant, terms: &Terms<'_>, request: &Request) -> Header {
-        let (config, offer) = (terms.config, request.syn.offer);
-        let mut flags = Flags::SYN.with(Flags::ACK);
-        // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
-        if config.ecn && offer.has(Offer::ECN) {
-            flags = flags.with(Flags::ECE);
-        }
-        let mut timestamps = terms.timestamps(now, request);
-        if let Some(ours) = timestamps.as_mut().filter(|_| self.is_cookie) {
-            ours.value = syn_cookie::stamp(ours.value, offer);
-        }
-        let mut header = Header::EMPTY;
-        header.begin(flags, terms.window, self.iss, request.syn.irs + 1);
-        header.put_mss(config.mss.max(LEAST_MSS));
-        header.put_timestamps(timestamps, config.sack && offer.has(Offer::SACK));
-        if self.fast_open {
-            header.put_fast_open(&terms.isn.fast_open_cookie(now, &request.remote.addr));
-        }
-        header.end(&request.local, &request.remote, 0, Checksum::new());
-        header
-    }
-}
-
-impl Terms<'_> {
-    /// The timestamps of our segments, if the connection that `request` asks for is
-    /// to have any.
-    fn timestamps(&self, now: Instant, request: &Request) -> Option<TimestampOption> {
+        let Terms {
+            config,
+            window,
+            isn,
+            ..
+        } = *terms;
         let Request { local, remote, syn } = request;
-        let both = self.config.timestamps && syn.offer.has(Offer::TIMESTAMPS);
-        both.then(|| {
-            let offset = self.isn.timestamp_offset(local, remote);
-            TimestampOption {
-                value: now.millis_wrapping().wrapping_add(offset),
-                echo: syn.ts_value,
+        let (mut flags, mut seq) = (Flags::ACK, self.iss + 1);
+        if !self.is_challenge {
+            (flags, seq) = (Flags::SYN.with(Flags::ACK), self.iss);
+            // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
+            if config.ecn.wants(true) && syn.offer.has(Offer::ECN) {
+                flags = flags.with(Flags::ECE);
             }
-        })
-    }
-
-    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`, in SYN-RECEIVED.
-    #[inline(never)]
-    fn challenge(&self, now: Instant, request: &Request, nxt: SeqNum) -> Header {
+        }
+        let mut timestamps = None;
+        if config.timestamps && syn.offer.has(Offer::TIMESTAMPS) {
+            let offset = isn.timestamp_offset(local, remote);
+            let clock = now.millis_wrapping().wrapping_add(offset);
+            timestamps = Some(TimestampOption {
+                value: if self.is_cookie {
+                    syn_cookie::stamp(clock, syn.offer)
+                } else {
+                    clock
+                },
+                echo: syn.ts_value,
+            });
+        }
         let mut header = Header::EMPTY;
-        header.begin(Flags::ACK, self.window, nxt, request.syn.irs + 1);
-        header.put_timestamps(self.timestamps(now, request), false);
-        header.end(&request.local, &request.remote, 0, Checksum::new());
+        header.begin(flags, window, seq, syn.irs + 1);
+        if !self.is_challenge {
+            header.put_mss(config.mss.max(LEAST_MSS));
+        }
+        let sack_permitted = config.sack && syn.offer.has(Offer::SACK) && !self.is_challenge;
+        header.put_timestamps(timestamps, sack_permitted);
+        if self.fast_open {
+            header.put_fast_open(&isn.fast_open_cookie(now, &remote.addr));
+        }
+        header.end(local, remote, 0, Checksum::new());
         header
     }
 }

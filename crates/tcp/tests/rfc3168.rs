@@ -1,7 +1,7 @@
 //! RFC 3168: explicit congestion notification, with RFC 8511's answer.
 
 use redpoll_base::Ecn;
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::{Config, EcnUse, Flags};
 use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
 
 const ACK: Flags = Flags::ACK;
@@ -58,7 +58,7 @@ fn negotiation() {
 #[test]
 fn it_can_be_left_out() {
     let config = Config {
-        ecn: false,
+        ecn: EcnUse::Off,
         ..plain()
     };
     let mut t = Host::connect(&config, 64, 64);
@@ -67,6 +67,27 @@ fn it_can_be_left_out() {
     let mut t = Host::accept(&config, 64, 64, Record::new().flags(SETUP_SYN));
     let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
     assert!(!has(&answer, Flags::ECE));
+}
+
+/// Agreed to where the peer asks, and not asked for.
+#[test]
+fn it_can_be_left_to_the_peer_to_ask() {
+    let config = Config {
+        ecn: EcnUse::Agreed,
+        ..plain()
+    };
+    let mut t = Host::connect(&config, 64, 64);
+    let syn = recv!(t, flags SYN, seq 0, mss 462);
+    assert!(!has(&syn, Flags::ECE) && !has(&syn, Flags::CWR));
+    // An answer that agrees to what was not asked for changes nothing.
+    send!(t, flags SETUP_SYN_ACK, seq 0, ack 1);
+    t.write(b"x");
+    assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
+    let mut t = Host::accept(&config, 64, 64, Record::new().flags(SETUP_SYN));
+    recv!(t, flags SETUP_SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, seq 1, ack 1);
+    t.write(b"x");
+    assert_eq!(t.sent()[0].codepoint(), Ecn::Ect0);
 }
 
 /// §6.1.1.1: a SYN that was lost twice is repeated without the flags; once may

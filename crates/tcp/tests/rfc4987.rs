@@ -2,8 +2,8 @@
 
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{
-    Answer, Config, Connection, Endpoint, Fields, Flags, HalfOpen, Handshake, Header, IsnGenerator,
-    Options, Segment, SeqNum, State, SynCache, Terms,
+    Answer, Config, Connection, EcnUse, Endpoint, Fields, Flags, HalfOpen, Handshake, Header,
+    IsnGenerator, Options, Segment, SeqNum, State, SynCache, Terms,
 };
 use redpoll_testkit::{FIN_ACK, ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
 
@@ -173,7 +173,7 @@ fn both_must_offer() {
             let mut node = Node::new(entries);
             node.config.sack = sack;
             node.config.timestamps = sack;
-            node.config.ecn = sack;
+            node.config.ecn = if sack { EcnUse::Asked } else { EcnUse::Off };
             let answer = node.ask(&syn, by_cookie);
             assert_eq!(answer.options.sack_permitted, all);
             assert_eq!(answer.options.timestamps.is_some(), all);

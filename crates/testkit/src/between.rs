@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta, Listener,
-    Segment, SeqNum, SeqRange, State, Token,
+    Action, Config, Connection, EcnUse, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta,
+    Listener, Segment, SeqNum, SeqRange, State, Token,
 };
 
 use crate::host::{Buffer, LOCAL, REMOTE};
@@ -90,7 +90,11 @@ impl Between {
             nagle: bits & 1 == 0,
             timestamps: bits & 2 == 0,
             sack: bits & 4 == 0,
-            ecn: bits & 8 == 0,
+            ecn: if bits & 8 == 0 {
+                EcnUse::Asked
+            } else {
+                EcnUse::Off
+            },
             // An adversary that drops everything for hours is no failure.
             user_timeout: Some(Duration::from_secs(7 * 24 * 3_600)),
             syn_retries: u8::MAX,

@@ -269,7 +269,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             acks: AckPolicy::default(),
             marks,
             ts: Timestamps::new(),
-            ecn: EcnState::new(config.ecn),
+            ecn: EcnState::new(config.ecn.wants(matches!(phase, Phase::SynReceived(_)))),
             keepalive: Keepalive::default(),
             uto: Negotiation::new(config),
             challenge: ChallengeLimit::new(),

@@ -371,8 +371,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // may have dropped that. Acknowledgments in another order look alike:
             // half a round trip tells.
             let half = u32::from(self.rtt.srtt().unwrap_or(0)) / 2;
-            let patience = half.max(LEAST_DOUBT_MS).min(self.rto_ms());
-            self.timers.start(Timer::Retransmission, patience);
+            self.timers
+                .start(Timer::Retransmission, half.max(LEAST_DOUBT_MS));
         } else {
             self.start_rto();
         }

@@ -297,9 +297,9 @@ impl Scoreboard {
     /// `span` was handed to the link: new data, or old data again, or both.
     pub(crate) fn on_made(&mut self, span: Span, now: Tick) {
         let end = self.end();
-        let old = Span::new(span.start, span.end.min(end));
-        for (at, stretch) in self.walk(old) {
-            if stretch.fate != Fate::Arrived || old.covers(at) {
+        for (_, stretch) in self.walk(Span::new(span.start, span.end.min(end))) {
+            // What has arrived stays known, also if a probe repeats it.
+            if stretch.fate != Fate::Arrived {
                 stretch.at = now;
                 stretch.fate = Fate::InFlight;
                 stretch.again = 1;
