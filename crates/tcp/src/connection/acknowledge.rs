@@ -74,9 +74,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             news.delivered = self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
-            // Where news had to be passed over, the order in which the rest is told
-            // is no sign of reordering.
-            let fack = if self.marks.has(Marks::CROWDED) {
+            // Where there is no room for all news, the order in which it is told is no
+            // sign of reordering.
+            let fack = if self.board.is_full() {
                 Ahead::UNA
             } else {
                 self.rack.fack()
@@ -92,9 +92,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                         .on_delivered(&mut self.board, block, fack, tick, None);
                     news.delivered = news.delivered.wrapping_add(bytes);
                 }
-            }
-            if self.board.is_full() {
-                self.marks.set(Marks::CROWDED);
             }
         }
         news
@@ -123,9 +120,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
         self.board.on_ack(news.advance);
-        if self.board.is_empty() {
-            self.marks.clear(Marks::CROWDED);
-        }
         self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
         self.pins.on_advance(news.advance);

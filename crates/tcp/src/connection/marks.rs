@@ -20,10 +20,6 @@ impl Marks {
     /// Our SYN carries timestamps, or did if the peer's did (RFC 7323 §3.2).
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
 
-    /// The scoreboard was full: since something was out, some news may not have
-    /// found a place in it.
-    pub(super) const CROWDED: Marks = Marks(1 << 6);
-
     pub(super) fn has(self, mark: Marks) -> bool {
         self.0 & mark.0 != 0
     }

@@ -14,7 +14,8 @@ use crate::timers::Timer;
 /// packets, while a segment takes several frames on every hop, and waits.
 const LEAST_PTO_MS: u32 = 200;
 
-/// For how long at least a peer is not believed to have dropped what it had.
+/// For how long beyond half a round trip a peer is not believed to have dropped
+/// what it had.
 const LEAST_DOUBT_MS: u32 = 10;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
@@ -220,7 +221,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// link has room.
     fn grow(&mut self, mode: Mode, bytes: u32) {
         let mss = self.eff_snd_mss();
-        let given = self.outbox.end().max(self.snd.nxt).since(self.snd.una);
+        let given = self.outbox.end() - self.snd.una;
         let used = given.min(self.snd.wnd()).wrapping_add(bytes);
         if used.wrapping_mul(2) < self.cc.cwnd() {
             return;
@@ -371,8 +372,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // may have dropped that. Acknowledgments in another order look alike:
             // half a round trip tells.
             let half = u32::from(self.rtt.srtt().unwrap_or(0)) / 2;
-            self.timers
-                .start(Timer::Retransmission, half.max(LEAST_DOUBT_MS));
+            let patience = half.wrapping_add(LEAST_DOUBT_MS);
+            self.timers.start(Timer::Retransmission, patience);
         } else {
             self.start_rto();
         }
