@@ -222,3 +222,36 @@ fn a_failed_connection_that_is_kept_costs_no_data_requests() {
     let leaf = node(&report, "node-4");
     assert!((10..=30).contains(&leaf.data_requests), "{leaf:?}");
 }
+
+/// The border router is away for a day less ten minutes: a leaf that registers, turns
+/// to its other parent and connects again in vain spends at most twice the radio time
+/// of a day on which all is well.
+#[test]
+fn a_days_outage_costs_at_most_twice_a_normal_day() {
+    let day = |readings: &'static str, more: &[(&str, &str)]| {
+        let mut overrides = vec![
+            ("faults.first.until", "61 s"),
+            ("faults.second.until", "201 s"),
+            ("apps.readings.interval", "1 min"),
+            ("apps.readings.when", readings),
+        ];
+        overrides.extend(more);
+        let report = run("sleepy-parents", &overrides, 1, 86_400);
+        let leaf = node(&report, "leaf");
+        (leaf.radio_duty_cycle, leaf.parent_changes)
+    };
+    let outage = [
+        ("faults.out.type", "node-off"),
+        ("faults.out.node", "root"),
+        ("faults.out.from", "10 min"),
+    ];
+    for readings in ["never", "always"] {
+        let (normal, _) = day(readings, &[]);
+        let (without, changes) = day(readings, &outage);
+        let times = without / normal;
+        assert!(
+            times <= 2.0,
+            "{readings}: {times:.1} times, {changes} changes"
+        );
+    }
+}

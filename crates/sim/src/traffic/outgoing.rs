@@ -8,11 +8,18 @@ use super::peers::Pair;
 use super::{Context, Route};
 use crate::oracle::{End, FlowId};
 
+/// The longest pause between two attempts, unless the scenario has a longer one.
+const PAUSE_CEILING: Duration = Duration::from_secs(1_800);
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Outgoing {
     route: Route,
+    /// The pause behind a connection that was lost, and behind a first attempt in
+    /// vain; behind each further one it is twice as long, up to [`PAUSE_CEILING`].
     retry: Duration,
+    /// Attempts in a row that came to nothing.
+    in_vain: u32,
     state: State,
     /// Of the present connection: bytes that its far end, outside of the
     /// simulation, has acknowledged.
@@ -49,6 +56,7 @@ impl Outgoing {
         Outgoing {
             route,
             retry,
+            in_vain: 0,
             state: State::Waiting(Instant::FAR_FUTURE),
             acked: 0,
             flow: None,
@@ -95,7 +103,7 @@ impl Outgoing {
         self.acked = 0;
         cx.oracle.restart(flow);
         let Ok(conn) = cx.node.tcp_connect(cx.now, *remote) else {
-            self.state = State::Waiting(cx.now + self.retry);
+            self.pause(cx);
             return;
         };
         cx.oracle.watch(flow, End::Sender, conn);
@@ -126,6 +134,7 @@ impl Outgoing {
         match event {
             Event::Connected => {
                 self.state = State::Open(conn);
+                self.in_vain = 0;
                 Some(Change::Opened)
             }
             Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
@@ -160,7 +169,14 @@ impl Outgoing {
 
     fn lose(&mut self, cx: &mut Context<'_>, conn: ConnId) {
         cx.node.tcp_release(cx.now, conn);
-        self.state = State::Waiting(cx.now + self.retry);
+        self.pause(cx);
+    }
+
+    fn pause(&mut self, cx: &Context<'_>) {
+        let doubled = self.retry.times(1 << self.in_vain.min(20));
+        let pause = doubled.min(PAUSE_CEILING).max(self.retry);
+        self.in_vain = self.in_vain.saturating_add(1);
+        self.state = State::Waiting(cx.now + pause);
     }
 
     /// Sends as much of `data` as there is room for, and shows it to the

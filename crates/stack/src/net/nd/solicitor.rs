@@ -23,6 +23,14 @@ const RETRANS_TIMER: Duration = Duration::from_secs(1);
 /// comes from the border router, over hops that others load: 31 s in all.
 const MAX_UNICAST_SOLICIT: u8 = 5;
 
+/// After a router in vain another one is looked for at once. Who fails with that as well
+/// has no router to blame, but what is beyond them: it waits, each time twice as long,
+/// up to the ceiling (an assumption: an hour of a sleepy host's time after an outage),
+/// and then asks [`LATER_SOLICIT`] times only.
+const HOLD: Duration = Duration::from_secs(30);
+const HOLD_CEILING: Duration = Duration::from_secs(3_600);
+const LATER_SOLICIT: u8 = 2;
+
 /// What a host should send now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
@@ -38,6 +46,8 @@ pub(crate) struct Solicitor {
     state: HostState,
     /// The number of the last registration, or of the one under way.
     tid: Tid,
+    /// Registrations in a row that nobody answered.
+    failures: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +77,7 @@ impl Solicitor {
                 None => HostState::Off,
             },
             tid: Tid::FIRST,
+            failures: 0,
         }
     }
 
@@ -98,11 +109,14 @@ impl Solicitor {
                 };
                 Some(Due::Solicit)
             }
-            HostState::Registering { at, tries, .. }
-                if at <= now && tries >= MAX_UNICAST_SOLICIT =>
-            {
+            HostState::Registering { at, tries, .. } if at <= now && tries >= self.most_tries() => {
                 // RFC 6775 §5.5.3: this router is gone; look for another.
-                self.state = HostState::Soliciting { at: now, tries: 0 };
+                let hold = self.hold();
+                self.failures = self.failures.saturating_add(1);
+                self.state = HostState::Soliciting {
+                    at: now + hold,
+                    tries: 0,
+                };
                 self.on_timeout(now)
             }
             HostState::Registering { router, at, tries } if at <= now => {
@@ -118,6 +132,22 @@ impl Solicitor {
                 self.on_timeout(now)
             }
             _ => None,
+        }
+    }
+
+    /// How often a registration is asked for.
+    fn most_tries(&self) -> u8 {
+        match self.failures {
+            0 | 1 => MAX_UNICAST_SOLICIT,
+            _ => LATER_SOLICIT,
+        }
+    }
+
+    /// How long it waits after one more registration in vain.
+    fn hold(&self) -> Duration {
+        match self.failures.checked_sub(1) {
+            None => Duration::ZERO,
+            Some(doublings) => HOLD.times(1 << doublings.min(7)).min(HOLD_CEILING),
         }
     }
 
@@ -157,6 +187,7 @@ impl Solicitor {
                 tries: 0,
             },
             tid: Tid::FIRST,
+            failures: 0,
         }
     }
 
@@ -214,6 +245,7 @@ impl Solicitor {
                 tries,
             }
         } else if answer.status == status::SUCCESS {
+            self.failures = 0;
             let lifetime = Duration::from_secs(60).times(REGISTRATION_LIFETIME_MIN.into());
             HostState::Registered {
                 router,
@@ -322,6 +354,39 @@ mod tests {
             .map(|(s, _)| s)
             .collect();
         assert_eq!(times, [0, 10, 20, 40, 80, 140, 200, 260]);
+    }
+
+    /// RFC 7048: a border router that is away for a day is asked for ever less often.
+    #[test]
+    fn an_outage_is_met_ever_more_slowly() {
+        let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
+        let (mut asked, mut last) = (0, 0);
+        let mut longest = 0;
+        for s in 0..86_400 {
+            match solicitor.on_timeout(Instant::from_millis(s * 1_000)) {
+                // The router itself is there, and answers at once.
+                Some(Due::Solicit) => {
+                    solicitor.on_advertisement(ROUTER, Instant::from_millis(s * 1_000 + 1));
+                }
+                Some(Due::Register(_)) => {
+                    asked += 1;
+                    longest = longest.max(s - last);
+                    last = s;
+                }
+                None => {}
+            }
+        }
+        assert!((60..100).contains(&asked), "{asked}");
+        assert!((3_600..3_700).contains(&longest), "{longest}");
+        let answer = answered(&solicitor, status::SUCCESS);
+        solicitor.begin_registration(ROUTER, Instant::from_millis(86_400_000));
+        let answer = AddressRegistration {
+            tid: Some(solicitor.tid()),
+            ..answer
+        };
+        solicitor.on_timeout(Instant::from_millis(86_400_000));
+        solicitor.on_registration(ROUTER, answer, Instant::from_millis(86_400_100));
+        assert_eq!(solicitor.failures, 0);
     }
 
     #[test]
