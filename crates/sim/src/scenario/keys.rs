@@ -428,7 +428,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.total", QuantityOr { measure: Measure::Size, min: 1.0, max: 1e12, word: "until the end" }, Default("until the end"), BULK,
         "How much it sends before it closes the connection."),
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
-        "Pause before another attempt when a connection was refused or failed, or a request was."),
+        "Pause before another attempt when a connection was refused or failed, or a request was; twice as long behind each further connection that does not open, up to half an hour."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,
         "Size of the page `/file`, whose content is what `seq -f %07.0f 0 N` prints."),
     key("apps.*.block", Choice(BLOCKS), Default("512 B"), COAP,
@@ -460,7 +460,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.keep_alive", time(0.0, 65_535.0 * US_PER_S), Default("60 s"), MQTT,
         "MQTT keep alive; 0 s is none."),
     key("apps.*.reconnect", time(100_000.0, DAY_US), Default("3 s"), SENSORS,
-        "Pause before it connects again, or posts again what a server refused."),
+        "Pause before it connects again, or posts again what a server refused; twice as long behind each further connection that does not open, up to half an hour."),
 
     key("interferers.*.position", Position, Required, None,
         "Where it stands. With `links` and `k7`, where positions do not count, all nodes hear it; with `k7` in the medium `sinr` its power arrives whole."),
