@@ -155,7 +155,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
         keys(&object["flows"][0]),
         sorted(
             "name from to delivered_bytes goodput_kbps segments_sent segment_loss
-            retransmissions rtt_ms readings"
+            retransmissions rtt_ms readings last_arrival_s"
         )
     );
     assert_eq!(
