@@ -16,6 +16,8 @@ use crate::{LowpanConfig, Note, SlotId};
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
     pub(crate) next_hop: Address,
+    /// By which its caller knows it, if the caller wants to hear of its end.
+    pub(crate) handle: Option<u32>,
     expires: Instant,
     /// Until when its node listens; `None` while it sleeps.
     awake_until: Option<Instant>,
@@ -112,10 +114,12 @@ impl IndirectQueue {
         pool: &mut Pool<M>,
         id: SlotId,
         next_hop: Address,
+        handle: Option<u32>,
     ) {
         if let Some(slot) = pool.slot_mut(id) {
             slot.state = State::Indirect(Indirect {
                 next_hop,
+                handle,
                 expires: now + self.persistence,
                 awake_until: None,
                 covered: 0,

@@ -107,6 +107,8 @@ pub struct Lowpan<M: Memory> {
     next_tag: u16,
 
     segment_event: Option<LowpanEvent>,
+    /// Slots whose end has not been told yet.
+    ended: u8,
     datagram_event: Option<LowpanEvent>,
     counters: LowpanCounters,
     occupancy: Occupancy,
@@ -149,6 +151,7 @@ impl<M: Memory> Lowpan<M> {
             turn: Turn::Own,
             next_tag: config.first_tag,
             segment_event: None,
+            ended: 0,
             datagram_event: None,
             counters: LowpanCounters::default(),
             occupancy: Occupancy::default(),
@@ -517,19 +520,11 @@ impl<M: Memory> Lowpan<M> {
         }
         match datagram.origin {
             Origin::Slot(id) => {
+                let (_, handle) = self.indirect_of(id);
                 if datagram.indirect {
                     self.indirect.remove(&mut self.pool, id);
                 }
-                self.pool.free_slot(id);
-                match outcome {
-                    Ok(()) => count(&mut self.counters.datagrams_sent),
-                    Err(reason) => {
-                        self.datagram_event = Some(LowpanEvent::DatagramDropped {
-                            next_hop: datagram.next_hop,
-                            reason,
-                        });
-                    }
-                }
+                self.end_slot(id, (datagram.next_hop, handle), outcome);
             }
             Origin::Forwarded => self.end_fragment(now, &datagram, outcome),
             Origin::Recoverable(_) => {}
@@ -560,6 +555,7 @@ impl<M: Memory> Lowpan<M> {
             .take()
             .or_else(|| self.datagram_event.take())
             .or_else(|| self.ended_segment())
+            .or_else(|| self.ended_slot())
     }
 
     /// When [`Lowpan::on_timeout`] wants to be called.

@@ -3,10 +3,10 @@
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 
-use crate::LowpanMemory;
 use crate::coverage::Coverage;
 use crate::duplicates::Key;
 use crate::indirect::Indirect;
+use crate::{LossReason, LowpanMemory};
 
 /// Names a slot that the caller holds. It is valid until the slot is released
 /// or queued.
@@ -39,8 +39,13 @@ pub(crate) enum State {
     Queued {
         next_hop: Address,
     },
-    /// The same, for a node that sleeps: it waits until that node asks.
+    /// It waits for a node that sleeps, until that node asks.
     Indirect(Indirect),
+    /// It has left, or never will, and its caller has not heard of that yet.
+    Ended {
+        handle: u32,
+        outcome: Result<(), LossReason>,
+    },
 }
 
 /// A datagram that has not arrived in full.

@@ -207,3 +207,58 @@ fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
     assert_eq!(node.counters().link_failure, 1);
     assert_eq!(node.counters().datagrams_sent, 0);
 }
+
+/// A segment that lies in a slot for a sleepy node is told of by its handle: when the
+/// node has it, or when it never will.
+#[test]
+fn what_becomes_of_a_segment_is_told_once() {
+    let mut node = node(4);
+    let segment = |node: &mut Node, seed, handle| {
+        let slot = hold(node, &packet(ip(6), seed, 200));
+        node.queue_indirect_segment(T0, slot, S, handle);
+    };
+    segment(&mut node, 1, 71);
+    assert_eq!(node.poll_event(), None, "it waits");
+    node.on_data_request(ms(10), S);
+    while next(&mut node, ms(20)).is_some() {
+        assert_eq!(node.poll_event(), None, "not before its last frame is there");
+        node.on_frame_done(ms(30), true);
+    }
+    assert_eq!(
+        node.poll_event(),
+        Some(LowpanEvent::SegmentSent { handle: 71 })
+    );
+    assert_eq!((node.poll_event(), node.free_slots()), (None, 4));
+
+    // Several at once run out of time, and each is told.
+    for handle in 72..75 {
+        segment(&mut node, 2, handle);
+    }
+    node.on_timeout(ms(8_000));
+    let lost = |handle| LowpanEvent::SegmentLost {
+        handle,
+        reason: LossReason::Expired,
+    };
+    let told: Vec<LowpanEvent> = std::iter::from_fn(|| node.poll_event()).collect();
+    assert_eq!(told, [lost(72), lost(73), lost(74)]);
+    assert_eq!((node.counters().expired, node.free_slots()), (3, 4));
+}
+
+#[test]
+fn a_segment_too_many_is_told_at_once() {
+    let config = LowpanConfig {
+        indirect_limit: 1,
+        ..LowpanConfig::default()
+    };
+    let mut node = node_with(config, 4, 1280);
+    for handle in [1, 2] {
+        let slot = hold(&mut node, &packet(ip(6), 1, 20));
+        node.queue_indirect_segment(T0, slot, S, handle);
+    }
+    let lost = LowpanEvent::SegmentLost {
+        handle: 2,
+        reason: LossReason::IndirectFull,
+    };
+    assert_eq!((node.poll_event(), node.poll_event()), (Some(lost), None));
+    assert_eq!(node.free_slots(), 3);
+}

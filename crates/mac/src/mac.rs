@@ -588,6 +588,12 @@ impl Mac {
         acknowledge: bool,
         info: &RxInfo,
     ) {
+        // IEEE 802.15.4-2015 §7.5.5: it goes to a coordinator, from a device that has an
+        // address.
+        if !asks_for_ack(header.dst) || matches!(header.src, Address::Short(0xfffe..)) {
+            count(&mut self.counters.rx_malformed);
+            return;
+        }
         count(&mut self.counters.rx_data_requests);
         let known = match header.src {
             Address::Short(short) => self.pending.contains(short),

@@ -4,8 +4,10 @@ use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 
 use super::Lowpan;
+use crate::counters::count;
 use crate::event::{LossReason, LowpanEvent};
 use crate::forwarding::Forwarding;
+use crate::pool::State;
 use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
@@ -16,16 +18,94 @@ impl<M: Memory> Lowpan<M> {
     /// When too many wait for that node already it is dropped, as
     /// [`LossReason::IndirectFull`].
     pub fn queue_indirect(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
+        self.hold_indirect(now, slot, next_hop, None);
+    }
+
+    /// Hands a held slot to indirect transmission in which a segment of the node's own
+    /// transport lies: exactly one of [`LowpanEvent::SegmentSent`], when the sleepy
+    /// node has all of it, and [`LowpanEvent::SegmentLost`] follows.
+    pub fn queue_indirect_segment(
+        &mut self,
+        now: Instant,
+        slot: SlotId,
+        next_hop: Address,
+        handle: u32,
+    ) {
+        self.hold_indirect(now, slot, next_hop, Some(handle));
+    }
+
+    fn hold_indirect(
+        &mut self,
+        now: Instant,
+        slot: SlotId,
+        next_hop: Address,
+        handle: Option<u32>,
+    ) {
         if !self.is_held(slot) {
             return;
         }
         if self.has_indirect_room(next_hop) {
-            self.indirect.push(now, &mut self.pool, slot, next_hop);
+            self.indirect
+                .push(now, &mut self.pool, slot, next_hop, handle);
         } else {
-            self.pool.free_slot(slot);
-            self.drop_datagram(next_hop, LossReason::IndirectFull);
+            let reason = LossReason::IndirectFull;
+            self.counters.lost(reason);
+            self.end_slot(slot, (next_hop, handle), Err(reason));
         }
         self.note_occupancy(now);
+    }
+
+    /// The datagram in a slot has left, or never will. The slot is free, unless its
+    /// caller has to hear of that first.
+    pub(super) fn end_slot(
+        &mut self,
+        id: SlotId,
+        (next_hop, handle): (Address, Option<u32>),
+        outcome: Result<(), LossReason>,
+    ) {
+        if let (Some(handle), Some(slot)) = (handle, self.pool.slot_mut(id)) {
+            slot.state = State::Ended { handle, outcome };
+            self.ended = self.ended.saturating_add(1);
+            if outcome.is_ok() {
+                count(&mut self.counters.segments_sent);
+            }
+            return;
+        }
+        self.pool.free_slot(id);
+        match outcome {
+            Ok(()) => count(&mut self.counters.datagrams_sent),
+            Err(reason) => {
+                self.datagram_event = Some(LowpanEvent::DatagramDropped { next_hop, reason });
+            }
+        }
+    }
+
+    /// What became of a segment for a sleepy node; its slot is free then.
+    pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
+        if self.ended == 0 {
+            return None;
+        }
+        let (id, event) = self.pool.iter().find_map(|(id, slot)| {
+            let State::Ended { handle, outcome } = slot.state else {
+                return None;
+            };
+            let event = match outcome {
+                Ok(()) => LowpanEvent::SegmentSent { handle },
+                Err(reason) => LowpanEvent::SegmentLost { handle, reason },
+            };
+            Some((id, event))
+        })?;
+        self.ended = self.ended.saturating_sub(1);
+        self.pool.free_slot(id);
+        Some(event)
+    }
+
+    /// Where an indirect transmission goes, and its handle.
+    pub(super) fn indirect_of(&self, id: SlotId) -> (Address, Option<u32>) {
+        let indirect = self.pool.slot(id).and_then(|slot| slot.indirect());
+        indirect.map_or((Address::Absent, None), |indirect| {
+            (indirect.next_hop, indirect.handle)
+        })
     }
 
     /// Whether one more datagram may wait for a sleepy node.
@@ -148,11 +228,11 @@ impl<M: Memory> Lowpan<M> {
             .indirect
             .expired(now, &self.pool, self.slot_in_service())
         {
-            let slot = self.pool.slot(id).and_then(|slot| slot.indirect());
-            let next_hop = slot.map_or(Address::Absent, |indirect| indirect.next_hop);
+            let whose = self.indirect_of(id);
             self.indirect.remove(&mut self.pool, id);
-            self.pool.free_slot(id);
-            self.drop_datagram(next_hop, LossReason::Expired);
+            let reason = LossReason::Expired;
+            self.counters.lost(reason);
+            self.end_slot(id, whose, Err(reason));
             self.note_occupancy(now);
         }
     }

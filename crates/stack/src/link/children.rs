@@ -1,29 +1,44 @@
-//! The sleepy nodes around: a neighbour that has sent a data request is one,
-//! and gets nothing that it has not asked for.
+//! The neighbours that sleep: those that have registered with this router and ask it
+//! for what waits. They get nothing that they have not asked for.
+//!
+//! A data request alone makes nobody a child: whoever is in range can send one in
+//! anybody's name, and what the router has for that neighbour would be held back.
+//! Registration and request come in either order, for a leaf asks before it registers.
 
+use redpoll_base::{Duration, Instant};
 use redpoll_mac::PENDING_MAX;
 use redpoll_wire::ieee802154::Address;
 
-/// Short addresses of sleepy neighbours, the one heard last first. With more of
-/// them than there is room, the one heard longest ago is forgotten.
+use crate::packet::is_unicast;
+
+/// Neighbours that have asked and are not children, the last ones.
+const ASKERS: usize = 8;
+/// So long a request is remembered: a registration is repeated for 31 s.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// How long a neighbour is registered, as routing has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tenure {
+    pub(crate) link: Address,
+    pub(crate) until: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    short: u16,
+    /// Until then it is registered.
+    until: Instant,
+}
+
+/// The children of a router.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Children {
-    heard: [Option<u16>; PENDING_MAX],
+    children: [Option<Child>; PENDING_MAX],
+    /// Who else has asked, and when.
+    asked: [Option<(u16, Instant)>; ASKERS],
 }
 
 impl Children {
-    /// `child` has sent a data request.
-    pub(crate) fn on_request(&mut self, child: u16) {
-        let known = self.heard.iter().position(|heard| *heard == Some(child));
-        let place = known.unwrap_or(PENDING_MAX.saturating_sub(1));
-        if let Some(moved) = self.heard.get_mut(..=place) {
-            moved.rotate_right(1);
-        }
-        if let Some(first) = self.heard.first_mut() {
-            *first = Some(child);
-        }
-    }
-
     /// Whether this neighbour sleeps.
     pub(crate) fn contains(&self, link: Address) -> bool {
         match link {
@@ -33,7 +48,81 @@ impl Children {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
-        self.heard.iter().flatten().copied()
+        self.children.iter().flatten().map(|child| child.short)
+    }
+
+    /// A neighbour that is no child has sent a data request.
+    pub(crate) fn on_request(&mut self, now: Instant, link: Address) {
+        let Some(short) = name(link).filter(|_| !self.contains(link)) else {
+            return;
+        };
+        let known = |place: &Option<(u16, Instant)>| place.is_some_and(|(it, _)| it == short);
+        let at = match self.asked.iter().position(known) {
+            Some(at) => at,
+            None => {
+                let ages = self.asked.iter().enumerate();
+                let oldest = ages.min_by_key(|(_, place)| place.map(|(_, at)| at));
+                oldest.map_or(0, |(at, _)| at)
+            }
+        };
+        if let Some(place) = self.asked.get_mut(at) {
+            *place = Some((short, now));
+        }
+    }
+
+    /// Whether a neighbour would become a child by registering now, and there is no
+    /// room.
+    pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
+        let full = self.children.iter().all(Option::is_some);
+        full && !self.contains(link) && self.has_asked(now, link)
+    }
+
+    fn has_asked(&self, now: Instant, link: Address) -> bool {
+        let Some(short) = name(link) else {
+            return false;
+        };
+        let mut asked = self.asked.iter().flatten();
+        asked.any(|(it, at)| *it == short && now.since(*at) < REMEMBERED)
+    }
+
+    /// A neighbour is registered for so long. It is a child then, if it has asked for
+    /// what waits; `false` if there is no room.
+    pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) -> bool {
+        let Some(short) = name(tenure.link) else {
+            return true;
+        };
+        let until = tenure.until;
+        let mut children = self.children.iter_mut().flatten();
+        if let Some(child) = children.find(|child| child.short == short) {
+            child.until = until;
+            return true;
+        }
+        if until <= now || !self.has_asked(now, tenure.link) {
+            return true;
+        }
+        let Some(free) = self.children.iter_mut().find(|place| place.is_none()) else {
+            return false;
+        };
+        *free = Some(Child { short, until });
+        for place in &mut self.asked {
+            *place = place.filter(|(it, _)| *it != short);
+        }
+        true
+    }
+
+    /// The next child whose registration has ended; it is none any more.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<u16> {
+        let ended = |place: &Option<Child>| place.is_some_and(|child| child.until <= now);
+        let place = self.children.iter_mut().find(|place| ended(place))?;
+        place.take().map(|child| child.short)
+    }
+}
+
+/// The short address of a neighbour, which a child must have.
+fn name(link: Address) -> Option<u16> {
+    match link {
+        Address::Short(short) if is_unicast(link) => Some(short),
+        _ => None,
     }
 }
 
@@ -41,16 +130,60 @@ impl Children {
 mod tests {
     use super::*;
 
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn at(s: u64) -> Instant {
+        Instant::from_millis(s * 1_000)
+    }
+
+    fn tenure(short: u16, until: Instant) -> Tenure {
+        let link = Address::Short(short);
+        Tenure { link, until }
+    }
+
     #[test]
-    fn the_child_heard_longest_ago_is_forgotten() {
+    fn who_asks_and_is_registered_is_a_child_until_the_registration_ends() {
         let mut children = Children::default();
-        for child in 0..PENDING_MAX as u16 {
-            children.on_request(child);
+        let nine = Address::Short(9);
+        children.on_tenure(at(1), tenure(9, at(1) + HOUR));
+        assert!(!children.contains(nine), "it never sleeps");
+        children.on_request(at(2), nine);
+        assert!(!children.contains(nine), "anybody can send one");
+        children.on_tenure(at(3), tenure(9, at(3) + HOUR));
+        assert!(children.contains(nine));
+        assert_eq!(children.expire(at(3_602)), None);
+        assert_eq!(children.expire(at(3_603)), Some(9));
+        assert!(!children.contains(nine));
+    }
+
+    #[test]
+    fn an_old_request_counts_no_more_and_impossible_addresses_never() {
+        let mut children = Children::default();
+        children.on_request(at(0), Address::Short(9));
+        children.on_tenure(at(60), tenure(9, at(60) + HOUR));
+        for short in [0xfffe, 0xffff] {
+            children.on_request(at(60), Address::Short(short));
+            children.on_tenure(at(60), tenure(short, at(60) + HOUR));
         }
-        children.on_request(0);
-        children.on_request(99);
-        assert!(children.contains(Address::Short(0)) && children.contains(Address::Short(99)));
-        assert!(!children.contains(Address::Short(1)));
-        assert_eq!(children.iter().count(), PENDING_MAX);
+        assert_eq!(children.iter().count(), 0);
+    }
+
+    /// A ninth child must not have another woken by frames that it does not hear.
+    #[test]
+    fn with_all_places_taken_one_more_is_refused() {
+        let mut children = Children::default();
+        for short in 1..=9 {
+            let link = Address::Short(short);
+            children.on_request(at(1), link);
+            assert_eq!(children.is_crowded_by(at(1), link), short == 9);
+            let room = children.on_tenure(at(1), tenure(short, at(1) + HOUR));
+            assert_eq!(room, short < 9);
+        }
+        assert!(!children.is_crowded_by(at(1), Address::Short(1)));
+        assert!(
+            !children.is_crowded_by(at(1), Address::Short(20)),
+            "never asked"
+        );
+        assert_eq!(children.iter().count(), 8);
     }
 }

@@ -31,6 +31,7 @@ use crate::SleepyConfig;
 use crate::counters::DropReason;
 use crate::packet::{Origin, Packet};
 use children::Children;
+pub(crate) use children::Tenure;
 pub use poll::{PollConfig, PollPolicy};
 pub(crate) use sleep::Expected;
 use sleep::Sleepy;
@@ -58,6 +59,8 @@ pub(crate) enum LinkEvent {
     Lost { handle: u32, reason: LossReason },
     /// A queued packet has been given up; 6LoWPAN has counted why.
     Dropped,
+    /// A neighbour that is no child has asked for what waits for it.
+    Asked { neighbour: Address },
     /// A frame or data request to a neighbour has ended.
     Quality {
         neighbour: Address,
@@ -180,6 +183,18 @@ impl<M: Memory + 'static> Link<M> {
         }
     }
 
+    /// Whether a neighbour is about to become one that sleeps, and there is no room
+    /// for it.
+    pub(crate) fn is_crowded_by(&self, now: Instant, neighbour: Address) -> bool {
+        self.children.is_crowded_by(now, neighbour)
+    }
+
+    /// How long a neighbour is registered with this router.
+    pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) {
+        // Who finds no room was refused before.
+        let _ = self.children.on_tenure(now, tenure);
+    }
+
     /// Whether this neighbour sleeps.
     pub(crate) fn is_child(&self, neighbour: Address) -> bool {
         self.children.contains(neighbour)
@@ -216,6 +231,9 @@ impl<M: Memory + 'static> Link<M> {
 
     /// The next work for the radio.
     pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
+        while let Some(child) = self.children.expire(now) {
+            self.mac.set_pending(child, false);
+        }
         for child in self.children.iter() {
             let pending = self.lowpan.has_indirect(Address::Short(child));
             self.mac.set_pending(child, pending);
@@ -318,7 +336,13 @@ impl<M: Memory + 'static> Link<M> {
                     });
                 }
                 MacEvent::DataRequest { child, promised } => {
-                    self.on_data_request(now, child, promised);
+                    if promised {
+                        self.lowpan.on_data_request(now, child);
+                    }
+                    if !self.children.contains(child) {
+                        self.children.on_request(now, child);
+                        return Some(LinkEvent::Asked { neighbour: child });
+                    }
                 }
             }
         }
@@ -354,17 +378,6 @@ impl<M: Memory + 'static> Link<M> {
             neighbour,
             attempts,
             ok,
-        }
-    }
-
-    /// A neighbour has asked for what waits here: so it is one that sleeps.
-    fn on_data_request(&mut self, now: Instant, child: Address, promised: bool) {
-        let Address::Short(short) = child else {
-            return;
-        };
-        self.children.on_request(short);
-        if promised {
-            self.lowpan.on_data_request(now, child);
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod routing;
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
 use redpoll_wire::icmpv6::Message;
-use redpoll_wire::icmpv6::nd::ContextInformation;
+use redpoll_wire::icmpv6::nd::{AddressRegistration, ContextInformation};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
@@ -42,6 +42,15 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     /// worth an answer, which costs a network of radios more than it tells.
     pub(crate) resets: ErrorLimiter,
     pub(crate) assist: A,
+}
+
+/// The neighbour from which a message has come.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Sender {
+    /// `None` for the host side.
+    pub(crate) link: Option<Address>,
+    /// It sleeps, and there is no room for what would wait for it.
+    pub(crate) crowds: bool,
 }
 
 /// What an ICMPv6 message for the node leads to.
@@ -170,9 +179,9 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
     pub(crate) fn on_icmp<'p>(
         &mut self,
         now: Instant,
-        header: &Ipv6Header,
-        offset: usize,
+        (header, offset): (&Ipv6Header, usize),
         packet: &'p [u8],
+        sender: Sender,
     ) -> Result<Consequence<'p>, DropReason> {
         let message = packet.get(Ipv6Header::LEN.saturating_add(offset)..);
         let message = Message::parse(header, message.unwrap_or_default());
@@ -214,7 +223,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             Message::NeighborSolicitation(message) => {
                 let link = message.options.source_link_layer();
                 let asked = registration(&message.options);
-                self.on_neighbor_solicitation(now, src, message.target, link, asked)?;
+                let ends = (src, message.target);
+                self.on_neighbor_solicitation(now, ends, link, asked, sender)?;
             }
             Message::NeighborAdvertisement(message) => {
                 let answer = registration(&message.options);
@@ -271,10 +281,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
     fn on_neighbor_solicitation(
         &mut self,
         now: Instant,
-        src: Addr,
-        target: Addr,
+        (src, target): (Addr, Addr),
         link: Option<Address>,
-        registration: Option<redpoll_wire::icmpv6::nd::AddressRegistration>,
+        registration: Option<AddressRegistration>,
+        sender: Sender,
     ) -> Result<(), DropReason> {
         if src.is_unspecified() || !self.identity.is_mine(&target) || target.is_multicast() {
             return Err(DropReason::IcmpIgnored);
@@ -282,7 +292,13 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         let link = link.filter(|link| is_unicast(*link));
         let is_router = self.routing.advertised().is_some();
         if let (Some(asked), Some(link), true) = (registration, link, is_router) {
+            // Nobody registers for a neighbour.
+            if sender.link != Some(link) {
+                return Err(DropReason::BadSource);
+            }
+            let crowded = sender.crowds;
             let control = Control::Registration {
+                crowded,
                 src,
                 link,
                 target,

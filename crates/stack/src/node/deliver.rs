@@ -8,9 +8,9 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use super::Node;
 use crate::assist::Assist;
 use crate::counters::DropReason;
-use crate::net::Consequence;
 use crate::net::extension::{self, Upper};
 use crate::net::icmp::{self, IcmpError, Refusal};
+use crate::net::{Consequence, Sender};
 use crate::packet::{Origin, Packet};
 use crate::transports::{Arrived, Outcome, Reply};
 
@@ -124,7 +124,15 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     ) -> Result<(), Refusal> {
         let slot = packet.slot;
         let bytes = self.link.lowpan.packet(slot);
-        match self.net.on_icmp(now, &packet.header, offset, bytes)? {
+        let sender = match packet.origin {
+            Origin::Link { from, .. } => Sender {
+                link: Some(from),
+                crowds: self.link.is_crowded_by(now, from),
+            },
+            Origin::Host | Origin::Own => Sender::default(),
+        };
+        let message = (&packet.header, offset);
+        match self.net.on_icmp(now, message, bytes, sender)? {
             Consequence::Done => {}
             Consequence::Echo { from } => {
                 let identity = &self.net.identity;
@@ -142,6 +150,10 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
                 let contexts = self.link.lowpan.contexts_mut();
                 contexts.insert(context.cid, prefix, len, context.compress);
             }
+        }
+        // First: an answer for a neighbour that sleeps waits for it.
+        while let Some(tenure) = self.net.routing.poll_tenure() {
+            self.link.on_tenure(now, tenure);
         }
         self.send_messages(now);
         self.link.lowpan.release(slot);

@@ -97,6 +97,11 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
                     false => self.transports.on_sent(now, Handle(handle)),
                 },
                 LinkEvent::Dropped => {}
+                LinkEvent::Asked { neighbour } => {
+                    if let Some(tenure) = self.net.routing.tenure(now, neighbour) {
+                        self.link.on_tenure(now, tenure);
+                    }
+                }
                 LinkEvent::Quality {
                     neighbour,
                     attempts,
@@ -159,8 +164,8 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         true
     }
 
-    /// A segment that is copied and waits: one for a sleepy node, for the connection
-    /// cannot know when that node will ask; or any, where segments are queued.
+    /// A segment that is copied and waits: one for a sleepy node, which is sent when
+    /// that node has it; or any, where segments are queued, which counts as sent.
     fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);
@@ -173,8 +178,13 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         };
         let packet = lowpan.packet_mut(slot);
         if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
-            self.link.queue(now, slot, next_hop);
-            self.transports.on_sent(now, pulled.handle);
+            if self.config.segments.are_queued() {
+                self.link.queue(now, slot, next_hop);
+                self.transports.on_sent(now, pulled.handle);
+            } else {
+                let handle = pulled.handle.0;
+                lowpan.queue_indirect_segment(now, slot, next_hop, handle);
+            }
         } else {
             lowpan.release(slot);
             self.transports.on_lost(now, pulled.handle);

@@ -26,6 +26,7 @@ use super::identity::{Identity, is_loopback};
 use super::nd::{Advertised, NdConfig};
 use super::outgoing::Outgoing;
 use crate::counters::DropReason;
+use crate::link::Tenure;
 use crate::packet::{NextHop, is_unicast};
 use crate::{Error, SleepyConfig};
 
@@ -44,12 +45,14 @@ type Table<M> = Routes<<M as Memory>::Table<Option<RouteSlot>>>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
     /// The neighbour at `link` registers the address `src` with this router, which
-    /// it calls `target`.
+    /// it calls `target`. `crowded`: it sleeps, and there is no room for what would
+    /// wait for it.
     Registration {
         src: Addr,
         link: Address,
         target: Addr,
         asked: AddressRegistration,
+        crowded: bool,
     },
     /// The router `src` reports a registration.
     Report { src: Addr, report: DuplicateAddress },
@@ -171,6 +174,25 @@ impl<M: Memory + 'static> Routing<M> {
         // There was a default route before: it takes its place.
         let _ = self.table.add(default_route(parent));
         Some(parent)
+    }
+
+    /// How long a neighbour is registered, after that has changed.
+    pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
+        match &mut self.way {
+            Way::Registered(registered) => registered.poll_tenure(),
+            Way::Fixed | Way::Leaf(_) => None,
+        }
+        .filter(|tenure| !self.table.leads_through(tenure.link))
+    }
+
+    /// How long a neighbour is registered with this router, if it is. One through
+    /// which routes lead is a router itself, whatever is registered in its name.
+    pub(crate) fn tenure(&self, now: Instant, link: Address) -> Option<Tenure> {
+        let Way::Registered(registered) = &self.way else {
+            return None;
+        };
+        let until = registered.tenure(now, link)?;
+        (!self.table.leads_through(link)).then_some(Tenure { link, until })
     }
 
     /// The next message that waits to be sent.

@@ -80,13 +80,19 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
-    /// `addr` is no longer registered here.
-    pub(crate) fn forget(&mut self, addr: &Addr) {
-        for cell in self.table.as_mut() {
-            if cell.is_some_and(|neighbour| neighbour.addr == *addr) {
-                *cell = None;
-            }
-        }
+    /// `addr` is no longer registered here. Where it was.
+    pub(crate) fn forget(&mut self, addr: &Addr) -> Option<Address> {
+        let mut table = self.table.as_mut().iter_mut();
+        let is_it = |neighbour: &Neighbour| neighbour.addr == *addr;
+        let cell = table.find(|cell| cell.as_ref().is_some_and(is_it))?;
+        Some(cell.take()?.link)
+    }
+
+    /// Until when the neighbour at `link` is registered, if it is.
+    pub(crate) fn tenure(&self, link: Address, now: Instant) -> Option<Instant> {
+        let entries = self.table.as_ref().iter().flatten();
+        let alive = entries.filter(|n| n.link == link && n.until > now);
+        alive.map(|n| n.until).max()
     }
 
     /// The number of the registration of `addr` that is good at `now`, if it has

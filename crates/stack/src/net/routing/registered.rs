@@ -13,13 +13,14 @@
 //! meet says "moved" to whoever is behind, and what the older one has left on its
 //! way is removed.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use super::{Control, Neighbour, Neighbours, Route, Table, Via, is_stale, resolve};
 use crate::counters::DropReason;
+use crate::link::Tenure;
 use crate::net::identity::Identity;
 use crate::net::nd::{Advertised, status};
 use crate::net::outgoing::{Content, Outbox, Outgoing};
@@ -30,7 +31,13 @@ pub(super) struct Registered<M: Memory + 'static> {
     advertised: Advertised,
     neighbours: Neighbours<M::Table<Option<Neighbour>>>,
     outbox: Outbox,
+    /// How long a neighbour is registered, not polled yet.
+    tenure: Option<Tenure>,
 }
+
+/// So long a neighbour that sleeps gets what it asks for after its registration has
+/// failed or ended: the answer that says so.
+const ANSWER: Duration = Duration::from_secs(40);
 
 impl<M: Memory + 'static> Registered<M> {
     pub(super) fn new(
@@ -41,6 +48,7 @@ impl<M: Memory + 'static> Registered<M> {
             advertised,
             neighbours,
             outbox: Outbox::default(),
+            tenure: None,
         }
     }
 
@@ -50,6 +58,15 @@ impl<M: Memory + 'static> Registered<M> {
 
     pub(super) fn poll_message(&mut self) -> Option<Outgoing> {
         self.outbox.pop()
+    }
+
+    pub(super) fn poll_tenure(&mut self) -> Option<Tenure> {
+        self.tenure.take()
+    }
+
+    /// Until when the neighbour at `link` is registered here.
+    pub(super) fn tenure(&self, now: Instant, link: Address) -> Option<Instant> {
+        self.neighbours.tenure(link, now)
     }
 
     /// Registered neighbours come before routes.
@@ -83,7 +100,17 @@ impl<M: Memory + 'static> Registered<M> {
                 link,
                 target,
                 asked,
+                crowded: false,
             } => router.on_registration(src, link, target, asked),
+            Control::Registration {
+                link,
+                target,
+                asked,
+                ..
+            } => {
+                router.answer(link, target, asked, status::CACHE_FULL);
+                Ok(())
+            }
             Control::Report { src, report } => router.on_report(src, report),
             Control::Answer(answer) => router.on_answer(answer),
         }
@@ -116,15 +143,29 @@ impl<M: Memory + 'static> Router<'_, M> {
             true => status::MOVED,
             false => self.way.neighbours.register(self.now, src, link, &asked),
         };
+        self.note_tenure(link);
         // RFC 8505 §5.1: without R it sees to its being reachable itself.
         let is_routed = asked.routed || asked.tid.is_none();
         if status == status::SUCCESS && is_routed && self.report(src, asked) {
             // The next router's answer comes first.
             return Ok(());
         }
-        let to = addr::link_local(link).unwrap_or(src);
-        self.confirm(to, target, AddressRegistration { status, ..asked });
+        self.answer(link, target, asked, status);
         Ok(())
+    }
+
+    /// Answers a registration with this status.
+    fn answer(&mut self, link: Address, target: Addr, asked: AddressRegistration, status: u8) {
+        if let Some(to) = addr::link_local(link) {
+            self.confirm(to, target, AddressRegistration { status, ..asked });
+        }
+    }
+
+    /// A neighbour has registered, or no longer is registered: it still hears that.
+    fn note_tenure(&mut self, link: Address) {
+        let until = self.way.neighbours.tenure(link, self.now);
+        let until = until.unwrap_or(self.now + ANSWER);
+        self.way.tenure = Some(Tenure { link, until });
     }
 
     /// After a registration with this router: tells the next one, if there is
@@ -199,7 +240,10 @@ impl<M: Memory + 'static> Router<'_, M> {
             return status::MOVED;
         }
         // If it was registered here, it has moved.
-        neighbours.forget(&address);
+        if let Some(link) = neighbours.forget(&address) {
+            let until = self.now;
+            self.way.tenure = Some(Tenure { link, until });
+        }
         let (via, old) = (Via::Neighbour(behind), self.table.lookup(&address));
         if self.table.add_registered(address, via, tid).is_err() {
             return status::CACHE_FULL;
@@ -229,6 +273,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             }
             if answer.status == status::MOVED {
                 neighbours.forget(&address);
+                self.note_tenure(child);
             }
             let registration = AddressRegistration {
                 status: answer.status,

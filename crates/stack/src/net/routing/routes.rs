@@ -181,6 +181,15 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         self.hosts = 0;
     }
 
+    /// Whether a route to more than the neighbour itself leads through it.
+    pub(crate) fn leads_through(&self, link: Address) -> bool {
+        let own = addr::iid_of(link);
+        self.entries().any(|route| {
+            let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
+            route.via == Via::Neighbour(link) && !is_itself
+        })
+    }
+
     /// Where packets to `dst` go, by the longest matching prefix.
     pub(crate) fn lookup(&self, dst: &Addr) -> Option<Via> {
         if let Some(host) = self.host(dst) {

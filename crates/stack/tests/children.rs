@@ -1,0 +1,262 @@
+//! Neighbours that sleep: who is one, what waits for them, and what TCP hears of it.
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::lone::{Lone, SLOTS};
+use common::packets::{self, ACK, SYN, Tcp, read_tcp};
+use common::{address, prefix};
+use redpoll_base::{Addr, Duration};
+use redpoll_mac::RxInfo;
+use redpoll_stack::{Advertised, ConnId, NodeEvent, Route, Via};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType};
+use redpoll_wire::ipv6::addr;
+
+const LEAF: u16 = 9;
+const SUCCESS: u8 = 0;
+const CACHE_FULL: u8 = 2;
+
+/// A router on the link (`border` is itself if it is 1), with slots for `children`.
+fn router(border: u16) -> Lone {
+    let mut lone = Lone::border(|config| {
+        config.nd.advertise = Some(Advertised {
+            prefix: prefix(),
+            router_lifetime_s: 1_800,
+            context_lifetime_min: 600,
+            border_router: address(border),
+        });
+    });
+    if border != 1 {
+        let via = Via::Neighbour(Address::Short(border));
+        let (prefix, len) = (Addr::UNSPECIFIED, 0);
+        lone.node.add_route(Route { prefix, len, via }).unwrap();
+    }
+    lone
+}
+
+/// Somebody sends a data request as `from` to `to`, which is told "there is something"
+/// or not.
+fn ask_as(lone: &mut Lone, from: u16, to: Address, pending: bool) {
+    let header = FrameHeader {
+        frame_type: FrameType::Command,
+        security: false,
+        frame_pending: false,
+        ack_request: to != Address::BROADCAST,
+        version: 1,
+        dsn: lone.now.as_millis() as u8,
+        dst_pan: Some(0x7270),
+        dst: to,
+        src_pan: Some(0x7270),
+        src: Address::Short(from),
+    };
+    let mut frame = [0; 32];
+    let mut cursor = Cursor::new(&mut frame);
+    header.emit(&mut cursor).unwrap();
+    cursor.put(&[DATA_REQUEST]).unwrap();
+    let info = RxInfo {
+        ack_sent_pending: pending,
+        ..RxInfo::default()
+    };
+    lone.node.input_frame(lone.now, cursor.written(), info);
+}
+
+fn ask(lone: &mut Lone, from: u16) {
+    ask_as(lone, from, Address::Short(1), true);
+}
+
+/// `leaf` registers its address for so many minutes; the frame says that it comes from
+/// `sender`.
+fn register_as(lone: &mut Lone, sender: u16, leaf: u16, minutes: u16) {
+    let mut rest = vec![0; 4];
+    rest.extend(addr::link_local(Address::Short(1)).unwrap().0);
+    rest.extend([1, 1, 0, leaf as u8, 0, 0, 0, 0]);
+    rest.extend([33, 2, 0, 0, 3, 241]);
+    rest.extend(minutes.to_be_bytes());
+    rest.extend([2, 0, 0, 0, 0, 0, 0, leaf as u8]);
+    let dst = addr::link_local(Address::Short(1)).unwrap();
+    let packet = packets::icmp(address(leaf), dst, 255, 135, 0, &rest);
+    lone.link_sends(sender, &packet);
+}
+
+/// A leaf asks, registers, fetches the answer and sleeps: the status of the answer.
+fn adopt(lone: &mut Lone, leaf: u16, minutes: u16) -> u8 {
+    ask_as(lone, leaf, Address::Short(1), false);
+    register_as(lone, leaf, leaf, minutes);
+    ask(lone, leaf);
+    let answers = lone.link_packets();
+    assert_eq!(answers.len(), 1, "one answer");
+    assert_eq!(answers[0].0, Address::Short(leaf));
+    lone.run_for(Duration::from_secs(1));
+    // Behind target and link-layer address.
+    answers[0].1[40 + 34]
+}
+
+fn packet_to(lone: &mut Lone, to: u16) {
+    let packet = packets::udp(Addr([0x20; 16]), address(to), (5, 6), &[7; 20]);
+    lone.host_sends(&packet).unwrap();
+}
+
+/// To whom the frames of the next half second go.
+fn sent(lone: &mut Lone) -> Vec<Address> {
+    lone.run_for(Duration::from_millis(500));
+    let frames = std::mem::take(&mut lone.frames);
+    frames.into_iter().map(|(to, _)| to).collect()
+}
+
+#[test]
+fn what_is_for_a_child_waits_until_it_asks() {
+    let mut lone = router(1);
+    assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), []);
+    ask(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
+    assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
+/// One forged frame of ten bytes must not cut the way to the border router, nor to
+/// anybody else.
+#[test]
+fn a_data_request_makes_nobody_a_child() {
+    let mut lone = router(4);
+    for _ in 0..3 {
+        ask_as(&mut lone, 4, Address::Short(1), false);
+        ask_as(&mut lone, 7, Address::Short(1), false);
+        ask_as(&mut lone, 0xffff, Address::Short(1), false);
+        ask_as(&mut lone, 0xfffe, Address::Short(1), false);
+        ask_as(&mut lone, 7, Address::BROADCAST, false);
+    }
+    lone.link_sends(7, &packets::echo_request(address(7), address(1)));
+    assert_eq!(sent(&mut lone), [Address::Short(7)], "a neighbour");
+    let through = packets::udp(address(7), Addr([0x20; 16]), (5, 6), &[7; 20]);
+    lone.link_sends(7, &through);
+    assert_eq!(sent(&mut lone), [Address::Short(4)], "the way up");
+}
+
+/// Not even with a registration in the router's name.
+#[test]
+fn a_router_that_routes_lead_through_is_no_child() {
+    let mut lone = router(4);
+    ask_as(&mut lone, 4, Address::Short(1), false);
+    register_as(&mut lone, 4, 4, 60);
+    ask_as(&mut lone, 4, Address::Short(1), false);
+    lone.link_packets();
+    let through = packets::udp(address(7), Addr([0x20; 16]), (5, 6), &[7; 20]);
+    lone.link_sends(7, &through);
+    assert_eq!(sent(&mut lone), [Address::Short(4)]);
+}
+
+#[test]
+fn nobody_registers_for_a_neighbour() {
+    let mut lone = router(1);
+    ask_as(&mut lone, LEAF, Address::Short(1), false);
+    register_as(&mut lone, 8, LEAF, 60);
+    assert_eq!(sent(&mut lone), [], "no answer");
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
+}
+
+#[test]
+fn a_child_is_one_until_its_registration_ends() {
+    let mut lone = router(1);
+    adopt(&mut lone, LEAF, 1);
+    lone.run_for(Duration::from_secs(55));
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), []);
+    lone.run_for(Duration::from_secs(10));
+    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
+}
+
+#[test]
+fn a_ninth_child_is_refused_and_evicts_nobody() {
+    let mut lone = router(1);
+    for leaf in 11..=14 {
+        assert_eq!(adopt(&mut lone, leaf, 60), SUCCESS);
+    }
+    // The table of registrations has four places.
+    assert_eq!(adopt(&mut lone, 15, 60), CACHE_FULL);
+    for leaf in 11..=14 {
+        packet_to(&mut lone, leaf);
+        assert_eq!(sent(&mut lone), [], "{leaf} sleeps");
+        ask(&mut lone, leaf);
+        assert_eq!(sent(&mut lone), [Address::Short(leaf)]);
+    }
+}
+
+/// A connection of the router's own to its child; the child has the number 1.
+fn connected(lone: &mut Lone) -> (ConnId, u32) {
+    adopt(lone, LEAF, 60);
+    lone.node.tcp_listen(80).unwrap();
+    let tcp = Tcp {
+        src_port: 5_000,
+        dst_port: 80,
+        window: 4_000,
+        ..Tcp::default()
+    };
+    let syn = Tcp { flags: SYN, ..tcp };
+    lone.link_sends(LEAF, &syn.packet(address(LEAF), address(1)));
+    ask(lone, LEAF);
+    let answer = lone.link_packets();
+    let (_, iss, ..) = read_tcp(&answer[0].1).unwrap();
+    let ack = Tcp {
+        flags: ACK,
+        seq: 1,
+        ack: iss + 1,
+        ..tcp
+    };
+    lone.link_sends(LEAF, &ack.packet(address(LEAF), address(1)));
+    let conn = std::iter::from_fn(|| lone.node.poll_event()).find_map(|event| match event {
+        NodeEvent::Accepted(listener) => Some(listener),
+        _ => None,
+    });
+    let conn = lone.node.tcp_accept(conn.unwrap()).unwrap();
+    lone.run_for(Duration::from_secs(1));
+    lone.frames.clear();
+    (conn, iss + 1)
+}
+
+/// The clock of retransmissions starts when the child has the segment, not when it is
+/// queued for it.
+#[test]
+fn a_segment_is_sent_when_the_child_has_it() {
+    let mut lone = router(1);
+    let (conn, _) = connected(&mut lone);
+    lone.node.tcp_send(lone.now, conn, &[7; 20]).unwrap();
+    for _ in 0..6 {
+        assert_eq!(sent(&mut lone), []);
+        lone.run_for(Duration::from_millis(500));
+    }
+    let stats = *lone.node.tcp_connection(conn).unwrap().stats();
+    assert_eq!((stats.rtos, stats.data_segments_sent), (0, 1));
+    ask(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "once");
+    // Nobody acknowledges: now the clock runs.
+    lone.run_for(Duration::from_secs(5));
+    let stats = *lone.node.tcp_connection(conn).unwrap().stats();
+    assert!(stats.rtos > 0);
+}
+
+/// RFC 9293 §3.9.2: what was never sent comes again.
+#[test]
+fn tcp_hears_of_a_segment_that_nobody_fetches() {
+    let mut lone = router(1);
+    let (conn, una) = connected(&mut lone);
+    lone.node.tcp_send(lone.now, conn, &[7; 20]).unwrap();
+    // macTransactionPersistenceTime is 7.68 s.
+    lone.run_for(Duration::from_secs(8));
+    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    let stats = *lone.node.tcp_connection(conn).unwrap().stats();
+    assert_eq!((stats.rtos, stats.link_losses), (0, 1));
+    lone.run_for(Duration::from_secs(3));
+    ask(&mut lone, LEAF);
+    let fetched = lone.link_packets();
+    let data: Vec<u32> = fetched
+        .iter()
+        .filter_map(|(_, packet)| read_tcp(packet))
+        .map(|(_, seq, ..)| seq)
+        .collect();
+    assert_eq!(data, [una], "the segment once more, and once");
+}
