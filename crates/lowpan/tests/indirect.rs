@@ -221,7 +221,11 @@ fn what_becomes_of_a_segment_is_told_once() {
     assert_eq!(node.poll_event(), None, "it waits");
     node.on_data_request(ms(10), S);
     while next(&mut node, ms(20)).is_some() {
-        assert_eq!(node.poll_event(), None, "not before its last frame is there");
+        assert_eq!(
+            node.poll_event(),
+            None,
+            "not before its last frame is there"
+        );
         node.on_frame_done(ms(30), true);
     }
     assert_eq!(

@@ -2,6 +2,10 @@
 
 use redpoll_tcp as tcp;
 
+/// The places of a table that a handle can name. The last number that a byte has is
+/// nobody's: a table of 256 has one place that is never used, and a longer one more.
+pub(crate) const INDICES: core::ops::Range<u8> = 0..u8::MAX;
+
 /// A TCP connection of one node.
 ///
 /// After its connection was released a handle is good for looking at it while

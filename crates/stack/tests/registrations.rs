@@ -42,8 +42,14 @@ fn link_local(short: u16) -> Addr {
 
 /// Router `from` reports the leaf's registration with this number, or with none.
 fn report(lone: &mut Lone, from: u16, tid: Option<u8>) {
-    let mut rest = vec![0, tid.unwrap_or(0), 0, 60];
-    rest.extend(EUI64);
+    report_as(lone, from, tid, EUI64, 60);
+}
+
+/// Router `from` reports that somebody registers the leaf's address for so many minutes.
+fn report_as(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
+    let mut rest = vec![0, tid.unwrap_or(0)];
+    rest.extend(minutes.to_be_bytes());
+    rest.extend(eui64);
     rest.extend(address(LEAF).0);
     let code = u8::from(tid.is_some());
     let (src, dst) = (link_local(from), link_local(1));
@@ -218,4 +224,87 @@ fn a_registration_without_r_stays_here() {
     assert_eq!(passed(&mut lone), [(Address::Short(4), REQUEST, 241)]);
     confirm(&mut lone, SUCCESS, 241);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 241)]);
+}
+
+const DUPLICATE: u8 = 1;
+const STRANGER: [u8; 8] = [0x66; 8];
+
+/// RFC 6775 §8.2.4: an address that is registered is not another's, however new the
+/// number is, and whichever way the report comes.
+#[test]
+fn a_registered_address_is_not_given_to_another() {
+    let mut lone = router();
+    report(&mut lone, 3, Some(241));
+    answers(&mut lone);
+    for from in [3, 2] {
+        report_as(&mut lone, from, Some(250), STRANGER, 60);
+        let answer = (from, CONFIRMATION, DUPLICATE, 250);
+        assert_eq!(answers(&mut lone), [answer]);
+        assert_eq!(way_to_leaf(&mut lone), 3);
+    }
+    // Nor can the stranger end it.
+    report_as(&mut lone, 3, Some(250), STRANGER, 0);
+    assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+
+    // One that is registered with this router itself.
+    let mut lone = router();
+    register(&mut lone, 241, true);
+    answers(&mut lone);
+    report_as(&mut lone, 2, Some(250), STRANGER, 60);
+    assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
+
+    // And one that comes to this router while another has it.
+    let mut lone = router();
+    report_as(&mut lone, 2, Some(241), STRANGER, 60);
+    answers(&mut lone);
+    register(&mut lone, 250, true);
+    assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, DUPLICATE, 250)]);
+    assert_eq!(way_to_leaf(&mut lone), 2);
+}
+
+/// Once the registration has ended, the address is free.
+#[test]
+fn a_route_ends_with_its_registration() {
+    let mut lone = router();
+    report_as(&mut lone, 3, Some(241), EUI64, 5);
+    answers(&mut lone);
+    lone.now += redpoll_base::Duration::from_secs(290);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    lone.now += redpoll_base::Duration::from_secs(10);
+    assert_eq!(way_to_leaf(&mut lone), LEAF, "by the route of the mesh");
+    report_as(&mut lone, 2, Some(1), STRANGER, 5);
+    assert_eq!(answers(&mut lone), [(2, CONFIRMATION, SUCCESS, 1)]);
+}
+
+/// RFC 6775 §6.5.3: a lifetime of zero ends a registration, and adds none.
+#[test]
+fn a_lifetime_of_zero_leaves_no_route_behind() {
+    let mut lone = router();
+    report_as(&mut lone, 3, Some(240), EUI64, 0);
+    assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 240)]);
+    assert_eq!(way_to_leaf(&mut lone), LEAF, "by the route of the mesh");
+    report(&mut lone, 3, Some(241));
+    answers(&mut lone);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    // From elsewhere it ends nothing: the leaf has moved on since.
+    report_as(&mut lone, 2, Some(242), EUI64, 0);
+    answers(&mut lone);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    report_as(&mut lone, 3, Some(242), EUI64, 0);
+    assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 242)]);
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
+}
+
+/// 65,535 minutes are 45 days; a day is believed.
+#[test]
+fn a_long_registration_is_cut() {
+    let mut lone = router();
+    report_as(&mut lone, 3, Some(240), EUI64, u16::MAX);
+    answers(&mut lone);
+    lone.now += redpoll_base::Duration::from_secs(86_000);
+    assert_eq!(way_to_leaf(&mut lone), 3);
+    lone.now += redpoll_base::Duration::from_secs(500);
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
 }

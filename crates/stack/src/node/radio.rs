@@ -55,7 +55,7 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         let queued = self.config.segments.are_queued();
         while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
         while self.link.is_ready() {
-            let pulled = !queued && self.link.lowpan.wants_segment() && self.pull_segment(now);
+            let pulled = !queued && self.may_pull() && self.pull_segment(now);
             // A datagram that ends without a frame makes room for another.
             let submitted = self.link.feed(now, &mut self.transports);
             if !self.drain_link(now) && !submitted && !pulled {
@@ -68,6 +68,14 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     /// The frame of a [`RadioWork::Load`], without its FCS, until that is done.
     pub fn frame(&self) -> &[u8] {
         self.link.mac.frame()
+    }
+
+    /// Whether it is a transport's turn. On a node that sleeps a registration goes
+    /// first: until it is there the parent does not hold back what answers a segment.
+    fn may_pull(&self) -> bool {
+        let lowpan = &self.link.lowpan;
+        let registers = self.link.sleeps() && self.net.nd.solicitor.is_registering();
+        lowpan.wants_segment() && !(registers && lowpan.has_frame())
     }
 
     /// Lets a node that sleeps ask its parent, if it is time.

@@ -5,6 +5,7 @@ use redpoll_tcp::Endpoint;
 use redpoll_wire::udp::UdpHeader;
 
 use crate::counters::{DropReason, NodeCounters};
+use crate::ids::INDICES;
 use crate::transports::{Arrived, Outcome, Transport};
 use crate::{Error, NodeEvent, UdpId};
 
@@ -116,7 +117,7 @@ impl<M: Memory + 'static> UdpSockets<M> {
         if slots.iter().any(|s| s.port == Some(port)) {
             return Err(Error::PortInUse);
         }
-        let free = (0u8..).zip(slots).find(|(_, s)| s.port.is_none());
+        let free = INDICES.zip(slots).find(|(_, s)| s.port.is_none());
         let (index, slot) = free.ok_or(Error::NoSlot)?;
         slot.port = Some(port);
         slot.generation = slot.generation.wrapping_add(1);
@@ -182,7 +183,7 @@ impl<M: Memory + 'static> Transport for UdpSockets<M> {
     }
 
     fn poll_event(&mut self) -> Option<NodeEvent> {
-        let mut slots = (0u8..).zip(self.slots.as_mut());
+        let mut slots = INDICES.zip(self.slots.as_mut());
         let (index, slot) = slots.find(|(_, s)| s.readable)?;
         slot.readable = false;
         let generation = slot.generation;

@@ -65,6 +65,23 @@ pub fn assisted_node<A: Assist>(
     adapt: impl FnOnce(&mut NodeConfig),
     assist: A,
 ) -> Node<HeapMemory, A> {
+    let (config, memory) = parts(short, buffers, adapt);
+    Node::with_assistant(config, memory, Rng::stream(42, short.into()), assist)
+}
+
+/// Node 1, with other memory.
+#[allow(dead_code)]
+pub fn node_with_memory(adapt: impl FnOnce(&mut NodeMemory<HeapMemory>)) -> TestNode {
+    let (config, mut memory) = parts(1, 600, |_| {});
+    adapt(&mut memory);
+    Node::new(config, memory, Rng::stream(42, 1))
+}
+
+fn parts(
+    short: u16,
+    buffers: usize,
+    adapt: impl FnOnce(&mut NodeConfig),
+) -> (NodeConfig, NodeMemory<HeapMemory>) {
     let mut contexts = Contexts::default();
     assert!(contexts.set(0, prefix(), 64));
     let mut config = NodeConfig {
@@ -108,7 +125,7 @@ pub fn assisted_node<A: Assist>(
             bytes: buffer(6 * 1280),
         },
     };
-    Node::with_assistant(config, memory, Rng::stream(42, short.into()), assist)
+    (config, memory)
 }
 
 type FateOf = Box<dyn FnMut(&[u8]) -> Fate>;

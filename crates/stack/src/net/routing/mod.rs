@@ -36,7 +36,7 @@ pub use routes::{Route, RouteSlot, Via};
 
 use leaf::Leaf;
 use registered::Registered;
-pub(crate) use routes::Routes;
+pub(crate) use routes::{Registration, Routes};
 
 /// The table of a node in the caller's memory.
 type Table<M> = Routes<<M as Memory>::Table<Option<RouteSlot>>>;
@@ -135,7 +135,7 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || match &self.way {
             Way::Registered(registered) => registered.lookup(now, &self.table, dst),
-            Way::Fixed | Way::Leaf(_) => self.table.lookup(dst),
+            Way::Fixed | Way::Leaf(_) => self.table.lookup(now, dst),
         })
     }
 

@@ -95,6 +95,11 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         alive.map(|n| n.until).max()
     }
 
+    /// Who has registered `addr`, if that is good at `now`.
+    pub(crate) fn owner(&self, addr: &Addr, now: Instant) -> Option<[u8; 8]> {
+        Some(self.find(addr, now)?.eui64)
+    }
+
     /// The number of the registration of `addr` that is good at `now`, if it has
     /// one.
     pub(crate) fn tid(&self, addr: &Addr, now: Instant) -> Option<Tid> {

@@ -18,7 +18,7 @@ use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-use super::{Control, Neighbour, Neighbours, Route, Table, Via, is_stale, resolve};
+use super::{Control, Neighbour, Neighbours, Registration, Route, Table, Via, is_stale, resolve};
 use crate::counters::DropReason;
 use crate::link::Tenure;
 use crate::net::identity::Identity;
@@ -34,6 +34,10 @@ pub(super) struct Registered<M: Memory + 'static> {
     /// How long a neighbour is registered, not polled yet.
     tenure: Option<Tenure>,
 }
+
+/// A registration is believed for a day at most: what was left behind by somebody
+/// who has gone must end. RFC 6775 leaves the limit to the router.
+const LIFETIME_MAX_MIN: u16 = 24 * 60;
 
 /// So long a neighbour that sleeps gets what it asks for after its registration has
 /// failed or ended: the answer that says so.
@@ -73,7 +77,7 @@ impl<M: Memory + 'static> Registered<M> {
     pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
         match self.neighbours.lookup(dst, now) {
             Some(link) => Some(Via::Neighbour(link)),
-            None => table.lookup(dst),
+            None => table.lookup(now, dst),
         }
     }
 
@@ -88,6 +92,7 @@ impl<M: Memory + 'static> Registered<M> {
         table: &mut Table<M>,
         control: Control,
     ) -> Result<(), DropReason> {
+        table.expire(now);
         let mut router = Router {
             now,
             identity,
@@ -138,16 +143,25 @@ impl<M: Memory + 'static> Router<'_, M> {
         if !src.shares_prefix(&self.way.advertised.prefix, 64) {
             return Err(DropReason::BadSource);
         }
-        // It may have moved on while this was on its way.
-        let status = match is_stale(asked.tid, self.table.tid(&src)) {
-            true => status::MOVED,
-            false => self.way.neighbours.register(self.now, src, link, &asked),
+        let asked = AddressRegistration {
+            lifetime_min: asked.lifetime_min.min(LIFETIME_MAX_MIN),
+            ..asked
+        };
+        let known = self.table.registration(self.now, &src);
+        let status = match known {
+            // RFC 6775 §6.5.1: somebody else's, registered with another router.
+            Some(known) if known.eui64 != asked.eui64 => status::DUPLICATE,
+            // It may have moved on while this was on its way.
+            Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
+            _ => self.way.neighbours.register(self.now, src, link, &asked),
         };
         self.note_tenure(link);
         // RFC 8505 §5.1: without R it sees to its being reachable itself.
         let is_routed = asked.routed || asked.tid.is_none();
-        if status == status::SUCCESS && is_routed && self.report(src, asked) {
-            // The next router's answer comes first.
+        let is_reported = status == status::SUCCESS && is_routed && self.report(src, asked);
+        if is_reported && asked.lifetime_min > 0 {
+            // The next router's answer comes first. One that ends a registration would
+            // not find its way.
             return Ok(());
         }
         self.answer(link, target, asked, status);
@@ -216,6 +230,10 @@ impl<M: Memory + 'static> Router<'_, M> {
         if !addr::is_link_local(&src) || !is_unicast(behind) {
             return Err(DropReason::BadSource);
         }
+        let report = DuplicateAddress {
+            lifetime_min: report.lifetime_min.min(LIFETIME_MAX_MIN),
+            ..report
+        };
         let address = report.address;
         let is_here = address.shares_prefix(&self.way.advertised.prefix, 64);
         if !is_here || self.identity.is_own(&address) {
@@ -235,17 +253,42 @@ impl<M: Memory + 'static> Router<'_, M> {
     fn note_moved(&mut self, behind: Address, report: &DuplicateAddress) -> u8 {
         let DuplicateAddress { address, tid, .. } = *report;
         let neighbours = &mut self.way.neighbours;
-        let (here, known) = (neighbours.tid(&address, self.now), self.table.tid(&address));
+        let here = neighbours.tid(&address, self.now);
+        let registration = self.table.registration(self.now, &address);
+        let known = registration.and_then(|registration| registration.tid);
+        let owners = [
+            neighbours.owner(&address, self.now),
+            registration.map(|registration| registration.eui64),
+        ];
+        // RFC 6775 §8.2.4: the address is somebody else's.
+        if owners.iter().flatten().any(|owner| *owner != report.eui64) {
+            return status::DUPLICATE;
+        }
         if is_stale(tid, here) || is_stale(tid, known) {
             return status::MOVED;
+        }
+        let old = self.table.lookup(self.now, &address);
+        // RFC 6775 §6.5.3: a lifetime of zero ends a registration. Only the one that it
+        // came along: it may be registered elsewhere since.
+        if report.lifetime_min == 0 {
+            if registration.is_some() && old == Some(Via::Neighbour(behind)) {
+                self.table.remove(&Route {
+                    prefix: address,
+                    len: 128,
+                    via: Via::Neighbour(behind),
+                });
+            }
+            return status::SUCCESS;
         }
         // If it was registered here, it has moved.
         if let Some(link) = neighbours.forget(&address) {
             let until = self.now;
             self.way.tenure = Some(Tenure { link, until });
         }
-        let (via, old) = (Via::Neighbour(behind), self.table.lookup(&address));
-        if self.table.add_registered(address, via, tid).is_err() {
+        let via = Via::Neighbour(behind);
+        let registration = Registration::new(self.now, report);
+        let added = self.table.add_registered(address, via, registration);
+        if added.is_err() {
             return status::CACHE_FULL;
         }
         // RFC 8505 §5.6: the state on the former way is cleaned up.
@@ -290,7 +333,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         let Some(NextHop::Link(down)) = self.way.next_hop(self.now, self.table, &address) else {
             return Err(DropReason::NoRoute);
         };
-        if tid != self.table.tid(&address) {
+        let known = self.table.registration(self.now, &address);
+        if tid != known.and_then(|known| known.tid) {
             return Err(DropReason::IcmpIgnored);
         }
         if answer.status == status::MOVED && tid.is_some() {

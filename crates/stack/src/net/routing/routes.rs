@@ -2,8 +2,8 @@
 
 use core::cell::Cell;
 
-use redpoll_base::Addr;
-use redpoll_wire::icmpv6::nd::Tid;
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_wire::icmpv6::nd::{DuplicateAddress, Tid};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -32,44 +32,61 @@ pub struct Route {
     pub via: Via,
 }
 
-/// Room for one route in a node's table: the route, and of one that a registration
-/// has left behind the registration's number.
+/// Room for one route in a node's table: the route, and what is known of the
+/// registration that has left it behind, if one has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteSlot {
     prefix: Addr,
-    /// The route's length, or [`REGISTERED`].
-    bits: u8,
-    /// Means something with [`REGISTERED`].
-    tid: u8,
+    len: u8,
     via: Via,
+    registration: Option<Registration>,
 }
 
-/// In place of 128 bits: those, and a number. A field for that would make every
-/// route two bytes larger.
-const REGISTERED: u8 = 129;
+/// What a router remembers of a registration that has passed it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Registration {
+    pub(crate) tid: Option<Tid>,
+    /// Who has registered.
+    pub(crate) eui64: [u8; 8],
+    /// Until when, in seconds since the node's start.
+    until_s: u32,
+}
+
+impl Registration {
+    pub(crate) fn new(now: Instant, report: &DuplicateAddress) -> Self {
+        let until = now + Duration::from_secs(60).times(report.lifetime_min.into());
+        let until_s = until.as_millis().checked_div(1_000).unwrap_or_default();
+        Registration {
+            tid: report.tid,
+            eui64: report.eui64,
+            until_s: u32::try_from(until_s).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn is_good(&self, now: Instant) -> bool {
+        now.as_millis() < u64::from(self.until_s).saturating_mul(1_000)
+    }
+}
 
 impl RouteSlot {
-    fn new(route: Route, tid: Option<Tid>) -> Self {
+    fn new(route: Route, registration: Option<Registration>) -> Self {
         let len = route.len.min(128);
         RouteSlot {
             // Bits behind the prefix say nothing, and must not make two of one.
             prefix: addr::prefix(&route.prefix, len),
-            bits: if tid.is_some() && len == 128 {
-                REGISTERED
-            } else {
-                len
-            },
-            tid: tid.map_or(0, |tid| tid.0),
+            len,
             via: route.via,
+            registration,
         }
     }
 
     fn len(&self) -> u8 {
-        self.bits.min(128)
+        self.len
     }
 
-    fn tid(&self) -> Option<Tid> {
-        (self.bits == REGISTERED).then_some(Tid(self.tid))
+    /// Whether the route is a given one, or its registration has not ended.
+    fn is_good(&self, now: Instant) -> bool {
+        self.registration.is_none_or(|it| it.is_good(now))
     }
 
     fn is(&self, route: &Route) -> bool {
@@ -105,25 +122,38 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         self.insert(RouteSlot::new(route, None))
     }
 
-    /// Adds or replaces the route to the one address `to`, as its registration with
-    /// this number has it.
+    /// Adds or replaces the route to the one address `to`, as a registration has it.
     pub(crate) fn add_registered(
         &mut self,
         to: Addr,
         via: Via,
-        tid: Option<Tid>,
+        registration: Registration,
     ) -> Result<(), Error> {
         let route = Route {
             prefix: to,
             len: 128,
             via,
         };
-        self.insert(RouteSlot::new(route, tid))
+        self.insert(RouteSlot::new(route, Some(registration)))
     }
 
-    /// The number of the registration that left the route to this address behind.
-    pub(crate) fn tid(&self, to: &Addr) -> Option<Tid> {
-        self.host(to)?.tid()
+    /// The registration that has left the route to this address behind, if it is good
+    /// at `now`.
+    pub(crate) fn registration(&self, now: Instant, to: &Addr) -> Option<Registration> {
+        self.host(now, to)?.registration
+    }
+
+    /// Forgets the routes whose registrations have ended.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        while let Some(ended) = self.ended(now) {
+            self.remove(&ended);
+        }
+    }
+
+    fn ended(&self, now: Instant) -> Option<Route> {
+        let ended = self.entries().find(|route| !route.is_good(now))?;
+        let (prefix, len, via) = (ended.prefix, ended.len, ended.via);
+        Some(Route { prefix, len, via })
     }
 
     fn insert(&mut self, route: RouteSlot) -> Result<(), Error> {
@@ -191,8 +221,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     }
 
     /// Where packets to `dst` go, by the longest matching prefix.
-    pub(crate) fn lookup(&self, dst: &Addr) -> Option<Via> {
-        if let Some(host) = self.host(dst) {
+    pub(crate) fn lookup(&self, now: Instant, dst: &Addr) -> Option<Via> {
+        if let Some(host) = self.host(now, dst) {
             return Some(host.via);
         }
         self.entries()
@@ -202,19 +232,22 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     }
 
     /// The route to this one address.
-    fn host(&self, dst: &Addr) -> Option<&RouteSlot> {
+    fn host(&self, now: Instant, dst: &Addr) -> Option<&RouteSlot> {
         let hosts = self.table.as_ref().get(..self.hosts)?;
         let found = hosts.binary_search_by(|r| match r {
             Some(route) => route.prefix.cmp(dst),
             None => core::cmp::Ordering::Greater,
         });
-        hosts.get(found.ok()?)?.as_ref()
+        let host = hosts.get(found.ok()?)?.as_ref();
+        host.filter(|host| host.is_good(now))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: Instant = Instant::ZERO;
 
     fn some(last: u8) -> Addr {
         let mut a = [0; 16];
@@ -244,7 +277,7 @@ mod tests {
             for i in 0..entries.len() {
                 routes.add(entries[(i + rotation) % 4]).unwrap();
             }
-            let hop = |dst| match routes.lookup(&dst) {
+            let hop = |dst| match routes.lookup(NOW, &dst) {
                 Some(Via::Neighbour(Address::Short(hop))) => hop,
                 other => panic!("{other:?}"),
             };
@@ -263,47 +296,68 @@ mod tests {
         routes.add(route(some(2), 128, 2)).unwrap();
         assert_eq!(routes.add(route(some(3), 128, 3)), Err(Error::NoSlot));
         assert_eq!(
-            routes.lookup(&some(1)),
+            routes.lookup(NOW, &some(1)),
             Some(Via::Neighbour(Address::Short(5)))
         );
-        assert_eq!(routes.lookup(&some(3)), None);
+        assert_eq!(routes.lookup(NOW, &some(3)), None);
         routes.remove(&route(some(1), 128, 5));
-        assert_eq!(routes.lookup(&some(1)), None);
-        assert!(routes.lookup(&some(2)).is_some());
+        assert_eq!(routes.lookup(NOW, &some(1)), None);
+        assert!(routes.lookup(NOW, &some(2)).is_some());
         routes.remove(&route(some(2), 128, 9));
-        assert!(routes.lookup(&some(2)).is_some(), "that one went elsewhere");
+        assert!(
+            routes.lookup(NOW, &some(2)).is_some(),
+            "that one went elsewhere"
+        );
         routes.clear();
-        assert_eq!(routes.lookup(&some(2)), None);
+        assert_eq!(routes.lookup(NOW, &some(2)), None);
+    }
+
+    fn registered(eui: u8, tid: u8, minutes: u16) -> Registration {
+        let report = DuplicateAddress {
+            status: 0,
+            tid: Some(Tid(tid)),
+            lifetime_min: minutes,
+            eui64: [eui; 8],
+            address: some(1),
+        };
+        Registration::new(NOW, &report)
     }
 
     #[test]
-    fn a_route_keeps_the_number_of_its_registration_until_it_is_replaced() {
+    fn a_route_keeps_its_registration_until_it_is_replaced() {
         let mut routes = Routes::new([None; 2]);
         let via = Via::Neighbour(Address::Short(3));
-        assert_eq!(routes.tid(&some(1)), None);
+        assert_eq!(routes.registration(NOW, &some(1)), None);
         for number in [240, 255, 0] {
-            let tid = Some(Tid(number));
-            routes.add_registered(some(1), via, tid).unwrap();
-            assert_eq!((routes.tid(&some(1)), routes.used), (tid, 1));
-            assert_eq!(routes.lookup(&some(1)), Some(via));
+            let registration = registered(7, number, 5);
+            routes.add_registered(some(1), via, registration).unwrap();
+            let known = routes.registration(NOW, &some(1));
+            assert_eq!((known, routes.used), (Some(registration), 1));
+            assert_eq!(routes.lookup(NOW, &some(1)), Some(via));
         }
         routes.add(route(some(1), 128, 9)).unwrap();
-        assert_eq!((routes.tid(&some(1)), routes.used), (None, 1));
-        routes.add_registered(some(1), via, Some(Tid(5))).unwrap();
-        routes.remove(&route(some(1), 128, 3));
-        assert_eq!(
-            (routes.lookup(&some(1)), routes.tid(&some(1))),
-            (None, None)
-        );
+        assert_eq!((routes.registration(NOW, &some(1)), routes.used), (None, 1));
     }
 
-    /// A table of a thousand routes is most of a border router's memory.
     #[test]
-    fn a_number_makes_no_route_larger() {
-        assert_eq!(
-            core::mem::size_of::<Option<RouteSlot>>(),
-            core::mem::size_of::<Option<Route>>()
-        );
+    fn a_registered_route_ends_with_its_registration_and_a_given_one_never() {
+        let mut routes = Routes::new([None; 3]);
+        let via = Via::Neighbour(Address::Short(3));
+        routes.add(route(some(2), 128, 9)).unwrap();
+        routes
+            .add_registered(some(1), via, registered(7, 1, 5))
+            .unwrap();
+        routes
+            .add_registered(some(3), via, registered(7, 1, 9))
+            .unwrap();
+        let at = |s| NOW + Duration::from_secs(s);
+        assert_eq!(routes.lookup(at(299), &some(1)), Some(via));
+        assert_eq!(routes.lookup(at(300), &some(1)), None);
+        assert_eq!(routes.registration(at(300), &some(1)), None);
+        routes.expire(at(300));
+        assert_eq!((routes.used, routes.hosts), (2, 2));
+        assert_eq!(routes.lookup(at(300), &some(3)), Some(via));
+        assert!(routes.lookup(at(9_000_000), &some(2)).is_some());
     }
 
     #[test]
@@ -312,7 +366,7 @@ mod tests {
         routes.add(route(some(1), 64, 1)).unwrap();
         routes.add(route(some(2), 64, 2)).unwrap();
         assert_eq!(
-            routes.lookup(&some(9)),
+            routes.lookup(NOW, &some(9)),
             Some(Via::Neighbour(Address::Short(2)))
         );
     }

@@ -3,6 +3,7 @@
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_tcp::{Endpoint, Listener};
 
+use crate::ids::INDICES;
 use crate::{Error, ListenerId};
 
 /// How a port is listened on.
@@ -56,7 +57,7 @@ impl<M: Memory + 'static> Listeners<M> {
         if self.is_open(port) {
             return Err(Error::PortInUse);
         }
-        let mut slots = (0u8..).zip(self.0.as_mut());
+        let mut slots = INDICES.zip(self.0.as_mut());
         let free = slots.find(|(_, slot)| slot.open.is_none());
         let (index, slot) = free.ok_or(Error::NoSlot)?;
         slot.generation = slot.generation.wrapping_add(1);
@@ -96,7 +97,7 @@ impl<M: Memory + 'static> Listeners<M> {
 
     /// Who listens where this segment goes, and how.
     pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<(ListenerId, Listen)> {
-        (0u8..).zip(self.0.as_ref()).find_map(|(index, slot)| {
+        INDICES.zip(self.0.as_ref()).find_map(|(index, slot)| {
             let (listener, how) = slot.open.as_ref()?;
             let generation = slot.generation;
             is_it(listener).then_some((ListenerId { index, generation }, *how))

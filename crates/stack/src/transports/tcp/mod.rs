@@ -30,6 +30,7 @@ use listeners::Listeners;
 use slot::Open;
 
 use crate::counters::{DropReason, NodeCounters};
+use crate::ids::INDICES;
 use crate::transports::{Outcome, Reply};
 use crate::{ConnId, Error};
 
@@ -130,7 +131,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
 
     /// Every open connection with its handle.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
-        (0u8..).zip(self.slots()).filter_map(|(index, slot)| {
+        INDICES.zip(self.slots()).filter_map(|(index, slot)| {
             let generation = slot.generation;
             let open = slot.open()?;
             Some((ConnId { index, generation }, &open.connection))
@@ -216,10 +217,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// One whose last acknowledgment has yet to leave does not: its peer would
     /// stay in LAST-ACK.
     fn free_slot(&mut self, counters: &mut NodeCounters) -> Option<u8> {
-        if let Some((index, _)) = (0u8..).zip(self.slots()).find(|(_, s)| s.is_free()) {
+        if let Some((index, _)) = INDICES.zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
         }
-        let (index, _) = (0u8..)
+        let (index, _) = INDICES
             .zip(self.slots())
             .filter_map(|(index, slot)| {
                 let open = slot.open()?;

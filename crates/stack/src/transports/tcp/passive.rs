@@ -6,6 +6,7 @@ use redpoll_tcp::{Answer, Config, Connection, Handshake, IpMeta, Segment, State,
 use super::slot::{Open, Waits};
 use super::{ConnectionSlot, Listen, TcpSockets};
 use crate::counters::{DropReason, NodeCounters};
+use crate::ids::INDICES;
 use crate::transports::{Outcome, Reply};
 use crate::{ConnId, Error, ListenerId};
 
@@ -39,7 +40,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// The connection that has waited longest at this listener.
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         let next = self.turn;
-        let waiting = (0u8..).zip(self.connections.as_mut());
+        let waiting = INDICES.zip(self.connections.as_mut());
         let (index, generation, open) = waiting
             .filter_map(|(index, slot)| {
                 let generation = slot.generation;

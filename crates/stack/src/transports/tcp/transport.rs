@@ -6,6 +6,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 use super::TcpSockets;
 use crate::counters::{DropReason, NodeCounters};
+use crate::ids::INDICES;
 use crate::transports::{Arrived, Ask, Handle, Outcome, Pulled, Reach, Transport, Trouble};
 use crate::{ConnId, NodeEvent};
 
@@ -103,7 +104,7 @@ impl<M: Memory + 'static> Transport for TcpSockets<M> {
         if !self.dirty {
             return None;
         }
-        for (index, slot) in (0u8..).zip(self.connections.as_mut()) {
+        for (index, slot) in INDICES.zip(self.connections.as_mut()) {
             let generation = slot.generation;
             // Nobody wants to hear of what was released.
             let Some(open) = slot.open_mut().filter(|open| !open.released) else {

@@ -1,0 +1,55 @@
+//! Tables that are longer than a handle can name: what lies behind is not used, and
+//! nothing overflows.
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::{HeapMemory, address, endpoint, node_with_memory};
+use redpoll_base::Instant;
+use redpoll_stack::{ConnectionSlot, Error, ListenerSlot, Node, NodeMemory, Route, UdpSlot, Via};
+use redpoll_wire::ieee802154::Address;
+
+fn node(places: usize) -> Node<HeapMemory> {
+    let mut node = node_with_memory(|memory: &mut NodeMemory<HeapMemory>| {
+        let buffer = || vec![0; 16].into_boxed_slice();
+        let slots = 0..places;
+        memory.connections = slots
+            .clone()
+            .map(|_| ConnectionSlot::new(buffer(), buffer()))
+            .collect();
+        memory.listeners = slots.clone().map(|_| ListenerSlot::default()).collect();
+        memory.udp = slots.map(|_| UdpSlot::new(buffer())).collect();
+    });
+    let via = Via::Neighbour(Address::Short(2));
+    let route = Route {
+        prefix: address(2),
+        len: 128,
+        via,
+    };
+    node.add_route(route).unwrap();
+    node
+}
+
+#[test]
+fn as_many_sockets_as_a_handle_can_name() {
+    let now = Instant::from_millis(5);
+    for (places, usable) in [(254, 254), (255, 255), (256, 255), (300, 255)] {
+        let mut node = node(places);
+        let mut connections = 0;
+        let refusal = loop {
+            match node.tcp_connect(now, endpoint(2, 7)) {
+                Ok(_) => connections += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((connections, refusal), (usable, Error::NoSlot));
+        assert_eq!(node.tcp_connections().count(), usable);
+        let listeners = (1..400).take_while(|port| node.tcp_listen(*port).is_ok());
+        assert_eq!(listeners.count(), usable);
+        let sockets = (1..400).take_while(|port| node.udp_bind(*port).is_ok());
+        assert_eq!(sockets.count(), usable);
+        while node.poll_event().is_some() {}
+        node.on_timeout(now);
+        while node.poll_radio(now).is_some() {}
+    }
+}
