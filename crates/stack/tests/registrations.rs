@@ -272,7 +272,7 @@ fn a_route_ends_with_its_registration() {
     answers(&mut lone);
     lone.now += redpoll_base::Duration::from_secs(290);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    lone.now += redpoll_base::Duration::from_secs(10);
+    lone.now += redpoll_base::Duration::from_secs(70);
     assert_eq!(way_to_leaf(&mut lone), LEAF, "by the route of the mesh");
     report_as(&mut lone, 2, Some(1), STRANGER, 5);
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, SUCCESS, 1)]);

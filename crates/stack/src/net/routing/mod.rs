@@ -36,7 +36,7 @@ pub use routes::{Route, RouteSlot, Via};
 
 use leaf::Leaf;
 use registered::Registered;
-pub(crate) use routes::{Registration, Routes};
+pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, Routes};
 
 /// The table of a node in the caller's memory.
 type Table<M> = Routes<<M as Memory>::Table<Option<RouteSlot>>>;

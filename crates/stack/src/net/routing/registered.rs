@@ -18,7 +18,10 @@ use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-use super::{Control, Neighbour, Neighbours, Registration, Route, Table, Via, is_stale, resolve};
+use super::{
+    Control, LIFETIME_MAX_MIN, Neighbour, Neighbours, Registration, Route, Table, Via, is_stale,
+    resolve,
+};
 use crate::counters::DropReason;
 use crate::link::Tenure;
 use crate::net::identity::Identity;
@@ -34,10 +37,6 @@ pub(super) struct Registered<M: Memory + 'static> {
     /// How long a neighbour is registered, not polled yet.
     tenure: Option<Tenure>,
 }
-
-/// A registration is believed for a day at most: what was left behind by somebody
-/// who has gone must end. RFC 6775 leaves the limit to the router.
-const LIFETIME_MAX_MIN: u16 = 24 * 60;
 
 /// So long a neighbour that sleeps gets what it asks for after its registration has
 /// failed or ended: the answer that says so.
@@ -150,7 +149,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         let known = self.table.registration(self.now, &src);
         let status = match known {
             // RFC 6775 §6.5.1: somebody else's, registered with another router.
-            Some(known) if known.eui64 != asked.eui64 => status::DUPLICATE,
+            Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,
             // It may have moved on while this was on its way.
             Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
             _ => self.way.neighbours.register(self.now, src, link, &asked),
@@ -256,12 +255,11 @@ impl<M: Memory + 'static> Router<'_, M> {
         let here = neighbours.tid(&address, self.now);
         let registration = self.table.registration(self.now, &address);
         let known = registration.and_then(|registration| registration.tid);
-        let owners = [
-            neighbours.owner(&address, self.now),
-            registration.map(|registration| registration.eui64),
-        ];
+        let owner = neighbours.owner(&address, self.now);
+        let is_others = owner.is_some_and(|owner| owner != report.eui64)
+            || registration.is_some_and(|it| !it.is_of(report.eui64));
         // RFC 6775 §8.2.4: the address is somebody else's.
-        if owners.iter().flatten().any(|owner| *owner != report.eui64) {
+        if is_others {
             return status::DUPLICATE;
         }
         if is_stale(tid, here) || is_stale(tid, known) {
@@ -285,9 +283,12 @@ impl<M: Memory + 'static> Router<'_, M> {
             let until = self.now;
             self.way.tenure = Some(Tenure { link, until });
         }
-        let via = Via::Neighbour(behind);
         let registration = Registration::new(self.now, report);
-        let added = self.table.add_registered(address, via, registration);
+        // Routers have short addresses here; for others there is no room in a route.
+        let Address::Short(link) = behind else {
+            return status::CACHE_FULL;
+        };
+        let added = self.table.add_registered(address, link, registration);
         if added.is_err() {
             return status::CACHE_FULL;
         }

@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use redpoll_base::{Addr, Duration, Instant};
+use redpoll_base::{Addr, Instant};
 use redpoll_wire::icmpv6::nd::{DuplicateAddress, Tid};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -32,65 +32,114 @@ pub struct Route {
     pub via: Via,
 }
 
-/// Room for one route in a node's table: the route, and what is known of the
-/// registration that has left it behind, if one has.
+/// Room for one route in a node's table. A border router has a thousand: one that a
+/// registration has left behind takes no more room than another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteSlot {
     prefix: Addr,
-    len: u8,
-    via: Via,
-    registration: Option<Registration>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Given {
+        len: u8,
+        via: Via,
+    },
+    Registered {
+        link: u16,
+        registration: Registration,
+    },
 }
 
 /// What a router remembers of a registration that has passed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
-    /// Who has registered.
-    pub(crate) eui64: [u8; 8],
-    /// Until when, in seconds since the node's start.
-    until_s: u32,
+    owner: Owner,
+    /// Until when, in minutes since the node's start, wrapping; as bytes, for a number
+    /// would have to lie at an even address and make the route two bytes larger.
+    until_min: [u8; 2],
+}
+
+/// Who has registered: of the EUI-64 what its maker gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Owner([u8; 5]);
+
+/// A registration is believed for a day at most: what was left behind by somebody
+/// who has gone must end. RFC 6775 leaves the limit to the router.
+pub(crate) const LIFETIME_MAX_MIN: u16 = 24 * 60;
+
+impl Owner {
+    pub(crate) fn of(eui64: [u8; 8]) -> Self {
+        let [.., a, b, c, d, e] = eui64;
+        Owner([a, b, c, d, e])
+    }
+}
+
+fn minutes(now: Instant) -> u16 {
+    now.as_millis().checked_div(60_000).unwrap_or_default() as u16
 }
 
 impl Registration {
+    /// It counts to the end of the minute in which it ends.
     pub(crate) fn new(now: Instant, report: &DuplicateAddress) -> Self {
-        let until = now + Duration::from_secs(60).times(report.lifetime_min.into());
-        let until_s = until.as_millis().checked_div(1_000).unwrap_or_default();
+        let lifetime = report.lifetime_min.min(LIFETIME_MAX_MIN);
         Registration {
             tid: report.tid,
-            eui64: report.eui64,
-            until_s: u32::try_from(until_s).unwrap_or(u32::MAX),
+            owner: Owner::of(report.eui64),
+            until_min: minutes(now).wrapping_add(lifetime).to_be_bytes(),
         }
     }
 
+    /// Whether it is this one's.
+    pub(crate) fn is_of(&self, eui64: [u8; 8]) -> bool {
+        self.owner == Owner::of(eui64)
+    }
+
     fn is_good(&self, now: Instant) -> bool {
-        now.as_millis() < u64::from(self.until_s).saturating_mul(1_000)
+        let until_min = u16::from_be_bytes(self.until_min);
+        until_min.wrapping_sub(minutes(now)) <= LIFETIME_MAX_MIN
     }
 }
 
 impl RouteSlot {
-    fn new(route: Route, registration: Option<Registration>) -> Self {
+    fn given(route: Route) -> Self {
         let len = route.len.min(128);
         RouteSlot {
             // Bits behind the prefix say nothing, and must not make two of one.
             prefix: addr::prefix(&route.prefix, len),
-            len,
-            via: route.via,
-            registration,
+            kind: Kind::Given {
+                len,
+                via: route.via,
+            },
         }
     }
 
     fn len(&self) -> u8 {
-        self.len
+        match self.kind {
+            Kind::Given { len, .. } => len,
+            Kind::Registered { .. } => 128,
+        }
+    }
+
+    fn via(&self) -> Via {
+        match self.kind {
+            Kind::Given { via, .. } => via,
+            Kind::Registered { link, .. } => Via::Neighbour(Address::Short(link)),
+        }
     }
 
     /// Whether the route is a given one, or its registration has not ended.
     fn is_good(&self, now: Instant) -> bool {
-        self.registration.is_none_or(|it| it.is_good(now))
+        match self.kind {
+            Kind::Given { .. } => true,
+            Kind::Registered { registration, .. } => registration.is_good(now),
+        }
     }
 
     fn is(&self, route: &Route) -> bool {
-        (self.prefix, self.len(), self.via) == (route.prefix, route.len, route.via)
+        (self.prefix, self.len(), self.via()) == (route.prefix, route.len, route.via)
     }
 }
 
@@ -119,28 +168,30 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// Adds a route or, if prefix and length are known, replaces it.
     pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
-        self.insert(RouteSlot::new(route, None))
+        self.insert(RouteSlot::given(route))
     }
 
-    /// Adds or replaces the route to the one address `to`, as a registration has it.
+    /// Adds or replaces the route to the one address `to`, by the neighbour with this
+    /// short address, as a registration has it.
     pub(crate) fn add_registered(
         &mut self,
         to: Addr,
-        via: Via,
+        link: u16,
         registration: Registration,
     ) -> Result<(), Error> {
-        let route = Route {
+        self.insert(RouteSlot {
             prefix: to,
-            len: 128,
-            via,
-        };
-        self.insert(RouteSlot::new(route, Some(registration)))
+            kind: Kind::Registered { link, registration },
+        })
     }
 
     /// The registration that has left the route to this address behind, if it is good
     /// at `now`.
     pub(crate) fn registration(&self, now: Instant, to: &Addr) -> Option<Registration> {
-        self.host(now, to)?.registration
+        match self.host(now, to)?.kind {
+            Kind::Registered { registration, .. } => Some(registration),
+            Kind::Given { .. } => None,
+        }
     }
 
     /// Forgets the routes whose registrations have ended.
@@ -152,7 +203,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     fn ended(&self, now: Instant) -> Option<Route> {
         let ended = self.entries().find(|route| !route.is_good(now))?;
-        let (prefix, len, via) = (ended.prefix, ended.len, ended.via);
+        let (prefix, len, via) = (ended.prefix, ended.len(), ended.via());
         Some(Route { prefix, len, via })
     }
 
@@ -216,19 +267,19 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         let own = addr::iid_of(link);
         self.entries().any(|route| {
             let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
-            route.via == Via::Neighbour(link) && !is_itself
+            route.via() == Via::Neighbour(link) && !is_itself
         })
     }
 
     /// Where packets to `dst` go, by the longest matching prefix.
     pub(crate) fn lookup(&self, now: Instant, dst: &Addr) -> Option<Via> {
         if let Some(host) = self.host(now, dst) {
-            return Some(host.via);
+            return Some(host.via());
         }
         self.entries()
             .skip(self.hosts)
             .find(|r| r.prefix.shares_prefix(dst, r.len()))
-            .map(|r| r.via)
+            .map(RouteSlot::via)
     }
 
     /// The route to this one address.
@@ -246,6 +297,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redpoll_base::Duration;
 
     const NOW: Instant = Instant::ZERO;
 
@@ -330,7 +382,7 @@ mod tests {
         assert_eq!(routes.registration(NOW, &some(1)), None);
         for number in [240, 255, 0] {
             let registration = registered(7, number, 5);
-            routes.add_registered(some(1), via, registration).unwrap();
+            routes.add_registered(some(1), 3, registration).unwrap();
             let known = routes.registration(NOW, &some(1));
             assert_eq!((known, routes.used), (Some(registration), 1));
             assert_eq!(routes.lookup(NOW, &some(1)), Some(via));
@@ -345,18 +397,18 @@ mod tests {
         let via = Via::Neighbour(Address::Short(3));
         routes.add(route(some(2), 128, 9)).unwrap();
         routes
-            .add_registered(some(1), via, registered(7, 1, 5))
+            .add_registered(some(1), 3, registered(7, 1, 5))
             .unwrap();
         routes
-            .add_registered(some(3), via, registered(7, 1, 9))
+            .add_registered(some(3), 3, registered(7, 1, 9))
             .unwrap();
         let at = |s| NOW + Duration::from_secs(s);
         assert_eq!(routes.lookup(at(299), &some(1)), Some(via));
-        assert_eq!(routes.lookup(at(300), &some(1)), None);
-        assert_eq!(routes.registration(at(300), &some(1)), None);
-        routes.expire(at(300));
+        assert_eq!(routes.lookup(at(360), &some(1)), None);
+        assert_eq!(routes.registration(at(360), &some(1)), None);
+        routes.expire(at(360));
         assert_eq!((routes.used, routes.hosts), (2, 2));
-        assert_eq!(routes.lookup(at(300), &some(3)), Some(via));
+        assert_eq!(routes.lookup(at(360), &some(3)), Some(via));
         assert!(routes.lookup(at(9_000_000), &some(2)).is_some());
     }
 
@@ -368,6 +420,15 @@ mod tests {
         assert_eq!(
             routes.lookup(NOW, &some(9)),
             Some(Via::Neighbour(Address::Short(2)))
+        );
+    }
+
+    /// A table of a thousand routes is most of a border router's memory.
+    #[test]
+    fn a_registration_makes_no_route_larger() {
+        assert_eq!(
+            core::mem::size_of::<Option<RouteSlot>>(),
+            core::mem::size_of::<Option<Route>>()
         );
     }
 }
