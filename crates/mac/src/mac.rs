@@ -579,37 +579,6 @@ impl Mac {
         })
     }
 
-    /// A neighbour asks for what waits for it. The acknowledgement says whether
-    /// there is anything, so it must be decided here and now.
-    fn on_data_request(
-        &mut self,
-        now: Instant,
-        header: &FrameHeader,
-        acknowledge: bool,
-        info: &RxInfo,
-    ) {
-        // IEEE 802.15.4-2015 §7.5.5: it goes to a coordinator, from a device that has an
-        // address.
-        if !asks_for_ack(header.dst) || matches!(header.src, Address::Short(0xfffe..)) {
-            count(&mut self.counters.rx_malformed);
-            return;
-        }
-        count(&mut self.counters.rx_data_requests);
-        let known = match header.src {
-            Address::Short(short) => self.pending.contains(short),
-            _ => false,
-        };
-        let promised = match self.config.caps.auto_ack {
-            true => info.ack_sent_pending,
-            false => known && acknowledge,
-        };
-        self.acknowledge(now, header.dsn, acknowledge, promised);
-        self.request = Some(MacEvent::DataRequest {
-            child: header.src,
-            promised,
-        });
-    }
-
     fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool, pending: bool) {
         if !acknowledge || self.config.caps.auto_ack {
             return;

@@ -2,12 +2,13 @@
 //! the source-match table, sleep, and giving a frame back between attempts.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_wire::ieee802154::{Address, DATA_REQUEST};
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
 
 use super::{Kind, Mac, Phase};
 use crate::counters::count;
+use crate::filter::asks_for_ack;
 use crate::retry::Retry;
-use crate::{RadioWork, Service, Ticket};
+use crate::{MacEvent, RadioWork, RxInfo, Service, Ticket};
 
 /// What the radio does while the MAC has nothing for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -141,5 +142,36 @@ impl Mac {
             }
             (Rest::Sleep, _) => RadioWork::Doze,
         }
+    }
+
+    /// A neighbour asks for what waits for it. The acknowledgement says whether
+    /// there is anything, so it must be decided here and now.
+    pub(super) fn on_data_request(
+        &mut self,
+        now: Instant,
+        header: &FrameHeader,
+        acknowledge: bool,
+        info: &RxInfo,
+    ) {
+        // IEEE 802.15.4-2015 §7.5.5: it goes to a coordinator, from a device that has an
+        // address.
+        if !asks_for_ack(header.dst) || matches!(header.src, Address::Short(0xfffe..)) {
+            count(&mut self.counters.rx_malformed);
+            return;
+        }
+        count(&mut self.counters.rx_data_requests);
+        let known = match header.src {
+            Address::Short(short) => self.pending.contains(short),
+            _ => false,
+        };
+        let promised = match self.config.caps.auto_ack {
+            true => info.ack_sent_pending,
+            false => known && acknowledge,
+        };
+        self.acknowledge(now, header.dsn, acknowledge, promised);
+        self.request = Some(MacEvent::DataRequest {
+            child: header.src,
+            promised,
+        });
     }
 }
