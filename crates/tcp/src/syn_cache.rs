@@ -280,13 +280,10 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
 
     /// Whether the segment may be of a peer whose first segments were lost: a
     /// later one does not show the cookie, and must not be reset. Nor if its
-    /// SYN came twice and found a free entry only the second time.
-    ///
-    /// A FIN is answered in any case: silence would keep a peer in LAST-ACK for
-    /// minutes whose FIN was taken and our acknowledgment lost.
+    /// SYN came twice and found a free entry only the second time. That a FIN may be
+    /// of one that was taken, and its acknowledgment lost, cannot be told apart.
     fn may_be_late(&self, now: Instant, seg: &Segment<'_>) -> bool {
-        let is_last = seg.flags.fin();
-        !is_last && self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
+        self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
     /// A new request, in place of the one in `entry` if there is one.

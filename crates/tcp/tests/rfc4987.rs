@@ -5,7 +5,7 @@ use redpoll_tcp::{
     Answer, Config, Connection, EcnUse, Endpoint, Fields, Flags, HalfOpen, Handshake, Header,
     IsnGenerator, Options, Segment, SeqNum, State, SynCache, Terms,
 };
-use redpoll_testkit::{FIN_ACK, ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
+use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
 
 const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 const BUFFER: usize = 1_848;
@@ -333,17 +333,4 @@ fn a_reset_in_the_window_of_a_request_is_challenged() {
     assert_eq!(node.cache.len(), 1);
     assert!(matches!(node.input(&reset(1)), Answer::Drop));
     assert!(node.cache.is_empty());
-}
-
-/// While cookies are about, segments that show none may be late, and are met by
-/// silence. A FIN is not: its sender would stay in LAST-ACK for minutes if we know
-/// nothing of it any more.
-#[test]
-fn a_fin_of_no_connection_is_answered_though_cookies_are_about() {
-    let mut node = Node::new(0);
-    node.ask(&rich(), true);
-    let fin = Record::new().flags(FIN_ACK).seq(5).ack(9);
-    assert!(matches!(node.input(&fin), Answer::Reset(header) if is_reset(&header)));
-    let stray = Record::new().seq(5).ack(9);
-    assert!(matches!(node.input(&stray), Answer::Drop));
 }
