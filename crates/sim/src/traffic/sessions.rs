@@ -71,7 +71,8 @@ impl<S: Session> Sessions<S> {
 
     /// Keeps room for one connection more: where the node has none left, the session
     /// that has been idle for longest gives way. `idle` says since when one has been,
-    /// if it may give way at all; `end` resets it.
+    /// if it may give way at all; `end` resets it. Whose peer has not got everything
+    /// yet stays: a reset would take from it what was said.
     pub(super) fn make_room(
         &mut self,
         cx: &mut Context<'_>,
@@ -80,7 +81,8 @@ impl<S: Session> Sessions<S> {
     ) {
         while self.open.len() >= self.connections || self.is_full(cx) {
             let sessions = self.open.iter().enumerate();
-            let idle = sessions.filter_map(|(at, session)| Some((idle(session)?, at)));
+            let heard = sessions.filter(|(_, session)| is_heard(cx, session.conn()));
+            let idle = heard.filter_map(|(at, session)| Some((idle(session)?, at)));
             let Some((_, longest)) = idle.min() else {
                 return;
             };
@@ -106,4 +108,16 @@ impl<S: Session> Sessions<S> {
     pub(super) fn iter(&self) -> impl Iterator<Item = &S> {
         self.open.iter()
     }
+}
+
+/// Whether the peer has acknowledged all that was said to it, the end included if
+/// there is one.
+fn is_heard(cx: &Context<'_>, conn: ConnId) -> bool {
+    cx.node.tcp_connection(conn).is_none_or(|connection| {
+        let ends = matches!(
+            connection.state(),
+            State::FinWait1 | State::Closing | State::LastAck
+        );
+        connection.unacked() == 0 && !ends
+    })
 }

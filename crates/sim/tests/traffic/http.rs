@@ -281,6 +281,27 @@ fn silent_clients_give_way_to_one_with_a_request() {
     assert_eq!(given_up, 2);
 }
 
+/// Six ask at once, as a browser does. Whose answer is still on its way does not give
+/// way to those who come after it.
+#[test]
+fn an_answer_on_its_way_is_not_cut_off() {
+    let busy = "[apps.web]\ntype = \"http-server\"\non = \"node-2\"\n\
+                [faults.loss]\ntype = \"drop-frames\"\nshare = \"30 %\"\n";
+    let mut scenario = pair(busy);
+    scenario.nodes[0].connections = 6;
+    for seed in 1..=20 {
+        let mut world = World::new(&scenario, seed).unwrap();
+        let get = b"GET / HTTP/1.0\r\n\r\n";
+        let pages: Vec<_> = (0..6).map(|_| begin(&mut world, get, None)).collect();
+        run(&mut world, 60);
+        for page in pages {
+            let page = page.take();
+            assert!(page.ended && !page.failed, "seed {seed}: {page:?}");
+            assert!(page.head().starts_with("HTTP/1.1 200 OK"));
+        }
+    }
+}
+
 /// One client sends a byte now and then, the others take one now and then.
 #[test]
 fn slow_clients_are_given_up() {
