@@ -167,14 +167,18 @@ fn what_is_known_to_have_arrived_is_not_sent_again() {
         for (number, times) in &t.sent {
             let is_hole = number % 2 == 0 && *number < 2 * told;
             let least = 1 + u32::from(is_hole);
-            let is_known = told <= HOLES || *number < 2 * HOLES;
+            // RFC 2018 §5.1: a timeout forgets what SACK told.
+            let is_remembered = t.host.conn.stats().rtos == 0;
+            let is_known = told <= HOLES || (is_remembered && *number < 2 * HOLES);
             let most = if is_known { least } else { 2 };
             assert!(
                 (least..=most).contains(times),
                 "{count} out, {told} told of: segment {number} {times} times"
             );
         }
-        if told <= HOLES {
+        // Three segments behind a hole are not always told of: by RFC 6675 alone the last
+        // holes of a window wait for a timeout.
+        if told <= HOLES && cfg!(feature = "rack-tlp") {
             assert_eq!(t.host.conn.stats().rtos, 0, "{count} out, {told} told of");
         }
         assert!(!t.suspects_reordering(), "{count} out, {told} told of");
