@@ -167,7 +167,7 @@ fn what_is_known_to_have_arrived_is_not_sent_again() {
         for (number, times) in &t.sent {
             let is_hole = number % 2 == 0 && *number < 2 * told;
             let least = 1 + u32::from(is_hole);
-            // RFC 2018 §5.1: a timeout forgets what SACK told.
+            // RFC 2018 §8: a timeout may forget what SACK told.
             let is_remembered = t.host.conn.stats().rtos == 0;
             let is_known = told <= HOLES || (is_remembered && *number < 2 * HOLES);
             let most = if is_known { least } else { 2 };
