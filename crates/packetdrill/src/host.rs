@@ -7,8 +7,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory, Route,
-    SegmentChoice, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
+    Route, SegmentChoice, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -41,10 +41,10 @@ const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0
 const CONNECTIONS: usize = 32;
 const LISTENERS: usize = 8;
 const HALF_OPEN: usize = 8;
+/// How many servers' cookies are remembered (RFC 7413 §4.1.3).
+const SERVERS: usize = 8;
 /// As many as the node queues for its host side, and some in hand.
 const SLOTS: usize = 40;
-/// The most bytes of a packet of the node.
-const MTU: usize = 1280;
 /// More timeouts at one moment than any node has.
 const RUNAWAY: u32 = 10_000;
 
@@ -177,7 +177,7 @@ impl Host {
     /// Calls the node, and takes from it whatever it wants to send.
     pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HeapMemory>) -> T) -> T {
         let result = call(&mut self.node);
-        let mut packet = [0; MTU];
+        let mut packet = vec![0; self.settings.mtu.into()];
         let mut made = Vec::new();
         while let Some(len) = self.node.poll_packet(self.now, &mut packet) {
             made.push(packet[..len].to_vec());
@@ -233,6 +233,7 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
         preempts: true,
         segments: SegmentChoice::default(),
         nd: NdConfig::default(),
+        // Always the same, as are time and addresses: so is every cookie.
         isn_secret: *b"packetdrill test",
     };
     let memory = NodeMemory {
@@ -241,13 +242,13 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
             .collect(),
         listeners: (0..LISTENERS).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); HALF_OPEN].into(),
-        servers: Box::default(),
+        servers: [FastOpenServer::default(); SERVERS].into(),
         udp: Box::default(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; SLOTS].into(),
-            bytes: buffer(SLOTS * MTU),
+            bytes: buffer(SLOTS * usize::from(settings.mtu)),
         },
     };
     let mut node = Node::new(config, memory, Rng::new(0x7270));

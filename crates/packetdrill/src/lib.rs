@@ -27,15 +27,15 @@
 //!
 //! # What is not supported
 //!
-//! - Packets of more than 1280 bytes: it is the node's MTU, whatever `mtu` says.
+//! - Packets of more than 1500 bytes, whatever `mtu` says.
 //! - IPv4 is IPv6 with other headers (RFC 7915 §4 and §5): the engine has no
 //!   IPv4. Fragments, IP options and ICMP other than errors do not pass.
-//! - Window scaling, urgent data, Fast Open, `MSG_MORE`, `MSG_WAITALL`,
-//!   `TCP_INFO`, `epoll`, `splice` and `pipe`.
-//! - `SO_RCVBUF`, `SO_SNDBUF`, `TCP_MAXSEG` and `TCP_USER_TIMEOUT` of one
-//!   socket: they are parameters of the node. So they count for all when they
-//!   are set before the first `listen` or `connect`; later a call that would
-//!   change something fails with `EOPNOTSUPP`, and the standard error says so.
+//! - Window scaling, urgent data, `MSG_MORE`, `MSG_WAITALL`, `TCP_INFO`, `epoll`,
+//!   `splice` and `pipe`.
+//! - `SO_RCVBUF`, `SO_SNDBUF` and `TCP_MAXSEG` of one socket: they are parameters
+//!   of the node. So they count for all when they are set before the first
+//!   `listen` or `connect`; later a call that would change something fails with
+//!   `EOPNOTSUPP`, and the standard error says so.
 //! - The backlog of `listen` is not a limit; the number of connections is.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]

@@ -22,7 +22,8 @@
 //! SYNs. Options of a packet that goes out must be those named, in their order;
 //! `...` at their end (or alone) stands for any others. `TS val * ecr *` takes
 //! any timestamps; a number for our own `val` is a name for the live one, and
-//! an `ecr` is compared. `[ect0]`, `[ect1]`, `[ce]`, `[noecn]` behind the
+//! an `ecr` is compared. `FO` is a Fast Open option, with a cookie in hexadecimal or
+//! without. `[ect0]`, `[ect1]`, `[ce]`, `[noecn]` behind the
 //! direction name the IP header's ECN field. `win` is compared if it is named.
 //! `< icmp unreachable port_unreachable [1:101(100)]` is an error about what we
 //! sent; also `address_unreachable`, `no_route` and `admin_prohibited`.
@@ -33,7 +34,8 @@
 //! It is stricter than the tool: what was sent and not expected is an error
 //! also at the end; every byte sent, received and read is compared with what
 //! was written; and a call that would wait must say so. It knows one
-//! connection a script, and neither `%{ }%`, shell commands, UDP, nor events
+//! connection at a time (a SYN from another port begins the next, or a SYN after a
+//! reset; its bytes count from its socket on), and neither `%{ }%`, shell commands, UDP, nor events
 //! of several lines.
 
 mod calls;

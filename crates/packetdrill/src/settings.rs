@@ -15,14 +15,18 @@ pub struct Settings {
     pub rcvbuf: usize,
     /// Bytes of send buffer a connection. Default 32768.
     pub sndbuf: usize,
+    /// The MTU of the direct link: 1,280 to 1,500 bytes. Default 1,280.
+    pub mtu: u16,
     /// The parameters of TCP.
     pub tcp: Config,
 }
 
 /// The headers of IPv6 and TCP without options (RFC 6691 §2).
-const HEADERS: u16 = 40 + 20;
-/// The node's MTU.
-const MTU: u16 = 1280;
+pub(crate) const HEADERS: u16 = 40 + 20;
+/// The least MTU of IPv6 (RFC 8200 §5); less is a matter of segments' sizes alone.
+const LEAST_MTU: u16 = 1280;
+/// That of Ethernet.
+const MOST_MTU: u16 = 1500;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -30,6 +34,7 @@ impl Default for Settings {
             local: None,
             rcvbuf: 16_384,
             sndbuf: 32_768,
+            mtu: LEAST_MTU,
             // As public scripts expect it of a host.
             tcp: Config {
                 ecn: EcnUse::Off,
@@ -44,10 +49,10 @@ impl Settings {
     /// Reads comma-separated `key=value`; later keys win, unknown ones and
     /// impossible values are passed over.
     ///
-    /// `local`, `mtu` (1,280 at most), `rcvbuf`, `sndbuf`, `ts` and `ecn` (0: off,
-    /// 1: asked for, 2: agreed to when the peer asks) as packetdrill's shims have
-    /// them; also `nodelay=1` for every connection. `remote` says nothing that
-    /// the packets do not; `iw` is not ours to choose yet.
+    /// `local`, `mtu` (1,500 at most), `rcvbuf`, `sndbuf`, `ts`, `iw` (segments, 1 to
+    /// 255) and `ecn` (0: off, 1: asked for, 2: agreed to when the peer asks) as
+    /// packetdrill's shims have them; also `nodelay=1` for every connection. `remote`
+    /// says nothing that the packets do not.
     pub fn parse(flags: &str) -> Settings {
         let mut settings = Settings::default();
         settings.apply(flags);
@@ -72,7 +77,12 @@ impl Settings {
         };
         match key {
             "local" => self.local = Some(value.parse().ok()?),
-            "mtu" => self.tcp.mss = value.parse::<u16>().ok()?.min(MTU).saturating_sub(HEADERS),
+            "mtu" => {
+                let mtu = value.parse::<u16>().ok()?.min(MOST_MTU);
+                self.mtu = mtu.max(LEAST_MTU);
+                self.tcp.mss = mtu.saturating_sub(HEADERS);
+            }
+            "iw" => self.tcp.initial_window = value.parse().ok().filter(|&n| n > 0)?,
             "rcvbuf" => self.rcvbuf = value.parse().ok().filter(|&n| n > 0)?,
             "sndbuf" => self.sndbuf = value.parse().ok().filter(|&n| n > 0)?,
             "ts" => self.tcp.timestamps = on()?,
@@ -90,9 +100,9 @@ impl Settings {
         Some(())
     }
 
-    /// RFC 5482: how long data may stay unacknowledged; 0 is for ever.
-    pub(crate) fn set_user_timeout(&mut self, ms: u64) {
-        self.tcp.user_timeout = (ms > 0).then(|| Duration::from_millis(ms));
+    /// The greatest MSS that the MTU allows.
+    pub(crate) fn most_mss(&self) -> u16 {
+        self.mtu.saturating_sub(HEADERS)
     }
 }
 
@@ -110,6 +120,14 @@ mod tests {
     }
 
     #[test]
+    fn an_initial_window_has_a_segment_at_least() {
+        assert_eq!(Settings::parse("iw=10").tcp.initial_window, 10);
+        for impossible in ["iw=0", "iw=-1", "iw=256", "iw=ten"] {
+            assert_eq!(Settings::parse(impossible), Settings::default());
+        }
+    }
+
+    #[test]
     fn ecn_has_three_values() {
         for (value, ecn) in [
             ("0", EcnUse::Off),
@@ -122,8 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn the_mtu_is_at_most_the_nodes() {
-        assert_eq!(Settings::parse("mtu=1500").tcp.mss, 1220);
-        assert_eq!(Settings::parse("mtu=600").tcp.mss, 540);
+    fn the_mtu_is_at_most_that_of_ethernet() {
+        for (flags, mtu, mss) in [
+            ("mtu=9000", 1500, 1440),
+            ("mtu=1500", 1500, 1440),
+            ("mtu=1280", 1280, 1220),
+            // Smaller segments over a link that IPv6 can use.
+            ("mtu=600", 1280, 540),
+        ] {
+            let settings = Settings::parse(flags);
+            assert_eq!((settings.mtu, settings.tcp.mss), (mtu, mss), "{flags}");
+        }
     }
 }

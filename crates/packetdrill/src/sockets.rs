@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use redpoll_base::{Addr, Instant};
-use redpoll_socket::posix::{self, Fd, Protocol, Socket};
+use redpoll_socket::posix::{self, Fd, MSG_FASTOPEN, Opt, Protocol, Socket};
 use redpoll_tcp::Endpoint;
 
 use crate::host::{HeapMemory, endpoint};
@@ -84,6 +84,13 @@ impl Sockets {
         let (now, table) = (self.host.now(), &mut self.table);
         self.host
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
+    }
+
+    /// From now on the node's parameters stay as they are; the socket below with this
+    /// number.
+    pub(crate) fn begin(&mut self, number: i32) -> Answer<Fd> {
+        self.host.begin();
+        self.fd(number)
     }
 
     /// The socket below with this number.
@@ -181,6 +188,30 @@ impl Sockets {
             "send with these flags",
             self.call(|sockets| sockets.send(fd, data, flags)),
         )
+    }
+
+    /// `sendto` with an address: with MSG_FASTOPEN as
+    /// [`posix::Sockets::send_fast`], on a socket with TCP_FASTOPEN as
+    /// [`posix::Sockets::open_by_sending`], else as [`send`](Self::send).
+    pub fn send_to(&mut self, fd: i32, data: &[u8], flags: i32, to: SocketAddr) -> Answer<usize> {
+        let below = self.fd(fd)?;
+        self.host.begin();
+        if flags & MSG_FASTOPEN != 0 {
+            return self.call(|sockets| sockets.send_fast(below, data, endpoint(to)));
+        }
+        if self.opens_by_sending(fd)? {
+            return self.call(|sockets| sockets.open_by_sending(below, data, endpoint(to)));
+        }
+        self.send(fd, data, flags)
+    }
+
+    /// Whether `sendto` with an address opens this socket's connection.
+    pub(crate) fn opens_by_sending(&mut self, fd: i32) -> Answer<bool> {
+        let below = self.fd(fd)?;
+        self.call(|sockets| {
+            let is_set = sockets.option(below, Opt::FastOpen)? != 0;
+            Ok(is_set && sockets.remote(below).is_err())
+        })
     }
 
     /// Ends one direction or both.

@@ -201,6 +201,32 @@ fn vectors_and_messages() {
 }
 
 #[test]
+fn addresses_open_connections_with_data() {
+    let tool = Tool::load(Net::V6, "ts=0");
+    let fd = tool.socket();
+    assert_eq!(tool.fcntl(fd, libc::F_SETFL, NONBLOCK), Ok(0));
+    // Without a cookie nothing is taken.
+    let opened = tool.sendto(fd, 100, libc::MSG_FASTOPEN);
+    assert_eq!(opened, Err(EINPROGRESS));
+    let (_, syn) = tool.receive().unwrap();
+    assert_eq!((syn.flags, syn.payload.len()), (SYN, 0));
+
+    let fd = tool.socket();
+    let on = tool.setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, 1);
+    assert_eq!(on, Ok(0));
+    assert_eq!(tool.sendto(fd, 100, 0), Ok(100));
+    let (_, syn) = tool.receive().unwrap();
+    assert_eq!((syn.flags, syn.payload.len()), (SYN, 0));
+    tool.learn(&syn);
+    tool.inject(Seg::peer(SYN | ACK, 0).ack(1).win(8000).mss(1000));
+    let (_, data) = tool.receive().unwrap();
+    assert_eq!((data.flags, data.payload.len()), (ACK | PSH, 100));
+    // On an open connection the address says nothing.
+    assert_eq!(tool.sendmsg_to(fd, &[10, 20], 0), Ok(30));
+    assert_eq!(tool.sendto(fd, 5, 0), Ok(5));
+}
+
+#[test]
 fn ipv4_from_end_to_end() {
     let tool = Tool::load(Net::V4, "");
     // Nobody listens yet.

@@ -27,7 +27,7 @@ fn read(node: &mut common::TestNode, now: redpoll_base::Instant, conn: ConnId) -
 /// arrive and be answered, and ends it.
 fn open(line: &mut Line, listener: ListenerId) {
     let now = line.now;
-    let opened = line.nodes[0].tcp_connect_with_data(now, endpoint(2, 80), b"reading");
+    let opened = line.nodes[0].tcp_connect_with_data(now, 0, endpoint(2, 80), b"reading");
     let (client, taken) = opened.unwrap();
     assert_eq!(taken, 7);
     let server = loop {

@@ -4,6 +4,7 @@ use core::num::NonZero;
 
 use redpoll_base::{Duration, divide};
 
+use crate::congestion::InitialWindow;
 use crate::{RecoveryChoice, UserTimeoutOption};
 
 /// Parameters of a connection. All of them may differ between connections.
@@ -76,6 +77,13 @@ pub struct Config {
     /// Whether to tell the peer of our user timeout, and to heed its own where
     /// `user_timeout` is none (RFC 5482). Default none: neither.
     pub user_timeout_option: Option<UserTimeoutOption>,
+    /// The initial window in full-sized segments, for an experiment such as RFC 6928's
+    /// ten, or a host that does so; 0 is RFC 5681 §3.1's two to four. Heeded with the
+    /// feature `initial-window` alone. Default 0.
+    ///
+    /// More than the standard's is paid for by others: it is a burst into queues of a
+    /// few packets.
+    pub initial_window: u8,
     /// Recovery as another engine has it. Default: all that is compiled in.
     pub recovery: RecoveryChoice,
 }
@@ -137,6 +145,7 @@ impl Default for Config {
             orphan: Duration::from_secs(180),
             user_timeout: None,
             user_timeout_option: None,
+            initial_window: 0,
             recovery: RecoveryChoice::default(),
         }
     }
@@ -239,6 +248,7 @@ pub(crate) struct Params {
     pub(crate) ack_every: u8,
     pub(crate) max_retries: u8,
     pub(crate) syn_retries: u8,
+    pub(crate) initial_window: InitialWindow,
     pub(crate) recovery: RecoveryChoice,
 }
 
@@ -273,6 +283,7 @@ impl From<&Config> for Params {
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,
+            initial_window: InitialWindow::of(config),
             recovery: config.recovery,
         }
     }

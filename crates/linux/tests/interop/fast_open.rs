@@ -148,7 +148,8 @@ pub fn from_the_node(prefix: u16) {
     let kernel = spawn(move || [0; 3].map(|_| answer(&listener)));
     for _ in 0..3 {
         let (conn, taken) = bench.run(PATIENCE, |now, node| {
-            node.tcp_connect_with_data(now, remote, &[b'!'; 300]).ok()
+            node.tcp_connect_with_data(now, 0, remote, &[b'!'; 300])
+                .ok()
         });
         assert_eq!(taken, 300);
         let mut answer = Vec::new();

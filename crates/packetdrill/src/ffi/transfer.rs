@@ -2,14 +2,16 @@
 //! See *the contract* in the module above.
 
 use std::ffi::{c_int, c_void};
+use std::net::SocketAddr;
 use std::ptr;
 
-use libc::{EFAULT, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
-use redpoll_socket::posix::blocking;
+use libc::{EFAULT, EINVAL, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use redpoll_socket::posix::{MSG_FASTOPEN, blocking};
 
-use super::pointers::{bytes, gather, put, scatter, vectors};
+use super::pointers::{address, bytes, gather, put, scatter, vectors};
 use super::{SHIM, User, number};
 use crate::Errno;
+use crate::host::endpoint;
 use crate::sockets::{Answer, supported};
 
 /// More than a window.
@@ -149,16 +151,17 @@ pub(super) unsafe extern "C" fn send(
 }
 
 pub(super) unsafe extern "C" fn sendto(
-    user: User,
+    _: User,
     fd: c_int,
     data: *const c_void,
     len: size_t,
     flags: c_int,
-    _addr: *const sockaddr,
-    _addr_len: socklen_t,
+    addr: *const sockaddr,
+    addr_len: socklen_t,
 ) -> ssize_t {
-    // SAFETY: the contract. A connected stream ignores the address.
-    unsafe { send(user, fd, data, len, flags) }
+    // SAFETY: the contract.
+    let (data, to) = unsafe { (bytes(data, len), destination(addr, addr_len)) };
+    number(data.and_then(|data| transmit_to(fd, data, flags, to?)))
 }
 
 pub(super) unsafe extern "C" fn sendmsg(
@@ -168,11 +171,47 @@ pub(super) unsafe extern "C" fn sendmsg(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: the contract: null or good.
-    match unsafe { message.as_ref() } {
-        // SAFETY: the contract.
-        Some(m) => unsafe { send_from(fd, m.msg_iov, m.msg_iovlen as _, flags) },
-        None => number::<usize>(Err(Errno(EFAULT))),
+    let Some(message) = (unsafe { message.as_ref() }) else {
+        return number::<usize>(Err(Errno(EFAULT)));
+    };
+    // SAFETY: the contract, for the vectors and the address.
+    let (data, to) = unsafe {
+        let vectors = vectors(message.msg_iov, message.msg_iovlen as _);
+        let to = destination(message.msg_name.cast(), message.msg_namelen);
+        (vectors.and_then(|from| gather(from)), to)
+    };
+    number(data.and_then(|data| transmit_to(fd, &data, flags, to?)))
+}
+
+/// Where to, if the caller says so.
+///
+/// # Safety
+/// The contract, for `addr`.
+unsafe fn destination(addr: *const sockaddr, len: socklen_t) -> Answer<Option<SocketAddr>> {
+    if addr.is_null() || len == 0 {
+        return Ok(None);
     }
+    // SAFETY: the contract.
+    unsafe { address(addr, len) }.map(Some)
+}
+
+/// Sends; opens the connection as well where flags or socket say so.
+fn transmit_to(fd: c_int, data: &[u8], flags: c_int, to: Option<SocketAddr>) -> Answer<usize> {
+    let Some(to) = to else {
+        return match flags & MSG_FASTOPEN {
+            0 => transmit(fd, data, flags),
+            _ => Err(Errno(EINVAL)),
+        };
+    };
+    if flags & MSG_FASTOPEN != 0 {
+        let below = SHIM.call(|sockets| sockets.begin(fd))?;
+        return blocking::send_fast(&mut &SHIM, below, data, endpoint(to), flags);
+    }
+    if SHIM.call(|sockets| sockets.opens_by_sending(fd))? {
+        return SHIM.call(|sockets| sockets.send_to(fd, data, flags, to));
+    }
+    // A connected stream ignores the address.
+    transmit(fd, data, flags)
 }
 
 /// # Safety

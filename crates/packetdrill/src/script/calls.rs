@@ -51,6 +51,10 @@ impl Runner {
                 let flags = int(&call.args, 3)? as i32;
                 self.transmit(fd, int(&call.args, 2)?, flags, progress)
             }
+            ("sendto", [_, Arg::Dots, _, _, Arg::Dots, Arg::Dots]) => {
+                let flags = int(&call.args, 3)? as i32;
+                return Ok(Some(self.open_by_sending(fd, int(&call.args, 2)?, flags)));
+            }
             _ => return self.quick(fd, call).map(Some),
         };
         let flags = match call.name.as_str() {
@@ -72,6 +76,8 @@ impl Runner {
             ("socket", 3) => {
                 let name = new_name(call)?;
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
+                // What it sends and receives begins anew.
+                (self.written, self.read) = (1, 1);
                 let made = self.sockets.socket(name);
                 made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))
                     .map(|()| name.into())
@@ -177,6 +183,16 @@ impl Runner {
             return Err(Errno(libc::EAGAIN));
         }
         Ok(*sent as i64)
+    }
+
+    /// `sendto` with the peer's address.
+    fn open_by_sending(&mut self, fd: i32, len: i64, flags: i32) -> Answer<i64> {
+        let remote = SocketAddr::new(self.addresses.remote, PORT);
+        let len = usize::try_from(len).unwrap_or(0);
+        let data: Vec<u8> = (self.written..).map(stream).take(len).collect();
+        let count = self.sockets.send_to(fd, &data, flags, remote)?;
+        self.written += count as u32;
+        Ok(count as i64)
     }
 
     /// `Some` if an event has come about, or if it may not wait.

@@ -4,7 +4,7 @@ use redpoll_base::Ecn;
 
 use super::Failure;
 use super::scan::{Scan, Unreadable};
-use super::segment::{Opt, Options, Segment, Value};
+use super::segment::{FAST_OPEN, Opt, Options, Segment, Value};
 use super::symbols;
 use crate::Errno;
 
@@ -303,6 +303,7 @@ fn options(scan: &mut Scan<'_>) -> Result<Options, Unreadable> {
                 }
                 Opt::Sack(blocks)
             }
+            Some("FO") => Opt::Other(FAST_OPEN, bytes(scan)?),
             other => return Err(format!("the option {} is not known", other.unwrap_or("?"))),
         };
         list.push(option);
@@ -311,6 +312,17 @@ fn options(scan: &mut Scan<'_>) -> Result<Options, Unreadable> {
             return Ok(Options::Exactly(list));
         }
     }
+}
+
+/// Bytes in hexadecimal, or none.
+fn bytes(scan: &mut Scan<'_>) -> Result<Vec<u8>, Unreadable> {
+    let digits = scan.word().unwrap_or("");
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let text = std::str::from_utf8(pair).ok()?;
+        (pair.len() == 2).then(|| u8::from_str_radix(text, 16).ok())?
+    });
+    let bytes: Option<Vec<u8>> = pairs.collect();
+    bytes.ok_or_else(|| format!("`{digits}` is not made of pairs of hexadecimal digits"))
 }
 
 fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {

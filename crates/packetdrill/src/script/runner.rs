@@ -10,7 +10,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Failure;
 use super::parse::{Call, Event, Moment, Script, What, When};
-use super::segment::{self, ACK, Ends, Opt, Options, SYN, Seen, Segment, Value};
+use super::segment::{self, ACK, Ends, Opt, Options, RST, SYN, Seen, Segment, Value};
 use crate::{SentPacket, Settings, Sockets, v4};
 
 const TOLERANCE_US: u64 = 1_000;
@@ -54,6 +54,8 @@ pub(super) struct Addresses {
 struct Flow {
     ends: Ends,
     our_isn: Option<u32>,
+    /// The peer has reset it, if the reset was good.
+    reset: bool,
     /// Names for our timestamps, as the script has them, and the live ones.
     timestamps: BTreeMap<u32, u32>,
 }
@@ -112,6 +114,7 @@ impl Runner {
                     remote_port: PEER_PORT,
                 },
                 our_isn: None,
+                reset: false,
                 timestamps: BTreeMap::new(),
             },
             sockets,
@@ -214,6 +217,7 @@ impl Runner {
 
     fn inject(&mut self, script: &Segment) -> Result<(), String> {
         let ours = self.flow.our_isn.unwrap_or(0);
+        self.flow.reset |= script.flags & RST != 0;
         let mut live = script.clone();
         live.seq = PEER_ISN.wrapping_add(script.seq);
         live.ack = script.ack.map(|ack| ours.wrapping_add(ack));
@@ -234,7 +238,7 @@ impl Runner {
             }
         }
         let payload: Vec<u8> = (0..script.len)
-            .map(|offset| stream(script.seq.wrapping_add(offset)))
+            .map(|offset| stream(script.first_byte().wrapping_add(offset)))
             .collect();
         let packet = segment::build(&live, &payload, &self.flow.ends)?;
         self.deliver(&packet)
@@ -306,10 +310,18 @@ impl Runner {
             _ => at,
         };
         let seen = self.decode(&packet)?;
-        if self.flow.our_isn.is_none() && seen.segment.flags & SYN != 0 {
-            self.flow.our_isn = Some(seen.segment.seq);
+        let is_syn = seen.segment.flags & SYN != 0;
+        let is_first = self.flow.our_isn.is_none() || self.flow.reset;
+        let is_another =
+            seen.segment.flags & ACK == 0 && seen.ends.local_port != self.flow.ends.local_port;
+        if is_syn && (is_first || is_another) {
             // An active open: the ports are known only now.
-            self.flow.ends = seen.ends;
+            self.flow = Flow {
+                ends: seen.ends,
+                our_isn: Some(seen.segment.seq),
+                reset: false,
+                timestamps: BTreeMap::new(),
+            };
         }
         self.compare(expected, &seen)
             .map_err(|why| format!("{why}\nexpected  {expected}\nbut {what}"))
@@ -371,7 +383,7 @@ impl Runner {
         }
         self.compare_options(&expected.options, &live.options)?;
         for (offset, byte) in (0..).zip(&seen.payload) {
-            if *byte != stream(live.seq.wrapping_add(offset)) {
+            if *byte != stream(live.first_byte().wrapping_add(offset)) {
                 return Err(format!("byte {offset} of the payload is wrong"));
             }
         }

@@ -18,6 +18,13 @@ pub(super) struct Segment {
     pub(super) options: Options,
 }
 
+impl Segment {
+    /// The sequence number of the first byte of data: behind a SYN.
+    pub(super) fn first_byte(&self) -> u32 {
+        self.seq.wrapping_add((self.flags & SYN != 0).into())
+    }
+}
+
 /// The options of a segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Options {
@@ -48,7 +55,10 @@ pub(super) enum Value {
 }
 
 pub(super) const SYN: u8 = 0x02;
+pub(super) const RST: u8 = 0x04;
 pub(super) const ACK: u8 = 0x10;
+/// The kind of the option with a Fast Open cookie (RFC 7413 §4.1.1), `FO` in scripts.
+pub(super) const FAST_OPEN: u8 = 34;
 
 /// The ends of the connection, as addresses on the wire.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! `getsockopt` and `setsockopt`. Values are the integers that the options'
 //! structures are made of.
 //!
-//! What a connection takes at any time is an option of its socket; sizes and
-//! the user timeout are parameters of the node, see the [crate](crate).
+//! What a connection takes at any time is an option of its socket; sizes are
+//! parameters of the node, see the [crate](crate).
 
 use libc::{IPPROTO_TCP, SOL_SOCKET};
 use redpoll_socket::posix::Opt;
@@ -42,12 +42,10 @@ impl Sockets {
                 let bytes = positive.ok_or(Errno::EINVAL)?;
                 Box::new(move |s| s.sndbuf = bytes)
             }
-            (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => match u64::try_from(value) {
-                Ok(ms) => Box::new(move |s| s.set_user_timeout(ms)),
-                Err(_) => return Err(Errno::EINVAL),
-            },
             (IPPROTO_TCP, libc::TCP_MAXSEG) => match u16::try_from(value) {
-                Ok(mss @ 64..=1220) => Box::new(move |s| s.tcp.mss = mss),
+                Ok(mss) if (64..=self.host.settings().most_mss()).contains(&mss) => {
+                    Box::new(move |s| s.tcp.mss = mss)
+                }
                 _ => return Err(Errno::EINVAL),
             },
             _ => return Err(Errno::ENOPROTOOPT),

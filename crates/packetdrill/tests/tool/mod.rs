@@ -291,6 +291,28 @@ impl Tool {
         )
     }
 
+    /// To the peer's address.
+    pub fn sendto(&self, fd: i32, len: usize, flags: i32) -> Answer<i32> {
+        let (data, addr) = (vec![0u8; len], self.sockaddr(false));
+        answer(
+            slot!(self, 15, (fd => c_int, data.as_ptr() => *const u8, len => usize, flags => c_int,
+                addr.as_ptr() => *const u8, addr.len() as u32 => u32) -> isize),
+        )
+    }
+
+    /// To the peer's address.
+    pub fn sendmsg_to(&self, fd: i32, lens: &[usize], flags: i32) -> Answer<i32> {
+        let mut buffers = buffers(lens, 0);
+        let mut vectors = vectors(&mut buffers);
+        let mut addr = self.sockaddr(false);
+        let mut message = message(&mut vectors);
+        message.msg_name = addr.as_mut_ptr().cast();
+        message.msg_namelen = addr.len() as u32;
+        answer(
+            slot!(self, 16, (fd => c_int, &raw const message => *const libc::msghdr, flags => c_int) -> isize),
+        )
+    }
+
     pub fn recvmsg(&self, fd: i32, lens: &[usize]) -> Answer<i32> {
         let mut buffers = buffers(lens, 0xee);
         let mut vectors = vectors(&mut buffers);

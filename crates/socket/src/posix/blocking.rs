@@ -144,6 +144,34 @@ pub fn send(waiter: &mut impl Waiter, fd: Fd, data: &[u8], flags: i32) -> Answer
     if sent > 0 { Ok(sent) } else { answer }
 }
 
+/// `sendto` with MSG_FASTOPEN: opens a connection to `remote` and sends all of `data`,
+/// or as much as can be sent without waiting where it may not wait.
+///
+/// # Errors
+/// As [`Sockets::send_fast`]; `EINPROGRESS` only where it may not wait.
+pub fn send_fast(
+    waiter: &mut impl Waiter,
+    fd: Fd,
+    data: &[u8],
+    remote: Endpoint,
+    flags: i32,
+) -> Answer<usize> {
+    let begun = waiter.call(|sockets| sockets.send_fast(fd, data, remote));
+    if !may_wait(waiter, fd, flags)? {
+        return begun;
+    }
+    let sent = match begun {
+        Err(Errno::EINPROGRESS) => 0,
+        begun => begun?,
+    };
+    finish_connect(waiter, fd)?;
+    let rest = data.get(sent..).unwrap_or_default();
+    if rest.is_empty() {
+        return Ok(sent);
+    }
+    Ok(sent.saturating_add(send(waiter, fd, rest, flags)?))
+}
+
 /// Waits until one of `all` has something, or `timeout` has passed: then 0.
 ///
 /// # Errors

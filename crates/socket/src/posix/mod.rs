@@ -16,7 +16,7 @@ mod poll;
 mod stream;
 mod udp;
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_stack::{ConnId, ListenerId, Node, UdpId};
 use redpoll_tcp::{Connection, Endpoint, Keepalive, State};
 
@@ -57,6 +57,8 @@ pub enum Shutdown {
 pub const MSG_PEEK: i32 = 0x2;
 /// MSG_DONTWAIT: this call does not wait.
 pub const MSG_DONTWAIT: i32 = 0x40;
+/// MSG_FASTOPEN: of [`Sockets::send_fast`], which opens the connection.
+pub const MSG_FASTOPEN: i32 = 0x2000_0000;
 
 /// One socket of a table, or room for one.
 #[derive(Debug)]
@@ -95,7 +97,41 @@ enum Kind {
 struct Tuning {
     nodelay: bool,
     keepalive: bool,
-    probes: Keepalive,
+    probes: Probes,
+    /// TCP_USER_TIMEOUT, in milliseconds, 0 for none; `None`: what the node was
+    /// configured with.
+    user_timeout_ms: Option<u32>,
+    /// TCP_FASTOPEN: of a listener [`Listen::fast_open`](redpoll_stack::Listen); of
+    /// a socket that connects, whether `sendto` opens it.
+    fast_open: u8,
+}
+
+/// How an idle connection is probed, as `setsockopt` has it.
+#[derive(Clone, Copy, Debug)]
+struct Probes {
+    /// TCP_KEEPIDLE, in seconds.
+    idle_s: u32,
+    /// TCP_KEEPINTVL, in seconds.
+    interval_s: u32,
+    /// TCP_KEEPCNT
+    count: u8,
+}
+
+impl Probes {
+    /// Those of [`Keepalive::DEFAULT`].
+    const DEFAULT: Probes = Probes {
+        idle_s: (Keepalive::DEFAULT.idle.as_millis() / 1000) as u32,
+        interval_s: (Keepalive::DEFAULT.interval.as_millis() / 1000) as u32,
+        count: Keepalive::DEFAULT.count,
+    };
+
+    fn keepalive(self) -> Keepalive {
+        Keepalive {
+            idle: Duration::from_secs(self.idle_s.into()),
+            interval: Duration::from_secs(self.interval_s.into()),
+            count: self.count,
+        }
+    }
 }
 
 impl Socket {
@@ -109,7 +145,9 @@ impl Socket {
         tuning: Tuning {
             nodelay: false,
             keepalive: false,
-            probes: Keepalive::DEFAULT,
+            probes: Probes::DEFAULT,
+            user_timeout_ms: None,
+            fast_open: 0,
         },
     };
 

@@ -1,7 +1,6 @@
 //! `getsockopt` and `setsockopt`, for options that are one number.
 
-use redpoll_base::{Duration, Memory};
-use redpoll_tcp::Keepalive;
+use redpoll_base::Memory;
 
 use super::{Answer, Fd, Kind, Sockets};
 use crate::Errno;
@@ -29,6 +28,14 @@ pub enum Opt {
     KeepCount,
     /// TCP_MAXSEG: the payload of a full segment.
     MaxSegment,
+    /// TCP_USER_TIMEOUT: milliseconds for which sent data may stay unacknowledged
+    /// (RFC 9293 §3.10.8); 0 for no such limit.
+    UserTimeout,
+    /// TCP_FASTOPEN. Before `listen`: how many connections may be open whose SYN
+    /// brought data and whose handshake is not complete (RFC 7413 §4.2), 0 for none.
+    /// Of a socket that connects, if it is not 0: `sendto` opens the connection
+    /// ([`Sockets::open_by_sending`]).
+    FastOpen,
 }
 
 impl Opt {
@@ -47,6 +54,8 @@ impl Opt {
             (TCP, 4) => Opt::KeepIdle,
             (TCP, 5) => Opt::KeepInterval,
             (TCP, 6) => Opt::KeepCount,
+            (TCP, 18) => Opt::UserTimeout,
+            (TCP, 23) => Opt::FastOpen,
             _ => return None,
         })
     }
@@ -68,8 +77,16 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             }
             Opt::NoDelay => tuning.nodelay = value != 0,
             Opt::KeepAlive => tuning.keepalive = value != 0,
-            Opt::KeepIdle => tuning.probes.idle = seconds(value)?,
-            Opt::KeepInterval => tuning.probes.interval = seconds(value)?,
+            Opt::KeepIdle => tuning.probes.idle_s = seconds(value)?,
+            Opt::KeepInterval => tuning.probes.interval_s = seconds(value)?,
+            Opt::UserTimeout => {
+                let ms = u32::try_from(value).or(Err(Errno::EINVAL))?;
+                tuning.user_timeout_ms = Some(ms);
+            }
+            Opt::FastOpen => {
+                let count = u32::try_from(value).or(Err(Errno::EINVAL))?;
+                tuning.fast_open = u8::try_from(count).unwrap_or(u8::MAX);
+            }
             Opt::KeepCount => match u8::try_from(value) {
                 Ok(count @ 1..) => tuning.probes.count = count,
                 _ => return Err(Errno::EINVAL),
@@ -91,22 +108,20 @@ impl<M: Memory + 'static> Sockets<'_, M> {
     /// `EBADF`
     pub fn option(&mut self, fd: Fd, option: Opt) -> Answer<i32> {
         let socket = self.entry(fd)?;
-        let Keepalive {
-            idle,
-            interval,
-            count,
-        } = socket.tuning.probes;
+        let tuning = &socket.tuning;
         Ok(match option {
             Opt::Error => self.take_error(fd).err().map_or(0, |errno| errno.0),
             Opt::Type if matches!(socket.kind, Kind::Udp { .. }) => 2,
             Opt::Type => 1,
             Opt::AcceptConn => matches!(socket.kind, Kind::Listening { .. }).into(),
-            Opt::KeepAlive => socket.tuning.keepalive.into(),
+            Opt::KeepAlive => tuning.keepalive.into(),
             Opt::Linger => socket.linger.map_or(-1, i32::from),
-            Opt::NoDelay => socket.tuning.nodelay.into(),
-            Opt::KeepIdle => whole_seconds(idle),
-            Opt::KeepInterval => whole_seconds(interval),
-            Opt::KeepCount => count.into(),
+            Opt::NoDelay => tuning.nodelay.into(),
+            Opt::KeepIdle => number(tuning.probes.idle_s),
+            Opt::KeepInterval => number(tuning.probes.interval_s),
+            Opt::KeepCount => tuning.probes.count.into(),
+            Opt::UserTimeout => number(tuning.user_timeout_ms.unwrap_or(0)),
+            Opt::FastOpen => tuning.fast_open.into(),
             Opt::MaxSegment => match self.connected(fd) {
                 Ok((_, connection)) => connection.eff_snd_mss() as i32,
                 Err(_) => self.node.config().tcp.mss.into(),
@@ -115,11 +130,11 @@ impl<M: Memory + 'static> Sockets<'_, M> {
     }
 }
 
-fn seconds(value: i32) -> Answer<Duration> {
-    let seconds = u64::try_from(value).ok().filter(|&s| s > 0);
-    seconds.map(Duration::from_secs).ok_or(Errno::EINVAL)
+fn seconds(value: i32) -> Answer<u32> {
+    let seconds = u32::try_from(value).ok().filter(|&s| s > 0);
+    seconds.ok_or(Errno::EINVAL)
 }
 
-fn whole_seconds(span: Duration) -> i32 {
-    i32::try_from(span.as_millis() / 1000).unwrap_or(i32::MAX)
+fn number(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
 }

@@ -1,6 +1,6 @@
 //! Streams: `listen`, `accept`, `connect`, `send`, `recv`.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::{Duration, Instant, Memory};
 use redpoll_stack::{ConnId, Listen, Node};
 use redpoll_tcp::{Endpoint, State};
 
@@ -10,7 +10,12 @@ use crate::Errno;
 impl Tuning {
     pub(super) fn apply<M: Memory + 'static>(&self, node: &mut Node<M>, now: Instant, id: ConnId) {
         node.tcp_set_nagle(now, id, !self.nodelay);
-        node.tcp_set_keepalive(now, id, self.keepalive.then_some(self.probes));
+        let probes = self.keepalive.then(|| self.probes.keepalive());
+        node.tcp_set_keepalive(now, id, probes);
+        if let Some(ms) = self.user_timeout_ms {
+            let timeout = (ms > 0).then(|| Duration::from_millis(ms.into()));
+            node.tcp_set_user_timeout(now, id, timeout);
+        }
     }
 }
 
@@ -25,10 +30,8 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         match self.entry(fd)?.kind {
             Kind::Idle { port } if port != 0 => {
                 let backlog = u8::try_from(backlog.max(1)).unwrap_or(u8::MAX);
-                let how = Listen {
-                    backlog,
-                    ..Listen::default()
-                };
+                let fast_open = self.entry(fd)?.tuning.fast_open;
+                let how = Listen { backlog, fast_open };
                 let id = self.node.tcp_listen_with(port, how)?;
                 self.entry_mut(fd)?.kind = Kind::Listening { id, port };
                 Ok(())
@@ -96,6 +99,49 @@ impl<M: Memory + 'static> Sockets<'_, M> {
                 other => other,
             },
             _ => Err(Errno::EISCONN),
+        }
+    }
+
+    /// `sendto` with MSG_FASTOPEN: opens a connection to `remote`. If the server has
+    /// given a cookie before, `data` are queued, as much as there is room for, and what
+    /// fits goes with the SYN (RFC 7413 §4.2.2): their length. Else the SYN asks for a
+    /// cookie (§4.2.1), and the data are to be sent when the connection is open. On a
+    /// socket that is connecting or connected it is [`send`](Self::send).
+    ///
+    /// The data may arrive twice, in two connections (§6.1).
+    ///
+    /// # Errors
+    /// `EINPROGRESS` if nothing was taken, also if there was nothing to take; those of
+    /// [`connect`](Self::connect) and `send`; `EOPNOTSUPP` for datagrams.
+    pub fn send_fast(&mut self, fd: Fd, data: &[u8], remote: Endpoint) -> Answer<usize> {
+        let is_known = self.node.tcp_may_open_fast(self.now, &remote);
+        let data = if is_known { data } else { &[] };
+        match self.open_by_sending(fd, data, remote)? {
+            0 => Err(Errno::EINPROGRESS),
+            taken => Ok(taken),
+        }
+    }
+
+    /// `sendto` with TCP_FASTOPEN: as [`send_fast`](Self::send_fast), but `data` are
+    /// queued in any case; where no cookie is known they follow the handshake.
+    ///
+    /// # Errors
+    /// Those of `send_fast`, but for `EINPROGRESS`.
+    pub fn open_by_sending(&mut self, fd: Fd, data: &[u8], remote: Endpoint) -> Answer<usize> {
+        let socket = self.entry(fd)?;
+        let tuning = socket.tuning;
+        match socket.kind {
+            Kind::Idle { port } => {
+                let opened = self
+                    .node
+                    .tcp_connect_with_data(self.now, port, remote, data);
+                let (id, taken) = opened?;
+                tuning.apply(self.node, self.now, id);
+                self.entry_mut(fd)?.kind = Kind::Connected(id);
+                Ok(taken)
+            }
+            Kind::Connected(_) => self.send(fd, data, 0),
+            _ => Err(Errno::EOPNOTSUPP),
         }
     }
 

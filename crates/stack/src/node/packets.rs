@@ -1,6 +1,6 @@
 //! Packets: to this node, through this node, from this node.
 
-use redpoll_base::{Instant, Memory, copy};
+use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
@@ -27,7 +27,7 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         // RFC 8200 §3: what lies behind the payload is not part of the packet.
         let announced = Ipv6Header::LEN.saturating_add(header.payload_len.into());
         let packet = packet.get(..announced).ok_or(DropReason::Malformed)?;
-        if packet.len() > LINK_MTU {
+        if packet.len() > self.mtu_from_host(&header.dst) {
             self.refuse_too_big(now, header, packet);
             return Err(DropReason::TooBig);
         }
@@ -42,6 +42,16 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
             },
         );
         Ok(())
+    }
+
+    /// How long a packet from the host side may be: what is for this node itself only
+    /// has to fit into a slot.
+    fn mtu_from_host(&self, dst: &Addr) -> usize {
+        if self.net.identity.is_own(dst) {
+            self.link.lowpan.slot_size().max(LINK_MTU)
+        } else {
+            LINK_MTU
+        }
     }
 
     fn copy_in(&mut self, packet: &[u8]) -> Option<SlotId> {
@@ -71,7 +81,8 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     }
 
     /// The next packet for the host side, written to the start of `out`, which
-    /// must hold 1280 bytes. Returns its length.
+    /// must hold 1280 bytes: the MTU of the host side for this node's own segments.
+    /// Returns the packet's length.
     pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         while let Some(slot) = self.host.pop() {
             let packet = self.link.lowpan.packet(slot);
@@ -90,7 +101,7 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let ask = Ask {
             side: Side::Host,
-            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN),
+            max_len: out.len().max(LINK_MTU).saturating_sub(Ipv6Header::LEN),
             own: self.net.identity.own(),
         };
         loop {

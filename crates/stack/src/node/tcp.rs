@@ -1,6 +1,6 @@
 //! What applications call for TCP: connections and listeners.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::{Duration, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, Keepalive, RecvError};
 
 use super::Node;
@@ -76,8 +76,8 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
 
-    /// Opens a connection to `remote` that sends `data` at once, and says how
-    /// much of it was taken. If the server is known to allow it, as much as
+    /// Opens a connection to `remote` that sends `data` at once, from this port (from
+    /// one that the node chooses if it is 0), and says how much of it was taken. If the server is known to allow it, as much as
     /// there is room for goes with the SYN (TCP Fast Open, RFC 7413) and is there
     /// a round trip earlier; if nothing is known of the server, it is asked for
     /// that. Those data may arrive twice, in two connections: only for
@@ -88,11 +88,18 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     pub fn tcp_connect_with_data(
         &mut self,
         now: Instant,
+        port: u16,
         remote: Endpoint,
         data: &[u8],
     ) -> Result<(ConnId, usize), Error> {
-        let id = self.tcp_connect(now, remote)?;
+        let id = self.tcp_connect_from(now, port, remote)?;
         Ok((id, self.transports.tcp.open_with(now, id, data)))
+    }
+
+    /// Whether data given to [`Self::tcp_connect_with_data`] would go with the SYN to
+    /// this server: it has given a cookie, and Fast Open did not fail there lately.
+    pub fn tcp_may_open_fast(&self, now: Instant, remote: &Endpoint) -> bool {
+        self.transports.tcp.knows(now, remote)
     }
 
     /// The application waits for the peer to say something, as a server does
@@ -162,6 +169,21 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     pub fn tcp_set_nagle(&mut self, now: Instant, id: ConnId, on: bool) -> bool {
         let connection = self.transports.tcp.connection_mut(id);
         connection.map(|c| c.set_nagle(now, on)).is_some()
+    }
+
+    /// How long data of a connection may stay unacknowledged from now on before it is
+    /// aborted (RFC 9293 §3.10.8); `None`: until its retries are used up. `false` if
+    /// the handle is not valid.
+    pub fn tcp_set_user_timeout(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        timeout: Option<Duration>,
+    ) -> bool {
+        let connection = self.transports.tcp.connection_mut(id);
+        connection
+            .map(|c| c.set_user_timeout(now, timeout))
+            .is_some()
     }
 
     /// How a connection is probed when it is idle, if at all (RFC 9293

@@ -2,4 +2,4 @@
 
 mod newreno;
 
-pub(crate) use newreno::NewReno;
+pub(crate) use newreno::{InitialWindow, NewReno};

@@ -3,6 +3,7 @@
 
 use redpoll_base::divide;
 
+use crate::Config;
 use crate::ahead::window;
 
 /// The congestion window and its threshold, in bytes. More than 65,535 would be
@@ -26,6 +27,40 @@ fn initial_window(mss: u32) -> u32 {
     mss.wrapping_mul(segments)
 }
 
+/// How many segments may be out at first. Without the feature `initial-window` it takes
+/// no room and is RFC 5681's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InitialWindow {
+    #[cfg(feature = "initial-window")]
+    segments: u8,
+}
+
+impl InitialWindow {
+    #[cfg(feature = "initial-window")]
+    pub(crate) fn of(config: &Config) -> Self {
+        let segments = config.initial_window;
+        InitialWindow { segments }
+    }
+
+    #[cfg(not(feature = "initial-window"))]
+    pub(crate) fn of(_: &Config) -> Self {
+        InitialWindow {}
+    }
+
+    #[cfg(feature = "initial-window")]
+    fn bytes(self, mss: u32) -> u32 {
+        match self.segments {
+            0 => initial_window(mss),
+            segments => mss.wrapping_mul(segments.into()),
+        }
+    }
+
+    #[cfg(not(feature = "initial-window"))]
+    fn bytes(self, mss: u32) -> u32 {
+        initial_window(mss)
+    }
+}
+
 impl NewReno {
     /// Before the handshake; nothing but a SYN is sent.
     pub(crate) fn new(mss: u32) -> Self {
@@ -41,8 +76,8 @@ impl NewReno {
     ///
     /// RFC 5681 §3.1: if the SYN or its answer was lost, the initial window
     /// is one segment.
-    pub(crate) fn on_established(&mut self, mss: u32, syn_lost: bool) {
-        self.set(if syn_lost { mss } else { initial_window(mss) });
+    pub(crate) fn on_established(&mut self, mss: u32, iw: InitialWindow, syn_lost: bool) {
+        self.set(if syn_lost { mss } else { iw.bytes(mss) });
     }
 
     pub(crate) fn cwnd(&self) -> u32 {
@@ -139,8 +174,8 @@ impl NewReno {
 
     /// Nothing was sent for longer than a retransmission timeout
     /// (RFC 5681 §4.1): cwnd is at most RW = min(IW, cwnd).
-    pub(crate) fn on_idle(&mut self, mss: u32) {
-        self.limit(initial_window(mss));
+    pub(crate) fn on_idle(&mut self, mss: u32, iw: InitialWindow) {
+        self.limit(iw.bytes(mss));
         self.acked = 0;
     }
 
@@ -164,7 +199,8 @@ mod tests {
         assert_eq!(initial_window(2190), 3 * 2190);
         assert_eq!(initial_window(2191), 2 * 2191);
         let mut cc = NewReno::new(MSS);
-        cc.on_established(MSS, true);
+        let iw = InitialWindow::of(&Config::default());
+        cc.on_established(MSS, iw, true);
         assert_eq!(cc.cwnd(), MSS);
     }
 

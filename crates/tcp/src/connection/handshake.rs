@@ -114,8 +114,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.phase = Phase::Synchronized(Synchronized::Established);
         self.rto
             .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
+        let iw = self.params.initial_window;
         self.cc
-            .on_established(self.eff_snd_mss(), syn.lost.is_some());
+            .on_established(self.eff_snd_mss(), iw, syn.lost.is_some());
         self.link.on_sent();
         self.last_sent = self.timers.now();
         self.adopt_user_timeout(None);

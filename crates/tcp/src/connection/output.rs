@@ -91,7 +91,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // The least timeout first: to know the present one takes longer.
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
-            self.cc.on_idle(self.eff_snd_mss());
+            let iw = self.params.initial_window;
+            self.cc.on_idle(self.eff_snd_mss(), iw);
         }
     }
 

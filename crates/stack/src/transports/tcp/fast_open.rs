@@ -1,7 +1,7 @@
 //! Data on a SYN (RFC 7413), between connections and listeners.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Connection, Request, Segment, State};
+use redpoll_tcp::{Connection, Endpoint, Request, Segment, State};
 
 use super::{Listen, TcpSockets};
 use crate::counters::NodeCounters;
@@ -22,6 +22,12 @@ impl<M: Memory + 'static> TcpSockets<M> {
             connection.fast_open(&cookie, mss);
         }
         connection.send(now, data).unwrap_or(0)
+    }
+
+    /// Whether a server has given a cookie that may be used now.
+    pub(crate) fn knows(&self, now: Instant, server: &Endpoint) -> bool {
+        let found = self.servers.find(now, server);
+        found.is_some_and(|(cookie, _)| !cookie.is_request())
     }
 
     /// RFC 7413 §4.2: whether this listener takes data on a SYN now. "If
