@@ -1,5 +1,7 @@
 //! The Internet checksum (RFC 1071; pseudo-header RFC 8200 §8.1).
 
+use bytemuck::pod_align_to;
+
 use crate::Addr;
 
 /// A running one's-complement sum over bytes that may come in pieces.
@@ -27,36 +29,40 @@ impl Checksum {
         sum
     }
 
-    /// Adds `bytes`, which continue where the last call ended; up to 16 MiB of
-    /// them.
+    /// Adds `bytes`, which continue where the last call ended; up to 128 KiB of them.
     ///
-    /// Bytes at even and at odd places are summed apart and put together once:
-    /// two instructions a byte, where a word at a time costs a Cortex-M0 seven.
+    /// They are summed as they lie in memory, two bytes at a time: a byte in front of
+    /// aligned halves is the second of its half, one behind them the first.
     pub fn add(&mut self, bytes: &[u8]) {
-        // In 16 MiB neither of the two exceeds 32 bits.
-        let (mut high, mut low) = (0u32, 0u32);
-        let mut sum = |h: u8, l: u8| {
-            high = high.wrapping_add(u32::from(h));
-            low = low.wrapping_add(u32::from(l));
-        };
-        let (eights, rest) = bytes.as_chunks();
-        for &[a, b, c, d, e, f, g, h] in eights {
-            sum(a, b);
-            sum(c, d);
-            sum(e, f);
-            sum(g, h);
+        let (head, halves, tail) = pod_align_to::<u8, [u16; 8]>(bytes);
+        // Of 65,537 halves the sum has 32 bits.
+        let mut total = 0u32;
+        let mut sum = |half: u16| total = total.wrapping_add(half.into());
+        if let [second] = head {
+            sum(u16::from_ne_bytes([0, *second]));
         }
-        let (words, last) = rest.as_chunks();
-        for &[h, l] in words {
-            sum(h, l);
+        for &[a, b, c, d, e, f, g, h] in halves {
+            sum(a);
+            sum(b);
+            sum(c);
+            sum(d);
+            sum(e);
+            sum(f);
+            sum(g);
+            sum(h);
         }
-        if let [last] = last {
-            sum(*last, 0);
+        let (pairs, last) = tail.as_chunks();
+        for pair in pairs {
+            sum(u16::from_ne_bytes(*pair));
         }
-        let mut sum = fold((fold(high) << 8).wrapping_add(fold(low)));
-        // RFC 1071 §2 (B): of words whose bytes are swapped, the sum is
-        // swapped; and that is a product with 256.
-        if self.odd {
+        if let [first] = last {
+            sum(u16::from_ne_bytes([*first, 0]));
+        }
+        // RFC 1071 §2 (B): of words whose bytes are swapped, the sum is swapped; and
+        // that is a product with 256.
+        let mut sum = fold(fold(total));
+        let is_swapped = cfg!(target_endian = "little") == head.is_empty();
+        if is_swapped != self.odd {
             sum <<= 8;
         }
         self.add_sum(sum);
@@ -108,7 +114,7 @@ mod tests {
     fn long_inputs_sum_like_their_definition() {
         extern crate std;
         let mut rng = crate::Rng::new(3);
-        for len in [0, 1, 7, 8, 9, 1_500, 65_535, 65_536, 65_537, 200_001] {
+        for len in [0, 1, 2, 7, 8, 9, 1_500, 65_535, 65_536, 65_537, 131_072] {
             let mut bytes: std::vec::Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
             for all in [false, true] {
                 if all {

@@ -17,6 +17,7 @@ use image::host::{self, Console, check, fail};
 use image::memory::BUFFER;
 use image::stopwatch::{self, Stopwatch};
 use redpoll_base::checksum::Checksum;
+use redpoll_base::copy;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_firmware as image;
 use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum, State};
@@ -143,13 +144,13 @@ impl Replay {
         let (store, wire) = (&mut self.store.0[stored], &mut self.wire.0[sent]);
         let application = &mut self.application.0;
         self.copy
-            .lap(|| black_box(&mut *store).copy_from_slice(application));
+            .lap(|| copy(black_box(&*application), black_box(&mut *store)));
         self.copy
-            .lap(|| black_box(&mut *wire).copy_from_slice(store));
+            .lap(|| copy(black_box(&*store), black_box(&mut *wire)));
         self.copy
-            .lap(|| black_box(&mut *store).copy_from_slice(wire));
+            .lap(|| copy(black_box(&*wire), black_box(&mut *store)));
         self.copy
-            .lap(|| black_box(&mut *application).copy_from_slice(store));
+            .lap(|| copy(black_box(&*store), black_box(&mut *application)));
     }
 }
 
