@@ -22,9 +22,21 @@ impl Checksum {
     /// The sum over the IPv6 pseudo-header: addresses, the upper-layer length
     /// in bytes and its next-header number (RFC 8200 §8.1).
     pub fn pseudo_header(src: &Addr, dst: &Addr, next_header: u8, len: u32) -> Self {
+        let (mut even, mut odd) = (0u32, 0u32);
+        for address in [src, dst] {
+            for &[a, b, c, d, e, f, g, h] in address.0.as_chunks().0 {
+                let mut sum = |first: u8, second: u8| {
+                    even = even.wrapping_add(first.into());
+                    odd = odd.wrapping_add(second.into());
+                };
+                sum(a, b);
+                sum(c, d);
+                sum(e, f);
+                sum(g, h);
+            }
+        }
         let mut sum = Checksum::new();
-        sum.add(&src.0);
-        sum.add(&dst.0);
+        sum.add_sum((even << 8).wrapping_add(odd));
         sum.add_sum(fold(len).wrapping_add(next_header.into()));
         sum
     }
@@ -34,6 +46,10 @@ impl Checksum {
     /// They are summed as they lie in memory, two bytes at a time: a byte in front of
     /// aligned halves is the second of its half, one behind them the first.
     pub fn add(&mut self, bytes: &[u8]) {
+        // The second piece of what lies in a ring mostly is.
+        if bytes.is_empty() {
+            return;
+        }
         let (head, halves, tail) = pod_align_to::<u8, [u16; 8]>(bytes);
         // Of 65,537 halves the sum has 32 bits.
         let mut total = 0u32;
