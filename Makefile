@@ -15,7 +15,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz size figures validate bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz drill size figures validate bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
@@ -54,6 +54,10 @@ fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real
 fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+
+drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
+	@scripts/setup.sh build
+	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
 size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size

@@ -8,6 +8,7 @@ use redpoll_base::Addr;
 use redpoll_sim::scenario::BUILT_IN;
 
 use crate::bench::BenchArgs;
+use crate::drill::DrillArgs;
 use crate::up::UpArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
@@ -30,6 +31,7 @@ pub enum Command {
     Up(UpArgs),
     Dissect(DissectArgs),
     Bench(BenchArgs),
+    Drill(DrillArgs),
     Study(StudyArgs),
     /// List the built-in scenarios, each with the first words of its file
     List,

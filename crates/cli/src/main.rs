@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod dissect;
+mod drill;
 mod guide;
 mod output;
 mod places;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(&args),
         Command::Dissect(args) => dissect::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),
         Command::List => guide::list(),
         Command::Show(args) => guide::show(&args),

@@ -186,6 +186,11 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
+    /// Datagrams under way, and fragments that wait for the radio.
+    pub(crate) fn in_use(&self) -> (usize, usize) {
+        (self.entries().count(), self.len.into())
+    }
+
     // --- fragments that come ---
 
     /// Whether the datagram is on its way through this node.

@@ -71,7 +71,7 @@ pub use event::{
     Drop, FrameOut, FrameRoom, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
 };
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
-pub use lowpan::Lowpan;
+pub use lowpan::{Lowpan, LowpanTables};
 pub use pool::{Slot, SlotId};
 pub use recovery::{
     Incoming, Outgoing, RecoveryConfig, RecoveryCounters, RecoveryMemory, SwitchedPath,

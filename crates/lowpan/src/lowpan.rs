@@ -7,6 +7,9 @@ mod pause;
 mod recover;
 mod recovery;
 mod sleepy;
+mod tables;
+
+pub use tables::LowpanTables;
 
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;

@@ -21,6 +21,7 @@
 //! | files of measured links and noise | [`measured`] |
 //! | what a radio chip can do, and its timing | [`radio`], [`air`] |
 //! | what goes wrong on purpose | [`fault`] |
+//! | what attackers do, and what they achieve | [`drill`] |
 //! | what must never happen, and how flows are measured | [`oracle`] |
 //! | captures | [`trace`] |
 //! | how a run is put together and goes on | [`world`], [`node`] |
@@ -36,6 +37,7 @@
 #![warn(missing_docs)]
 
 pub mod air;
+pub mod drill;
 pub mod energy;
 pub mod fault;
 pub mod kernel;

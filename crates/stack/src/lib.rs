@@ -53,6 +53,7 @@ pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
+pub use node::tables::Tables;
 pub use segments::SegmentChoice;
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;

@@ -244,6 +244,16 @@ impl<M: Memory> Recovery<M> {
         numbered.filter_map(|(i, entry)| Some((i, entry.0.as_ref()?)))
     }
 
+    /// Entries in use: of outgoing and incoming datagrams, and of paths.
+    pub(crate) fn in_use(&self) -> [usize; 3] {
+        let incoming = self.incoming.as_ref().iter().filter_map(Incoming::peek);
+        [
+            self.senders().count(),
+            incoming.count(),
+            self.paths().count(),
+        ]
+    }
+
     pub(crate) fn find(&self, is_it: impl Fn(&Sender) -> bool) -> Option<u8> {
         let mut senders = self.senders();
         senders.find(|(_, sender)| is_it(sender)).map(|(i, _)| i)

@@ -96,6 +96,7 @@ impl World {
             host: scenario.host_index(),
             wire: VecDeque::new(),
             to_host: VecDeque::new(),
+            is_tapped: false,
             host_overflow: 0,
             digest: Digest::default(),
             events: 0,
@@ -141,6 +142,7 @@ fn inhabitant(
         called_at: Instant::ZERO,
         labour: Labour::new(scenario.energy.packet_instructions),
         memory_bytes: built.memory_bytes + radio_bytes,
+        outlaw: None,
     }
 }
 

@@ -26,6 +26,9 @@ impl World {
     }
 
     fn on_wake(&mut self, index: usize) {
+        if self.on_outlaw_wake(index) {
+            return;
+        }
         let inhabitant = &mut self.inhabitants[index];
         if inhabitant.wakes_at > self.now {
             // An earlier wake-up has taken this one's place.
@@ -60,6 +63,7 @@ impl World {
     pub(super) fn drain(&mut self) {
         while let Some(indication) = self.air.poll_indication() {
             let index = match indication {
+                Indication::Frame { node } if self.is_outlaw(node as usize) => node,
                 Indication::Frame { node } => {
                     let received = self.air.received(node as usize);
                     let inhabitant = &mut self.inhabitants[node as usize];
@@ -78,6 +82,9 @@ impl World {
                     }
                     node
                 }
+                Indication::Done { node, result } if self.on_outlaw_done(node as usize, result) => {
+                    node
+                }
                 Indication::Done { node, result } => {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     let now = inhabitant.clock.local(self.now);
@@ -93,6 +100,9 @@ impl World {
     /// Does everything that a node wants, and notes when it wants to be called
     /// again.
     pub(super) fn serve(&mut self, index: usize) {
+        if self.is_outlaw(index) {
+            return;
+        }
         loop {
             while let Some(event) = self.inhabitants[index].node.poll_event() {
                 self.with_apps(index, |apps, cx| {

@@ -28,6 +28,12 @@ impl World {
         self.drain();
     }
 
+    /// From here on packets from the mesh that are not for the simulated host's own
+    /// address go to [`World::host_output`]: others live behind the border router, too.
+    pub fn tap_host(&mut self) {
+        self.is_tapped = true;
+    }
+
     /// The next packet for the host.
     pub fn host_output(&mut self) -> Option<Vec<u8>> {
         self.to_host.pop_front()
@@ -52,7 +58,7 @@ impl World {
                 Verdict::Duplicate => 2,
             };
             for _ in 0..copies {
-                if self.host.is_some() {
+                if self.host.is_some() && !self.is_for_others(len) {
                     let packet = self.packet[..len].to_vec();
                     self.send_over_wire(false, packet);
                 } else if self.to_host.len() >= HOST_QUEUE {
@@ -62,6 +68,13 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Whether the packet in hand, `len` bytes, is for somebody beside the simulated
+    /// host.
+    fn is_for_others(&self, len: usize) -> bool {
+        let host = self.scenario.border.host;
+        self.is_tapped && self.packet[..len].get(24..40) != Some(&host.0[..])
     }
 
     /// Sends the host's packets to the border router.

@@ -12,10 +12,12 @@ mod build;
 mod drive;
 mod figures;
 mod host;
+mod outlaw;
 #[cfg(test)]
 mod tests;
 
 pub use build::BuildError;
+pub use outlaw::OutlawFigures;
 
 use std::collections::VecDeque;
 
@@ -74,6 +76,8 @@ struct Inhabitant {
     /// What its processor had to do.
     labour: Labour,
     memory_bytes: usize,
+    /// Somebody else has its radio.
+    outlaw: Option<Box<outlaw::Outlaw>>,
 }
 
 /// See the [module](self).
@@ -91,6 +95,8 @@ pub struct World {
     /// arrival, and whether they are for the mesh.
     wire: VecDeque<(bool, Vec<u8>)>,
     to_host: VecDeque<Vec<u8>>,
+    /// What is not for the simulated host goes to the queue, too.
+    is_tapped: bool,
     /// Packets that the host did not take in time.
     host_overflow: u64,
     digest: Digest,
@@ -114,6 +120,22 @@ impl World {
                 app.start(cx);
             }
         });
+        self.serve(index);
+        self.drain();
+    }
+
+    /// Ends the applications of node `index`; their connections are closed and
+    /// released.
+    pub fn stop_apps(&mut self, index: usize) {
+        let inhabitant = &mut self.inhabitants[index];
+        inhabitant.apps.clear();
+        let now = inhabitant.clock.local(self.now);
+        let open = inhabitant.node.tcp_connections();
+        let open: Vec<_> = open.map(|(conn, _)| conn).collect();
+        for conn in open {
+            inhabitant.node.tcp_close(now, conn);
+            inhabitant.node.tcp_release(now, conn);
+        }
         self.serve(index);
         self.drain();
     }

@@ -195,6 +195,11 @@ impl<M: Memory + 'static> Link<M> {
         let _ = self.children.on_tenure(now, tenure);
     }
 
+    /// Neighbours that sleep.
+    pub(crate) fn children(&self) -> usize {
+        self.children.iter().count()
+    }
+
     /// Whether this neighbour sleeps.
     pub(crate) fn is_child(&self, neighbour: Address) -> bool {
         self.children.contains(neighbour)

@@ -11,6 +11,7 @@
 //! - `packets.rs`: packets to this node, through it, from it;
 //! - `deliver.rs`: packets for this node, and its answers;
 //! - `messages.rs`: control messages, and what the assistant sends;
+//! - `tables.rs`: how full they are;
 //! - `tcp.rs`, `udp.rs`: what applications call; `fragments.rs`: how fragments pass.
 
 pub(crate) mod config;
@@ -19,6 +20,7 @@ mod fragments;
 mod messages;
 mod packets;
 mod radio;
+pub(crate) mod tables;
 mod tcp;
 mod udp;
 

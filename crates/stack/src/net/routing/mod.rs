@@ -117,6 +117,19 @@ impl<M: Memory + 'static> Routing<M> {
         self.table.clear();
     }
 
+    /// Routes that registrations have left behind.
+    pub(crate) fn registered(&self, now: Instant) -> usize {
+        self.table.registered(now)
+    }
+
+    /// Addresses registered with this router.
+    pub(crate) fn neighbours(&self, now: Instant) -> usize {
+        match &self.way {
+            Way::Registered(registered) => registered.neighbours(now),
+            Way::Fixed | Way::Leaf(_) => 0,
+        }
+    }
+
     /// What this router tells hosts, if it is one that they may register with.
     pub(crate) fn advertised(&self) -> Option<Advertised> {
         match &self.way {

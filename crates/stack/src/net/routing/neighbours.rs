@@ -80,6 +80,12 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
+    /// Registrations that are good at `now`.
+    pub(crate) fn len(&self, now: Instant) -> usize {
+        let entries = self.table.as_ref().iter().flatten();
+        entries.filter(|n| n.until > now).count()
+    }
+
     /// `addr` is no longer registered here. Where it was.
     pub(crate) fn forget(&mut self, addr: &Addr) -> Option<Address> {
         let mut table = self.table.as_mut().iter_mut();

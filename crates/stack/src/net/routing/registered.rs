@@ -59,6 +59,11 @@ impl<M: Memory + 'static> Registered<M> {
         self.advertised
     }
 
+    /// Addresses registered here.
+    pub(super) fn neighbours(&self, now: Instant) -> usize {
+        self.neighbours.len(now)
+    }
+
     pub(super) fn poll_message(&mut self) -> Option<Outgoing> {
         self.outbox.pop()
     }

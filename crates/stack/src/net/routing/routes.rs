@@ -194,6 +194,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         }
     }
 
+    /// Routes that registrations have left behind and that are good at `now`.
+    pub(crate) fn registered(&self, now: Instant) -> usize {
+        let is_registered = |route: &&RouteSlot| {
+            matches!(route.kind, Kind::Registered { .. }) && route.is_good(now)
+        };
+        self.entries().filter(is_registered).count()
+    }
+
     /// Forgets the routes whose registrations have ended.
     pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(ended) = self.ended(now) {

@@ -129,6 +129,11 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
     }
 
+    /// Connection requests that nobody has completed yet.
+    pub(crate) fn half_open(&self) -> usize {
+        self.half_open.len()
+    }
+
     /// Every open connection with its handle.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
         INDICES.zip(self.slots()).filter_map(|(index, slot)| {

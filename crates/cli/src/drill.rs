@@ -1,0 +1,182 @@
+//! `redpoll drill`: attackers of each kind beside an honest flow, a row each.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use redpoll_base::Duration;
+use redpoll_sim::drill::{ATTACKS, KEEPS, Outcome, Plan, Row};
+
+use crate::{FAILED, USAGE, output};
+
+/// Attack small meshes in every way that is known, and print what an honest flow keeps.
+///
+/// Each row is one attacker at its bounded rate, one node that it attacks, and the
+/// goodput of one honest TCP flow beside it as a share of its goodput without it.
+/// `floor` is what the air leaves: one less the share of the time that the attacker's
+/// own frames take. `rest` says how long after the attack all tables of all nodes were
+/// as they are without one. All in virtual time.
+///
+/// Exit code: 0 when every flow keeps 80 % or the reason why not is printed beside it,
+/// and every table came to rest; 1 when that is not so or a file could not be written;
+/// 2 when an option cannot be used.
+#[derive(Debug, ClapArgs)]
+pub struct DrillArgs {
+    /// Only this attack, such as syn-flood; may be repeated
+    #[arg(long = "attack", value_name = "NAME", value_parser = names())]
+    pub attacks: Vec<String>,
+
+    /// Only list the attacks: their rates, and what they are
+    #[arg(long)]
+    pub list: bool,
+
+    /// Runs of each row, with seeds from 1 on
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub seeds: u64,
+
+    /// How long each attack goes on, in simulated seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub seconds: u64,
+
+    /// Write the rows to this file as one array of JSON objects; - is standard
+    /// output, where it takes the table's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+fn names() -> Vec<&'static str> {
+    ATTACKS.iter().map(|attack| attack.name).collect()
+}
+
+/// Measures and prints.
+pub fn run(args: &DrillArgs) -> ExitCode {
+    if args.list {
+        return match output::print(&list()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => output::fail(FAILED, format!("cannot write the list: {error}")),
+        };
+    }
+    let plan = Plan {
+        only: args.attacks.clone(),
+        seeds: args.seeds,
+        duration: Duration::from_secs(args.seconds),
+    };
+    let bar = bar(plan.rows().len());
+    let rows = plan.run(|attack, target| {
+        bar.set_message(format!("{} on {}", attack.name, target.name()));
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    if rows.is_empty() {
+        return output::fail(USAGE, "there is no such attack");
+    }
+    let bad = rows
+        .iter()
+        .filter(|row| matches!(row.outcome, Outcome::Lost | Outcome::LeftBehind))
+        .count();
+    if let Err(message) = show(args, &plan, &rows) {
+        return output::fail(FAILED, message);
+    }
+    match bad {
+        0 => ExitCode::SUCCESS,
+        bad => output::fail(FAILED, format!("{bad} of {} rows fail", rows.len())),
+    }
+}
+
+/// A bar of what was done. It hides itself where there is no terminal.
+fn bar(count: usize) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(10);
+    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}  left {eta}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn list() -> String {
+    ATTACKS.iter().fold(String::new(), |mut text, attack| {
+        let _ = writeln!(
+            text,
+            "{:<22} {:>3}/s  {}",
+            attack.name, attack.per_s, attack.what
+        );
+        text
+    })
+}
+
+fn show(args: &DrillArgs, plan: &Plan, rows: &[Row]) -> Result<(), String> {
+    let json = || {
+        serde_json::to_string_pretty(rows)
+            .map(|text| text + "\n")
+            .map_err(|error| format!("cannot make the rows: {error}"))
+    };
+    let text = match &args.json {
+        Some(path) if output::is_standard(path) => json()?,
+        Some(path) => {
+            std::fs::write(path, json()?)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            table(plan, rows)
+        }
+        None => table(plan, rows),
+    };
+    output::print(&text).map_err(|error| format!("cannot write the result: {error}"))
+}
+
+fn table(plan: &Plan, rows: &[Row]) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{:<22} {:<11} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
+        "attack", "on", "rate", "alone", "beside", "keeps", "worst", "floor", "x", "rest"
+    );
+    for row in rows {
+        let answered = row.answered.map_or("-".to_owned(), |x| format!("{x:.1}"));
+        let rest = row.rest_s.map_or("never".to_owned(), |s| format!("{s} s"));
+        let _ = writeln!(
+            text,
+            "{:<22} {:<11} {:>3}/s {:>6.1} {:>6.1} {:>4.0} % {:>4.0} % {:>4.0} % {:>5} {:>6}{}",
+            row.attack,
+            row.target,
+            row.per_s,
+            row.alone_kbps,
+            row.beside_kbps,
+            row.share * 100.0,
+            row.worst * 100.0,
+            row.floor * 100.0,
+            answered,
+            rest,
+            match row.outcome {
+                Outcome::Kept => "",
+                Outcome::Explained => "  below, explained",
+                Outcome::Lost => "  LOST",
+                Outcome::LeftBehind => "  LEFT BEHIND",
+            }
+        );
+        if let Some(reason) = row.reason {
+            let _ = writeln!(text, "    {reason}");
+        }
+        for left in &row.left {
+            let _ = writeln!(text, "    left: {left}");
+        }
+    }
+    let kept = rows.iter().filter(|row| row.outcome == Outcome::Kept);
+    let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
+    let _ = writeln!(
+        text,
+        "\n{} of {} rows keep {:.0} %, {} keep less for a reason that is stated; {} seeds of {} s.\n\
+         alone, beside: goodput in kb/s; floor: what the attacker's own frames leave of the air;\n\
+         x: bytes that came back from the mesh for each that was sent there.",
+        kept.count(),
+        rows.len(),
+        KEEPS * 100.0,
+        explained.count(),
+        plan.seeds,
+        plan.duration.as_millis() / 1_000,
+    );
+    text
+}

@@ -1,0 +1,473 @@
+//! The attacker: makes what its kind of attack sends next, and answers what it must
+//! answer to get further.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use redpoll_base::{Addr, Rng};
+use redpoll_tcp::Endpoint;
+use redpoll_wire::ipv6::addr;
+
+use super::attack::{Attack, Kind};
+use super::forge::{Claim, Ends, Tcp, flag};
+use super::scene::{COAP, SINK, Scene, WEB};
+use crate::node::SimNode;
+use crate::scenario::global_address;
+use crate::trace::{FrameTrace, TraceError, TracedFrame};
+use crate::world::World;
+
+/// What leaves the attacker.
+#[derive(Clone, Debug)]
+pub(super) enum Shot {
+    /// Over the air.
+    Frame(Vec<u8>),
+    /// From beyond the border router.
+    Packet(Vec<u8>),
+}
+
+/// Connections that the attacker keeps in mind.
+const HELD: usize = 32;
+/// Frames that it remembers.
+const HEARD: usize = 32;
+
+/// Frames on the air, the last of them.
+#[derive(Clone, Default)]
+struct Ear(Rc<RefCell<VecDeque<Vec<u8>>>>);
+
+impl FrameTrace for Ear {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        let mut heard = self.0.borrow_mut();
+        if heard.len() == HEARD {
+            heard.pop_front();
+        }
+        heard.push_back(frame.mpdu.to_vec());
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+/// A connection that the attacker has made.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    ends: Ends,
+    port: u16,
+    seq: u32,
+    ack: u32,
+}
+
+/// See the [module](self).
+pub(super) struct Foe<'s> {
+    scene: &'s Scene,
+    kind: Kind,
+    rng: Rng,
+    count: u32,
+    held: VecDeque<Held>,
+    ear: Ear,
+    /// The honest flow's ends, the attacked one first.
+    honest: Option<(Endpoint, Endpoint)>,
+    /// Bytes that were sent to the mesh, and that came from it.
+    pub(super) traffic: (u64, u64),
+}
+
+impl<'s> Foe<'s> {
+    /// An attacker that hears what is on the air of `world`.
+    pub(super) fn new(scene: &'s Scene, attack: &Attack, seed: u64, world: &mut World) -> Foe<'s> {
+        let ear = Ear::default();
+        if attack.kind == Kind::Replays {
+            world.add_trace(Box::new(ear.clone()));
+        }
+        Foe {
+            scene,
+            kind: attack.kind,
+            rng: Rng::named(seed, "drill"),
+            count: 0,
+            held: VecDeque::new(),
+            ear,
+            honest: None,
+            traffic: (0, 0),
+        }
+    }
+
+    /// What it sends next.
+    pub(super) fn fire(&mut self, world: &World) -> Option<Shot> {
+        self.count += 1;
+        if self.honest.is_none() {
+            self.honest = world
+                .node(self.scene.sender)
+                .and_then(|node| self.ends_of(node));
+        }
+        let shot = match self.kind {
+            Kind::SynFlood
+            | Kind::SilentHandshakes
+            | Kind::Slowloris
+            | Kind::SlowReaders
+            | Kind::AddressScan
+            | Kind::CoapAmplification
+            | Kind::UnfinishedUploads
+            | Kind::EchoFlood
+            | Kind::ClosedPorts => self.outside_shot(),
+            Kind::ForgedResets | Kind::ForgedAcks | Kind::ForgedIcmp => {
+                let (mine, theirs) = self.honest?;
+                Shot::Packet(self.about_the_flow(mine, theirs))
+            }
+            _ => self.air_shot()?,
+        };
+        if let Shot::Packet(packet) = &shot {
+            self.traffic.0 += packet.len() as u64;
+        }
+        Some(shot)
+    }
+
+    /// The attacked end of the honest flow, and the other.
+    fn ends_of(&self, sender: &SimNode) -> Option<(Endpoint, Endpoint)> {
+        let mut all = sender.tcp_connections();
+        let (_, connection) = all.find(|(_, c)| c.remote().port == SINK)?;
+        let (local, remote) = (connection.local(), connection.remote());
+        let attacked = self.scene.address(self.scene.attacked);
+        Some(if local.addr == attacked {
+            (local, remote)
+        } else {
+            (remote, local)
+        })
+    }
+
+    /// An address that nobody has, beyond the border router.
+    fn stranger(&mut self) -> Addr {
+        let mut address = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        address[8..].copy_from_slice(&self.rng.next_u64().to_be_bytes());
+        Addr(address)
+    }
+
+    fn attacked(&self) -> Addr {
+        self.scene.address(self.scene.attacked)
+    }
+
+    fn port(&mut self) -> u16 {
+        1_024 + self.rng.below(60_000) as u16
+    }
+
+    fn outside_shot(&mut self) -> Shot {
+        let ends = Ends {
+            src: self.stranger(),
+            dst: self.attacked(),
+        };
+        let port = self.port();
+        let packet = match self.kind {
+            Kind::SynFlood | Kind::SilentHandshakes | Kind::SlowReaders => self.syn(ends, port),
+            // Every other time a byte more on a connection that there is.
+            Kind::Slowloris if self.count.is_multiple_of(2) => match self.drip() {
+                Some(packet) => packet,
+                None => self.syn(ends, port),
+            },
+            Kind::Slowloris => self.syn(ends, port),
+            Kind::AddressScan => self.scan(ends.src, port),
+            Kind::CoapAmplification => {
+                // GET /file, confirmable; the path is option 11.
+                let [high, low] = (self.count as u16).to_be_bytes();
+                ends.udp(
+                    (port, COAP),
+                    &[0x40, 1, high, low, 0xb4, b'f', b'i', b'l', b'e'],
+                )
+            }
+            Kind::UnfinishedUploads => {
+                // PUT /store with Block1 (27): number 0, more to come, 64 bytes.
+                let [high, low] = (self.count as u16).to_be_bytes();
+                let head = [
+                    0x40, 3, high, low, 0xb5, b's', b't', b'o', b'r', b'e', 0xd1, 3, 0x0a, 0xff,
+                ];
+                ends.udp((port, COAP), &[&head[..], &[b'x'; 64]].concat())
+            }
+            Kind::ClosedPorts => ends.udp((port, 33_434), &[b'x'; 16]),
+            _ => ends.echo_request(self.count as u16, &[b'x'; 64]),
+        };
+        Shot::Packet(packet)
+    }
+
+    fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
+        let dst_port = match self.kind {
+            Kind::Slowloris | Kind::SlowReaders => WEB,
+            // The sink is at one end only; everybody has a web server.
+            _ if self.count.is_multiple_of(2) => SINK,
+            _ => WEB,
+        };
+        ends.tcp(&Tcp {
+            src_port,
+            dst_port,
+            seq: self.rng.next_u32(),
+            flags: flag::SYN,
+            window: self.window(),
+            ..Tcp::default()
+        })
+    }
+
+    fn window(&self) -> u16 {
+        match self.kind {
+            Kind::SlowReaders => 64,
+            _ => 4_096,
+        }
+    }
+
+    /// One more byte of a request.
+    fn drip(&mut self) -> Option<Vec<u8>> {
+        let mut held = self.held.pop_front()?;
+        let tcp = Tcp {
+            src_port: held.port,
+            dst_port: WEB,
+            seq: held.seq,
+            ack: held.ack,
+            flags: flag::ACK,
+            window: 4_096,
+            data: b"x",
+        };
+        held.seq = held.seq.wrapping_add(1);
+        self.held.push_back(held);
+        Some(held.ends.tcp(&tcp))
+    }
+
+    fn scan(&mut self, src: Addr, port: u16) -> Vec<u8> {
+        // 0x4000 on: beyond the scene's nodes.
+        let nobody = 0x4000 + self.rng.below(0x4000) as u16;
+        let dst = global_address(&self.scene.scenario.border.prefix, nobody);
+        let ends = Ends { src, dst };
+        match self.count % 3 {
+            0 => ends.echo_request(self.count as u16, &[b'x'; 16]),
+            1 => ends.udp((port, 53), &[b'x'; 16]),
+            _ => ends.tcp(&Tcp {
+                src_port: port,
+                dst_port: 22,
+                seq: self.rng.next_u32(),
+                flags: flag::SYN,
+                window: 1_024,
+                ..Tcp::default()
+            }),
+        }
+    }
+
+    /// A segment of the honest flow, or an error about it, with guessed numbers.
+    fn about_the_flow(&mut self, mine: Endpoint, theirs: Endpoint) -> Vec<u8> {
+        let ends = Ends {
+            src: theirs.addr,
+            dst: mine.addr,
+        };
+        let mut tcp = Tcp {
+            src_port: theirs.port,
+            dst_port: mine.port,
+            seq: self.rng.next_u32(),
+            ack: self.rng.next_u32(),
+            flags: flag::RST,
+            window: 0,
+            data: &[],
+        };
+        match self.kind {
+            Kind::ForgedIcmp => {
+                let quoted = Ends {
+                    src: mine.addr,
+                    dst: theirs.addr,
+                };
+                let quoted = quoted.tcp(&Tcp {
+                    src_port: mine.port,
+                    dst_port: theirs.port,
+                    flags: flag::ACK,
+                    ..tcp
+                });
+                let (message, word) = match self.count % 3 {
+                    0 => ((1, (self.count / 3 % 5) as u8), [0; 4]),
+                    1 => ((2, 0), [0, 0, 0x05, 0x00]),
+                    _ => ((3, 0), [0; 4]),
+                };
+                ends.icmp(64, message, &[&word, &quoted[..]].concat())
+            }
+            Kind::ForgedResets => ends.tcp(&tcp),
+            _ => {
+                tcp.flags = flag::ACK;
+                if self.count.is_multiple_of(2) {
+                    tcp.data = &[b'x'; 16];
+                }
+                if self.kind == Kind::AirResets && self.count.is_multiple_of(3) {
+                    tcp.flags = flag::RST;
+                }
+                ends.tcp(&tcp)
+            }
+        }
+    }
+
+    // --- over the air ---
+
+    /// Any short address that is nobody's.
+    fn nobody(&mut self) -> u16 {
+        0x0100 + self.rng.below(0x7000) as u16
+    }
+
+    fn claim(&mut self, src: u16) -> Claim {
+        Claim {
+            pan_id: self.scene.scenario.mac.pan_id,
+            src,
+            dst: self.scene.short(self.addressee()),
+            dsn: self.rng.next_u32() as u8,
+        }
+    }
+
+    /// Who is told: what is registered is registered with routers.
+    fn addressee(&self) -> usize {
+        let is_for_routers = matches!(
+            self.kind,
+            Kind::DataRequests | Kind::Registrations | Kind::Reports
+        );
+        let router = self.scene.scenario.node("router");
+        match (is_for_routers, router) {
+            (true, Some(router)) => router,
+            _ => self.scene.attacked,
+        }
+    }
+
+    fn air_shot(&mut self) -> Option<Shot> {
+        let nobody = self.nobody();
+        let claim = self.claim(nobody);
+        let prefix = self.scene.scenario.border.prefix;
+        let ends = Ends {
+            src: global_address(&prefix, nobody),
+            dst: self.attacked(),
+        };
+        Some(Shot::Frame(match self.kind {
+            Kind::GarbageFrames => {
+                let garbage: Vec<u8> = (0..self.rng.below(100))
+                    .map(|_| self.rng.next_u32() as u8)
+                    .collect();
+                claim.data(&garbage)
+            }
+            Kind::DataRequests => {
+                let nodes = self.scene.scenario.nodes.len() as u32;
+                let src = match self.count % 2 {
+                    0 => self.scene.short(self.rng.below(nodes) as usize),
+                    _ => nobody,
+                };
+                let to = claim.dst;
+                let src = if src == to { nobody } else { src };
+                Claim { src, ..claim }.data_request()
+            }
+            Kind::FirstFragments => {
+                claim.first_fragment(&self.beginning(ends), 1_200, self.count as u16)
+            }
+            Kind::RecoverableFirsts => {
+                claim.recoverable_first(&self.beginning(ends), 1_201, self.count as u8)
+            }
+            Kind::Registrations => self.registration(claim, nobody),
+            Kind::Reports => self.report(claim, nobody),
+            Kind::Replays => self.replay()?,
+            Kind::AirEchoFlood => claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24])),
+            _ => {
+                let (mine, theirs) = self.honest?;
+                let packet = self.about_the_flow(mine, theirs);
+                let router = self.scene.scenario.node("router")?;
+                let src = self.scene.short(router);
+                Claim { src, ..claim }.packet(&packet)
+            }
+        }))
+    }
+
+    /// The first 80 bytes of a datagram for the attacked node or for one behind it.
+    fn beginning(&mut self, ends: Ends) -> Vec<u8> {
+        let leaf = self.scene.scenario.node("leaf");
+        let dst = match leaf {
+            Some(leaf) if self.count.is_multiple_of(2) => self.scene.address(leaf),
+            _ => ends.dst,
+        };
+        let mut packet = Ends { dst, ..ends }.udp((7, 7), &[b'x'; 1_152]);
+        packet.truncate(80);
+        packet
+    }
+
+    /// A heard frame that was not an acknowledgement.
+    fn replay(&mut self) -> Option<Vec<u8>> {
+        let heard = self.ear.0.borrow();
+        let frames: Vec<&Vec<u8>> = heard.iter().filter(|frame| frame.len() > 5).collect();
+        let at = self.rng.below((frames.len() as u32).max(1)) as usize;
+        frames.get(at).map(|frame| (*frame).clone())
+    }
+
+    /// Whose address is claimed: the leaf's, the border router's, or nobody's.
+    fn coveted(&mut self, nobody: u16) -> Addr {
+        let scenario = &self.scene.scenario;
+        let of = |name| scenario.node(name).map(|node| self.scene.address(node));
+        let wanted = match self.count % 4 {
+            0 => of("leaf"),
+            1 => of("border"),
+            2 => of("router"),
+            _ => None,
+        };
+        wanted.unwrap_or_else(|| global_address(&scenario.border.prefix, nobody))
+    }
+
+    fn registration(&mut self, claim: Claim, nobody: u16) -> Vec<u8> {
+        let ends = Ends {
+            src: self.coveted(nobody),
+            dst: addr::link_local_from_short(claim.dst),
+        };
+        let eui64 = self.rng.next_u64().to_be_bytes();
+        let tid = self.rng.next_u32() as u8;
+        claim.packet(&ends.registration(claim.src, eui64, tid, 0xffff))
+    }
+
+    fn report(&mut self, claim: Claim, nobody: u16) -> Vec<u8> {
+        let ends = Ends {
+            src: addr::link_local_from_short(claim.src),
+            dst: addr::link_local_from_short(claim.dst),
+        };
+        let address = self.coveted(nobody);
+        let eui64 = self.rng.next_u64().to_be_bytes();
+        let tid = self.rng.next_u32() as u8;
+        claim.packet(&ends.report(eui64, tid, 0xffff, address))
+    }
+
+    // --- answers ---
+
+    /// What comes back from the mesh, and what the attacker says to that.
+    pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Shot> {
+        self.traffic.1 += packet.len() as u64;
+        let is_handshake = packet.get(6) == Some(&6) && packet.get(53) == Some(&0x12);
+        let completes = matches!(
+            self.kind,
+            Kind::SilentHandshakes | Kind::Slowloris | Kind::SlowReaders
+        );
+        if !completes || !is_handshake {
+            return None;
+        }
+        let half = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+        let word = |at: usize| Some(u32::from(half(at)?) << 16 | u32::from(half(at + 2)?));
+        let address = |at: usize| Some(Addr(packet.get(at..at + 16)?.try_into().ok()?));
+        let ends = Ends {
+            src: address(24)?,
+            dst: address(8)?,
+        };
+        let data: &[u8] = match self.kind {
+            Kind::Slowloris => b"GET / HTTP/1.1\r\nHost: ",
+            Kind::SlowReaders => b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            _ => b"",
+        };
+        let tcp = Tcp {
+            src_port: half(42)?,
+            dst_port: half(40)?,
+            seq: word(48)?,
+            ack: word(44)?.wrapping_add(1),
+            flags: flag::ACK,
+            window: self.window(),
+            data,
+        };
+        if self.held.len() == HELD {
+            self.held.pop_front();
+        }
+        self.held.push_back(Held {
+            ends,
+            port: tcp.src_port,
+            seq: tcp.seq.wrapping_add(data.len() as u32),
+            ack: tcp.ack,
+        });
+        let packet = ends.tcp(&tcp);
+        self.traffic.0 += packet.len() as u64;
+        Some(Shot::Packet(packet))
+    }
+}

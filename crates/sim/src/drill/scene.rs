@@ -1,0 +1,158 @@
+//! The meshes that are attacked: a border router with a host behind it, a router and
+//! a leaf, and an attacker whom all of them hear.
+
+use redpoll_base::Addr;
+
+use crate::scenario::{Scenario, ScenarioError};
+
+/// Which node is attacked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Target {
+    /// The border router, while the router next to it sends to it.
+    Border,
+    /// The router, while the host sends to the leaf behind it.
+    Router,
+    /// The leaf, while the host sends to it.
+    Leaf,
+    /// A leaf that sleeps, while it sends to the host.
+    SleepyLeaf,
+}
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Target; 4] = [
+        Target::Border,
+        Target::Router,
+        Target::Leaf,
+        Target::SleepyLeaf,
+    ];
+
+    /// What tables and options call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Target::Border => "border",
+            Target::Router => "router",
+            Target::Leaf => "leaf",
+            Target::SleepyLeaf => "sleepy leaf",
+        }
+    }
+
+    /// The name of the attacked node in the scene.
+    pub(super) const fn node(self) -> &'static str {
+        match self {
+            Target::Border => "border",
+            Target::Router => "router",
+            Target::Leaf | Target::SleepyLeaf => "leaf",
+        }
+    }
+
+    /// Radio hops from the host to it.
+    pub(super) const fn hops(self) -> u64 {
+        match self {
+            Target::Border => 0,
+            Target::Router => 1,
+            Target::Leaf | Target::SleepyLeaf => 2,
+        }
+    }
+
+    /// Sender and receiver of the honest flow.
+    const fn flow(self) -> (&'static str, &'static str) {
+        match self {
+            Target::Border => ("router", "border"),
+            Target::Router | Target::Leaf => ("host", "leaf"),
+            Target::SleepyLeaf => ("leaf", "host"),
+        }
+    }
+}
+
+/// The port of the honest flow's sink.
+pub(super) const SINK: u16 = 5_001;
+/// Where the nodes' web servers listen.
+pub(super) const WEB: u16 = 80;
+/// Where their CoAP servers listen.
+pub(super) const COAP: u16 = 5_683;
+/// The attacker's node.
+pub(super) const FOE: &str = "foe";
+
+const COMMON: &str = r#"
+[topology]
+kind = "links"
+links = [
+    "border <-> router", "router <-> leaf",
+    "foe <-> border", "foe <-> router", "foe <-> leaf",
+]
+
+[radio]
+model = "at86rf233"
+
+[mac]
+link_retry_delay = "40 ms"
+
+[tcp]
+mss = "5 frames"
+send_buffer = "1461 B"
+receive_buffer = "1461 B"
+
+[apps.web]
+type = "http-server"
+on = ["border", "router", "leaf"]
+
+[apps.coap]
+type = "coap-server"
+on = ["border", "router", "leaf"]
+"#;
+
+/// A mesh, and who in it does what.
+#[derive(Clone, Debug)]
+pub(super) struct Scene {
+    pub(super) scenario: Scenario,
+    pub(super) target: Target,
+    /// Indices of nodes.
+    pub(super) attacked: usize,
+    pub(super) foe: usize,
+    /// Index of the honest flow's sender; it may be the host.
+    pub(super) sender: usize,
+}
+
+impl Scene {
+    /// The scene of an attack on `target`; `recovers`: fragments are recovered
+    /// (RFC 8931).
+    pub(super) fn new(target: Target, recovers: bool) -> Result<Scene, ScenarioError> {
+        let (from, to) = target.flow();
+        let port = SINK;
+        let sleepy = target == Target::SleepyLeaf;
+        let text = format!(
+            "duration = \"60 s\"\n{COMMON}\n\
+             [lowpan]\nfragment_forwarding = {recovers}\nfragment_recovery = {recovers}\n\
+             [nodes]\n\
+             border = {{ role = \"border\" }}\n\
+             router = {{ role = \"router\" }}\n\
+             leaf = {{ role = \"leaf\", sleepy = {sleepy} }}\n\
+             foe = {{ role = \"leaf\" }}\n\
+             [apps.sink]\ntype = \"bulk-sink\"\non = \"{to}\"\nport = {port}\n\
+             [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n"
+        );
+        let scenario = Scenario::parse(&format!("drill, {}", target.name()), &text, &[])?;
+        let find = |name: &str| {
+            let place = scenario.places().position(|place| place.name == name);
+            place.expect("the scene has these nodes")
+        };
+        Ok(Scene {
+            target,
+            attacked: find(target.node()),
+            foe: find(FOE),
+            sender: find(from),
+            scenario,
+        })
+    }
+
+    /// The global address of a node.
+    pub(super) fn address(&self, index: usize) -> Addr {
+        self.scenario.address(index).unwrap_or_default()
+    }
+
+    /// The short address of a node.
+    pub(super) fn short(&self, index: usize) -> u16 {
+        self.scenario.nodes[index].short
+    }
+}

@@ -1,0 +1,60 @@
+//! The short form of the standing drill: every attack on every target, one seed. The
+//! long form is `make drill`.
+
+use redpoll_base::Duration;
+use redpoll_sim::drill::{Outcome, Plan, Row};
+
+fn short(only: &[&str]) -> Vec<Row> {
+    let plan = Plan {
+        only: only.iter().map(|name| (*name).to_owned()).collect(),
+        seeds: 1,
+        duration: Duration::from_secs(40),
+    };
+    plan.run(|_, _| ())
+}
+
+fn all_is_well(rows: &[Row]) {
+    let bad = rows
+        .iter()
+        .filter(|row| matches!(row.outcome, Outcome::Lost | Outcome::LeftBehind));
+    let bad: Vec<String> = bad
+        .map(|row| {
+            let (share, left) = (row.share * 100.0, &row.left);
+            format!(
+                "{} on {}: keeps {share:.0} %, {left:?}",
+                row.attack, row.target
+            )
+        })
+        .collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+/// `REDPOLL_DRILL`: only attacks of these names, with commas between them.
+#[test]
+fn honest_flows_keep_their_share_and_tables_come_to_rest() {
+    let names = std::env::var("REDPOLL_DRILL").unwrap_or_default();
+    let rows = short(
+        &names
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .collect::<Vec<_>>(),
+    );
+    assert!(!rows.is_empty());
+    all_is_well(&rows);
+    // A drill whose attackers send nothing would be passed by anybody.
+    for row in &rows {
+        let Row {
+            attack,
+            target,
+            sent_per_s,
+            per_s,
+            ..
+        } = row;
+        let expected = 0.9 * f64::from(*per_s);
+        assert!(
+            *sent_per_s > expected,
+            "{attack} on {target}: {sent_per_s}/s"
+        );
+        assert!(row.alone_kbps > 20.0, "{target}: {}", row.alone_kbps);
+    }
+}
