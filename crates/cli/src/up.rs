@@ -3,6 +3,8 @@
 //! - `join`: by which way, TUN, namespace or forwards alone, and saying so;
 //! - `mesh`: the simulated mesh as the gateway sees it;
 //! - `connections`: what is told of each connection;
+//! - `frames`: what is told of each frame, if the user asks;
+//! - `status`: the line that says how it goes;
 //! - `environment`: what a program that runs beside the mesh is told;
 //! - `demo`: the demonstration, which is such a program.
 
@@ -10,9 +12,11 @@ mod args;
 mod connections;
 mod demo;
 mod environment;
+mod frames;
 mod greeting;
 mod join;
 mod mesh;
+mod status;
 
 use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
@@ -32,7 +36,9 @@ use crate::run::{self, Failure, JsonFile, table};
 use crate::{FAILED, USAGE};
 pub use args::UpArgs;
 use environment::Environment;
+use frames::FrameLines;
 use mesh::SimulatedMesh;
+use status::{Facts, StatusLine};
 
 /// Something went wrong that the scenario is not to blame for.
 fn failed(error: impl std::fmt::Display) -> Failure {
@@ -85,6 +91,13 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
 
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
     let chatty = !captures_to_stdout && !json.as_ref().is_some_and(JsonFile::is_standard);
+    if args.verbose {
+        if !chatty {
+            let line = "--verbose takes standard output, which another option has; allowed: a FILE for that one";
+            return Err(unusable(line));
+        }
+        mesh.trace(Box::new(FrameLines::of(&scenario)));
+    }
 
     // The sockets are opened in the network that the user is in, before join
     // may move to another one.
@@ -120,6 +133,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         companion: None,
         signals,
         tells: chatty && args.is_alone(),
+        status: StatusLine::new(args.is_alone() && !args.verbose),
+        lateness: Duration::ZERO,
     };
     if let Some(mut command) = companion(args) {
         environment.tell(&mut command);
@@ -133,7 +148,9 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
     // What needed them is done, but that of ending what others have become.
     privilege::drop_all(session.companion.is_some()).map_err(failed)?;
-    let code = session.live()?;
+    let lived = session.live();
+    session.status.clear();
+    let code = lived?;
     session.companion = None;
     let mut failures: Vec<Failure> = Vec::new();
     failures.extend(session.mesh.flush().map_err(failed).err());
@@ -263,6 +280,9 @@ struct Session {
     signals: Signals,
     /// Standard output is for lines about connections.
     tells: bool,
+    status: StatusLine,
+    /// How late the mesh was when that was last looked at.
+    lateness: Duration,
 }
 
 impl Session {
@@ -279,10 +299,18 @@ impl Session {
                 let gone = self.gateway.tun().filter(|tun| !tun.is_intact());
                 return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
             }
+            while let Some(event) = self.gateway.poll_forward() {
+                self.mesh.forward(&event);
+            }
             while let Some(line) = self.mesh.line() {
                 if self.tells {
-                    output::print(&line).map_err(failed)?;
+                    let printed = self.status.around(|| output::print(&line));
+                    printed.map_err(failed)?;
                 }
+            }
+            if self.status.is_due(self.gateway.clock().now()) {
+                let facts = self.facts();
+                self.status.show(&facts);
             }
             if let Some(code) = self.ending().map_err(failed)? {
                 return Ok(code);
@@ -325,11 +353,24 @@ impl Session {
 
     fn warn_if_late(&mut self) {
         let lateness = self.gateway.take_lateness();
+        self.lateness = lateness;
         if lateness > Self::TOLERANCE {
-            eprintln!(
-                "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
-                lateness.as_millis()
-            );
+            self.status.around(|| {
+                eprintln!(
+                    "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
+                    lateness.as_millis()
+                );
+            });
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let packets = self.gateway.counters();
+        Facts {
+            now: self.gateway.clock().now(),
+            connections: self.mesh.connections(),
+            packets: [packets.packets_in, packets.packets_out],
+            lateness: self.lateness,
         }
     }
 

@@ -54,6 +54,43 @@ fn a_page_comes_through_a_forwarded_port() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
+/// As `nc` does, and what is told of it.
+#[test]
+fn what_a_leaf_echoes_comes_back() {
+    let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7"]);
+    mesh.wait_until_up();
+    let line = mesh.line();
+    let port = line.split([':', ' ']).nth(3).unwrap().parse().unwrap();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).unwrap();
+    let sent: Vec<u8> = (0..3_000u32).map(|i| ((i * 31) >> 3) as u8).collect();
+    stream.write_all(&sent).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut back = Vec::new();
+    stream.read_to_end(&mut back).unwrap();
+    assert_eq!(back, sent);
+    assert!(mesh.line().contains("-> leaf-14:7  forwarded"));
+    let end = mesh.line();
+    let what = "3000 bytes there, 3000 back\n";
+    assert!(end.contains("closed after") && end.ends_with(what), "{end}");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// `-v` has lines of frames between those of connections.
+#[test]
+fn frames_are_told_of_on_request() {
+    let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7", "-v"]);
+    mesh.wait_until_up();
+    mesh.line();
+    // The first is of a connection to the host, which nobody has opened a port for.
+    let line = mesh.line();
+    assert!(line.contains(" s  0x") && line.contains(" TCP "), "{line}");
+    mesh.end(Signal::SIGINT, Some(0));
+    let rest = ["--join", "forward", "-v", "--json", "-"];
+    refused(&[&["up", "office"][..], &rest].concat(), 2, &["--verbose"]);
+}
+
 /// As a browser does: six connections at once, to a node with room for four.
 #[test]
 fn six_connections_at_once_are_all_served() {

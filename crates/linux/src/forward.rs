@@ -8,6 +8,7 @@
 mod pair;
 mod spec;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -107,6 +108,42 @@ pub struct ForwardCounters {
     pub bytes_out: u64,
 }
 
+/// What has happened to one forwarded connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardEvent {
+    /// The program on this host that opened it.
+    pub from: SocketAddr,
+    /// The node's socket that it leads to.
+    pub to: SocketAddrV6,
+    /// What.
+    pub what: Passage,
+}
+
+/// A step in the life of a forwarded connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// The host's program has connected, and the border router has room.
+    Begun,
+    /// It is over.
+    Ended {
+        /// How.
+        how: Ending,
+        /// Bytes carried into the mesh, and out of it.
+        bytes: [u64; 2],
+    },
+}
+
+/// How a forwarded connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Both sides have ended their streams.
+    Closed,
+    /// Refused, reset or timed out in the mesh.
+    BrokenByMesh,
+    /// Reset by the host's program.
+    BrokenByHost,
+}
+
 /// One `--forward`: its listening sockets and where it leads.
 #[derive(Debug)]
 struct Forward {
@@ -130,9 +167,14 @@ pub struct Forwarder<C> {
     /// Accepted, while the border router had no room for its connection.
     waiting: Option<(TcpStream, SocketAddrV6)>,
     counters: ForwardCounters,
+    /// What nobody has asked for yet.
+    events: VecDeque<ForwardEvent>,
 }
 
 impl<C> Forwarder<C> {
+    /// Events that are kept; of more than that the oldest are forgotten.
+    const MAX_EVENTS: usize = 64;
+
     /// Connections carried at the same time; further ones wait in the kernel's
     /// backlog. A browser opens six to each host.
     pub const MAX_PAIRS: usize = 16;
@@ -144,7 +186,20 @@ impl<C> Forwarder<C> {
             pairs: Vec::new(),
             waiting: None,
             counters: ForwardCounters::default(),
+            events: VecDeque::new(),
         }
+    }
+
+    /// What has happened next to a connection.
+    pub fn poll_event(&mut self) -> Option<ForwardEvent> {
+        self.events.pop_front()
+    }
+
+    fn tell(&mut self, (from, to): Ends, what: Passage) {
+        if self.events.len() == Self::MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(ForwardEvent { from, to, what });
     }
 
     /// Listens on `port` of 127.0.0.1 and, where the host has IPv6, of ::1, and
@@ -201,7 +256,11 @@ impl<C> Forwarder<C> {
             let progress = pair.pump(mesh, &mut self.counters);
             moved |= progress != Progress::Stalled;
             match progress {
-                Progress::Over => pair.finish(mesh),
+                Progress::Over(how) => {
+                    let (ends, bytes) = (pair.ends(), pair.carried());
+                    pair.finish(mesh);
+                    self.tell(ends, Passage::Ended { how, bytes });
+                }
                 Progress::Moved | Progress::Stalled => self.pairs.push(pair),
             }
         }
@@ -242,12 +301,19 @@ impl<C> Forwarder<C> {
         target: SocketAddrV6,
     ) -> bool {
         match mesh.connect(target) {
-            Some(conn) => self.pairs.push(Pair::new(stream, conn)),
+            Some(conn) => {
+                let pair = Pair::new(stream, conn, target);
+                self.tell(pair.ends(), Passage::Begun);
+                self.pairs.push(pair);
+            }
             None => self.waiting = Some((stream, target)),
         }
         self.waiting.is_none()
     }
 }
+
+/// The host's program, and the node's socket.
+type Ends = (SocketAddr, SocketAddrV6);
 
 impl<C> Default for Forwarder<C> {
     fn default() -> Self {

@@ -18,7 +18,7 @@ use redpoll_border::{Splice, ToHost};
 use redpoll_stack::Node;
 use redpoll_stack::transport::Endpoint;
 
-use crate::forward::{Broken, Forwarder, MeshTcp, Received};
+use crate::forward::{Broken, ForwardEvent, Forwarder, MeshTcp, Received};
 use crate::signals::Signals;
 use crate::tun::Tun;
 
@@ -157,6 +157,11 @@ impl Gateway {
     /// The forwards.
     pub fn forwarder(&self) -> &Forwarder<Splice> {
         &self.forwarder
+    }
+
+    /// What has happened next to a forwarded connection.
+    pub fn poll_forward(&mut self) -> Option<ForwardEvent> {
+        self.forwarder.poll_event()
     }
 
     /// The interface, if there is one.

@@ -72,6 +72,16 @@ pub fn run(args: &DissectArgs) -> ExitCode {
     }
 }
 
+/// A frame without its check sequence, in one line.
+pub fn mpdu(mpdu: &[u8], contexts: &Contexts) -> String {
+    let whole = capture::Captured {
+        mpdu,
+        fcs: None,
+        missing: 0,
+    };
+    frame::summary(&whole, contexts)
+}
+
 fn unreadable(name: &impl std::fmt::Display, error: &io::Error) -> ExitCode {
     fail(FAILED, format!("cannot read {name}: {error}"))
 }

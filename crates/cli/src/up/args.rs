@@ -67,6 +67,11 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
 
+    /// Write a line for each frame on the air, as `redpoll dissect` does, between
+    /// those about connections
+    #[arg(short, long, conflicts_with_all = ["command", "shell", "demo"])]
+    pub verbose: bool,
+
     /// Walk through the demonstration and end: ping, curl, an upload, MQTT
     #[arg(long, conflicts_with = "command")]
     pub demo: bool,

@@ -1,10 +1,11 @@
 //! The TCP connections between this computer and the mesh, as their packets show
-//! them: a line for each when it opens and when it ends.
+//! them, or the forwarder: a line for each when it opens and when it ends.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{Ipv6Addr, SocketAddrV6};
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use redpoll_base::Instant;
+use redpoll_linux::forward::{Ending, ForwardEvent, Passage};
 use redpoll_sim::scenario::Scenario;
 
 /// Connections watched at a time; of more than that the oldest is forgotten.
@@ -22,6 +23,8 @@ const ACK: u8 = 0x10;
 pub(super) struct Connections {
     names: BTreeMap<Ipv6Addr, String>,
     watched: VecDeque<Watched>,
+    /// Those that are forwarded, and since when: as many as the forwarder carries.
+    forwarded: BTreeMap<(SocketAddr, SocketAddrV6), Instant>,
     lines: VecDeque<String>,
 }
 
@@ -110,7 +113,7 @@ impl Connections {
         watched.ended[side] |= segment.flags & FIN != 0;
         if segment.flags & SYN != 0 && !watched.is_open {
             watched.is_open = true;
-            let ends = (watched.from, watched.to);
+            let ends = (watched.from.into(), watched.to);
             self.say(now, ends, "open");
         } else if segment.flags & RST != 0 || watched.ended == [true; 2] {
             let [sent, received] = watched.bytes;
@@ -118,12 +121,36 @@ impl Connections {
                 true => "reset",
                 false => "closed",
             };
-            let took = now.since(watched.since).as_millis() as f64 / 1_000.0;
-            let ends = (watched.from, watched.to);
+            let ends = (watched.from.into(), watched.to);
+            let since = watched.since;
             self.watched.remove(index);
-            let what = format!("{how} after {took:.1} s, {sent} bytes there, {received} back");
-            self.say(now, ends, &what);
+            self.say(now, ends, &ending(how, now, since, [sent, received]));
         }
+    }
+
+    /// Something has happened to a connection that is forwarded.
+    pub(super) fn forward(&mut self, now: Instant, event: &ForwardEvent) {
+        let ends = (event.from, event.to);
+        match event.what {
+            Passage::Begun => {
+                self.forwarded.insert(ends, now);
+                self.say(now, ends, "forwarded");
+            }
+            Passage::Ended { how, bytes } => {
+                let how = match how {
+                    Ending::Closed => "closed",
+                    Ending::BrokenByMesh => "broken by the mesh",
+                    Ending::BrokenByHost => "reset by this computer",
+                };
+                let since = self.forwarded.remove(&ends).unwrap_or(now);
+                self.say(now, ends, &ending(how, now, since, bytes));
+            }
+        }
+    }
+
+    /// Connections that are open, or being opened.
+    pub(super) fn count(&self) -> usize {
+        self.watched.len() + self.forwarded.len()
     }
 
     /// The next line.
@@ -131,21 +158,29 @@ impl Connections {
         self.lines.pop_front()
     }
 
-    fn say(&mut self, now: Instant, (from, to): (SocketAddrV6, SocketAddrV6), what: &str) {
+    fn say(&mut self, now: Instant, (from, to): (SocketAddr, SocketAddrV6), what: &str) {
         if self.lines.len() < LINES {
             let seconds = now.as_millis() as f64 / 1_000.0;
-            let (from, to) = (self.name(&from), self.name(&to));
+            let (from, to) = (self.name(&from), self.name(&to.into()));
             self.lines
                 .push_back(format!("{seconds:>9.3} s  {from} -> {to}  {what}\n"));
         }
     }
 
-    fn name(&self, socket: &SocketAddrV6) -> String {
-        match self.names.get(socket.ip()) {
-            Some(name) => format!("{name}:{}", socket.port()),
-            None => socket.to_string(),
+    fn name(&self, socket: &SocketAddr) -> String {
+        match socket {
+            SocketAddr::V6(v6) if self.names.contains_key(v6.ip()) => {
+                format!("{}:{}", self.names[v6.ip()], v6.port())
+            }
+            _ => socket.to_string(),
         }
     }
+}
+
+/// What is said of a connection that is over.
+fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> String {
+    let took = now.since(since).as_millis() as f64 / 1_000.0;
+    format!("{how} after {took:.1} s, {there} bytes there, {back} back")
 }
 
 #[cfg(test)]
@@ -193,6 +228,32 @@ mod tests {
         let refused = connections.line().unwrap();
         assert!(refused.contains("leaf-12:80 -> [fd00::1]:40000  reset after 0.1 s"));
         assert!(connections.watched.is_empty());
+    }
+
+    #[test]
+    fn a_forwarded_connection_has_its_lines_too() {
+        let scenario = Scenario::load("office", &[]).unwrap();
+        let leaf = Ipv6Addr::from(scenario.address(11).unwrap());
+        let event = |what| ForwardEvent {
+            from: "127.0.0.1:40000".parse().unwrap(),
+            to: SocketAddrV6::new(leaf, 80, 0, 0),
+            what,
+        };
+        let mut connections = Connections::of(&scenario);
+        let at = Instant::from_millis;
+        connections.forward(at(1_000), &event(Passage::Begun));
+        let line = "    1.000 s  127.0.0.1:40000 -> leaf-12:80  forwarded\n";
+        assert_eq!(connections.line().unwrap(), line);
+        assert_eq!(connections.count(), 1);
+        let ended = Passage::Ended {
+            how: Ending::BrokenByMesh,
+            bytes: [7, 9],
+        };
+        connections.forward(at(3_500), &event(ended));
+        let line = connections.line().unwrap();
+        let what = "broken by the mesh after 2.5 s, 7 bytes there, 9 back\n";
+        assert!(line.ends_with(what), "{line}");
+        assert_eq!(connections.count(), 0);
     }
 
     #[test]

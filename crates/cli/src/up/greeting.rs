@@ -82,6 +82,7 @@ fn about(node: &NodeSpec) -> String {
             AppKind::CoapServer { port: 5683, .. } => "coap".to_owned(),
             AppKind::CoapServer { port, .. } => format!("coap on port {port}"),
             AppKind::BulkSink { port } => format!("takes bytes on port {port}"),
+            AppKind::Echo { port } => format!("echoes on port {port}"),
             sender => sender.word().to_owned(),
         });
     }

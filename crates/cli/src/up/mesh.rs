@@ -5,12 +5,13 @@ use std::time::SystemTime;
 
 use redpoll_base::Instant;
 use redpoll_linux::entropy;
+use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::memory::HeapMemory;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::trace::TraceError;
+use redpoll_sim::trace::{FrameTrace, TraceError};
 use redpoll_sim::world::{BuildError, World};
 
 use super::connections::Connections;
@@ -48,6 +49,21 @@ impl SimulatedMesh {
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
             connections: Connections::of(scenario),
         })
+    }
+
+    /// Something has happened to a connection that is forwarded.
+    pub(super) fn forward(&mut self, event: &ForwardEvent) {
+        self.connections.forward(self.world.now(), event);
+    }
+
+    /// Connections with this computer that are open.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.count()
+    }
+
+    /// Shows every frame on the air to `trace`.
+    pub(super) fn trace(&mut self, trace: Box<dyn FrameTrace>) {
+        self.world.add_trace(trace);
     }
 
     /// The next line about a connection.

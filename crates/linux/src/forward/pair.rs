@@ -2,13 +2,13 @@
 //! and a small buffer for each direction.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV6, TcpStream};
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{setsockopt, sockopt};
 
-use super::{Broken, ForwardCounters, MeshTcp, Received};
+use super::{Broken, Ending, Ends, ForwardCounters, MeshTcp, Received};
 
 /// Bytes under way in one direction: what was read and not yet written.
 #[derive(Debug)]
@@ -93,13 +93,16 @@ pub(super) enum Progress {
     /// Something was moved.
     Moved,
     /// There is nothing more to move: the pair is to be finished.
-    Over,
+    Over(Ending),
 }
 
 #[derive(Debug)]
 pub(super) struct Pair<C> {
     host: TcpStream,
     mesh: C,
+    ends: Ends,
+    /// Bytes carried inward and outward.
+    carried: [u64; 2],
     /// Host to mesh.
     inward: Buffer,
     inward_stream: Stream,
@@ -109,19 +112,34 @@ pub(super) struct Pair<C> {
 }
 
 impl<C> Pair<C> {
-    /// A pair of an accepted socket and a connection being opened.
-    pub(super) fn new(host: TcpStream, mesh: C) -> Self {
+    /// A pair of an accepted socket and a connection being opened to `target`.
+    pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
+        // It fails on a socket that has been reset meanwhile.
+        let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let ends = (host.peer_addr().unwrap_or(nobody), target);
         // Neither fails on a socket that has just been accepted.
         let _ = host.set_nonblocking(true);
         let _ = host.set_nodelay(true);
         Pair {
             host,
             mesh,
+            ends,
+            carried: [0; 2],
             inward: Buffer::new(),
             inward_stream: Stream::Open,
             outward: Buffer::new(),
             outward_stream: Stream::Open,
         }
+    }
+
+    /// From where to where.
+    pub(super) fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// Bytes carried into the mesh, and out of it.
+    pub(super) fn carried(&self) -> [u64; 2] {
+        self.carried
     }
 
     /// What the host's socket is waited for: bytes only while there is room
@@ -150,17 +168,21 @@ impl<C> Pair<C> {
             .pump_inward(mesh, counters)
             .and_then(|()| self.pump_outward(mesh, counters));
         let after = (self.inward_stream, self.outward_stream, *counters);
+        self.carried[0] += after.2.bytes_in - before.2.bytes_in;
+        self.carried[1] += after.2.bytes_out - before.2.bytes_out;
         match result {
             Err(Broke::Mesh) => {
                 counters.broken_by_mesh += 1;
                 reset(&self.host);
-                Progress::Over
+                Progress::Over(Ending::BrokenByMesh)
             }
             Err(Broke::Host) => {
                 counters.broken_by_host += 1;
-                Progress::Over
+                Progress::Over(Ending::BrokenByHost)
             }
-            Ok(()) if (after.0, after.1) == (Stream::Closed, Stream::Closed) => Progress::Over,
+            Ok(()) if (after.0, after.1) == (Stream::Closed, Stream::Closed) => {
+                Progress::Over(Ending::Closed)
+            }
             Ok(()) if before == after => Progress::Stalled,
             Ok(()) => Progress::Moved,
         }

@@ -115,7 +115,7 @@ const PERIODIC: Only = Some((
     &["sensor", "mqtt-sensor", "http-client", "coap-client"],
 ));
 const RETRIES: Only = Some(("type", &["bulk-sender", "http-client", "coap-client"]));
-const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink"]));
+const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink", "echo"]));
 const BULK: Only = Some(("type", &["bulk-sender"]));
 const FILES: Only = Some(("type", &["http-server", "coap-server"]));
 const COAP: Only = Some(("type", &["coap-server", "coap-client"]));
@@ -413,7 +413,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("nodes.*.drift_ppm", Number { min: -1_000.0, max: 1_000.0 }, Optional("drawn within `clock.drift_ppm`"), None,
         "By how much its clock is fast (or slow, if negative), in millionths."),
 
-    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
+    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "echo", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
         "What the app does."),
     key("apps.*.on", Nodes, Required, None,
         "The node or nodes that it runs on; `border` is the border router, `host` is the host behind the border router, which `redpoll run` then simulates."),
@@ -421,7 +421,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Under which command it runs. An app that sends to the host or beyond has a peer under `redpoll up`; `redpoll run` leaves it out unless an app on `host` takes what it sends. Apps on `host` run in virtual time only."),
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it starts, from the beginning of the run."),
-    key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server; required for bulk-sink"), SERVERS,
+    key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server, 7 for echo; required for bulk-sink"), SERVERS,
         "Port that it listens on."),
     key("apps.*.to", Target, Required, SENDERS,
         "Where it sends to: a node's name, `border`, `host`, or an IPv6 address in brackets, and a port. A client asks for `/file` there."),

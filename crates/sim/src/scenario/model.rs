@@ -378,6 +378,11 @@ pub enum AppKind {
         /// The largest block in bytes, 16 to 1024.
         block: u16,
     },
+    /// Sends back what connections bring (RFC 862).
+    Echo {
+        /// TCP port to listen on.
+        port: u16,
+    },
     /// Connects and sends as fast as TCP lets it.
     BulkSender {
         /// Where to.
@@ -545,9 +550,10 @@ impl AppKind {
             | AppKind::Sensor(SensorSpec { to, .. })
             | AppKind::Client(ClientSpec { to, .. })
             | AppKind::MqttSensor { to, .. } => Some(to),
-            AppKind::HttpServer { .. } | AppKind::CoapServer { .. } | AppKind::BulkSink { .. } => {
-                None
-            }
+            AppKind::HttpServer { .. }
+            | AppKind::CoapServer { .. }
+            | AppKind::BulkSink { .. }
+            | AppKind::Echo { .. } => None,
         }
     }
 
@@ -581,6 +587,7 @@ impl AppKind {
             AppKind::CoapServer { .. } => "coap-server",
             AppKind::BulkSender { .. } => "bulk-sender",
             AppKind::BulkSink { .. } => "bulk-sink",
+            AppKind::Echo { .. } => "echo",
             AppKind::Sensor(_) => "sensor",
             AppKind::Client(client) => match client.protocol {
                 ClientProtocol::Http => "http-client",

@@ -94,7 +94,7 @@ impl App for Sender {
 }
 
 /// How long a peer that is no sender of the scenario may say nothing.
-const STRANGER_TIME: Duration = Duration::from_secs(60);
+pub(super) const STRANGER_TIME: Duration = Duration::from_secs(60);
 
 /// Accepts connections and reads as fast as it can.
 ///

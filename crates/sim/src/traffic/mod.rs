@@ -8,6 +8,7 @@ mod bulk;
 mod client;
 mod coap;
 mod content;
+mod echo;
 mod http;
 mod later;
 mod mqtt;
@@ -88,7 +89,9 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
     };
     for app in scenario.place(index).map_or(&[][..], |place| &place.apps) {
         match app.kind {
-            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } => sockets.listeners += 1,
+            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } | AppKind::Echo { .. } => {
+                sockets.listeners += 1;
+            }
             AppKind::CoapServer { .. } => sockets.coap += 1,
             AppKind::Client(spec) if spec.protocol == ClientProtocol::Coap => sockets.coap += 1,
             AppKind::Sensor(spec) if spec.transport.is_coap() => sockets.coap += 1,
@@ -192,6 +195,7 @@ impl Maker<'_> {
                 Box::new(bulk::Sender::new(route(to), *bytes, *retry))
             }
             AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers, connections)),
+            AppKind::Echo { port } => Box::new(echo::Echo::new(*port, connections)),
             AppKind::Sensor(sensor) => {
                 let period = sensor.interval.times(sensor.batch.into());
                 let clock = sensor::Clock::new(sensor.interval, period, &mut self.rng);

@@ -112,6 +112,9 @@ impl App<'_, '_> {
                     return Err(values.error(&self.key("port"), problem));
                 }
             },
+            "echo" => AppKind::Echo {
+                port: self.port_or(7),
+            },
             "bulk-sender" => AppKind::BulkSender {
                 to: self.target()?,
                 bytes: values.bytes(&self.key("total")),
@@ -373,7 +376,7 @@ enum Protocol {
 
 fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
     match kind {
-        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } => {
+        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } | AppKind::Echo { port } => {
             Some((Protocol::Tcp, *port))
         }
         AppKind::CoapServer { port, .. } => Some((Protocol::Udp, *port)),

@@ -1,0 +1,96 @@
+//! The status line: on standard error, and only if that is a terminal that can move
+//! its cursor.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use redpoll_base::{Duration, Instant};
+
+/// What the line says.
+pub(super) struct Facts {
+    pub(super) now: Instant,
+    pub(super) connections: usize,
+    /// Packets into the mesh and out of it.
+    pub(super) packets: [u64; 2],
+    pub(super) lateness: Duration,
+}
+
+/// See the [module](self).
+pub(super) struct StatusLine {
+    bar: ProgressBar,
+    /// When it shall be told again.
+    due: Instant,
+}
+
+impl StatusLine {
+    const INTERVAL: Duration = Duration::from_millis(500);
+
+    /// A line that nobody sees unless `is_wanted`.
+    pub(super) fn new(is_wanted: bool) -> StatusLine {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let target = match is_wanted && !is_dumb {
+            // Hides itself where there is no terminal.
+            true => ProgressDrawTarget::stderr_with_hz(2),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        let due = Instant::ZERO;
+        StatusLine { bar, due }
+    }
+
+    /// Whether somebody looks, and the last facts have grown old.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        !self.bar.is_hidden() && now >= self.due
+    }
+
+    /// Shows the facts.
+    pub(super) fn show(&mut self, facts: &Facts) {
+        self.due = facts.now + Self::INTERVAL;
+        self.bar.set_message(text(facts));
+    }
+
+    /// Prints with the line out of the way.
+    pub(super) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    /// Leaves nothing of it on the screen.
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn text(facts: &Facts) -> String {
+    let s = facts.now.as_millis() / 1_000;
+    let (h, m, s) = (s / 3_600, s / 60 % 60, s % 60);
+    let [into, out] = facts.packets;
+    let mut text = format!(
+        "up {h}:{m:02}:{s:02}  {} connections  {into} packets into the mesh, {out} out of it",
+        facts.connections
+    );
+    if facts.lateness >= Duration::from_millis(10) {
+        text += &format!("  {} ms late", facts.lateness.as_millis());
+    }
+    text + "  Ctrl-C ends it"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_how_long_and_how_much() {
+        let mut facts = Facts {
+            now: Instant::from_millis(3_723_456),
+            connections: 2,
+            packets: [10, 12],
+            lateness: Duration::ZERO,
+        };
+        let expected =
+            "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  Ctrl-C ends it";
+        assert_eq!(text(&facts), expected);
+        facts.lateness = Duration::from_millis(30);
+        assert!(text(&facts).contains("  30 ms late  "));
+    }
+}

@@ -1,0 +1,121 @@
+//! The echo service (RFC 862): what arrives goes back.
+
+use redpoll_base::Instant;
+use redpoll_stack::{ConnId, Error, NodeEvent};
+
+use super::bulk::STRANGER_TIME;
+use super::sessions::{Session, Sessions};
+use super::{App, Context};
+
+/// Bytes of a connection that are on their way back at once: until they are sent, the
+/// next ones stay in the receive buffer, and the peer's window shrinks.
+const HELD: usize = 512;
+
+/// Accepts connections and sends back what they bring. A connection on which nothing
+/// moves for [`STRANGER_TIME`] is reset, or earlier if there is no room for another.
+pub(super) struct Echo {
+    sessions: Sessions<Conversation>,
+}
+
+/// One connection.
+struct Conversation {
+    conn: ConnId,
+    held: [u8; HELD],
+    /// Of what is held, what has been sent and where it ends.
+    sent: usize,
+    end: usize,
+    /// When something last moved.
+    moved: Instant,
+}
+
+impl Session for Conversation {
+    fn conn(&self) -> ConnId {
+        self.conn
+    }
+}
+
+impl Echo {
+    /// The service at a node that has memory for `connections`.
+    pub(super) fn new(port: u16, connections: u16) -> Echo {
+        Echo {
+            sessions: Sessions::new(port, connections),
+        }
+    }
+}
+
+impl Conversation {
+    fn begin(cx: &mut Context<'_>, conn: ConnId) -> Option<Conversation> {
+        cx.node.tcp_connection(conn)?;
+        Some(Conversation {
+            conn,
+            held: [0; HELD],
+            sent: 0,
+            end: 0,
+            moved: cx.now,
+        })
+    }
+
+    /// Resets the connection.
+    fn abort(&self, cx: &mut Context<'_>) {
+        cx.node.tcp_abort(cx.now, self.conn);
+        cx.node.tcp_release(cx.now, self.conn);
+    }
+
+    /// Moves what can be moved; false once the conversation is over.
+    fn pump(&mut self, cx: &mut Context<'_>) -> bool {
+        loop {
+            while self.sent < self.end {
+                let rest = &self.held[self.sent..self.end];
+                match cx.node.tcp_send(cx.now, self.conn, rest) {
+                    Ok(0) | Err(Error::WouldBlock) => return true,
+                    Ok(sent) => self.sent += sent,
+                    Err(_) => return self.over(cx),
+                }
+                self.moved = cx.now;
+            }
+            match cx.node.tcp_recv(cx.now, self.conn, &mut self.held) {
+                Ok(0) => {
+                    cx.node.tcp_close(cx.now, self.conn);
+                    return self.over(cx);
+                }
+                Ok(len) => (self.sent, self.end, self.moved) = (0, len, cx.now),
+                Err(Error::WouldBlock) => return true,
+                Err(_) => return self.over(cx),
+            }
+        }
+    }
+
+    fn over(&self, cx: &mut Context<'_>) -> bool {
+        cx.node.tcp_release(cx.now, self.conn);
+        false
+    }
+}
+
+impl App for Echo {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.sessions.start(cx);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        let serve = |cx: &mut Context<'_>, talk: &mut Conversation| talk.pump(cx);
+        self.sessions
+            .on_event(cx, event, Conversation::begin, serve);
+        let idle = |talk: &Conversation| Some(talk.moved);
+        self.sessions.make_room(cx, idle, |cx, talk| talk.abort(cx));
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.sessions.open().retain(|talk| {
+            let is_late = talk.moved + STRANGER_TIME <= cx.now;
+            if is_late {
+                talk.abort(cx);
+            }
+            !is_late
+        });
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let moved = self.sessions.iter().map(|talk| talk.moved);
+        moved.min().map(|since| since + STRANGER_TIME)
+    }
+}
