@@ -131,7 +131,8 @@ pub struct NodeCounters {
 }
 
 impl NodeCounters {
-    pub(crate) fn drop(&mut self, reason: DropReason) {
+    /// Counts a packet that was dropped for `reason`.
+    pub fn drop(&mut self, reason: DropReason) {
         if let Some(count) = self.drops.get_mut(reason as usize) {
             *count = count.wrapping_add(1);
         }

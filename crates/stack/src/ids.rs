@@ -17,11 +17,37 @@ pub struct ConnId {
     pub(crate) generation: u8,
 }
 
+impl ConnId {
+    /// A handle that [another transport](crate::StreamTransport) gives: to the
+    /// `index`-th of its connections, in its `generation`-th use.
+    pub const fn new(index: u8, generation: u8) -> Self {
+        ConnId { index, generation }
+    }
+
+    /// Its place in the table, and of which use of that it is.
+    pub const fn parts(self) -> (u8, u8) {
+        (self.index, self.generation)
+    }
+}
+
 /// A TCP listener of one node; invalid after it was closed, as a [`ConnId`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ListenerId {
     pub(crate) index: u8,
     pub(crate) generation: u8,
+}
+
+impl ListenerId {
+    /// A handle that [another transport](crate::StreamTransport) gives: to the
+    /// `index`-th of its listeners, in its `generation`-th use.
+    pub const fn new(index: u8, generation: u8) -> Self {
+        ListenerId { index, generation }
+    }
+
+    /// Its place in the table, and of which use of that it is.
+    pub const fn parts(self) -> (u8, u8) {
+        (self.index, self.generation)
+    }
 }
 
 /// A UDP socket of one node; invalid after it was closed, as a [`ConnId`] is.

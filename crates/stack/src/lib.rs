@@ -16,6 +16,12 @@
 //! the connection's buffer, and the acknowledgement that goes out is the
 //! freshest. From then on 6LoWPAN holds the segment's header and reads each
 //! fragment's bytes from the connection at the moment its frame is built.
+//!
+//! # Another transport
+//!
+//! A node may have another transport in the place of its TCP: a
+//! [`StreamTransport`], given by [`Node::with_transport`]. Applications that call
+//! [`Streams`] work over either.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -57,6 +63,10 @@ pub use node::tables::Tables;
 pub use segments::SegmentChoice;
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;
+pub use transports::{
+    Arrived, Ask, Handle, NoStreams, Outcome, Pulled, Reach, Reply, Side, Stream, StreamTransport,
+    Streams, Transport, Trouble,
+};
 
 pub use redpoll_tcp::{FastOpenServer, HalfOpen};
 

@@ -12,9 +12,9 @@ use crate::net::extension::{self, Upper};
 use crate::net::icmp::{self, IcmpError, Refusal};
 use crate::net::{Consequence, Sender};
 use crate::packet::{Origin, Packet};
-use crate::transports::{Arrived, Outcome, Reply};
+use crate::transports::{Arrived, Outcome, Reply, StreamTransport};
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Hands a packet to the upper layer that it is for. A packet that is refused
     /// keeps its slot.
     pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {

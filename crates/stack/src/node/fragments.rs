@@ -9,8 +9,9 @@ use redpoll_lowpan::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 use crate::Node;
 use crate::assist::Assist;
+use crate::transports::StreamTransport;
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// From now on this router passes fragments on as they come, as far as the
     /// memory goes (RFC 8930); without it, it reassembles what it forwards.
     #[cfg(feature = "forwarding")]

@@ -12,8 +12,9 @@ use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::packet::{LINK_MTU, Origin};
+use crate::transports::StreamTransport;
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Sends an ICMPv6 message that answers no packet.
     pub(super) fn send_icmp(
         &mut self,

@@ -12,7 +12,8 @@
 //! - `deliver.rs`: packets for this node, and its answers;
 //! - `messages.rs`: control messages, and what the assistant sends;
 //! - `tables.rs`: how full they are;
-//! - `tcp.rs`, `udp.rs`: what applications call; `fragments.rs`: how fragments pass.
+//! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
+//!   transport with connections has; `fragments.rs`: how fragments pass.
 
 pub(crate) mod config;
 mod deliver;
@@ -20,6 +21,7 @@ mod fragments;
 mod messages;
 mod packets;
 mod radio;
+mod streams;
 pub(crate) mod tables;
 mod tcp;
 mod udp;
@@ -39,19 +41,19 @@ use crate::net::icmp::ErrorLimiter;
 use crate::net::identity::Identity;
 use crate::net::nd::{Discovery, Solicitor};
 use crate::net::routing::{Route, Routing};
-use crate::transports::Transports;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
+use crate::transports::{NoStreams, StreamTransport, Transports};
 use crate::{Error, NodeEvent};
 use config::{NodeConfig, NodeMemory};
 
 /// A node of the network. See the [crate](crate) for how to drive it.
-pub struct Node<M: Memory + 'static, A = NoAssist> {
+pub struct Node<M: Memory + 'static, A = NoAssist, T = NoStreams> {
     config: NodeConfig,
     rng: Rng,
     pub(crate) link: Link<M>,
     net: Net<M, A>,
-    transports: Transports<M>,
+    transports: Transports<M, T>,
     /// Packets that wait for the host side.
     host: HostQueue,
     counters: NodeCounters,
@@ -67,11 +69,20 @@ impl<M: Memory + 'static> Node<M> {
 
 impl<M: Memory + 'static, A: Assist> Node<M, A> {
     /// A node whose router has an [assistant](crate::assist).
-    pub fn with_assistant(
+    pub fn with_assistant(config: NodeConfig, memory: NodeMemory<M>, rng: Rng, assist: A) -> Self {
+        Node::with_transport(config, memory, rng, assist, NoStreams)
+    }
+}
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// A node that may have [another transport](StreamTransport) in the place of
+    /// its TCP.
+    pub fn with_transport(
         config: NodeConfig,
         memory: NodeMemory<M>,
         mut rng: Rng,
         assist: A,
+        streams: T,
     ) -> Self {
         let mac_rng = Rng::new(rng.next_u64());
         let parent = config
@@ -125,6 +136,7 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
                     config.isn_secret,
                 ),
                 udp: UdpSockets::new(memory.udp),
+                streams,
             },
             host: HostQueue::default(),
             counters: NodeCounters::default(),
@@ -147,6 +159,11 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
     /// The assistant.
     pub fn assistant(&self) -> &A {
         &self.net.assist
+    }
+
+    /// The transport in the place of TCP.
+    pub fn streams(&self) -> &T {
+        &self.transports.streams
     }
 
     /// Adds a route, or replaces the one with the same prefix and length.

@@ -10,9 +10,9 @@ use crate::assist::{Assist, Verdict};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
-use crate::transports::{Ask, Pulled, Side, Transports};
+use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// A packet from the host side (TUN, a direct link).
     ///
     /// # Errors
@@ -232,8 +232,8 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
 }
 
 /// Writes a pulled segment as a packet; `None` if it does not fit.
-pub(super) fn write_pulled<M: Memory + 'static>(
-    transports: &Transports<M>,
+pub(super) fn write_pulled<M: Memory + 'static, T: StreamTransport>(
+    transports: &Transports<M, T>,
     pulled: &Pulled,
     hop_limit: u8,
     out: &mut [u8],

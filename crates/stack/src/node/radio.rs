@@ -13,15 +13,15 @@ use crate::counters::DropReason;
 use crate::link::{Expected, LinkEvent};
 use crate::net::routing::Quality;
 use crate::packet::LINK_MTU;
-use crate::transports::{Ask, Handle, Pulled, Reach, Side, Transports};
+use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transports};
 
-impl<M: Memory + 'static> PayloadSource for Transports<M> {
+impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T> {
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
         Transports::read(self, Handle(handle), offset, out).map_err(|_| Gone)
     }
 }
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// A frame has arrived: the MPDU without its FCS, which was good.
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
@@ -83,10 +83,9 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         if !self.link.sleeps() {
             return;
         }
-        let tcp = &self.transports.tcp;
         let expected = Expected {
-            answer: self.net.nd.solicitor.is_registering() || tcp.expects(),
-            repetition: tcp.is_unproven(),
+            answer: self.net.nd.solicitor.is_registering() || self.transports.expects(),
+            repetition: self.transports.tcp.is_unproven(),
         };
         if self.link.sleep_turn(now, expected) {
             self.net.nd.solicitor.renew(now);

@@ -25,7 +25,7 @@ pub struct Tables {
     pub children: usize,
 }
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// How much of each table is in use at `now`.
     pub fn tables(&self, now: Instant) -> Tables {
         Tables {

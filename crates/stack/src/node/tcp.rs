@@ -5,9 +5,10 @@ use redpoll_tcp::{Connection, Endpoint, Keepalive, RecvError};
 
 use super::Node;
 use crate::assist::Assist;
+use crate::transports::StreamTransport;
 use crate::{ConnId, Error, Listen, ListenerId};
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Listens for TCP connections to `port`.
     ///
     /// # Errors
@@ -64,16 +65,26 @@ impl<M: Memory + 'static, A: Assist> Node<M, A> {
         port: u16,
         remote: Endpoint,
     ) -> Result<ConnId, Error> {
+        let local = self.local_for(now, port, &remote)?;
+        self.transports
+            .tcp
+            .connect(now, local, remote, &mut self.rng, &mut self.counters)
+    }
+
+    /// This end of a connection to `remote`.
+    pub(super) fn local_for(
+        &self,
+        now: Instant,
+        port: u16,
+        remote: &Endpoint,
+    ) -> Result<Endpoint, Error> {
         // RFC 9293 §3.9.1.1, MUST-46: not to a group.
         let possible = !remote.addr.is_multicast()
             && !self.net.identity.is_own(&remote.addr)
             && self.net.routing.next_hop(now, &remote.addr).is_some();
         let local = self.source_for(&remote.addr).filter(|_| possible);
         let addr = local.ok_or(Error::NoRoute)?;
-        let local = Endpoint { addr, port };
-        self.transports
-            .tcp
-            .connect(now, local, remote, &mut self.rng, &mut self.counters)
+        Ok(Endpoint { addr, port })
     }
 
     /// Opens a connection to `remote` that sends `data` at once, from this port (from

@@ -9,9 +9,10 @@ use redpoll_wire::udp::UdpHeader;
 use super::Node;
 use crate::assist::Assist;
 use crate::packet::LINK_MTU;
+use crate::transports::StreamTransport;
 use crate::{Error, UdpId};
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Binds a UDP socket to `port`.
     ///
     /// # Errors

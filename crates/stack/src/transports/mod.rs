@@ -1,10 +1,12 @@
 //! The third of a node's three conductors: what lies above IPv6.
 //!
 //! [`Transport`] is the face of a transport; TCP and UDP are the two that stand
-//! here. A third one is a field of [`Transports`], with a line in each of its
-//! functions, and a variant of [`NodeEvent`] if applications shall hear of it.
+//! here. Another one with connections may take the place of TCP:
+//! [`StreamTransport`], which by default is [`NoStreams`] and takes no place.
+//! Applications that do not care which one it is call [`Streams`].
 //! The choice is static: no transport is behind a pointer.
 
+mod streams;
 pub(crate) mod tcp;
 pub(crate) mod udp;
 
@@ -15,21 +17,25 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use crate::NodeEvent;
 use crate::counters::{DropReason, NodeCounters};
+pub use streams::{NoStreams, Stream, StreamTransport, Streams};
 use tcp::TcpSockets;
 use udp::UdpSockets;
 
 /// A packet for this node, at its transport.
-pub(crate) struct Arrived<'p> {
-    pub(crate) header: &'p Ipv6Header,
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'p> {
+    /// Its IPv6 header.
+    pub header: &'p Ipv6Header,
     /// To which of the node's addresses it was sent: the place of that address in
     /// [`Ask::own`].
-    pub(crate) local: u8,
+    pub local: u8,
     /// The packet from the transport's header on.
-    pub(crate) upper: &'p [u8],
+    pub upper: &'p [u8],
 }
 
 /// What a transport has made of a packet.
-pub(crate) enum Outcome {
+#[derive(Debug)]
+pub enum Outcome {
     /// It was for a socket here.
     Taken,
     /// It was dropped for this reason.
@@ -43,7 +49,14 @@ pub(crate) enum Outcome {
 }
 
 /// An answer without payload, for the sender of what it answers.
-pub(crate) struct Reply(Header);
+#[derive(Debug)]
+pub struct Reply(pub(crate) Header);
+
+impl From<Header> for Reply {
+    fn from(header: Header) -> Self {
+        Reply(header)
+    }
+}
 
 impl Reply {
     /// The number of its protocol in the IPv6 header.
@@ -56,12 +69,18 @@ impl Reply {
 
 /// What an ICMPv6 error says about a packet of this node's (RFC 4443 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Trouble {
+pub enum Trouble {
+    /// No route to the destination.
     NoRoute,
+    /// Communication is administratively prohibited.
     Prohibited,
+    /// The address is unreachable.
     AddressUnreachable,
+    /// Nobody is at the port.
     PortUnreachable,
+    /// The hop limit or the time for reassembly was used up.
     TimeExceeded,
+    /// A field of the packet was not understood.
     ParameterProblem,
 }
 
@@ -79,22 +98,27 @@ impl Trouble {
 
 /// A side on which segments leave the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
+pub enum Side {
+    /// Over the radio.
     Link,
+    /// To the host side.
     Host,
 }
 
 /// Who asks for a segment, and for what kind of one.
-pub(crate) struct Ask {
-    pub(crate) side: Side,
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// Over which side it will leave.
+    pub side: Side,
     /// The longest segment in bytes, header included.
-    pub(crate) max_len: usize,
+    pub max_len: usize,
     /// The node's addresses: link-local, global.
-    pub(crate) own: [Addr; 2],
+    pub own: [Addr; 2],
 }
 
 /// Whether a destination can be reached over the side that asks for segments.
-pub(crate) enum Reach<H> {
+#[derive(Clone, Copy, Debug)]
+pub enum Reach<H> {
     /// Yes, by this next hop.
     Here(H),
     /// Over the other side, or not at this moment.
@@ -104,14 +128,15 @@ pub(crate) enum Reach<H> {
 }
 
 /// Names a pulled segment while the link holds it, in the 32 bits that 6LoWPAN
-/// keeps for its caller. TCP alone has segments pulled; it gives the bits their
-/// meaning.
+/// keeps for its caller. One transport of a node has segments pulled; it gives the
+/// bits their meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Handle(pub(crate) u32);
+pub struct Handle(pub u32);
 
 /// A segment that a transport has made for the link or the host side. Its header
 /// is fixed; its payload is [read](Transport::read) when it leaves.
-pub(crate) struct Pulled {
+#[derive(Debug)]
+pub struct Pulled {
     pub(crate) handle: Handle,
     desc: SegmentDesc,
     src: Addr,
@@ -119,18 +144,33 @@ pub(crate) struct Pulled {
 }
 
 impl Pulled {
+    /// A segment from `src` to `dst`.
+    pub fn new(handle: Handle, desc: SegmentDesc, src: Addr, dst: Addr) -> Self {
+        Pulled {
+            handle,
+            desc,
+            src,
+            dst,
+        }
+    }
+
+    /// By which name it is read.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
     /// The transport's header.
-    pub(crate) fn header(&self) -> &[u8] {
+    pub fn header(&self) -> &[u8] {
         self.desc.header.as_bytes()
     }
 
     /// Bytes behind it.
-    pub(crate) fn payload_len(&self) -> u16 {
+    pub fn payload_len(&self) -> u16 {
         self.desc.payload_len
     }
 
     /// The IPv6 header in front of it.
-    pub(crate) fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
+    pub fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
         let header_len = self.header().len() as u16;
         let ecn: Ecn = self.desc.ecn;
         Ipv6Header {
@@ -147,7 +187,7 @@ impl Pulled {
 
 /// The face of a transport. A transport that is never pulled, because its
 /// datagrams are made at once, leaves out what is about pulled segments.
-pub(crate) trait Transport {
+pub trait Transport {
     /// A packet for this node.
     fn input(
         &mut self,
@@ -187,6 +227,7 @@ pub(crate) trait Transport {
         None
     }
 
+    /// Does what is due.
     fn on_timeout(&mut self, _now: Instant, _counters: &mut NodeCounters) {}
 
     /// What an application may want to know.
@@ -194,12 +235,14 @@ pub(crate) trait Transport {
 }
 
 /// The transports of a node.
-pub(crate) struct Transports<M: Memory + 'static> {
+pub(crate) struct Transports<M: Memory + 'static, T> {
     pub(crate) tcp: TcpSockets<M>,
     pub(crate) udp: UdpSockets<M>,
+    /// What may be in the place of TCP.
+    pub(crate) streams: T,
 }
 
-impl<M: Memory + 'static> Transports<M> {
+impl<M: Memory + 'static, T: StreamTransport> Transports<M, T> {
     /// Hands a packet to the transport with this number; `None` if there is none.
     pub(crate) fn input(
         &mut self,
@@ -209,6 +252,9 @@ impl<M: Memory + 'static> Transports<M> {
         counters: &mut NodeCounters,
     ) -> Option<Outcome> {
         match protocol {
+            next_header::TCP if self.streams.is_there() => {
+                Some(self.streams.input(now, arrived, counters))
+            }
             next_header::TCP => Some(self.tcp.input(now, arrived, counters)),
             next_header::UDP => Some(self.udp.input(now, arrived, counters)),
             _ => None,
@@ -223,6 +269,9 @@ impl<M: Memory + 'static> Transports<M> {
         counters: &mut NodeCounters,
         reach: impl FnMut(&Addr) -> Reach<H>,
     ) -> Option<(Pulled, H)> {
+        if self.streams.is_there() {
+            return self.streams.pull(now, ask, counters, reach);
+        }
         self.tcp.pull(now, ask, counters, reach)
     }
 
@@ -232,14 +281,23 @@ impl<M: Memory + 'static> Transports<M> {
         offset: usize,
         out: &mut [u8],
     ) -> Result<usize, Gone> {
+        if self.streams.is_there() {
+            return self.streams.read(handle, offset, out);
+        }
         self.tcp.read(handle, offset, out)
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, handle: Handle) {
+        if self.streams.is_there() {
+            return self.streams.on_sent(now, handle);
+        }
         self.tcp.on_sent(now, handle);
     }
 
     pub(crate) fn on_lost(&mut self, now: Instant, handle: Handle) {
+        if self.streams.is_there() {
+            return self.streams.on_lost(now, handle);
+        }
         self.tcp.on_lost(now, handle);
     }
 
@@ -249,21 +307,34 @@ impl<M: Memory + 'static> Transports<M> {
             return;
         };
         if ip.next_header == next_header::TCP {
+            if self.streams.is_there() {
+                return self.streams.on_icmp(now, trouble, &ip, rest);
+            }
             self.tcp.on_icmp(now, trouble, &ip, rest);
         }
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
-        earliest(self.tcp.poll_at(), self.udp.poll_at())
+        let own = earliest(self.tcp.poll_at(), self.udp.poll_at());
+        earliest(own, self.streams.poll_at())
+    }
+
+    /// Whether a packet is about to come.
+    pub(crate) fn expects(&self) -> bool {
+        self.streams.expects() || self.tcp.expects()
     }
 
     pub(crate) fn on_timeout(&mut self, now: Instant, counters: &mut NodeCounters) {
         if self.tcp.poll_at().is_some_and(|wake| wake.at <= now) {
             self.tcp.on_timeout(now, counters);
         }
+        if self.streams.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.streams.on_timeout(now, counters);
+        }
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<NodeEvent> {
-        self.tcp.poll_event().or_else(|| self.udp.poll_event())
+        let event = self.tcp.poll_event().or_else(|| self.udp.poll_event());
+        event.or_else(|| self.streams.poll_event())
     }
 }
