@@ -1,7 +1,8 @@
 //! Which packets pass between host and mesh.
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_stack::{DropReason, Node};
+use redpoll_stack::assist::Assist;
+use redpoll_stack::{DropReason, Node, StreamTransport};
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
 /// Why a packet from the host did not enter the mesh.
@@ -75,10 +76,10 @@ impl Gate {
     ///
     /// # Errors
     /// The reason why it does not enter; it is counted.
-    pub fn input_packet<M: Memory + 'static>(
+    pub fn input_packet<M: Memory + 'static, A: Assist, T: StreamTransport>(
         &mut self,
         now: Instant,
-        node: &mut Node<M>,
+        node: &mut Node<M, A, T>,
         packet: &[u8],
     ) -> Result<(), Rejected> {
         let result = self
@@ -99,10 +100,10 @@ impl Gate {
 
     /// The next packet for the host, written to the start of `out` (at least
     /// 1280 bytes). Returns its length.
-    pub fn poll_packet<M: Memory + 'static>(
+    pub fn poll_packet<M: Memory + 'static, A: Assist, T: StreamTransport>(
         &mut self,
         now: Instant,
-        node: &mut Node<M>,
+        node: &mut Node<M, A, T>,
         out: &mut [u8],
     ) -> Option<usize> {
         let len = node.poll_packet(now, out)?;

@@ -1,9 +1,9 @@
 //! A port forward: bytes between a stream on the host and a connection into
 //! the mesh.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::Instant;
 use redpoll_stack::transport::Endpoint;
-use redpoll_stack::{ConnId, Error, Node};
+use redpoll_stack::{ConnId, Error, Streams};
 
 /// What a splice has for the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,14 +37,10 @@ impl Splice {
     /// Opens a connection from the border router to `target` in the mesh.
     ///
     /// # Errors
-    /// As [`Node::tcp_connect`].
-    pub fn open<M: Memory + 'static>(
-        now: Instant,
-        node: &mut Node<M>,
-        target: Endpoint,
-    ) -> Result<Self, Error> {
+    /// As [`Streams::connect`].
+    pub fn open(now: Instant, node: &mut impl Streams, target: Endpoint) -> Result<Self, Error> {
         Ok(Splice {
-            conn: node.tcp_connect(now, target)?,
+            conn: node.connect(now, target)?,
             host_ended: false,
             mesh_ended: false,
             failed: false,
@@ -57,25 +53,20 @@ impl Splice {
     }
 
     /// Bytes that the connection would take now.
-    pub fn room<M: Memory + 'static>(&self, node: &Node<M>) -> usize {
+    pub fn room(&self, node: &impl Streams) -> usize {
         if self.failed || self.host_ended {
             return 0;
         }
-        node.tcp_connection(self.conn).map_or(0, |c| c.send_room())
+        node.stream(self.conn).map_or(0, |stream| stream.send_room)
     }
 
     /// Bytes that the host's stream brought. Returns how many were taken; the
     /// rest must be offered again.
-    pub fn from_host<M: Memory + 'static>(
-        &mut self,
-        now: Instant,
-        node: &mut Node<M>,
-        bytes: &[u8],
-    ) -> usize {
+    pub fn from_host(&mut self, now: Instant, node: &mut impl Streams, bytes: &[u8]) -> usize {
         if self.failed || self.host_ended {
             return 0;
         }
-        match node.tcp_send(now, self.conn, bytes) {
+        match node.send(now, self.conn, bytes) {
             Ok(taken) => taken,
             Err(Error::WouldBlock) => 0,
             Err(_) => {
@@ -86,27 +77,22 @@ impl Splice {
     }
 
     /// The host's stream has ended its direction.
-    pub fn on_host_end<M: Memory + 'static>(&mut self, now: Instant, node: &mut Node<M>) {
+    pub fn on_host_end(&mut self, now: Instant, node: &mut impl Streams) {
         if !self.host_ended {
             self.host_ended = true;
-            node.tcp_close(now, self.conn);
+            node.close(now, self.conn);
         }
     }
 
     /// What the mesh has for the host.
-    pub fn to_host<M: Memory + 'static>(
-        &mut self,
-        now: Instant,
-        node: &mut Node<M>,
-        out: &mut [u8],
-    ) -> ToHost {
+    pub fn to_host(&mut self, now: Instant, node: &mut impl Streams, out: &mut [u8]) -> ToHost {
         if self.failed {
             return ToHost::Failed;
         }
         if self.mesh_ended {
             return ToHost::End;
         }
-        match node.tcp_recv(now, self.conn, out) {
+        match node.recv(now, self.conn, out) {
             Ok(0) => {
                 self.mesh_ended = true;
                 ToHost::End
@@ -126,10 +112,10 @@ impl Splice {
     }
 
     /// Lets go of the connection; resets it unless both directions had ended.
-    pub fn release<M: Memory + 'static>(self, now: Instant, node: &mut Node<M>) {
+    pub fn release(self, now: Instant, node: &mut impl Streams) {
         if !(self.host_ended && self.mesh_ended) {
-            node.tcp_abort(now, self.conn);
+            node.abort(now, self.conn);
         }
-        node.tcp_release(now, self.conn);
+        node.release(now, self.conn);
     }
 }

@@ -13,9 +13,9 @@ use std::time::{self, Duration as StdDuration};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use redpoll_base::{Duration, Instant, Memory};
+use redpoll_base::{Duration, Instant};
 use redpoll_border::{Splice, ToHost};
-use redpoll_stack::Node;
+use redpoll_stack::Streams;
 use redpoll_stack::transport::Endpoint;
 
 use crate::forward::{Broken, ForwardEvent, Forwarder, MeshTcp, Received};
@@ -24,8 +24,8 @@ use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
 pub trait Mesh {
-    /// What the border router keeps its tables in.
-    type Memory: Memory + 'static;
+    /// The border router, for its sockets.
+    type Border: Streams;
 
     /// Brings the mesh up to `now`, which never goes back.
     fn advance(&mut self, now: Instant);
@@ -41,7 +41,7 @@ pub trait Mesh {
 
     /// Lets `act` use the border router at the present time, and then has the
     /// mesh do what follows from it.
-    fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Node<Self::Memory>) -> R) -> R;
+    fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Self::Border) -> R) -> R;
 }
 
 /// Forwards use the border router's sockets, through a [`Splice`] each.

@@ -48,6 +48,7 @@ pub mod node;
 pub mod oracle;
 pub mod radio;
 pub mod report;
+mod rivals;
 pub mod scenario;
 pub mod topology;
 pub mod trace;

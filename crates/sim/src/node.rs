@@ -7,6 +7,8 @@ use redpoll_lowpan::{
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
+use redpoll_rivals::Rival;
+use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
     PARENTS_MAX, Route, SegmentChoice, SleepyConfig, UdpSlot, Via,
@@ -17,12 +19,13 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::kernel::{Secrets, Seed};
 use crate::memory::{HeapMemory, buffer};
-use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, global_address};
+use crate::rivals::rival;
+use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address};
 use crate::topology::NodeRoutes;
 use crate::traffic::Sockets;
 
 /// A node of the simulation.
-pub type SimNode = Node<HeapMemory>;
+pub type SimNode = Node<HeapMemory, NoAssist, Rival<HeapMemory>>;
 
 /// Half-open connections of a node that listens.
 const HALF_OPEN: usize = 4;
@@ -59,7 +62,14 @@ pub(crate) fn build(
         ..config(scenario, index, (root, routes), &mut rng)
     };
     let (memory, boxed) = memory(scenario, index, routes, sockets);
-    let mut node = Node::new(config, memory, rng);
+    let spec = place(scenario, index);
+    let (rival, rivals) = rival(
+        &spec.transport,
+        spec.connections.into(),
+        sockets.listeners + SPARE_SOCKETS,
+        secrets.stream(seed.node_stream("rival", index)),
+    );
+    let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
     let fragments = add_fragments(scenario, index, &mut node);
     for route in routes_of(scenario, index, routes) {
         // The table was made as long as the list.
@@ -67,7 +77,7 @@ pub(crate) fn build(
     }
     Built {
         node,
-        memory_bytes: boxed + fragments + size_of::<SimNode>(),
+        memory_bytes: boxed + fragments + rivals + size_of::<Node<HeapMemory>>(),
     }
 }
 
@@ -98,7 +108,7 @@ fn config(
         forwards: spec.role != Role::Leaf,
         sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
         preempts: sleepy.preempt,
-        segments: segments(&scenario.tcp),
+        segments: segments(scenario, spec),
         nd: NdConfig {
             solicit: false,
             advertise: advertises.then_some(Advertised {
@@ -170,8 +180,12 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
 }
 
 /// What TCP has of its link.
-fn segments(params: &TcpParams) -> SegmentChoice {
-    let mut choice = SegmentChoice::default();
+fn segments(scenario: &Scenario, spec: &NodeSpec) -> SegmentChoice {
+    let (params, mut choice) = (&scenario.tcp, SegmentChoice::default());
+    if spec.transport != TransportSpec::Redpoll {
+        // They hand whole packets down, and hear nothing more of them.
+        return choice.queued().unreported();
+    }
     if params.queue_window {
         choice = choice.queued();
     }
@@ -228,7 +242,10 @@ fn memory(
     let tcp = &scenario.tcp;
     let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
     let spec = place(scenario, index);
-    let connections = usize::from(spec.connections.saturating_add(spec.forwards));
+    let connections = match spec.transport {
+        TransportSpec::Redpoll => usize::from(spec.connections.saturating_add(spec.forwards)),
+        _ => 0,
+    };
     let slots = usize::from(scenario.lowpan.slots);
     let slot_bytes = slots * usize::from(scenario.lowpan.slot_bytes);
     let listeners = sockets.listeners + SPARE_SOCKETS;

@@ -140,6 +140,7 @@ pub use options::{Extra, Options, TimestampOption};
 pub use reconnect::{Reconnect, ReconnectPolicy};
 pub use recovery::RecoveryChoice;
 pub use reset::reset_reply;
+pub use ring::Ring;
 pub use sack::SackBlocks;
 pub use segment::{IpMeta, Segment};
 pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};

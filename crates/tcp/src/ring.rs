@@ -7,7 +7,7 @@ use redpoll_base::{Bytes, copy};
 ///
 /// Of a longer buffer the first 65,535 bytes serve: no window is larger.
 #[derive(Debug)]
-pub(crate) struct Ring<B> {
+pub struct Ring<B> {
     buf: B,
     /// Where in `buf` the first byte that is kept lies.
     head: u16,
@@ -16,7 +16,8 @@ pub(crate) struct Ring<B> {
 }
 
 impl<B: Bytes> Ring<B> {
-    pub(crate) fn new(buf: B) -> Self {
+    /// An empty ring in `buf`.
+    pub fn new(buf: B) -> Self {
         Ring {
             buf,
             head: 0,
@@ -24,23 +25,29 @@ impl<B: Bytes> Ring<B> {
         }
     }
 
-    pub(crate) fn capacity(&self) -> usize {
+    /// Bytes for which there is room in all.
+    pub fn capacity(&self) -> usize {
         self.buf.as_ref().len().min(usize::from(u16::MAX))
     }
 
     /// Bytes that are kept.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Bytes for which there is room behind them.
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         self.capacity().wrapping_sub(self.len())
     }
 
     /// Writes what fits of `bytes` to the free space, from `offset` behind the
     /// last byte that is kept on. Says how much that was.
-    pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) -> usize {
+    pub fn write_at(&mut self, offset: usize, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room().saturating_sub(offset));
         let at = self.position(self.len().wrapping_add(offset));
         let capacity = self.capacity();
@@ -55,13 +62,13 @@ impl<B: Bytes> Ring<B> {
     }
 
     /// Keeps `count` bytes more, which were written.
-    pub(crate) fn keep(&mut self, count: usize) {
+    pub fn keep(&mut self, count: usize) {
         self.len = self.len().wrapping_add(count).min(self.capacity()) as u16;
     }
 
     /// `count` bytes from `offset` behind the first one that is kept on, in up to
     /// two pieces.
-    pub(crate) fn pieces(&self, offset: usize, count: usize) -> [&[u8]; 2] {
+    pub fn pieces(&self, offset: usize, count: usize) -> [&[u8]; 2] {
         let buf = self.buf.as_ref();
         let first = buf.get(self.position(offset)..self.capacity());
         let first = first.unwrap_or(&[]);
@@ -71,14 +78,15 @@ impl<B: Bytes> Ring<B> {
     }
 
     /// Frees the first `count` bytes, or all if there are fewer; says how many.
-    pub(crate) fn free(&mut self, count: usize) -> usize {
+    pub fn free(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.head = self.position(count) as u16;
         self.len = self.len.wrapping_sub(count as u16);
         count
     }
 
-    pub(crate) fn into_buffer(self) -> B {
+    /// Gives the memory back.
+    pub fn into_buffer(self) -> B {
         self.buf
     }
 

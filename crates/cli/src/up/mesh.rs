@@ -8,7 +8,6 @@ use redpoll_linux::entropy;
 use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
 use redpoll_sim::kernel::Secrets;
-use redpoll_sim::memory::HeapMemory;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError};
@@ -98,7 +97,7 @@ impl SimulatedMesh {
 }
 
 impl Mesh for SimulatedMesh {
-    type Memory = HeapMemory;
+    type Border = SimNode;
 
     fn advance(&mut self, now: Instant) {
         self.world.run_until(now);

@@ -15,7 +15,7 @@ struct Diary {
 }
 
 impl Mesh for Diary {
-    type Memory = StaticMemory;
+    type Border = Node<StaticMemory>;
 
     fn advance(&mut self, now: Instant) {
         self.advanced_to.push(now);

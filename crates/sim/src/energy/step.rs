@@ -6,11 +6,12 @@
 //! and what is counted here are the same. So it uses neither the standard
 //! library nor the rest of this crate.
 
-use redpoll_stack::Node;
+use redpoll_stack::assist::Assist;
 use redpoll_stack::base::Memory;
 use redpoll_stack::mac::RadioResult;
 use redpoll_stack::wire::ieee802154::{FrameHeader, FrameType};
 use redpoll_stack::wire::sixlowpan::fragment::Header;
+use redpoll_stack::{Node, StreamTransport};
 
 /// One call into a node, by what came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +141,7 @@ pub struct Before {
 
 impl Before {
     /// To be called before `Node::input_frame`.
-    pub fn of<M: Memory + 'static>(node: &Node<M>) -> Before {
+    pub fn of<M: Memory + 'static, A: Assist, T: StreamTransport>(node: &Node<M, A, T>) -> Before {
         let (ip, mac) = (node.counters(), node.mac_counters());
         Before {
             delivered: ip.delivered,
@@ -153,7 +154,11 @@ impl Before {
 
     /// The step that this frame was, and the bytes of the packet that it
     /// completed.
-    pub fn step<M: Memory + 'static>(self, node: &Node<M>, frame: &[u8]) -> (Step, u16) {
+    pub fn step<M: Memory + 'static, A: Assist, T: StreamTransport>(
+        self,
+        node: &Node<M, A, T>,
+        frame: &[u8],
+    ) -> (Step, u16) {
         let after = Before::of(node);
         if after.datagrams != self.datagrams {
             (Step::DatagramIn, Part::of(frame).bytes)
@@ -181,7 +186,11 @@ pub struct Loads {
 impl Loads {
     /// The step that a `Node::poll_radio` with this frame to load was, and the
     /// bytes of the packet that the frame begins.
-    pub fn step<M: Memory + 'static>(&mut self, node: &Node<M>, frame: &[u8]) -> (Step, u16) {
+    pub fn step<M: Memory + 'static, A: Assist, T: StreamTransport>(
+        &mut self,
+        node: &Node<M, A, T>,
+        frame: &[u8],
+    ) -> (Step, u16) {
         let submitted = node.mac_counters().submitted;
         if submitted == self.submitted {
             // The same frame once more, as it is.

@@ -68,6 +68,17 @@ const PORT: Kind = Count {
     max: 65_535,
 };
 
+/// The TCPs that a node may have.
+const TRANSPORT: Kind = Choice(&[
+    "redpoll",
+    "uip-2.5",
+    "uip-2.7",
+    "uip-3.0",
+    "uip-lim",
+    "blip",
+    "one-segment",
+]);
+
 /// The sizes of blocks (RFC 7959 §2.2).
 const BLOCKS: &[&str] = &["16 B", "32 B", "64 B", "128 B", "256 B", "512 B", "1024 B"];
 
@@ -373,6 +384,40 @@ pub(crate) const KEYS: &[Key] = &[
     key("tcp.queue_window", Bool, Default("false"), None,
         "A segment is made as soon as TCP may send it and copied to a slot of `lowpan.slots`, where it waits for the radio; TCP takes it for sent at that moment, so there is no `tcp.link_feedback`. Else it is made when the link has room for it, and read from the send buffer frame by frame."),
 
+    key("tcp.transport", TRANSPORT, Default("redpoll"), None,
+        "Which TCP nodes have: Redpoll's, to which all other keys of `tcp` belong, or one of those in [rivals.md](rivals.md)."),
+
+    key("rivals.uip_mss", size(16.0, 1_220.0), Default("48 B"), None,
+        "Payload of a segment of `uip-*`; 48 bytes are a Sky's in Contiki 2.5 to 3.0."),
+    key("rivals.uip_window", size(16.0, 1_220.0), Optional("`rivals.uip_mss`"), None,
+        "Window that `uip-*` announces, as long as the application reads."),
+    key("rivals.uip_polls", Bool, Default("true"), None,
+        "An idle connection of `uip-*` sends what the application writes at once, not with the next half second."),
+    key("rivals.lim_strong_weight", SHARE, Default("50 %"), None,
+        "`uip-lim`: how much a sample of a segment sent once moves the timeout; an assumption, CoCoA's."),
+    key("rivals.lim_weak_weight", SHARE, Default("25 %"), None,
+        "`uip-lim`: the same for a segment sent more than once; an assumption, CoCoA's."),
+    key("rivals.lim_limits", Text, Default("4:4, 8:3, 16:2, 32:1"), None,
+        "`uip-lim`: up to which timeout, in ticks of half a second, how often it is doubled at most; beyond the last one as often as that says. An assumption."),
+    key("rivals.lim_dither_min", Number { min: 0.1, max: 4.0 }, Default("1"), None,
+        "`uip-lim`: a timer is set to its value times something from here; an assumption, CoAP's."),
+    key("rivals.lim_dither_max", Number { min: 0.1, max: 4.0 }, Default("1.5"), None,
+        "`uip-lim`: to here; at least `rivals.lim_dither_min`."),
+    key("rivals.blip_mss", size(16.0, 1_220.0), Default("200 B"), None,
+        "Payload of a full segment of `blip`."),
+    key("rivals.blip_window", size(16.0, 1_220.0), Default("200 B"), None,
+        "Window that `blip` announces, whatever happens."),
+    key("rivals.blip_buffer", size(16.0, 8_192.0), Default("150 B"), None,
+        "Transmit buffer of a connection of `blip`; TinyOS's TCPEcho has 150 bytes."),
+    key("rivals.blip_rto", Count { min: 1, max: 120 }, Default("6"), None,
+        "Retransmission timeout of `blip` in ticks of half a second."),
+    key("rivals.blip_give_up", Count { min: 2, max: 200 }, Default("7"), None,
+        "So many sends by the timer in a row end a connection of `blip`; Kim et al. 2015 write 6."),
+    key("rivals.blip_corrections", Text, Default("counter, syn"), None,
+        "Defects of `blip` that are corrected, of those in [rivals.md](rivals.md), or `none`; by default those that Kim et al. 2015 corrected."),
+    key("rivals.segment_mss", size(16.0, 1_220.0), Default("1024 B"), None,
+        "Payload and window of `one-segment`."),
+
     key("energy.clock", Quantity { measure: Measure::Frequency, min: 0.001, max: 10_000.0 }, Default("48 MHz"), None,
         "Clock of the processor."),
     key("energy.cycles_per_instruction", Number { min: 0.1, max: 100.0 }, Default("1.5"), None,
@@ -398,6 +443,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("border.host_delay", time(0.0, 10.0 * US_PER_S), Default("6 ms"), None,
         "How long a packet takes between the border router and a simulated host, each way."),
 
+    key("border.host_transport", TRANSPORT, Default("redpoll"), None,
+        "Which TCP a simulated host has."),
+
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
     key("nodes.*.sleepy", Bool, Default("false"), None,
@@ -410,6 +458,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Power that leaves its antenna. Only the medium `sinr` heeds it, and not with `links` and `k7`."),
     key("nodes.*.noise_figure", db(0.0, 80.0), Optional("as `medium.noise_floor` says, and what is drawn for the node"), None,
         "Noise figure of its receiver: its noise floor is so much over -111 dBm, thermal noise in 2 MHz. Only the medium `sinr` heeds it, and not with `links`."),
+    key("nodes.*.transport", TRANSPORT, Optional("`tcp.transport`"), None,
+        "Which TCP the node has."),
     key("nodes.*.drift_ppm", Number { min: -1_000.0, max: 1_000.0 }, Optional("drawn within `clock.drift_ppm`"), None,
         "By how much its clock is fast (or slow, if negative), in millionths."),
 

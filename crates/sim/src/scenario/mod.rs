@@ -30,7 +30,8 @@ pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading,
     Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SensorSpec,
-    SensorTransport, SleepyParams, Target, TargetHost, TcpParams, When, global_address,
+    SensorTransport, SleepyParams, Target, TargetHost, TcpParams, TransportSpec, When,
+    global_address,
 };
 pub use reference::reference;
 pub(crate) use schema::is_name;

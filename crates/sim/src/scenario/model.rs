@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::{RedConfig, mss_for_frames};
 use redpoll_mac::{Ifs, Promised};
+use redpoll_rivals::blip::BlipConfig;
+use redpoll_rivals::uip::UipConfig;
 use redpoll_stack::PollConfig;
 
 use crate::medium::{LinkSource, NoiseSource, RadioSpec};
@@ -303,6 +305,23 @@ impl Role {
     }
 }
 
+/// Which TCP a node has.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum TransportSpec {
+    /// Redpoll's own.
+    #[default]
+    Redpoll,
+    /// One unacknowledged segment a connection, as uIP's.
+    Uip(UipConfig),
+    /// BLIP's.
+    Blip {
+        /// What can be chosen of it.
+        config: BlipConfig,
+        /// Bytes of a connection's transmit buffer.
+        buffer: u16,
+    },
+}
+
 /// One node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
@@ -322,6 +341,8 @@ pub struct NodeSpec {
     pub radio: RadioSpec,
     /// By how much its clock is fast, in millionths; `None`: drawn.
     pub drift_ppm: Option<f64>,
+    /// Which TCP it has.
+    pub transport: TransportSpec,
     /// Connections that it has memory for.
     pub connections: u16,
     /// Connections beside those, which its apps' peers cannot take: for ports of a

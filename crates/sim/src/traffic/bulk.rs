@@ -2,7 +2,7 @@
 //! takes all that comes.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error, NodeEvent};
+use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 
 use super::content::{counting_lines, pattern};
 use super::outgoing::{Change, Outgoing};
@@ -44,10 +44,7 @@ impl Sender {
                 self.out.close(cx);
                 return;
             }
-            let room = cx
-                .node
-                .tcp_connection(conn)
-                .map_or(0, |connection| connection.send_room());
+            let room = cx.node.stream(conn).map_or(0, |stream| stream.send_room);
             // One byte more than there is room for: TCP tells of new room only
             // after it has had to refuse something.
             let len = CHUNK
@@ -132,8 +129,8 @@ impl Sink {
 
 impl Upload {
     fn begin(cx: &mut Context<'_>, conn: ConnId, peers: &Peers) -> Option<Upload> {
-        let connection = cx.node.tcp_connection(conn)?;
-        let pair = Pair::new(connection.remote(), connection.local());
+        let stream = cx.node.stream(conn)?;
+        let pair = Pair::new(stream.remote, stream.local);
         if let Some(flow) = peers.flow(&pair) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
@@ -148,8 +145,8 @@ impl Upload {
 
     /// Resets the connection.
     fn end(&self, cx: &mut Context<'_>) {
-        cx.node.tcp_abort(cx.now, self.conn);
-        cx.node.tcp_release(cx.now, self.conn);
+        cx.node.abort(cx.now, self.conn);
+        cx.node.release(cx.now, self.conn);
     }
 
     /// Reads what is there; false once the session is over.
@@ -159,13 +156,13 @@ impl Upload {
             // A connection that its sender has given up on may still hold
             // bytes: they are read, and belong to no flow any more.
             let flow = peers.flow(&self.pair);
-            match cx.node.tcp_recv(cx.now, self.conn, &mut chunk) {
+            match cx.node.recv(cx.now, self.conn, &mut chunk) {
                 Ok(0) => {
                     if let Some(flow) = flow {
                         cx.oracle.ended(flow, cx.world_time);
                     }
-                    cx.node.tcp_close(cx.now, self.conn);
-                    cx.node.tcp_release(cx.now, self.conn);
+                    cx.node.close(cx.now, self.conn);
+                    cx.node.release(cx.now, self.conn);
                     return false;
                 }
                 Ok(len) => {
@@ -176,7 +173,7 @@ impl Upload {
                 }
                 Err(Error::WouldBlock) => return true,
                 Err(_) => {
-                    cx.node.tcp_release(cx.now, self.conn);
+                    cx.node.release(cx.now, self.conn);
                     return false;
                 }
             }

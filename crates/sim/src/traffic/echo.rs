@@ -1,7 +1,7 @@
 //! The echo service (RFC 862): what arrives goes back.
 
 use redpoll_base::Instant;
-use redpoll_stack::{ConnId, Error, NodeEvent};
+use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 
 use super::bulk::STRANGER_TIME;
 use super::sessions::{Session, Sessions};
@@ -45,7 +45,7 @@ impl Echo {
 
 impl Conversation {
     fn begin(cx: &mut Context<'_>, conn: ConnId) -> Option<Conversation> {
-        cx.node.tcp_connection(conn)?;
+        cx.node.stream(conn)?;
         Some(Conversation {
             conn,
             held: [0; HELD],
@@ -57,8 +57,8 @@ impl Conversation {
 
     /// Resets the connection.
     fn abort(&self, cx: &mut Context<'_>) {
-        cx.node.tcp_abort(cx.now, self.conn);
-        cx.node.tcp_release(cx.now, self.conn);
+        cx.node.abort(cx.now, self.conn);
+        cx.node.release(cx.now, self.conn);
     }
 
     /// Moves what can be moved; false once the conversation is over.
@@ -66,16 +66,16 @@ impl Conversation {
         loop {
             while self.sent < self.end {
                 let rest = &self.held[self.sent..self.end];
-                match cx.node.tcp_send(cx.now, self.conn, rest) {
+                match cx.node.send(cx.now, self.conn, rest) {
                     Ok(0) | Err(Error::WouldBlock) => return true,
                     Ok(sent) => self.sent += sent,
                     Err(_) => return self.over(cx),
                 }
                 self.moved = cx.now;
             }
-            match cx.node.tcp_recv(cx.now, self.conn, &mut self.held) {
+            match cx.node.recv(cx.now, self.conn, &mut self.held) {
                 Ok(0) => {
-                    cx.node.tcp_close(cx.now, self.conn);
+                    cx.node.close(cx.now, self.conn);
                     return self.over(cx);
                 }
                 Ok(len) => (self.sent, self.end, self.moved) = (0, len, cx.now),
@@ -86,7 +86,7 @@ impl Conversation {
     }
 
     fn over(&self, cx: &mut Context<'_>) -> bool {
-        cx.node.tcp_release(cx.now, self.conn);
+        cx.node.release(cx.now, self.conn);
         false
     }
 }

@@ -1,7 +1,7 @@
 //! A connection that an app opens, and opens again when it was lost.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error, NodeEvent};
+use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 use redpoll_tcp::Event;
 
 use super::peers::Pair;
@@ -102,13 +102,13 @@ impl Outgoing {
         self.flow = Some(flow);
         self.acked = 0;
         cx.oracle.restart(flow);
-        let Ok(conn) = cx.node.tcp_connect(cx.now, *remote) else {
+        let Ok(conn) = cx.node.connect(cx.now, *remote) else {
             self.pause(cx);
             return;
         };
         cx.oracle.watch(flow, End::Sender, conn);
-        if *is_inside && let Some(connection) = cx.node.tcp_connection(conn) {
-            peers.set(Pair::new(connection.local(), *remote), flow);
+        if *is_inside && let Some(stream) = cx.node.stream(conn) {
+            peers.set(Pair::new(stream.local, *remote), flow);
         }
         self.state = State::Connecting(conn);
     }
@@ -140,7 +140,7 @@ impl Outgoing {
             Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
             Event::Trouble(_) => None,
             Event::Closed if matches!(self.state, State::Closing(_)) => {
-                cx.node.tcp_release(cx.now, conn);
+                cx.node.release(cx.now, conn);
                 self.state = State::Over;
                 Some(Change::Finished)
             }
@@ -154,7 +154,7 @@ impl Outgoing {
     /// Closes the connection after what was sent.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) {
         if let State::Open(conn) = self.state {
-            cx.node.tcp_close(cx.now, conn);
+            cx.node.close(cx.now, conn);
             self.state = State::Closing(conn);
         }
     }
@@ -162,13 +162,13 @@ impl Outgoing {
     /// Resets the connection and tries again later.
     pub(super) fn abandon(&mut self, cx: &mut Context<'_>) {
         if let State::Connecting(conn) | State::Open(conn) | State::Closing(conn) = self.state {
-            cx.node.tcp_abort(cx.now, conn);
+            cx.node.abort(cx.now, conn);
             self.lose(cx, conn);
         }
     }
 
     fn lose(&mut self, cx: &mut Context<'_>, conn: ConnId) {
-        cx.node.tcp_release(cx.now, conn);
+        cx.node.release(cx.now, conn);
         self.pause(cx);
     }
 
@@ -185,7 +185,7 @@ impl Outgoing {
         let (Some(conn), Some(flow)) = (self.conn(), self.flow) else {
             return 0;
         };
-        match cx.node.tcp_send(cx.now, conn, data) {
+        match cx.node.send(cx.now, conn, data) {
             Ok(sent) => {
                 if self.route.is_inside {
                     cx.oracle.sent(flow, cx.world_time, &data[..sent]);
@@ -200,7 +200,7 @@ impl Outgoing {
     /// Reads what has arrived; `None` if nothing is there, `Some(0)` at the
     /// peer's end.
     pub(super) fn recv(&mut self, cx: &mut Context<'_>, out: &mut [u8]) -> Option<usize> {
-        match cx.node.tcp_recv(cx.now, self.conn()?, out) {
+        match cx.node.recv(cx.now, self.conn()?, out) {
             Ok(len) => Some(len),
             Err(Error::WouldBlock) => None,
             Err(_) => None,
@@ -212,8 +212,8 @@ impl Outgoing {
         let (false, Some(flow)) = (self.route.is_inside, self.flow) else {
             return;
         };
-        if let Some(connection) = cx.node.tcp_connection(conn) {
-            let acked = connection.stats().bytes_acked;
+        if let Some(stats) = cx.node.stats(conn) {
+            let acked = stats.bytes_acked;
             let new = acked.wrapping_sub(self.acked);
             self.acked = acked;
             if new > 0 {

@@ -2,7 +2,7 @@
 //! connection that it has accepted.
 
 use redpoll_base::Instant;
-use redpoll_stack::{ConnId, ListenerId, NodeEvent};
+use redpoll_stack::{ConnId, ListenerId, NodeEvent, Streams};
 use redpoll_tcp::State;
 
 use super::Context;
@@ -34,7 +34,7 @@ impl<S: Session> Sessions<S> {
 
     /// Begins to listen.
     pub(super) fn start(&mut self, cx: &mut Context<'_>) {
-        self.listener = cx.node.tcp_listen(self.port).ok();
+        self.listener = cx.node.listen(self.port).ok();
     }
 
     /// Accepts what `event` says has come, and has the session that it is
@@ -49,7 +49,7 @@ impl<S: Session> Sessions<S> {
     ) {
         match event {
             NodeEvent::Accepted(listener) if Some(*listener) == self.listener => {
-                while let Some(conn) = cx.node.tcp_accept(*listener) {
+                while let Some(conn) = cx.node.accept(*listener) {
                     if let Some(mut session) = begin(cx, conn)
                         && serve(cx, &mut session)
                     {
@@ -93,10 +93,7 @@ impl<S: Session> Sessions<S> {
     /// Whether nobody else can be accepted. A connection that only waits for late
     /// segments, or has only its reset to send, makes room by itself.
     fn is_full(&self, cx: &Context<'_>) -> bool {
-        let open = cx.node.tcp_connections();
-        let is_live = |state| !matches!(state, State::TimeWait | State::Closed);
-        let live = open.filter(|(_, connection)| is_live(connection.state()));
-        live.count() >= self.connections
+        cx.node.live() >= self.connections
     }
 
     /// The sessions that are not over.
@@ -113,11 +110,11 @@ impl<S: Session> Sessions<S> {
 /// Whether the peer has acknowledged all that was said to it, the end included if
 /// there is one.
 fn is_heard(cx: &Context<'_>, conn: ConnId) -> bool {
-    cx.node.tcp_connection(conn).is_none_or(|connection| {
+    cx.node.stream(conn).is_none_or(|stream| {
         let ends = matches!(
-            connection.state(),
+            stream.state,
             State::FinWait1 | State::Closing | State::LastAck
         );
-        connection.unacked() == 0 && !ends
+        stream.unacked == 0 && !ends
     })
 }

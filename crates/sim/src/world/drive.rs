@@ -2,6 +2,7 @@
 //! nodes want because of it.
 
 use redpoll_base::{Duration, Instant};
+use redpoll_stack::Streams;
 
 use super::{Event, Inhabitant, World};
 use crate::air::Indication;
@@ -146,9 +147,8 @@ impl World {
             inhabitant.labour.take_time(self.now, each);
         }
         for watch in &inhabitant.watches {
-            if let Some(connection) = inhabitant.node.tcp_connection(watch.conn) {
-                self.oracle
-                    .observe(&watch.source, self.now, connection.stats());
+            if let Some(stats) = inhabitant.node.stats(watch.conn) {
+                self.oracle.observe(&watch.source, self.now, stats);
             }
         }
         let wake = inhabitant.node.poll_at();

@@ -2,7 +2,7 @@
 //! node has.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Endpoint, State};
+use redpoll_tcp::{Endpoint, State, Stats};
 
 use super::Node;
 use crate::assist::Assist;
@@ -106,12 +106,14 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Streams for Node<M, A, 
         open.filter(|(_, c)| is_live(c.state())).count()
     }
 
-    #[cfg(feature = "stats")]
-    fn stats(&self, id: ConnId) -> Option<&redpoll_tcp::Stats> {
+    fn stats(&self, id: ConnId) -> Option<&Stats> {
         let streams = &self.transports.streams;
         if streams.is_there() {
             return streams.stats(id);
         }
-        Some(self.tcp_connection(id)?.stats())
+        #[cfg(feature = "stats")]
+        return self.tcp_connection(id).map(redpoll_tcp::Connection::stats);
+        #[cfg(not(feature = "stats"))]
+        None
     }
 }

@@ -6,6 +6,7 @@ use redpoll_lowpan::LowpanTables;
 
 use super::Node;
 use crate::assist::Assist;
+use crate::transports::StreamTransport;
 
 /// Entries in use, by table. On a node that nobody is registered with and that has
 /// nothing under way all of them are zero.

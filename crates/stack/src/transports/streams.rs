@@ -1,7 +1,7 @@
 //! Streams of bytes, whichever transport carries them.
 
 use redpoll_base::{Instant, Rng};
-use redpoll_tcp::{Endpoint, State};
+use redpoll_tcp::{Endpoint, State, Stats};
 
 use super::{Arrived, Outcome, Transport};
 use crate::counters::{DropReason, NodeCounters};
@@ -70,8 +70,9 @@ pub trait StreamTransport: Transport {
     fn expects(&self) -> bool;
 
     /// See [`Streams::stats`].
-    #[cfg(feature = "stats")]
-    fn stats(&self, id: ConnId) -> Option<&redpoll_tcp::Stats>;
+    fn stats(&self, _: ConnId) -> Option<&Stats> {
+        None
+    }
 }
 
 /// What a connection is like at the moment.
@@ -141,9 +142,8 @@ pub trait Streams {
     /// Connections that are neither closed nor only wait for late segments.
     fn live(&self) -> usize;
 
-    /// What a connection has done so far.
-    #[cfg(feature = "stats")]
-    fn stats(&self, id: ConnId) -> Option<&redpoll_tcp::Stats>;
+    /// What a connection has done so far; `None` where nothing is counted.
+    fn stats(&self, id: ConnId) -> Option<&Stats>;
 }
 
 /// Nothing in the place of TCP. It takes neither memory nor code.
@@ -207,10 +207,5 @@ impl StreamTransport for NoStreams {
 
     fn expects(&self) -> bool {
         false
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self, _: ConnId) -> Option<&redpoll_tcp::Stats> {
-        None
     }
 }

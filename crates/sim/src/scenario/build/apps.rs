@@ -7,7 +7,7 @@ use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
     AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, NodeSpec, Role, Scenario,
-    SensorSpec, SensorTransport, Target, TargetHost, When,
+    SensorSpec, SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
 /// Puts the apps that `values` describe on the nodes of `scenario`.
@@ -60,6 +60,7 @@ fn host() -> NodeSpec {
         sleepy: false,
         radio: RadioSpec::default(),
         drift_ppm: Some(0.0),
+        transport: TransportSpec::default(),
         connections: 0,
         forwards: 0,
         apps: Vec::new(),

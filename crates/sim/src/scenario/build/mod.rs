@@ -5,6 +5,7 @@ mod faults;
 mod interferers;
 mod medium;
 mod nodes;
+mod transports;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
@@ -26,7 +27,8 @@ use super::model::{
 pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, ScenarioError> {
     let name = values.text("name");
     let border = border(values)?;
-    let (nodes, links) = nodes::nodes(values)?;
+    let (mut nodes, links) = nodes::nodes(values)?;
+    transports::transports(values, &mut nodes)?;
     let mut scenario = Scenario {
         name: if name.is_empty() {
             stem.to_owned()
@@ -54,6 +56,9 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     };
     check_slots(values, &scenario)?;
     apps::add(values, &mut scenario)?;
+    if let Some(host) = scenario.host.as_mut() {
+        host.transport = transports::transport(values, "border.host_transport")?;
+    }
     scenario.faults = faults::faults(values, &scenario.nodes)?;
     set_connections(values, &mut scenario);
     Ok(scenario)

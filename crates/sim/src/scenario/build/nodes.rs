@@ -7,7 +7,7 @@ use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
-use crate::scenario::model::{NodeSpec, Role};
+use crate::scenario::model::{NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
 use crate::topology;
 use crate::topology::tree_size;
@@ -172,6 +172,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
                 .map(|figure| THERMAL_DBM + figure),
         },
         drift_ppm: values.number(&key("drift_ppm")),
+        transport: TransportSpec::default(),
         connections: 0,
         forwards: 0,
         apps: Vec::new(),

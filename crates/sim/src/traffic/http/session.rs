@@ -2,7 +2,7 @@
 //! with its time.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error};
+use redpoll_stack::{ConnId, Error, Streams};
 
 use super::request::{MAX_REQUEST, Parsed, Status, parse};
 use super::site::{Body, Site};
@@ -69,7 +69,7 @@ impl sessions::Session for Exchange {
 
 impl Exchange {
     pub(super) fn new(cx: &mut Context<'_>, conn: ConnId) -> Exchange {
-        cx.node.tcp_expect(conn, true);
+        cx.node.expect(conn, true);
         Exchange {
             conn,
             request: Vec::new(),
@@ -95,7 +95,7 @@ impl Exchange {
     pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
         let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
         if between {
-            cx.node.tcp_close(cx.now, self.conn);
+            cx.node.close(cx.now, self.conn);
             self.turn(cx, Phase::Closed, CLOSE_TIME);
             return true;
         }
@@ -105,8 +105,8 @@ impl Exchange {
 
     /// Resets the connection.
     pub(super) fn end(&self, cx: &mut Context<'_>) {
-        cx.node.tcp_abort(cx.now, self.conn);
-        cx.node.tcp_release(cx.now, self.conn);
+        cx.node.abort(cx.now, self.conn);
+        cx.node.release(cx.now, self.conn);
     }
 
     /// Serves the connection as far as it goes; false once it is over.
@@ -121,7 +121,7 @@ impl Exchange {
                 Step::Again => {}
                 Step::Wait => return true,
                 Step::Over => {
-                    cx.node.tcp_release(cx.now, self.conn);
+                    cx.node.release(cx.now, self.conn);
                     return false;
                 }
             }
@@ -130,7 +130,7 @@ impl Exchange {
 
     fn turn(&mut self, cx: &mut Context<'_>, phase: Phase, time: Duration) {
         let expects = matches!(phase, Phase::Reading) && !self.request.is_empty();
-        cx.node.tcp_expect(self.conn, expects);
+        cx.node.expect(self.conn, expects);
         self.phase = phase;
         self.since = cx.now;
         self.deadline = cx.now + time;
@@ -144,17 +144,17 @@ impl Exchange {
             return self.begin(cx, site, &Parsed::Wrong(Status::TOO_LARGE), 0);
         }
         let mut chunk = [0; CHUNK];
-        match cx.node.tcp_recv(cx.now, self.conn, &mut chunk) {
+        match cx.node.recv(cx.now, self.conn, &mut chunk) {
             Ok(0) => {
                 // The client has gone without a whole request.
-                cx.node.tcp_close(cx.now, self.conn);
+                cx.node.close(cx.now, self.conn);
                 Step::Over
             }
             Ok(len) => {
                 // The clock of the first request has been running since the handshake.
                 if self.request.is_empty() && self.has_served {
                     self.deadline = cx.now + REQUEST_TIME;
-                    cx.node.tcp_expect(self.conn, true);
+                    cx.node.expect(self.conn, true);
                 }
                 self.request.extend_from_slice(&chunk[..len]);
                 Step::Again
@@ -198,14 +198,14 @@ impl Exchange {
                 };
                 self.turn(cx, Phase::Reading, time);
             } else {
-                cx.node.tcp_close(cx.now, self.conn);
+                cx.node.close(cx.now, self.conn);
                 self.turn(cx, Phase::Closed, CLOSE_TIME);
             }
             return Step::Again;
         }
         let mut chunk = [0; CHUNK];
         let len = writing.peek(&mut chunk);
-        match cx.node.tcp_send(cx.now, self.conn, &chunk[..len]) {
+        match cx.node.send(cx.now, self.conn, &chunk[..len]) {
             Ok(0) | Err(Error::WouldBlock) => Step::Wait,
             Ok(sent) => {
                 writing.advance(sent);
@@ -220,7 +220,7 @@ impl Exchange {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Step {
-        match cx.node.tcp_recv(cx.now, self.conn, &mut [0; CHUNK]) {
+        match cx.node.recv(cx.now, self.conn, &mut [0; CHUNK]) {
             Ok(0) => Step::Over,
             // More talk does not prolong the session.
             Ok(_) => Step::Again,

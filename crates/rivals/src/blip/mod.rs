@@ -1,0 +1,599 @@
+//! BLIP's TCP as of TinyOS 2.1.2.
+//!
+//! One clock of half a second, which runs since the node started, drives all that is
+//! sent for the first time or again. A write sends all that is not acknowledged, the
+//! old with the new. There is neither an estimate of the round trip nor a backoff, no
+//! memory for what comes out of order, and no delay of acknowledgments. The window that
+//! is announced never changes. Its defects are here as they are there; each that
+//! [`Corrections`] names can be corrected by itself.
+//!
+//! One is always corrected: the original overwrites bytes of a full buffer, for it
+//! counts the room that the buffer's own header takes.
+
+mod input;
+
+use redpoll_base::{Bytes, Duration, Instant, Rng};
+use redpoll_tcp::{Error, Flags, Header, IpMeta, Segment, SeqNum, State};
+
+use crate::{Body, Out, Protocol};
+
+/// The period of its clock: 512 of 1,024 parts of a second.
+const TICK: Duration = Duration::from_millis(500);
+/// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
+const FIN_TICKS: u8 = 4;
+/// TIMEWAIT_LEN, in ticks.
+const TIME_WAIT: u8 = 1;
+/// Initial sequence numbers of connections that it opens, and accepts.
+const ISS_ACTIVE: u32 = 0xcafe_babe;
+const ISS_PASSIVE: u32 = 0xcafe_babf;
+/// The port of every connection that it opens.
+const PORT: u16 = 21_310;
+/// The most that a segment carries, whatever the congestion window says: 1,280
+/// bytes less the headers.
+const LONGEST: usize = 1_220;
+
+/// Which of its defects are corrected.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Corrections {
+    /// The counter of timer-driven sends begins anew with each acknowledgment of new
+    /// data. Without, a connection dies with the seventh.
+    pub counter: bool,
+    /// A SYN is repeated with its own sequence number, not the one behind.
+    pub syn: bool,
+    /// A write sends what is new, not all that is in flight as well.
+    pub write: bool,
+    /// The peer's window and the congestion window bound all segments, not only the
+    /// first of a burst.
+    pub window: bool,
+    /// Only acknowledgments without data count as duplicates, three of them, and one
+    /// segment is sent again.
+    pub duplicates: bool,
+    /// An acknowledgment of what was never sent is ignored, and numbers wrap.
+    pub acknowledgments: bool,
+    /// What is further away than a window is answered by an acknowledgment, not by a
+    /// reset.
+    pub old: bool,
+    /// A closed window is probed by one byte, for as long as the peer answers.
+    pub probe: bool,
+    /// A SYN-ACK is repeated by the timer, and a SYN is answered by nothing less.
+    pub handshake: bool,
+    /// A FIN counts when it comes with data, and in FIN-WAIT-2; it is repeated as it
+    /// was.
+    pub fin: bool,
+    /// Checksums of what comes in are verified.
+    pub checksum: bool,
+    /// Ports and initial sequence numbers are random.
+    pub numbers: bool,
+}
+
+impl Corrections {
+    /// What Kim et al. 2015 corrected.
+    pub const KIM2015: Corrections = Corrections {
+        counter: true,
+        syn: true,
+        ..Corrections::NONE
+    };
+
+    /// As it is.
+    pub const NONE: Corrections = Corrections {
+        counter: false,
+        syn: false,
+        write: false,
+        window: false,
+        duplicates: false,
+        acknowledgments: false,
+        old: false,
+        probe: false,
+        handshake: false,
+        fin: false,
+        checksum: false,
+        numbers: false,
+    };
+
+    /// The names of the corrections, as scenarios have them.
+    pub const NAMES: [&'static str; 12] = [
+        "counter",
+        "syn",
+        "write",
+        "window",
+        "duplicates",
+        "acknowledgments",
+        "old",
+        "probe",
+        "handshake",
+        "fin",
+        "checksum",
+        "numbers",
+    ];
+
+    /// Sets the correction of this name; whether there is one.
+    pub fn set(&mut self, name: &str) -> bool {
+        let switch = match name {
+            "counter" => &mut self.counter,
+            "syn" => &mut self.syn,
+            "write" => &mut self.write,
+            "window" => &mut self.window,
+            "duplicates" => &mut self.duplicates,
+            "acknowledgments" => &mut self.acknowledgments,
+            "old" => &mut self.old,
+            "probe" => &mut self.probe,
+            "handshake" => &mut self.handshake,
+            "fin" => &mut self.fin,
+            "checksum" => &mut self.checksum,
+            "numbers" => &mut self.numbers,
+            _ => return false,
+        };
+        *switch = true;
+        true
+    }
+}
+
+/// What can be chosen of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BlipConfig {
+    /// The payload of a full segment in bytes.
+    pub mss: u16,
+    /// The window that every segment announces, in bytes.
+    pub window: u16,
+    /// The retransmission timeout in ticks, 1 to 127.
+    pub rto: u8,
+    /// A connection ends with so many timer-driven sends in a row: 7 in the source, 6
+    /// in the text of Kim et al. 2015.
+    pub give_up: u8,
+    /// What is corrected.
+    pub corrections: Corrections,
+}
+
+impl Default for BlipConfig {
+    fn default() -> Self {
+        BlipConfig {
+            mss: 200,
+            window: 200,
+            rto: 6,
+            give_up: 7,
+            corrections: Corrections::KIM2015,
+        }
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Blip {
+    config: BlipConfig,
+    /// Where in a period its clock ticks.
+    phase: Duration,
+    /// The next tick, while there is a connection.
+    tick: Option<Instant>,
+    rng: Rng,
+}
+
+impl Blip {
+    /// A stack whose clock ticks at a random place of each half second.
+    pub fn new(config: BlipConfig, mut rng: Rng) -> Blip {
+        Blip {
+            phase: Duration::from_micros(rng.below_u64(TICK.as_micros())),
+            config,
+            tick: None,
+            rng,
+        }
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &BlipConfig {
+        &self.config
+    }
+
+    /// The clock is looked at from now on. It has been ticking since the start.
+    fn wind(&mut self, now: Instant) {
+        let (phase, period) = (self.phase, TICK.as_micros());
+        self.tick.get_or_insert_with(|| {
+            let since = now.as_micros().saturating_sub(phase.as_micros());
+            let ticks = since.checked_div(period).unwrap_or(0);
+            Instant::ZERO + phase + TICK.times(ticks + 1)
+        });
+    }
+
+    fn iss(&mut self, constant: u32) -> SeqNum {
+        match self.config.corrections.numbers {
+            true => SeqNum(self.rng.next_u32()),
+            false => SeqNum(constant),
+        }
+    }
+}
+
+const SYN: u8 = 1 << 0;
+const SYN_ACK: u8 = 1 << 1;
+const FIN: u8 = 1 << 2;
+const ACK: u8 = 1 << 3;
+const RST: u8 = 1 << 4;
+
+/// Segments that go out one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// The first byte of the next one.
+    next: SeqNum,
+    is_first: bool,
+    /// One past the last byte that goes.
+    end: SeqNum,
+}
+
+/// What BLIP keeps of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    pub(crate) state: State,
+    due: u8,
+    /// Ticks until the timer acts; 0: it is stopped.
+    retx: u8,
+    /// Timer-driven sends.
+    count: u8,
+    /// Segments that acknowledged nothing.
+    duplicates: u8,
+    /// An acknowledgment has been sent for something out of order.
+    ack_sent: bool,
+    /// With [`Corrections::write`]: something new waits for the next tick.
+    has_new: bool,
+    /// Behind the last byte that the application has written.
+    seqno: SeqNum,
+    /// The first byte that is not acknowledged.
+    head: SeqNum,
+    /// The first byte of all.
+    start: SeqNum,
+    /// Behind the last byte that was sent.
+    sent: SeqNum,
+    /// The next byte that is expected.
+    ackno: SeqNum,
+    /// The peer's window.
+    rwnd: u16,
+    cwnd: u16,
+    ssthresh: u16,
+    burst: Option<Burst>,
+}
+
+impl Control {
+    fn new(state: State, iss: SeqNum, mss: u16) -> Control {
+        Control {
+            state,
+            due: 0,
+            retx: 0,
+            count: 0,
+            duplicates: 0,
+            ack_sent: false,
+            has_new: false,
+            seqno: iss + 1,
+            head: iss + 1,
+            start: iss + 1,
+            sent: iss + 1,
+            ackno: SeqNum(0),
+            rwnd: mss,
+            cwnd: mss,
+            ssthresh: u16::MAX,
+            burst: None,
+        }
+    }
+
+    /// Bytes that are written and not acknowledged.
+    fn outstanding(&self) -> u32 {
+        self.seqno - self.head
+    }
+
+    /// The first byte in the buffer. Of an accepted connection the head is one before
+    /// it, until something is acknowledged.
+    fn first(&self) -> SeqNum {
+        self.head.max(self.start)
+    }
+
+    /// A loss is believed in.
+    fn reduce(&mut self, mss: u16) {
+        let floor = mss.saturating_mul(2);
+        self.ssthresh = (self.cwnd.min(self.rwnd) / 2).max(floor);
+    }
+
+    fn end<B: Bytes>(&mut self, body: &mut Body<B>, error: Option<Error>) {
+        self.state = State::Closed;
+        (self.retx, self.burst) = (0, None);
+        body.closed(error);
+    }
+
+    /// Gives up without a word to the peer.
+    fn give_up<B: Bytes>(&mut self, body: &mut Body<B>) {
+        self.state = State::TimeWait;
+        (self.retx, self.burst, self.due) = (TIME_WAIT, None, 0);
+        body.error = Some(Error::TimedOut);
+    }
+
+    /// Sends a FIN once all that was written is acknowledged: so applications that
+    /// mean to lose nothing close.
+    fn close_when_done<B: Bytes>(&mut self, body: &Body<B>) {
+        if !body.closing || self.outstanding() > 0 {
+            return;
+        }
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            _ => return,
+        };
+        self.due |= FIN;
+        self.retx = match self.state {
+            State::LastAck => 6,
+            _ => FIN_TICKS,
+        };
+    }
+}
+
+impl Protocol for Blip {
+    type Control = Control;
+
+    fn port(&mut self, rng: &mut Rng, is_free: impl Fn(u16) -> bool) -> Option<u16> {
+        if !self.config.corrections.numbers {
+            return Some(PORT).filter(|port| is_free(*port));
+        }
+        (0..1_000)
+            .map(|_| 49_152 + rng.below(16_384) as u16)
+            .find(|port| is_free(*port))
+    }
+
+    fn connect(&mut self, now: Instant) -> Control {
+        self.wind(now);
+        let iss = self.iss(ISS_ACTIVE);
+        let mut control = Control::new(State::SynSent, iss, self.config.mss);
+        control.due = SYN;
+        control.retx = self.config.rto;
+        control
+    }
+
+    fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Control> {
+        if !seg.flags.syn() || seg.flags.rst() {
+            return None;
+        }
+        self.wind(now);
+        let iss = self.iss(ISS_PASSIVE);
+        let mut control = Control::new(State::SynReceived, iss, self.config.mss);
+        control.ackno = seg.seq + 1;
+        control.rwnd = seg.window;
+        // The buffer begins one before the first byte: the acknowledgment of the
+        // handshake counts as one of data.
+        control.head = iss;
+        control.due = SYN_ACK;
+        if self.config.corrections.handshake {
+            control.retx = self.config.rto;
+        }
+        Some(control)
+    }
+
+    /// A reset, even in answer to one.
+    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, _: bool) -> Option<Header> {
+        let fields = redpoll_tcp::Fields {
+            flags: Flags::RST.with(Flags::ACK),
+            window: self.config.window,
+            seq: seg.ack,
+            ack: seg.end(),
+            ..redpoll_tcp::Fields::default()
+        };
+        let from = redpoll_tcp::Endpoint::new(meta.dst, seg.dst_port);
+        let to = redpoll_tcp::Endpoint::new(meta.src, seg.src_port);
+        Some(Header::encode(&fields, &from, &to, [&[], &[]]))
+    }
+
+    fn verifies(&self) -> bool {
+        self.config.corrections.checksum
+    }
+
+    fn input<B: Bytes>(
+        &mut self,
+        _now: Instant,
+        control: &mut Control,
+        body: &mut Body<B>,
+        seg: &Segment<'_>,
+    ) {
+        self.on_segment(control, body, seg);
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.tick
+    }
+
+    fn on_tick(&mut self, open: usize) {
+        self.tick = self.tick.filter(|_| open > 0).map(|at| at + TICK);
+    }
+
+    fn on_timeout<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if c.has_new && c.state == State::Established {
+            c.has_new = false;
+            c.burst = c.burst.or(Some(Burst {
+                next: c.sent.max(c.head),
+                is_first: true,
+                end: c.seqno,
+            }));
+            if c.retx == 0 {
+                c.retx = self.config.rto + 1;
+            }
+        }
+        if c.retx > 0 {
+            c.retx -= 1;
+            if c.retx == 0 {
+                self.on_expiry(c, body);
+            }
+        }
+    }
+
+    fn poll_segment<B: Bytes>(
+        &mut self,
+        _now: Instant,
+        c: &mut Control,
+        body: &mut Body<B>,
+    ) -> Option<Out> {
+        let (ackno, window, kinds) = (c.ackno, self.config.window, c.due);
+        let out = |flags: Flags, seq| Out::new(flags, seq, ackno, window);
+        let due = |kind| kinds & kind != 0;
+        if due(RST) {
+            c.due = 0;
+            return Some(out(Flags::RST.with(Flags::ACK), c.seqno));
+        }
+        if due(SYN) {
+            c.due &= !SYN;
+            let again = body.sent_up_to.is_some() && !self.config.corrections.syn;
+            let seq = if again { c.seqno } else { c.seqno - 1 };
+            return Some(out(Flags::SYN, seq));
+        }
+        if due(SYN_ACK) {
+            c.due &= !SYN_ACK;
+            return Some(out(Flags::SYN.with(Flags::ACK), c.seqno - 1));
+        }
+        if let Some(out) = self.next_of_burst(c) {
+            c.due &= !ACK;
+            return Some(out);
+        }
+        if due(ACK) {
+            c.due &= !ACK;
+            return Some(out(Flags::ACK, c.seqno));
+        }
+        if due(FIN) {
+            c.due &= !FIN;
+            return Some(out(Flags::FIN.with(Flags::ACK), c.seqno));
+        }
+        None
+    }
+
+    fn on_write<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        let written = body.tx.len() as u32 - (c.seqno - c.first());
+        c.seqno += written;
+        if self.config.corrections.write {
+            c.has_new = true;
+        } else {
+            // The next tick is taken for the end of the timeout.
+            c.retx = 1;
+        }
+    }
+
+    fn on_close<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        match c.state {
+            State::SynSent | State::SynReceived => c.end(body, None),
+            _ => c.close_when_done(body),
+        }
+    }
+
+    fn abort<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if c.state != State::Closed {
+            c.due = if c.state == State::SynSent { 0 } else { RST };
+            c.end(body, None);
+        }
+    }
+
+    fn state(&self, control: &Control) -> State {
+        control.state
+    }
+
+    fn una(&self, c: &Control) -> SeqNum {
+        c.first()
+    }
+
+    fn owes(&self, control: &Control) -> bool {
+        control.due != 0
+    }
+}
+
+impl Blip {
+    /// All that is not acknowledged goes out.
+    fn send_all(&self, c: &mut Control) {
+        c.burst = Some(Burst {
+            next: c.head,
+            is_first: true,
+            end: c.seqno,
+        });
+        c.retx = self.config.rto;
+    }
+
+    fn next_of_burst(&self, c: &mut Control) -> Option<Out> {
+        let burst = c.burst?;
+        let next = burst.next.max(c.first());
+        let rest = (burst.end - next) as usize;
+        let bound = usize::from(c.rwnd.min(c.cwnd));
+        let limit = match self.config.corrections.window {
+            true => bound
+                .saturating_sub((next - c.first()) as usize)
+                .min(self.config.mss.into()),
+            false if burst.is_first => bound,
+            false => self.config.mss.into(),
+        };
+        let len = rest.min(limit).min(LONGEST);
+        if len == 0 {
+            c.burst = None;
+            return None;
+        }
+        let end = next + len as u32;
+        c.burst = (end < burst.end).then_some(Burst {
+            next: end,
+            is_first: false,
+            ..burst
+        });
+        c.sent = c.sent.max(end);
+        let out = Out::new(Flags::ACK, next, c.ackno, self.config.window);
+        Some(out.with_payload((next - c.first()) as usize, len))
+    }
+
+    /// The timer has counted down.
+    fn on_expiry<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>) {
+        let config = &self.config;
+        match c.state {
+            State::SynSent => {
+                c.due |= SYN;
+                c.retx = config.rto;
+                self.count(c, body);
+                body.on_rto();
+            }
+            State::SynReceived => {
+                c.due |= SYN_ACK;
+                c.retx = config.rto;
+                self.count(c, body);
+                body.on_rto();
+            }
+            State::Established | State::CloseWait if c.outstanding() > 0 => {
+                if c.sent > c.head {
+                    body.on_rto();
+                }
+                c.reduce(config.mss);
+                c.cwnd = config.mss;
+                self.send_all(c);
+                if c.rwnd == 0 && config.corrections.probe {
+                    c.burst = Some(Burst {
+                        next: c.head,
+                        is_first: true,
+                        end: c.head + 1,
+                    });
+                    (c.rwnd, c.count) = (1, 0);
+                }
+                self.count(c, body);
+            }
+            State::LastAck | State::FinWait1 | State::Closing => {
+                c.due |= FIN;
+                c.retx = FIN_TICKS;
+                if c.state == State::FinWait1 && !config.corrections.fin {
+                    // The repeated FIN acknowledges one more than has come.
+                    c.ackno += 1;
+                }
+                self.count(c, body);
+            }
+            State::FinWait2 => c.end(body, None),
+            State::TimeWait => {
+                let error = body.error;
+                c.end(body, error);
+            }
+            State::Established | State::CloseWait | State::Closed => {}
+        }
+    }
+
+    /// One more timer-driven send. A SYN may be sent once more than data.
+    fn count<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>) {
+        c.count += 1;
+        let burst = c.burst;
+        let due = c.due;
+        if c.count >= self.config.give_up {
+            c.give_up(body);
+            // This one still leaves.
+            (c.burst, c.due) = (burst, due);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

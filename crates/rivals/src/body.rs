@@ -1,0 +1,195 @@
+//! What every connection has, whichever protocol decides: its ends, its bytes, what
+//! the application is to be told, and what was counted.
+
+use redpoll_base::{Bytes, copy};
+#[cfg(feature = "stats")]
+use redpoll_tcp::Stats;
+use redpoll_tcp::{Endpoint, Error, Event, Ring, SeqNum};
+
+const CONNECTED: u8 = 1 << 0;
+const READABLE: u8 = 1 << 1;
+const WRITABLE: u8 = 1 << 2;
+const PEER_CLOSED: u8 = 1 << 3;
+const CLOSED: u8 = 1 << 4;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Body<B> {
+    /// This end.
+    pub local: Endpoint,
+    /// The other end.
+    pub remote: Endpoint,
+    /// What is to be sent, from the first byte that is not acknowledged on.
+    pub tx: Ring<B>,
+    /// What has arrived and was not read.
+    pub rx: Ring<B>,
+    /// Events not told yet.
+    events: u8,
+    /// The application was refused room to send.
+    starved: bool,
+    /// The application has nothing more to send.
+    pub closing: bool,
+    /// The peer has nothing more to say.
+    pub ended: bool,
+    /// Why the connection is over, if not in good order.
+    pub error: Option<Error>,
+    /// One past the last byte, or SYN or FIN, that was ever sent.
+    pub(crate) sent_up_to: Option<SeqNum>,
+    /// Whether what is sent again is sent because of a timer.
+    pub(crate) by_timer: bool,
+    #[cfg(feature = "stats")]
+    pub(crate) stats: Stats,
+}
+
+impl<B: Bytes> Body<B> {
+    /// A body without a connection, with memory for what is sent and received.
+    pub fn new(tx: B, rx: B) -> Self {
+        Body {
+            local: Endpoint::default(),
+            remote: Endpoint::default(),
+            tx: Ring::new(tx),
+            rx: Ring::new(rx),
+            events: 0,
+            starved: false,
+            closing: false,
+            ended: false,
+            error: None,
+            sent_up_to: None,
+            by_timer: false,
+            #[cfg(feature = "stats")]
+            stats: Stats::default(),
+        }
+    }
+
+    /// Begins another connection.
+    pub(crate) fn open(&mut self, local: Endpoint, remote: Endpoint) {
+        self.tx.free(usize::MAX);
+        self.rx.free(usize::MAX);
+        (self.local, self.remote) = (local, remote);
+        (self.events, self.error, self.sent_up_to) = (0, None, None);
+        (self.starved, self.closing, self.ended) = (false, false, false);
+        self.by_timer = false;
+        #[cfg(feature = "stats")]
+        {
+            self.stats = Stats::default();
+        }
+    }
+
+    /// The application writes: how much of `data` is taken, if no more than
+    /// `room` bytes may be.
+    pub(crate) fn write(&mut self, data: &[u8], room: usize) -> usize {
+        let data = data.get(..room).unwrap_or(data);
+        let taken = self.tx.write_at(0, data);
+        self.tx.keep(taken);
+        taken
+    }
+
+    /// The application has to be told when there is room again.
+    pub(crate) fn starve(&mut self) {
+        self.starved = true;
+    }
+
+    /// The application reads.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        let [first, second] = self.rx.pieces(0, out.len().min(self.rx.len()));
+        let taken = copy(first, out);
+        let taken = taken.saturating_add(copy(second, out.get_mut(taken..).unwrap_or_default()));
+        self.rx.free(taken)
+    }
+
+    /// The peer has acknowledged the first `count` bytes of [`tx`](Self::tx).
+    pub fn acknowledge(&mut self, count: usize) {
+        let freed = self.tx.free(count);
+        #[cfg(feature = "stats")]
+        {
+            self.stats.bytes_acked = self.stats.bytes_acked.wrapping_add(freed as u32);
+        }
+        if freed > 0 && self.starved {
+            self.starved = false;
+            self.events |= WRITABLE;
+        }
+    }
+
+    /// Bytes have arrived in order; all or none are taken.
+    pub fn deliver(&mut self, data: &[u8]) -> bool {
+        if data.len() > self.rx.room() {
+            return false;
+        }
+        let kept = self.rx.write_at(0, data);
+        self.rx.keep(kept);
+        self.on_delivered(kept);
+        true
+    }
+
+    /// Bytes that were written behind the last one of [`rx`](Self::rx) are in order.
+    pub fn on_delivered(&mut self, count: usize) {
+        #[cfg(feature = "stats")]
+        {
+            self.stats.bytes_received = self.stats.bytes_received.wrapping_add(count as u32);
+        }
+        if count > 0 {
+            self.events |= READABLE;
+        }
+    }
+
+    /// The handshake is complete.
+    pub fn connected(&mut self) {
+        self.events |= CONNECTED;
+    }
+
+    /// The peer has ended its direction.
+    pub fn peer_closed(&mut self) {
+        self.ended = true;
+        self.events |= PEER_CLOSED;
+    }
+
+    /// The connection is over.
+    pub fn closed(&mut self, error: Option<Error>) {
+        self.error = error;
+        self.events |= CLOSED;
+    }
+
+    /// The next event.
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        let lowest = self.events & self.events.wrapping_neg();
+        self.events &= !lowest;
+        match lowest {
+            CONNECTED => Some(Event::Connected),
+            READABLE => Some(Event::Readable),
+            WRITABLE => Some(Event::Writable),
+            PEER_CLOSED => Some(Event::PeerClosed),
+            CLOSED => Some(self.error.map_or(Event::Closed, Event::Failed)),
+            _ => None,
+        }
+    }
+
+    /// Changes what is counted, where something is.
+    #[cfg(feature = "stats")]
+    pub(crate) fn count(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32) {
+        let counter = which(&mut self.stats);
+        *counter = counter.wrapping_add(1);
+    }
+
+    /// The retransmission timer has run out.
+    pub fn on_rto(&mut self) {
+        self.by_timer = true;
+        #[cfg(feature = "stats")]
+        self.count(|stats| &mut stats.rtos);
+    }
+
+    /// What follows is sent again because of acknowledgments.
+    pub fn on_fast(&mut self) {
+        self.by_timer = false;
+    }
+
+    /// A round trip took so long.
+    pub fn on_sample(&mut self, rtt: redpoll_base::Duration) {
+        #[cfg(feature = "stats")]
+        {
+            self.count(|stats| &mut stats.rtt_samples);
+            self.stats.last_rtt = rtt;
+        }
+        #[cfg(not(feature = "stats"))]
+        let _ = rtt;
+    }
+}

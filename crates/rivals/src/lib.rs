@@ -1,0 +1,34 @@
+//! Other TCPs to compare Redpoll's with, each a transport that a
+//! [`Node`](redpoll_stack::Node) may have in the place of its TCP.
+//!
+//! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with
+//!   a weak estimate of the round trip, or with the timer of RFC 6298;
+//! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each corrected by a switch.
+//!
+//! They are written from what is known of the originals, not from their sources, and
+//! keep their arithmetic, their clocks and their faults: that is what they are for.
+//! `docs/rivals.md` says of each which release it is, which facts it follows, and
+//! which parameters are assumptions.
+//!
+//! The parts: a protocol decides ([`Protocol`]), a [`Table`] has the
+//! connections, and [`Rival`] is whichever of them a node has.
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod blip;
+mod body;
+mod protocol;
+mod rival;
+mod segment;
+mod table;
+mod transport;
+pub mod uip;
+
+pub use body::Body;
+pub use protocol::{Out, Protocol};
+pub use rival::Rival;
+pub use table::{Port, Slot, Table};

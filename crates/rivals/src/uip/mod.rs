@@ -1,0 +1,398 @@
+//! uIP's TCP as of Contiki 2.5 to 3.0: one unacknowledged segment a connection.
+//!
+//! What it sends is made when something happens: a segment comes, half a second is
+//! over, the application writes. What comes must be the next byte expected; all else is
+//! answered by an acknowledgment and forgotten. Nothing waits: each segment with data
+//! is acknowledged at once. The window that it announces is the segment that it can
+//! take. Numbers are as wide as the original's.
+//!
+//! With [`Timing::Standard`] and a longer segment it stands for other stacks with one
+//! segment in flight.
+
+mod input;
+mod timer;
+
+use redpoll_base::{Bytes, Duration, Instant, Rng};
+use redpoll_tcp::{Error, Flags, Header, IpMeta, Segment, SeqNum, State, reset_reply};
+
+pub use timer::{Standard, Timing, Weak};
+
+use crate::{Body, Out, Protocol};
+use timer::Timer;
+
+/// The period of its clock.
+const TICK: Duration = Duration::from_millis(500);
+/// UIP_MAXRTX, UIP_MAXSYNRTX: how often a segment is sent again.
+const RETRIES: u8 = 8;
+const SYN_RETRIES: u8 = 5;
+/// UIP_TIME_WAIT_TIMEOUT, and FIN-WAIT-2's, in ticks.
+const WAIT: u8 = 120;
+/// The longest segment for a peer that says nothing of it (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// The ports that it chooses: from the one behind this, and from the second after
+/// the last.
+const PORT_BEFORE: u16 = 1_024;
+const PORT_LAST: u16 = 32_000;
+const PORT_AGAIN: u16 = 4_096;
+
+/// What differs between stacks of this kind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UipConfig {
+    /// The longest payload in bytes, sent and received (UIP_TCP_MSS): 48 on a Sky.
+    pub mss: u16,
+    /// The window that is announced, in bytes (UIP_RECEIVE_WINDOW).
+    pub window: u16,
+    /// When a segment is sent again.
+    pub timing: Timing,
+    /// Whether what the application writes is sent at once on a connection that has
+    /// nothing outstanding (tcpip_poll_tcp), not with the next tick.
+    pub polls: bool,
+    /// Whether a repeated SYN is answered by the SYN-ACK once more, as in 3.0, and
+    /// not by an acknowledgment.
+    pub answers_syn: bool,
+    /// Whether the window of the peer's SYN bounds the first segment, and without its
+    /// option the longest is 536 bytes (RFC 9293 §3.7.1). uIP's first segment is as
+    /// long as its own maximum.
+    pub heeds_syn: bool,
+}
+
+impl Default for UipConfig {
+    fn default() -> Self {
+        UipConfig {
+            mss: 48,
+            window: 48,
+            timing: Timing::Original,
+            polls: true,
+            answers_syn: true,
+            heeds_syn: false,
+        }
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Uip {
+    config: UipConfig,
+    /// The next tick, while there is a connection.
+    tick: Option<Instant>,
+    /// Counts up with each tick of each connection.
+    iss: u32,
+    last_port: u16,
+    /// For dithering.
+    rng: Rng,
+}
+
+impl Uip {
+    /// A stack of this kind, with random numbers for its timers.
+    pub fn new(config: UipConfig, rng: Rng) -> Uip {
+        Uip {
+            config,
+            tick: None,
+            iss: 0,
+            last_port: PORT_BEFORE,
+            rng,
+        }
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &UipConfig {
+        &self.config
+    }
+
+    /// The clock runs from now on, if it did not.
+    fn wind(&mut self, now: Instant) {
+        self.tick.get_or_insert(now + TICK);
+    }
+}
+
+/// A segment that is to be sent.
+const SYN: u8 = 1 << 0;
+const SYN_ACK: u8 = 1 << 1;
+const FIN: u8 = 1 << 2;
+const DATA: u8 = 1 << 3;
+const ACK: u8 = 1 << 4;
+const RST: u8 = 1 << 5;
+
+/// What uIP keeps of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    pub(crate) state: State,
+    /// What is to be sent: a bit for each kind.
+    due: u8,
+    /// Ticks in TIME-WAIT or FIN-WAIT-2.
+    waited: u8,
+    /// The last window that was announced was closed.
+    stopped: bool,
+    /// The next byte that is expected.
+    rcv_nxt: SeqNum,
+    /// The last byte that was acknowledged, and one.
+    snd_nxt: SeqNum,
+    /// Behind it: bytes, or the SYN or FIN, that are outstanding.
+    len: u16,
+    /// The longest segment at the moment, and by what was agreed.
+    mss: u16,
+    initial_mss: u16,
+    timer: Timer,
+}
+
+impl Control {
+    fn new(state: State, timer: Timer, iss: u32, mss: u16) -> Control {
+        Control {
+            state,
+            due: 0,
+            waited: 0,
+            stopped: false,
+            rcv_nxt: SeqNum(0),
+            snd_nxt: SeqNum(iss),
+            len: 1,
+            mss,
+            initial_mss: mss,
+            timer,
+        }
+    }
+
+    fn end<B: Bytes>(&mut self, body: &mut Body<B>, error: Option<Error>) {
+        self.state = State::Closed;
+        self.len = 0;
+        self.timer.stop();
+        body.closed(error);
+    }
+
+    /// The application may send: after an acknowledgment, after something has arrived
+    /// (`has_new`), on a tick without anything outstanding.
+    fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, has_new: bool) {
+        if has_new {
+            self.due |= ACK;
+        }
+        if self.len == 0 && !body.tx.is_empty() {
+            self.len = body.tx.len().min(self.mss.into()) as u16;
+            self.timer.on_sent(now);
+            self.due |= DATA;
+        } else if self.len == 0 && body.closing {
+            self.state = State::FinWait1;
+            self.len = 1;
+            self.timer.on_sent(now);
+            self.due |= FIN;
+        }
+        // Also where a segment is outstanding that was sent again: its timer then
+        // counts from the beginning, and takes what comes for a sample.
+        self.timer.again = 0;
+    }
+
+    /// What is outstanding is sent once more.
+    fn repeat(&mut self) {
+        self.due |= match self.state {
+            State::SynSent => SYN,
+            State::SynReceived => SYN_ACK,
+            State::Established => DATA,
+            State::FinWait1 | State::Closing | State::LastAck => FIN,
+            _ => 0,
+        };
+    }
+}
+
+/// Whether there is no room for another segment: the application has stopped.
+fn is_stopped<B: Bytes>(config: &UipConfig, body: &Body<B>) -> bool {
+    body.rx.room() < config.window.into()
+}
+
+impl Protocol for Uip {
+    type Control = Control;
+
+    fn port(&mut self, _: &mut Rng, is_free: impl Fn(u16) -> bool) -> Option<u16> {
+        for _ in PORT_BEFORE..PORT_LAST {
+            self.last_port += 1;
+            if self.last_port >= PORT_LAST {
+                self.last_port = PORT_AGAIN;
+            }
+            if is_free(self.last_port) {
+                return Some(self.last_port);
+            }
+        }
+        None
+    }
+
+    fn connect(&mut self, now: Instant) -> Control {
+        self.wind(now);
+        let timer = Timer::new(&self.config.timing, now, true);
+        let mut control = Control::new(State::SynSent, timer, self.iss, self.config.mss);
+        control.due = SYN;
+        control
+    }
+
+    fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Control> {
+        if !seg.flags.syn() || seg.flags.ack() || seg.flags.rst() || seg.flags.fin() {
+            return None;
+        }
+        self.wind(now);
+        let timer = Timer::new(&self.config.timing, now, false);
+        let mss = self.agreed(seg);
+        let mut control = Control::new(State::SynReceived, timer, self.iss, mss);
+        control.initial_mss = self.agreed_at_most(seg);
+        control.rcv_nxt = seg.seq + 1;
+        control.due = SYN_ACK;
+        Some(control)
+    }
+
+    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
+        // Without memory for a connection its SYN is not answered.
+        let waits = listens && seg.flags.syn() && !seg.flags.ack();
+        if waits { None } else { reset_reply(meta, seg) }
+    }
+
+    fn input<B: Bytes>(
+        &mut self,
+        now: Instant,
+        control: &mut Control,
+        body: &mut Body<B>,
+        seg: &Segment<'_>,
+    ) {
+        self.on_segment(now, control, body, seg);
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.tick
+    }
+
+    fn on_tick(&mut self, open: usize) {
+        self.tick = self.tick.filter(|_| open > 0).map(|at| at + TICK);
+    }
+
+    fn timer(&self, control: &Control) -> Option<Instant> {
+        control.timer.due()
+    }
+
+    fn on_timeout<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
+        let ticks = self.tick.is_some_and(|at| at <= now);
+        if ticks {
+            self.iss = self.iss.wrapping_add(1);
+        }
+        match c.state {
+            State::Closed => {}
+            State::TimeWait | State::FinWait2 => {
+                if ticks {
+                    c.waited += 1;
+                    if c.waited == WAIT {
+                        c.end(body, None);
+                    }
+                }
+            }
+            _ if c.len > 0 => {
+                let due = c.timer.due().is_some_and(|at| at <= now);
+                if due || ticks && c.timer.on_tick() {
+                    self.on_expiry(now, c, body);
+                }
+            }
+            State::Established if ticks => c.run(now, body, false),
+            _ => {}
+        }
+    }
+
+    fn poll_segment<B: Bytes>(
+        &mut self,
+        _now: Instant,
+        c: &mut Control,
+        body: &mut Body<B>,
+    ) -> Option<Out> {
+        let lowest = |kinds: [u8; 6]| kinds.into_iter().find(|kind| c.due & kind != 0);
+        let kind = lowest([RST, SYN, SYN_ACK, FIN, DATA, ACK])?;
+        // Each of them carries the acknowledgment.
+        c.due &= !(kind | ACK);
+        c.stopped = is_stopped(&self.config, body);
+        let window = if c.stopped { 0 } else { self.config.window };
+        let out = |flags: Flags| Out::new(flags, c.snd_nxt, c.rcv_nxt, window);
+        let ack = Flags::ACK;
+        Some(match kind {
+            RST => out(ack.with(Flags::RST)),
+            SYN => out(Flags::SYN).with_mss(self.config.mss),
+            SYN_ACK => out(ack.with(Flags::SYN)).with_mss(self.config.mss),
+            FIN => out(ack.with(Flags::FIN)),
+            DATA => out(ack.with(Flags::PSH)).with_payload(0, c.len.into()),
+            // Also with something outstanding it has that one's number: it is old
+            // news for a peer that has it.
+            _ => out(ack),
+        })
+    }
+
+    fn on_write<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if self.config.polls && c.state == State::Established && c.len == 0 {
+            self.wind(now);
+            c.run(now, body, false);
+        }
+    }
+
+    fn on_read<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if c.stopped && !is_stopped(&self.config, body) {
+            c.due |= ACK;
+        }
+    }
+
+    fn on_close<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
+        match c.state {
+            State::SynSent | State::SynReceived => c.end(body, None),
+            State::Established if c.len == 0 => c.run(now, body, false),
+            _ => {}
+        }
+    }
+
+    fn abort<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if c.state != State::Closed {
+            c.due = if c.state == State::SynSent { 0 } else { RST };
+            c.end(body, None);
+        }
+    }
+
+    fn state(&self, control: &Control) -> State {
+        control.state
+    }
+
+    fn una(&self, c: &Control) -> SeqNum {
+        match c.state {
+            State::SynSent | State::SynReceived => c.snd_nxt + 1,
+            _ => c.snd_nxt,
+        }
+    }
+
+    fn owes(&self, control: &Control) -> bool {
+        control.due != 0
+    }
+}
+
+impl Uip {
+    /// The longest segment, by the peer's option.
+    fn agreed(&self, seg: &Segment<'_>) -> u16 {
+        let own = self.config.mss;
+        let theirs = match self.config.heeds_syn {
+            true => seg.options.mss.unwrap_or(DEFAULT_MSS).min(seg.window),
+            false => seg.options.mss.unwrap_or(own),
+        };
+        theirs.min(own).max(1)
+    }
+
+    /// The same for later, when other windows may have been announced.
+    fn agreed_at_most(&self, seg: &Segment<'_>) -> u16 {
+        let own = self.config.mss;
+        let without = if self.config.heeds_syn {
+            DEFAULT_MSS
+        } else {
+            own
+        };
+        seg.options.mss.unwrap_or(without).min(own).max(1)
+    }
+
+    /// The timer has run out.
+    fn on_expiry<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
+        body.on_rto();
+        let opening = matches!(c.state, State::SynSent | State::SynReceived);
+        if c.timer.again >= RETRIES || opening && c.timer.again >= SYN_RETRIES {
+            c.due = RST;
+            c.end(body, Some(Error::TimedOut));
+            return;
+        }
+        c.timer.back_off(&self.config.timing, now, &mut self.rng);
+        c.repeat();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The TCP of a node that has another one than Redpoll's.
+
+use redpoll_base::Rng;
+use redpoll_rivals::blip::Blip;
+use redpoll_rivals::uip::Uip;
+use redpoll_rivals::{Port, Protocol, Rival, Slot, Table};
+use redpoll_stack::NoStreams;
+
+use crate::memory::{HeapMemory, buffer};
+use crate::scenario::TransportSpec;
+
+/// The transport in the place of TCP, with memory for so many connections and
+/// listeners, and how many bytes it takes.
+pub(crate) fn rival(
+    spec: &TransportSpec,
+    connections: usize,
+    listeners: usize,
+    rng: Rng,
+) -> (Rival<HeapMemory>, usize) {
+    let size = (connections, listeners);
+    match spec {
+        TransportSpec::Redpoll => (Rival::None(NoStreams), 0),
+        TransportSpec::Uip(config) => {
+            // The application keeps what is under way, and has the next segment ready.
+            let (tx, rx) = (2 * usize::from(config.mss), config.window.into());
+            let (table, bytes) = table(Uip::new(config.clone(), rng), size, (tx, rx));
+            (Rival::Uip(table), bytes)
+        }
+        TransportSpec::Blip { config, buffer } => {
+            let (tx, rx) = (usize::from(*buffer), config.window.into());
+            let (table, bytes) = table(Blip::new(config.clone(), rng), size, (tx, rx));
+            (Rival::Blip(table), bytes)
+        }
+    }
+}
+
+fn table<P: Protocol>(
+    protocol: P,
+    (connections, listeners): (usize, usize),
+    (tx, rx): (usize, usize),
+) -> (Table<HeapMemory, P>, usize) {
+    let slots: Box<[_]> = (0..connections)
+        .map(|_| Slot::new(buffer(tx), buffer(rx)))
+        .collect();
+    let ports: Box<[_]> = (0..listeners).map(|_| Port::default()).collect();
+    let bytes = size_of_val(&*slots) + size_of_val(&*ports) + connections * (tx + rx);
+    (Table::new(protocol, slots, ports), bytes)
+}
