@@ -3,6 +3,7 @@
 use std::thread::sleep;
 
 use redpoll_base::StaticMemory;
+use redpoll_stack::Node;
 
 use super::*;
 

@@ -11,7 +11,7 @@ use redpoll_stack::transport;
 use redpoll_testkit::{Badness, Wire};
 
 use crate::common;
-use crate::node::{HeapMemory, HeapNode, make};
+use crate::node::{HeapNode, make};
 
 /// From one end of the link to the other.
 const DELAY: Duration = Duration::from_millis(2);
@@ -48,7 +48,7 @@ impl DirectNode {
 }
 
 impl Mesh for DirectNode {
-    type Memory = HeapMemory;
+    type Border = HeapNode;
 
     fn advance(&mut self, now: Instant) {
         self.now = now;

@@ -28,12 +28,10 @@ impl Blip {
             return;
         }
         c.rwnd = seg.window;
+        if c.state == State::SynSent && !self.on_answer(c, body, seg) {
+            return;
+        }
         match c.state {
-            State::SynSent => {
-                if !self.on_answer(c, body, seg) {
-                    return;
-                }
-            }
             State::SynReceived if seg.flags.syn() => {
                 c.due |= SYN_ACK;
                 return;

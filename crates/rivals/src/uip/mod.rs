@@ -268,15 +268,13 @@ impl Protocol for Uip {
             self.iss = self.iss.wrapping_add(1);
         }
         match c.state {
-            State::Closed => {}
-            State::TimeWait | State::FinWait2 => {
-                if ticks {
-                    c.waited += 1;
-                    if c.waited == WAIT {
-                        c.end(body, None);
-                    }
+            State::TimeWait | State::FinWait2 if ticks => {
+                c.waited += 1;
+                if c.waited == WAIT {
+                    c.end(body, None);
                 }
             }
+            State::Closed | State::TimeWait | State::FinWait2 => {}
             _ if c.len > 0 => {
                 let due = c.timer.due().is_some_and(|at| at <= now);
                 if due || ticks && c.timer.on_tick() {

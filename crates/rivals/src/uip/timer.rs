@@ -258,7 +258,7 @@ impl Timer {
 
     /// A tick, with something outstanding: whether the timer has run out.
     pub(super) fn on_tick(&mut self) -> bool {
-        let at_zero = match &mut self.kind {
+        match &mut self.kind {
             Kind::Original { timer, .. } => {
                 let at_zero = *timer == 0;
                 *timer = timer.wrapping_sub(1);
@@ -271,8 +271,7 @@ impl Timer {
                 at_zero
             }
             Kind::Standard { .. } => false,
-        };
-        at_zero
+        }
     }
 
     /// When it runs out, if that is not on a tick.
