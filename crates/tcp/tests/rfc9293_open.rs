@@ -289,7 +289,7 @@ fn listen_ignores_resets_and_resets_acks() {
 /// Not by any section: what such a segment is for today is to slip through filters.
 #[test]
 fn listen_ignores_a_request_that_is_an_end_too() {
-    let both = SYN | redpoll_tcp::Flags::FIN;
+    let both = SYN.with(redpoll_tcp::Flags::FIN);
     assert!(matches!(listen(Record::new().flags(both)), Action::Drop));
 }
 
