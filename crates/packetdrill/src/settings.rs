@@ -51,8 +51,9 @@ impl Settings {
     ///
     /// `local`, `mtu` (1,500 at most), `rcvbuf`, `sndbuf`, `ts`, `iw` (segments, 1 to
     /// 255) and `ecn` (0: off, 1: asked for, 2: agreed to when the peer asks) as
-    /// packetdrill's shims have them; also `nodelay=1` for every connection. `remote`
-    /// says nothing that the packets do not.
+    /// packetdrill's shims have them; also `nodelay=1` for every connection, and for
+    /// hosts that acknowledge otherwise `ack_every` (segments, 1 to 255) and `delack`
+    /// (milliseconds). `remote` says nothing that the packets do not.
     pub fn parse(flags: &str) -> Settings {
         let mut settings = Settings::default();
         settings.apply(flags);
@@ -94,6 +95,8 @@ impl Settings {
                     _ => return None,
                 }
             }
+            "delack" => self.tcp.delayed_ack = Duration::from_millis(value.parse().ok()?),
+            "ack_every" => self.tcp.ack_every = value.parse().ok().filter(|&n| n > 0)?,
             "nodelay" => self.tcp.nagle = !on()?,
             _ => return None,
         }
@@ -117,6 +120,15 @@ mod tests {
         assert_eq!(settings.local, Some("::1".parse().unwrap()));
         assert!(!settings.tcp.timestamps);
         assert_eq!(Settings::parse(""), Settings::default());
+    }
+
+    #[test]
+    fn acknowledgments_are_as_another_host_delays_them() {
+        let tcp = Settings::parse("ack_every=1,delack=40,ack_every=0").tcp;
+        assert_eq!(
+            (tcp.ack_every, tcp.delayed_ack),
+            (1, Duration::from_millis(40))
+        );
     }
 
     #[test]

@@ -242,6 +242,31 @@ fn time_wait_answers_the_fin_and_starts_anew() {
 }
 
 /// RFC 9293 §3.6.1, MAY-2.
+/// RFC 9293 §3.10.7.4, eighth step: a FIN in the window is acknowledged, also one beyond
+/// the FIN that ended the peer's stream; that stays where it was.
+#[test]
+fn a_second_fin_is_acknowledged_and_changes_nothing() {
+    for state in [
+        State::CloseWait,
+        State::Closing,
+        State::LastAck,
+        State::TimeWait,
+    ] {
+        let mut t = host_in(state);
+        let ours = match state {
+            State::CloseWait => 1,
+            _ => 2,
+        };
+        let acked = if state == State::TimeWait { 2 } else { 1 };
+        for seq in [2, 500] {
+            send!(t, flags FIN_ACK, seq seq, ack acked);
+            recv!(t, seq ours, ack 2);
+            recv_nothing!(t);
+            assert_eq!(t.conn.state(), state);
+        }
+    }
+}
+
 #[test]
 fn time_wait_yields_to_a_newer_syn_only() {
     let yields = |t: &Host, record: Record| {

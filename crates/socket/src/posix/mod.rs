@@ -68,6 +68,9 @@ pub struct Socket {
     read_shut: bool,
     /// The connection's error was reported.
     error_taken: bool,
+    /// It was accepted. In SYN-RECEIVED as well it can be read and written: data came
+    /// with the SYN (RFC 7413 §4.2).
+    accepted: bool,
     /// SO_LINGER with this many seconds.
     linger: Option<u16>,
     tuning: Tuning,
@@ -141,6 +144,7 @@ impl Socket {
         nonblocking: false,
         read_shut: false,
         error_taken: false,
+        accepted: false,
         linger: None,
         tuning: Tuning {
             nodelay: false,
@@ -367,6 +371,13 @@ impl<M: Memory + 'static> Sockets<'_, M> {
                 Err(error)
             }
         }
+    }
+}
+
+impl Socket {
+    /// Whether its handshake has to come to an end before it can be used.
+    fn waits_for_handshake(&self, state: State) -> bool {
+        is_opening(state) && !self.accepted
     }
 }
 

@@ -83,6 +83,10 @@ impl<M: Memory + 'static> Sockets<'_, M> {
                 let ms = u32::try_from(value).or(Err(Errno::EINVAL))?;
                 tuning.user_timeout_ms = Some(ms);
             }
+            // The listener has it already.
+            Opt::FastOpen if matches!(socket.kind, Kind::Listening { .. }) => {
+                return Err(Errno::EINVAL);
+            }
             Opt::FastOpen => {
                 let count = u32::try_from(value).or(Err(Errno::EINVAL))?;
                 tuning.fast_open = u8::try_from(count).unwrap_or(u8::MAX);

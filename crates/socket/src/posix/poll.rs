@@ -105,13 +105,13 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             return POLLHUP;
         };
         let over = match connection.state() {
-            State::SynSent | State::SynReceived => return 0,
+            state if socket.waits_for_handshake(state) => return 0,
             State::Closed | State::LastAck | State::Closing | State::TimeWait => {
                 IN | OUT | POLLRDHUP | POLLHUP
             }
             State::CloseWait => IN | POLLRDHUP,
             State::FinWait1 | State::FinWait2 => OUT,
-            State::Established => 0,
+            State::SynSent | State::SynReceived | State::Established => 0,
         };
         over | when(connection.recv_queue() > 0 || socket.read_shut, IN)
             | when(connection.send_room() > 0, OUT)

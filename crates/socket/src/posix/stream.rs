@@ -60,7 +60,9 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         let accepted = self.place(Socket::new(Kind::Idle { port: 0 }, tuning))?;
         let id = self.node.tcp_accept(listener).ok_or(Errno::EAGAIN)?;
         tuning.apply(self.node, self.now, id);
-        self.entry_mut(accepted)?.kind = Kind::Connected(id);
+        let socket = self.entry_mut(accepted)?;
+        socket.kind = Kind::Connected(id);
+        socket.accepted = true;
         Ok((accepted, self.connection(id)?.remote()))
     }
 
@@ -225,8 +227,8 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         };
         self.take_error(fd)?;
         match self.connection(id)?.state() {
-            state if is_opening(state) => return Err(Errno::EAGAIN),
-            State::Established | State::CloseWait => {}
+            state if self.entry(fd)?.waits_for_handshake(state) => return Err(Errno::EAGAIN),
+            State::SynReceived | State::Established | State::CloseWait => {}
             _ => return Err(Errno::EPIPE),
         }
         match self.node.tcp_send(self.now, id, data) {

@@ -335,6 +335,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// buffer, and refusing it would cost the peer a timeout.
     pub(super) fn process_fin(&mut self, seg: &Segment<'_>) -> Step {
         if !self.synchronized().is_some_and(Synchronized::may_receive) {
+            // The peer's stream is at its end: another FIN is only acknowledged.
+            if seg.flags.fin() {
+                self.answer_unacceptable(seg);
+            }
             return Break(());
         }
         let fin = seg.end() - 1;
