@@ -3,6 +3,7 @@
 //!
 //! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with
 //!   a weak estimate of the round trip, or with the timer of RFC 6298;
+//! - [`linux`]: a host like Linux, for the other end;
 //! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each corrected by a switch.
 //!
 //! They are written from what is known of the originals, not from their sources, and
@@ -21,6 +22,7 @@ extern crate std;
 
 pub mod blip;
 mod body;
+pub mod linux;
 mod protocol;
 mod rival;
 mod segment;

@@ -9,6 +9,7 @@ use redpoll_tcp::{Endpoint, Gone, Stats};
 
 use crate::Table;
 use crate::blip::Blip;
+use crate::linux::Linux;
 use crate::uip::Uip;
 
 /// None of them, or one.
@@ -20,6 +21,8 @@ pub enum Rival<M: Memory + 'static> {
     Uip(Table<M, Uip>),
     /// BLIP's: see [`blip`](crate::blip).
     Blip(Table<M, Blip>),
+    /// A host like Linux: see [`linux`](crate::linux).
+    Linux(Table<M, Linux>),
 }
 
 impl<M: Memory + 'static> Default for Rival<M> {
@@ -35,6 +38,7 @@ macro_rules! the_one {
             Rival::None($one) => $call,
             Rival::Uip($one) => $call,
             Rival::Blip($one) => $call,
+            Rival::Linux($one) => $call,
         }
     };
 }

@@ -154,7 +154,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
                 continue;
             };
             debug_assert!(
-                out.len + 60 <= ask.max_len,
+                out.len + 20 <= ask.max_len,
                 "a segment longer than a packet"
             );
             let Some(hop) = hop else {

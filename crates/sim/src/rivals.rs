@@ -2,6 +2,7 @@
 
 use redpoll_base::Rng;
 use redpoll_rivals::blip::Blip;
+use redpoll_rivals::linux::Linux;
 use redpoll_rivals::uip::Uip;
 use redpoll_rivals::{Port, Protocol, Rival, Slot, Table};
 use redpoll_stack::NoStreams;
@@ -30,6 +31,11 @@ pub(crate) fn rival(
             let (tx, rx) = (usize::from(*buffer), config.window.into());
             let (table, bytes) = table(Blip::new(config.clone(), rng), size, (tx, rx));
             (Rival::Blip(table), bytes)
+        }
+        TransportSpec::Linux { config, buffer } => {
+            let both = (usize::from(*buffer), usize::from(*buffer));
+            let (table, bytes) = table(Linux::new(config.clone(), rng), size, both);
+            (Rival::Linux(table), bytes)
         }
     }
 }

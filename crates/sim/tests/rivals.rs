@@ -44,16 +44,141 @@ fn every_tcp_sends_to_every_other() {
         "uip-lim",
         "blip",
         "one-segment",
+        "linux",
     ];
     for sender in all {
         for receiver in all {
             let report = transfer(sender, receiver, 2_000, &[]);
             let flow = &report.flows[0];
-            println!(
-                "{sender} -> {receiver}: {:.2} kb/s {:?}",
-                flow.goodput_kbps, flow.retransmissions
-            );
             assert_eq!(flow.delivered_bytes, 2_000, "{sender} to {receiver}");
         }
     }
+}
+
+/// Bytes of each transfer over a bad link.
+const BYTES: u64 = 1_500;
+
+/// Three hops, of which each loses, doubles and delays frames; the oracle watches every
+/// byte. Who gives up begins anew from the first byte.
+#[test]
+fn losses_and_doubles_cost_time_and_no_byte() {
+    let all = [
+        "uip-2.5",
+        "uip-3.0",
+        "uip-lim",
+        "blip",
+        "one-segment",
+        "linux",
+    ];
+    for (transport, seed) in all.into_iter().zip(1..) {
+        for (faults, duration) in [("lose", 900), ("double", 200)] {
+            let kind = match faults {
+                "lose" => "type = \"lose-frames\"\nshare = \"5 %\"",
+                _ => "type = \"duplicate-frames\"\nshare = \"20 %\"",
+            };
+            let text = format!(
+                r#"
+                duration = "{duration} s"
+                tcp.transport = "{transport}"
+                mac.max_frame_retries = 0
+                [topology]
+                kind = "line"
+                nodes = 4
+                spacing = "40 m"
+                [apps.sink]
+                type = "bulk-sink"
+                on = "node-1"
+                port = 5001
+                [apps.bulk]
+                type = "bulk-sender"
+                on = "node-4"
+                to = "node-1:5001"
+                total = "{BYTES} B"
+                [faults.bad]
+                {kind}
+                "#
+            );
+            let scenario = Scenario::parse("bad", &text, &[]).unwrap();
+            let mut world = World::new(&scenario, seed).unwrap();
+            world.run_until(Instant::ZERO + scenario.duration);
+            let report = world.report();
+            let flow = &report.flows[0];
+            assert!(
+                report.oracle.ok,
+                "{transport}: {:?}",
+                report.oracle.violations
+            );
+            assert!(
+                flow.delivered_bytes >= BYTES,
+                "{transport}, {faults}: {}",
+                flow.delivered_bytes
+            );
+        }
+    }
+}
+
+/// Kim et al. 2015: BLIP's connection ends with the seventh send that its timer
+/// makes, whatever is acknowledged, until that is corrected.
+#[test]
+fn stock_blip_does_not_keep_a_connection() {
+    let stock = transfer(
+        "blip",
+        "redpoll",
+        3_000,
+        &[("rivals.blip_corrections", "none")],
+    );
+    let corrected = transfer("blip", "redpoll", 3_000, &[]);
+    assert_eq!(corrected.flows[0].delivered_bytes, 3_000);
+    // Seven buffers of 150 bytes; then its peer takes the same port and number for the
+    // old connection.
+    let delivered = stock.flows[0].delivered_bytes;
+    assert!(delivered <= 7 * 150, "{delivered} bytes");
+}
+
+/// The host end of a downstream flow: a node whose window is 40 bytes makes a Linux of
+/// writes of 48 bytes send segments of 8, at one a round trip and the probe timer's 200 ms.
+#[test]
+fn a_window_of_one_short_segment_makes_linux_send_scraps() {
+    let run = |window: &str| {
+        let text = format!(
+            r#"
+            duration = "60 s"
+            border.host_transport = "linux"
+            rivals.linux_nagle = false
+            rivals.blip_window = "{window} B"
+            nodes.node-2.transport = "blip"
+            [topology]
+            kind = "line"
+            nodes = 2
+            spacing = "40 m"
+            [nodes.node-1]
+            role = "border"
+            [apps.sensor]
+            type = "sensor"
+            on = "host"
+            to = "node-2:5001"
+            transport = "tcp"
+            reading = "48 B"
+            interval = "1 s"
+            [apps.sink]
+            type = "bulk-sink"
+            on = "node-2"
+            port = 5001
+            "#
+        );
+        let scenario = Scenario::parse("down", &text, &[]).unwrap();
+        let mut world = World::new(&scenario, 3).unwrap();
+        world.run_until(Instant::ZERO + scenario.duration);
+        let report = world.report();
+        assert!(report.oracle.ok, "{:?}", report.oracle.violations);
+        let flow = &report.flows[0];
+        (flow.delivered_bytes, flow.segments_sent)
+    };
+    let (whole, few) = run("200");
+    let (scraps, many) = run("40");
+    assert!(
+        whole >= 55 * 48 && scraps >= 55 * 48,
+        "{whole} and {scraps} bytes"
+    );
+    assert!(many as f64 > 1.9 * few as f64, "{many} segments, not {few}");
 }

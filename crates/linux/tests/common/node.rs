@@ -2,6 +2,8 @@
 //! kernel talks to.
 
 use redpoll_base::{Addr, Memory, Rng};
+use redpoll_rivals::Rival;
+use redpoll_stack::assist::NoAssist;
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_stack::mac::MacConfig;
 use redpoll_stack::wire::sixlowpan::Contexts;
@@ -18,7 +20,7 @@ impl Memory for HeapMemory {
     type Table<T: 'static> = Box<[T]>;
 }
 
-pub type HeapNode = Node<HeapMemory>;
+pub type HeapNode = Node<HeapMemory, NoAssist, Rival<HeapMemory>>;
 
 /// Bytes of a connection's send buffer and of its receive buffer.
 const BUFFER: usize = 16 * 1024;
@@ -27,7 +29,21 @@ fn buffer(len: usize) -> Box<[u8]> {
 }
 
 /// A node whose every packet comes from the host side and goes there.
+#[allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
 pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
+    make_with(address, seed, tcp, Rival::default())
+}
+
+/// The same with another TCP.
+pub fn make_with(
+    address: Addr,
+    seed: u64,
+    tcp: transport::Config,
+    rival: Rival<HeapMemory>,
+) -> HeapNode {
     let config = NodeConfig {
         mac: MacConfig {
             short: 2,
@@ -61,7 +77,8 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
             bytes: buffer(SLOTS * 1280),
         },
     };
-    let mut node = Node::new(config, memory, Rng::named(seed, "node"));
+    let rng = Rng::named(seed, "node");
+    let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
     let everywhere = Route {
         prefix: Addr::UNSPECIFIED,
         len: 0,

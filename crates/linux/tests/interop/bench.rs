@@ -7,11 +7,12 @@ use redpoll_border::Gate;
 use redpoll_linux::forward::Forwarder;
 use redpoll_linux::gateway::{Gateway, Mesh};
 use redpoll_linux::tun::Tun;
+use redpoll_rivals::Rival;
 use redpoll_stack::transport;
 use redpoll_testkit::{Badness, Wire};
 
 use crate::common;
-use crate::node::{HeapNode, make};
+use crate::node::{HeapMemory, HeapNode, make_with};
 
 /// From one end of the link to the other.
 const DELAY: Duration = Duration::from_millis(2);
@@ -88,6 +89,11 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(prefix: u16, badness: Badness, seed: u64) -> Self {
+        Bench::with(prefix, badness, seed, Rival::default())
+    }
+
+    /// A node with another TCP.
+    pub fn with(prefix: u16, badness: Badness, seed: u64, rival: Rival<HeapMemory>) -> Self {
         let tun = Tun::create(&common::config(prefix)).expect("a TUN interface");
         let address = common::node_address(prefix);
         let tcp = transport::Config {
@@ -98,7 +104,7 @@ impl Bench {
         let wire = |name| Wire::new(DELAY, badness, Rng::named(seed, name));
         Bench {
             mesh: DirectNode {
-                node: make(address.into(), seed, tcp),
+                node: make_with(address.into(), seed, tcp, rival),
                 gate: Gate::new(prefix_of(address), 64),
                 to_node: wire("to the node"),
                 to_host: wire("to the host"),

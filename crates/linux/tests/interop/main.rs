@@ -1,7 +1,8 @@
 //! Linux's TCP against ours: a kernel socket and a node behind a TUN interface
 //! and a link without radio, on which packets are lost, doubled and overtaken.
 //!
-//! Every byte must arrive, every time. `REDPOLL_INTEROP_SEEDS` says how many
+//! Every byte must arrive, every time. So it must where the node has one of the TCPs
+//! that Redpoll's is compared with, at its own speed. `REDPOLL_INTEROP_SEEDS` says how many
 //! seeds are tried (1 unless set).
 
 #[path = "../common/mod.rs"]
@@ -12,6 +13,7 @@ mod fast_open;
 mod garbage;
 #[path = "../common/node.rs"]
 mod node;
+mod rivals;
 mod transfer;
 
 use std::process::ExitCode;
@@ -62,6 +64,20 @@ fn main() -> ExitCode {
             },
         ),
     ];
+    for kind in rivals::Kind::ALL {
+        for node_sends in [true, false] {
+            let prefix = prefix();
+            let verb = if node_sends {
+                "sends_to"
+            } else {
+                "receives_from"
+            };
+            let name = format!("{}_{verb}_the_kernel", kind.name());
+            cases.push(Case::new(name, move || {
+                rivals::run(prefix, kind, node_sends);
+            }));
+        }
+    }
     for seed in 1..=seeds {
         for loss_percent in [0, 5, 10] {
             for direction in Direction::ALL {

@@ -77,6 +77,7 @@ const TRANSPORT: Kind = Choice(&[
     "uip-lim",
     "blip",
     "one-segment",
+    "linux",
 ]);
 
 /// The sizes of blocks (RFC 7959 §2.2).
@@ -417,6 +418,18 @@ pub(crate) const KEYS: &[Key] = &[
         "Defects of `blip` that are corrected, of those in [rivals.md](rivals.md), or `none`; by default those that Kim et al. 2015 corrected."),
     key("rivals.segment_mss", size(16.0, 1_220.0), Default("1024 B"), None,
         "Payload and window of `one-segment`."),
+    key("rivals.linux_congestion", Choice(&["cubic", "reno"]), Default("cubic"), None,
+        "Congestion control of `linux`."),
+    key("rivals.linux_initial_window", Count { min: 1, max: 64 }, Default("10"), None,
+        "Segments that `linux` sends at first."),
+    key("rivals.linux_min_rto", time(1_000.0, 60.0 * US_PER_S), Default("200 ms"), None,
+        "What the retransmission timeout of `linux` has over the mean round trip at least."),
+    key("rivals.linux_delayed_ack", time(1_000.0, 0.2 * US_PER_S), Default("40 ms"), None,
+        "How long an acknowledgment of `linux` waits, behind the first sixteen, while the application does not read."),
+    key("rivals.linux_nagle", Bool, Default("true"), None,
+        "Nagle's algorithm of `linux`; false with TCP_NODELAY."),
+    key("rivals.linux_buffer", size(1_280.0, 65_535.0), Default("65535 B"), None,
+        "Send buffer, and receive buffer, of a connection of `linux`."),
 
     key("energy.clock", Quantity { measure: Measure::Frequency, min: 0.001, max: 10_000.0 }, Default("48 MHz"), None,
         "Clock of the processor."),

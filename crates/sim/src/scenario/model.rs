@@ -8,6 +8,7 @@ use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::{RedConfig, mss_for_frames};
 use redpoll_mac::{Ifs, Promised};
 use redpoll_rivals::blip::BlipConfig;
+use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_stack::PollConfig;
 
@@ -318,6 +319,13 @@ pub enum TransportSpec {
         /// What can be chosen of it.
         config: BlipConfig,
         /// Bytes of a connection's transmit buffer.
+        buffer: u16,
+    },
+    /// One that behaves as Linux's.
+    Linux {
+        /// What can be chosen of it.
+        config: LinuxConfig,
+        /// Bytes of a connection's send buffer, and of its receive buffer.
         buffer: u16,
     },
 }

@@ -1,6 +1,7 @@
 //! Which TCP a node has.
 
 use redpoll_rivals::blip::{BlipConfig, Corrections};
+use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::{Standard, Timing, UipConfig, Weak};
 
 use crate::scenario::check::{Values, unknown};
@@ -36,6 +37,10 @@ pub(super) fn transport(values: &Values<'_>, key: &str) -> Result<TransportSpec,
         "blip" => TransportSpec::Blip {
             config: blip(values)?,
             buffer: values.real("rivals.blip_buffer") as u16,
+        },
+        "linux" => TransportSpec::Linux {
+            config: linux(values),
+            buffer: values.real("rivals.linux_buffer") as u16,
         },
         _ => TransportSpec::Redpoll,
     })
@@ -103,6 +108,17 @@ fn weak(values: &Values<'_>) -> Result<Weak, ScenarioError> {
         limits,
         ..Weak::default()
     })
+}
+
+fn linux(values: &Values<'_>) -> LinuxConfig {
+    LinuxConfig {
+        cubic: values.text("rivals.linux_congestion") == "cubic",
+        initial_window: values.small("rivals.linux_initial_window"),
+        min_rto: values.duration("rivals.linux_min_rto"),
+        delayed_ack: values.duration("rivals.linux_delayed_ack"),
+        nagle: values.flag("rivals.linux_nagle"),
+        ..LinuxConfig::default()
+    }
 }
 
 fn blip(values: &Values<'_>) -> Result<BlipConfig, ScenarioError> {

@@ -1,0 +1,55 @@
+//! The round trip, and the timeout that follows from it: the variation counts for
+//! 200 ms at least, so that the timeout is that much over the mean.
+
+use redpoll_base::Duration;
+
+/// TCP_TIMEOUT_INIT, TCP_RTO_MAX.
+const INITIAL: Duration = Duration::from_secs(1);
+const MAX: Duration = Duration::from_secs(120);
+
+/// In microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rtt {
+    srtt: u64,
+    mdev: u64,
+    has_sample: bool,
+    min: Duration,
+}
+
+impl Rtt {
+    pub(super) fn new(min: Duration) -> Rtt {
+        Rtt {
+            srtt: 0,
+            mdev: 0,
+            has_sample: false,
+            min,
+        }
+    }
+
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        let rtt = rtt.as_micros();
+        if self.has_sample {
+            let error = rtt.abs_diff(self.srtt);
+            // A round trip that is shorter than ever does not make the timeout longer.
+            let is_short = rtt + self.mdev < self.srtt;
+            let weight = if is_short { 32 } else { 4 };
+            self.mdev = self.mdev - self.mdev / weight + error / weight;
+            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
+        } else {
+            (self.srtt, self.mdev) = (rtt, rtt / 2);
+            self.has_sample = true;
+        }
+    }
+
+    /// The timeout, doubled so often.
+    pub(super) fn timeout(&self, backoff: u8) -> Duration {
+        let base = match self.has_sample {
+            false => INITIAL,
+            true => {
+                let variation = Duration::from_micros(4 * self.mdev).max(self.min);
+                Duration::from_micros(self.srtt) + variation
+            }
+        };
+        base.times(1 << backoff.min(16)).min(MAX)
+    }
+}
