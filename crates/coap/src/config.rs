@@ -86,6 +86,11 @@ pub struct Config {
     pub max_served: usize,
     /// Bodies that it puts together or hands out in blocks at a time.
     pub max_transfers: usize,
+    /// The longest response in bytes to a peer of which nobody knows whether it is
+    /// where it says: it is asked for an Echo option before it gets a longer one
+    /// (RFC 9175 §2.6). By default 136, the RFC's own example: with the headers below
+    /// three times as long as the shortest request.
+    pub initial_response: usize,
     /// Messages remembered to tell duplicates.
     pub max_seen: usize,
     /// A request that is not answered after this is acknowledged alone, and
@@ -108,6 +113,7 @@ impl Default for Config {
             max_requests: 8,
             max_served: 8,
             max_transfers: 4,
+            initial_response: 136,
             max_seen: 64,
             piggyback_within: Duration::from_secs(1),
             patience: transmission.max_transmit_wait(),

@@ -41,6 +41,7 @@
 //! | when a message is repeated | `reliable.rs`, `rto.rs`, `cocoa.rs` |
 //! | how many may go unconfirmed | `unconfirmed.rs` |
 //! | what counts as a duplicate | `seen.rs` |
+//! | how long an answer a stranger gets | `echo.rs` |
 //! | blocks as a client | `transfer.rs` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
 //! | the order in which all that is asked | `endpoint/` |
@@ -64,6 +65,7 @@ mod assembly;
 mod block;
 mod cocoa;
 mod config;
+mod echo;
 mod endpoint;
 mod message;
 mod options;

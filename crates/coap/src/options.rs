@@ -1,25 +1,26 @@
 //! Which options this endpoint understands in requests and responses
-//! (RFC 7252 §5.4, §5.10; RFC 7959 §2.1; RFC 7967).
+//! (RFC 7252 §5.4, §5.10; RFC 7959 §2.1; RFC 7967; RFC 9175 §2.2).
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
 /// Of an option: its number, the bytes of its value, whether it may be repeated.
-const UNDERSTOOD: [(u16, usize, usize, bool); 13] = [
-    (3, 1, 255, false), // Uri-Host
-    (4, 1, 8, true),    // ETag
-    (7, 0, 2, false),   // Uri-Port
-    (11, 0, 255, true), // Uri-Path
-    (12, 0, 2, false),  // Content-Format
-    (14, 0, 4, false),  // Max-Age
-    (15, 0, 255, true), // Uri-Query
-    (17, 0, 2, false),  // Accept
-    (23, 0, 3, false),  // Block2
-    (27, 0, 3, false),  // Block1
-    (28, 0, 4, false),  // Size2
-    (60, 0, 4, false),  // Size1
-    (258, 0, 1, false), // No-Response
+const UNDERSTOOD: [(u16, usize, usize, bool); 14] = [
+    (3, 1, 255, false),  // Uri-Host
+    (4, 1, 8, true),     // ETag
+    (7, 0, 2, false),    // Uri-Port
+    (11, 0, 255, true),  // Uri-Path
+    (12, 0, 2, false),   // Content-Format
+    (14, 0, 4, false),   // Max-Age
+    (15, 0, 255, true),  // Uri-Query
+    (17, 0, 2, false),   // Accept
+    (23, 0, 3, false),   // Block2
+    (27, 0, 3, false),   // Block1
+    (28, 0, 4, false),   // Size2
+    (60, 0, 4, false),   // Size1
+    (252, 1, 40, false), // Echo
+    (258, 0, 1, false),  // No-Response
 ];
 
 /// RFC 7252 §5.4.1: an odd number is critical.

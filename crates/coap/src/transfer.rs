@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet, ResponseType};
 
 use crate::block::{Block, BlockSize};
+use crate::echo::ECHO;
 use crate::request::{Request, Response};
 
 /// How far a request has come.
@@ -15,6 +16,10 @@ pub(crate) struct Transfer {
     asks_early: bool,
     max_body: usize,
     phase: Phase,
+    /// What the server wants to see again in the next message (RFC 9175 §2.2).
+    echo: Option<Vec<u8>>,
+    /// It has asked for that before.
+    was_challenged: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +70,8 @@ impl Transfer {
                 offset: 0,
                 in_blocks,
             },
+            echo: None,
+            was_challenged: false,
         }
     }
 
@@ -75,6 +82,9 @@ impl Transfer {
     /// The next message, but for its type and IDs.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = self.request.packet();
+        if let Some(value) = &self.echo {
+            packet.add_option(CoapOption::from(ECHO), value.clone());
+        }
         match &self.phase {
             Phase::Up { offset, in_blocks } => {
                 let body = self.request.payload.as_slice();
@@ -115,6 +125,14 @@ impl Transfer {
             return Step::Broken(Breach::Inconsistent);
         };
         let response = Response::read(packet);
+        // RFC 9175 §2.3: the request is sent again, once, with the value.
+        let value = packet.get_first_option(CoapOption::from(ECHO));
+        let is_challenge = response.status == ResponseType::Unauthorized && !self.was_challenged;
+        self.echo = value.filter(|_| is_challenge).cloned();
+        if self.echo.is_some() {
+            self.was_challenged = true;
+            return Step::Next;
+        }
         if let Phase::Up { offset, in_blocks } = self.phase
             && let Some(step) = self.on_upload(offset, in_blocks, &response, block1)
         {

@@ -12,6 +12,8 @@ fn config(block: usize, max_body: usize) -> Config {
     Config {
         block: BlockSize::at_most(block),
         max_body,
+        // Who asks is no matter here.
+        initial_response: usize::MAX,
         ..Config::default()
     }
 }

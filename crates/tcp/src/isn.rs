@@ -4,8 +4,8 @@
 
 use redpoll_base::Instant;
 
-use crate::hash::half_sip_hash;
 use crate::{Endpoint, SeqNum};
+use redpoll_base::half_sip_hash;
 
 /// Makes initial sequence numbers, and other numbers that a stranger must not
 /// guess. One per host.

@@ -102,7 +102,6 @@ mod endpoint;
 mod error;
 mod event;
 mod fast_open;
-mod hash;
 mod header;
 mod isn;
 mod keepalive;

@@ -12,6 +12,7 @@ use redpoll_base::{Instant, Rng};
 
 use crate::assembly::Assemblies;
 use crate::config::Config;
+use crate::echo::Verified;
 use crate::message::{MessageId, Peer, encode};
 use crate::reliable::{Cargo, Overdue, Reliable};
 use crate::representations::Representations;
@@ -116,6 +117,8 @@ pub struct Counters {
     pub last_rtt_us: u64,
     /// How many such times there were.
     pub rtt_samples: u64,
+    /// Requests whose sender was asked first whether it is where it says.
+    pub challenges: u64,
 }
 
 /// Datagrams that wait for [`Endpoint::poll_datagram`] at most.
@@ -131,6 +134,7 @@ pub struct Endpoint {
     estimators: Estimators,
     reliable: Reliable,
     seen: Seen,
+    verified: Verified,
     outgoing: Vec<Outgoing>,
     served: Vec<Served>,
     assemblies: Assemblies,
@@ -145,6 +149,7 @@ impl Endpoint {
     pub fn new(config: Config, mut rng: Rng) -> Endpoint {
         let lifetime = config.transmission.exchange_lifetime();
         Endpoint {
+            verified: Verified::new(&rng),
             // RFC 7252 §4.4: "strongly recommended that the initial value of
             // the variable (e.g., on startup) be randomized".
             next_id: rng.next_u32() as u16,

@@ -1,5 +1,6 @@
 //! Requests of others: refused, put together, asked of the application, and
-//! answered in time (RFC 7252 §5.2, §5.8; RFC 7959).
+//! answered in time (RFC 7252 §5.2, §5.8; RFC 7959). A long answer goes only to whom
+//! it reaches (RFC 9175 §2.6).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +9,8 @@ use redpoll_base::Instant;
 
 use super::{Endpoint, Event, IncomingId};
 use crate::assembly::{Progress, Resource};
-use crate::block::{Block, read_uint, uint};
+use crate::block::{Block, BlockSize, read_uint, uint};
+use crate::echo::ECHO;
 use crate::message::{MessageId, Peer, empty, encode};
 use crate::options;
 use crate::reliable::Cargo;
@@ -38,6 +40,8 @@ struct Asked {
     accept: Option<u16>,
     block1: Option<Block>,
     block2: Option<Block>,
+    /// Its sender is where it says.
+    verified: bool,
 }
 
 impl Served {
@@ -47,6 +51,10 @@ impl Served {
 }
 
 impl Asked {
+    fn is_get(&self) -> bool {
+        self.resource.method == u8::from(MessageClass::Request(RequestType::Get))
+    }
+
     fn is_unwanted(&self, status: ResponseType) -> bool {
         let class = u8::from(MessageClass::Response(status)) >> 5;
         // Bit 1 for class 2, bit 3 for class 4, bit 4 for class 5.
@@ -100,6 +108,9 @@ impl Endpoint {
             .and_then(|one| Ok((one, Block::read(&packet, CoapOption::Block2)?)));
         let (block1, block2) = blocks.unwrap_or_default();
         let incoming = read.as_ref();
+        if let Some(value) = packet.get_first_option(CoapOption::from(ECHO)) {
+            self.verified.on_echo(now, from, value);
+        }
         let asked = Asked {
             from,
             message,
@@ -115,6 +126,7 @@ impl Endpoint {
             accept: incoming.and_then(|incoming| incoming.accept),
             block1,
             block2,
+            verified: self.verified.contains(now, from),
         };
         let refused = |status| Response::new(status);
         let method_is_known = matches!(packet.header.code, MessageClass::Request(_));
@@ -244,7 +256,7 @@ impl Endpoint {
         }
         // RFC 7959 §2.4: "the block size indicated or a smaller size".
         let wanted = asked.block2.map_or(self.config.block, |block| block.size);
-        let size = wanted.min(self.config.block);
+        let size = wanted.min(self.config.block).min(self.largest_for(asked));
         let offset = asked.block2.map_or(0, Block::offset);
         let fits = body.len() <= size.bytes();
         if fits && asked.block2.is_none() {
@@ -262,7 +274,7 @@ impl Endpoint {
         if block.more || offset > 0 {
             packet.add_option(CoapOption::ETag, etag(body));
         }
-        if block.more {
+        if block.more && !self.is_challenged(asked, &packet) {
             self.representations
                 .keep(now, asked.resource.clone(), response);
         } else {
@@ -271,9 +283,39 @@ impl Endpoint {
         packet
     }
 
+    /// The largest block for whoever has asked. What is more than read has been done by
+    /// then, and must not be asked for again: its answer goes in small blocks.
+    fn largest_for(&self, asked: &Asked) -> BlockSize {
+        match asked.verified || asked.is_get() {
+            true => BlockSize::LARGEST,
+            // What stands beside the block takes up to 40 bytes.
+            false => BlockSize::at_most(self.config.initial_response.saturating_sub(40)),
+        }
+    }
+
+    /// Whether a response is too long for whoever has asked for it.
+    fn is_challenged(&self, asked: &Asked, packet: &Packet) -> bool {
+        let may_be = !asked.verified && asked.is_get();
+        may_be && encode(packet).len() > self.config.initial_response
+    }
+
+    /// What a response becomes that is too long for somebody who may not have asked for
+    /// it: RFC 9175 §2.3 has it asked for again, with this value.
+    fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
+        self.counters.challenges += 1;
+        let mut packet = Response::new(ResponseType::Unauthorized).packet();
+        let value = self.verified.value(now, asked.from);
+        packet.add_option(CoapOption::from(ECHO), value);
+        packet
+    }
+
     /// Sends a response the way that its request left open.
     fn send_response(&mut self, now: Instant, asked: &Asked, packet: Packet, piggybacked: bool) {
-        let mut packet = packet;
+        let is_challenged = self.is_challenged(asked, &packet);
+        let mut packet = match is_challenged {
+            true => self.challenge(now, asked),
+            false => packet,
+        };
         packet.set_token(asked.token.clone());
         let is_unwanted = match packet.header.code {
             MessageClass::Response(status) => asked.is_unwanted(status),
@@ -289,8 +331,10 @@ impl Endpoint {
             };
             self.answer(asked.from, asked.message, datagram);
         } else if !is_unwanted {
-            // RFC 7252 §5.2.3: a response is as reliable as its request.
-            self.send_message(now, asked.from, packet, asked.confirmable, Cargo::Response);
+            // RFC 7252 §5.2.3: a response is as reliable as its request; RFC 9175 §2.4,
+            // item 3: a challenge is never repeated.
+            let confirmable = asked.confirmable && !is_challenged;
+            self.send_message(now, asked.from, packet, confirmable, Cargo::Response);
         }
     }
 

@@ -5,7 +5,7 @@
 //! is not on the path must not guess, and that change with the clock.
 
 /// The hash of `words`, at most 63 of them.
-pub(crate) fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
+pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
     let [mut a, mut b, mut c, mut d] = [k0, k1, k0 ^ 0x6c79_6765, k1 ^ 0x7465_6462];
     // Behind the words their length in bytes, in the top byte; and what ends
     // it: one piece of code for all three.

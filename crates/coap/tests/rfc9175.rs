@@ -1,0 +1,133 @@
+//! RFC 9175 §2, RFC 7252 §11.3: nobody has long answers sent to somebody else.
+
+mod common;
+
+use common::*;
+use redpoll_base::{Addr, Instant, Rng};
+use redpoll_coap::{Config, Endpoint, Event, Method, Peer, Request, Response, Status};
+
+/// A file of this many bytes.
+fn file(len: usize) -> impl FnMut(&redpoll_coap::Incoming) -> Response {
+    move |_| Response::new(Status::Content).with_payload(vec![b'x'; len])
+}
+
+/// Bytes of all datagrams that a server sends for one that asks for a file.
+fn answered(server: &mut Endpoint, now: Instant, from: Peer, datagram: &[u8]) -> usize {
+    server.input(now, from, datagram);
+    while let Some(Event::Request { id, request, .. }) = server.poll_event() {
+        server.respond(now, id, file(5_000)(&request));
+    }
+    let sent = std::iter::from_fn(|| server.poll_datagram());
+    sent.map(|(_, datagram)| datagram.len()).sum()
+}
+
+/// §2.4, item 3: with headers of 48 bytes no answer has more than three times as many
+/// as what asks for it, whoever asks, how often, and for which block.
+#[test]
+fn what_forged_requests_earn() {
+    let mut server = Endpoint::new(Config::default(), Rng::new(2));
+    for n in 0..500_u16 {
+        let from = Peer {
+            addr: Addr([n as u8; 16]),
+            port: 1_000 + n,
+        };
+        let [high, low] = n.to_be_bytes();
+        // Confirmable or not, GET or POST, from the first block or a later one.
+        let kind = if n % 2 == 0 { 0x40 } else { 0x50 };
+        let method = if n % 3 == 0 { 2 } else { 1 };
+        let mut datagram = vec![kind, method, high, low, 0xb1, b'f'];
+        if n % 5 == 0 {
+            // Block2 (23): number 1, 1024 bytes.
+            datagram.extend([0xc1, 0x16]);
+        }
+        let now = at(u64::from(n) * 100);
+        let back = answered(&mut server, now, from, &datagram);
+        let most = 3 * (48 + datagram.len());
+        assert!(
+            back > 0 && 48 + back <= most,
+            "{n}: {back} of {}",
+            datagram.len()
+        );
+    }
+}
+
+/// §2.3: whoever is where it says sends the request once more, with the option, and
+/// has all of it; the next time at once.
+#[test]
+fn who_shows_the_option_has_it_all() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    pair.get("f");
+    pair.settle(file(3_000));
+    assert_eq!(pair.response().payload.len(), 3_000);
+    let (first, rest) = pair.log.split_at(4);
+    assert_eq!(
+        first,
+        ["C CON 0.01", "S ACK 4.01", "C CON 0.01", "S ACK 2.05"]
+    );
+    assert_eq!(rest.len(), 4, "two blocks more: {rest:?}");
+    assert_eq!(pair.server.counters().challenges, 1);
+    pair.log.clear();
+    pair.get("f");
+    pair.settle(file(3_000));
+    assert_eq!(pair.response().payload.len(), 3_000);
+    assert_eq!(pair.log.len(), 6);
+    // An hour later nobody remembers.
+    pair.wait(secs(3_601));
+    pair.get("f");
+    pair.settle(file(3_000));
+    pair.response();
+    assert_eq!(pair.server.counters().challenges, 2);
+}
+
+/// Short answers are nobody's loss.
+#[test]
+fn short_answers_are_given_at_once() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    pair.get("f");
+    pair.settle(file(100));
+    assert_eq!(pair.log, ["C CON 0.01", "S ACK 2.05"]);
+    assert_eq!(pair.response().payload.len(), 100);
+}
+
+/// What has been done must not be done again: a POST is answered, in small blocks.
+#[test]
+fn a_post_is_not_asked_for_again() {
+    let mut pair = Pair::new(Config::default(), Config::default());
+    pair.client
+        .request(pair.now, SERVER, Request::new(Method::Post, "f"))
+        .unwrap();
+    pair.settle(file(300));
+    assert_eq!(pair.response().payload.len(), 300);
+    assert_eq!(pair.requests.len(), 1);
+    assert_eq!(pair.server.counters().challenges, 0);
+}
+
+/// A server that says 4.01 to everything is asked twice, not for ever.
+#[test]
+fn a_client_repeats_once() {
+    let never = Config {
+        initial_response: 0,
+        ..Config::default()
+    };
+    let mut client = Endpoint::new(Config::default(), Rng::new(1));
+    client
+        .request(at(0), SERVER, Request::new(Method::Get, "f"))
+        .unwrap();
+    for n in 0..2 {
+        let (_, datagram) = client.poll_datagram().expect("a request");
+        // A server of its own for each: it does not know the other's value.
+        let mut server = Endpoint::new(never, Rng::new(2 + n));
+        server.input(at(0), CLIENT, &datagram);
+        if let Some(Event::Request { id, request, .. }) = server.poll_event() {
+            server.respond(at(0), id, file(10)(&request));
+        }
+        let (_, answer) = server.poll_datagram().expect("an answer");
+        assert_eq!(code(&answer), "4.01");
+        client.input(at(0), SERVER, &answer);
+    }
+    assert!(client.poll_datagram().is_none());
+    let Some(Event::Response { response, .. }) = client.poll_event() else {
+        panic!("no event");
+    };
+    assert_eq!(response.status, Status::Unauthorized);
+}
