@@ -223,6 +223,9 @@ impl<M: Memory> Lowpan<M> {
                         if self.forward(now, key, &piece, route)? {
                             return Ok(None);
                         }
+                        if piece.offset == 0 {
+                            self.evict_recovering(now, false);
+                        }
                         let (pool, counters) = (&mut self.pool, &mut self.counters);
                         let reassembly = &mut self.reassembly;
                         reassembly.on_fragment(now, pool, counters, key, &piece)
@@ -243,6 +246,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     fn on_whole(&mut self, now: Instant, src: Address, packet: &Piece<'_>) -> Result<SlotId, Drop> {
+        self.evict_recovering(now, false);
         let id = self.reassembly.slot_for(
             now,
             &mut self.pool,

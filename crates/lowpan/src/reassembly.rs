@@ -57,6 +57,12 @@ impl Reassembly {
         self.limit
     }
 
+    /// After how long without progress it gives way.
+    #[cfg(feature = "recovery")]
+    pub(crate) fn stall(&self) -> Duration {
+        self.stall
+    }
+
     /// Whether the datagram has been completed or given up, or is being
     /// reassembled.
     pub(crate) fn is_settled<M: Memory>(&self, now: Instant, pool: &Pool<M>, key: &Key) -> bool {

@@ -5,7 +5,7 @@ mod common;
 
 use common::recoverable::*;
 use common::*;
-use redpoll_base::Rng;
+use redpoll_base::{Duration, Rng};
 use redpoll_lowpan::{Drop, Onward, RecoveryConfig};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -391,4 +391,89 @@ fn over_bad_links_packets_arrive_or_are_reported() {
         }
     }
     assert!(arrived > 1_000, "{arrived} arrived, {lost} reported lost");
+}
+
+/// The first fragment of a datagram that never goes on, from a neighbour of its own.
+fn made_up(n: u16) -> (Address, Vec<u8>) {
+    let mut packet = packet(to_c(6), 3, 500);
+    packet.truncate(80);
+    let header = Fragment {
+        ecn: false,
+        tag: n as u8,
+        ack_request: false,
+        sequence: 0,
+        size: 81,
+        offset: 541,
+    };
+    let body = [&[0x41], &packet[..]].concat();
+    (Address::Short(0x4000 + n), emit(header, &body))
+}
+
+/// RFC 8931 §6.3: who holds a slot and has stopped sending gives way; a first fragment
+/// can be made up by anybody.
+#[test]
+fn first_fragments_from_anywhere_keep_nobody_out() {
+    let mut c = recovering(RecoveryConfig::default());
+    let (mut a, mut now) = (recovering(RecoveryConfig::default()), START);
+    for n in 0..100 {
+        let (from, frame) = made_up(n);
+        now = ms(u64::from(n) * 100);
+        let _ = c.input(now, from, C, &frame);
+        // A packet in one frame, and a datagram in several, every now and then.
+        let whole = [&[0x41], &packet(to_c(59), 3, 20)[..]].concat();
+        let slot = c.input(now + Duration::from_millis(50), A, C, &whole);
+        c.release(slot.expect("a slot").expect("a packet"));
+        let slot = hold(&mut a, &packet(to_c(6), 3, 500));
+        a.queue(now, slot, C);
+        let mut arrived = None;
+        for frame in frames(&mut a, now, A, C) {
+            if let Ok(Some(slot)) = c.input(now + Duration::from_millis(60), A, C, &frame) {
+                arrived = Some(slot);
+            }
+        }
+        c.release(arrived.unwrap_or_else(|| panic!("datagram {n}")));
+        let answers = sends(&mut c, now + Duration::from_millis(70), C);
+        for (to, ack) in &answers {
+            assert_eq!(*to, A, "nobody else is told much");
+            let _ = a.input(now + Duration::from_millis(70), C, A, ack);
+        }
+    }
+    c.on_timeout(now + Duration::from_secs(20));
+    sends(&mut c, now + Duration::from_secs(20), C);
+    c.on_timeout(now + Duration::from_secs(30));
+    assert_eq!(c.free_slots(), 4);
+    assert_eq!(c.tables(), redpoll_lowpan::LowpanTables::default());
+}
+
+/// The same at a relay, whose paths are bounded as slots are.
+#[test]
+fn first_fragments_from_anywhere_take_no_path_for_long() {
+    let (mut a, mut relay) = pair();
+    for n in 0..100 {
+        let now = ms(u64::from(n) * 100);
+        let (from, frame) = made_up(n);
+        let onward = |_: &Ipv6Header| {
+            Some(Onward {
+                next_hop: C,
+                link_src: B,
+                capacity: CAPACITY,
+            })
+        };
+        let _ = relay.input_routed(now, from, B, &frame, onward);
+        frames(&mut relay, now, B, C);
+        if n % 10 != 9 {
+            continue;
+        }
+        let (_, honest) = begin(&mut a, now, 6);
+        let full = Ack {
+            ecn: false,
+            tag: header(&honest[0]).tag,
+            bitmap: Bitmap::FULL,
+        };
+        for frame in &honest {
+            assert_eq!(pass(&mut relay, now, frame), Ok(None), "{n}");
+        }
+        assert_eq!(frames(&mut relay, now, B, C).len(), honest.len());
+        a.input(now, B, A, &full.to_bytes()).unwrap();
+    }
 }

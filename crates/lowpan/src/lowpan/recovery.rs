@@ -27,7 +27,8 @@ impl<M: Memory> Lowpan<M> {
     #[cfg(feature = "recovery")]
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
-        let timeouts = (self.reassembly.timeout(), self.reassembly.limit());
+        let reassembly = &self.reassembly;
+        let timeouts = (reassembly.timeout(), reassembly.limit(), reassembly.stall());
         self.recovery.begin(config, memory, timeouts, first_tag);
     }
 
@@ -64,7 +65,7 @@ impl<M: Memory> Lowpan<M> {
             return Ok(None);
         }
         if header.is_abort() {
-            self.on_abort(src, &header);
+            self.on_abort(now, src, &header);
             return Ok(None);
         }
         if recovery.arriving_mut(src, tag).is_some() {
@@ -77,7 +78,7 @@ impl<M: Memory> Lowpan<M> {
         }
         // RFC 8931 §6.1.2: without the first fragment nobody knows where to.
         if header.sequence != 0 {
-            recovery.refuse(src, tag);
+            recovery.refuse(now, src, tag);
             return Err(Drop::Orphan);
         }
         let size = usize::from(header.offset);
@@ -106,18 +107,23 @@ impl<M: Memory> Lowpan<M> {
         let Ok((ip, _)) = Ipv6Header::parse_partial(piece.head) else {
             return false;
         };
-        if !recovery.has_path_room() {
+        if !recovery.has_path_room(now) {
             return false;
         }
         let Some(onward) = route(&ip) else {
             return false;
         };
         let expires = now + recovery.waits.timeout;
-        let mut path = Path::new(expires, (src, header.tag), onward, recovery.new_tag());
+        let mut path = Path::new(
+            (now, expires),
+            (src, header.tag),
+            onward,
+            recovery.new_tag(),
+        );
         let passed =
             forwarding.on_recoverable_first(&mut path, header, (&ip, piece), &self.contexts);
         if passed.is_ok() {
-            recovery.open_path(path);
+            recovery.open_path(now, path);
             count(&mut self.counters.datagrams_forwarded);
         }
         passed.is_ok()
@@ -146,7 +152,7 @@ impl<M: Memory> Lowpan<M> {
             }
             return Err(Drop::Duplicate);
         }
-        path.expires = expires;
+        path.on_passed(now, header.sequence != 0, expires);
         if header.sequence == 0 && !header.is_abort() {
             let size = usize::from(header.offset);
             let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
@@ -163,7 +169,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// RFC 8931 §6.3: a datagram that comes here is aborted by its sender.
-    fn on_abort(&mut self, src: Address, header: &Fragment) {
+    fn on_abort(&mut self, now: Instant, src: Address, header: &Fragment) {
         let Some(recovery) = self.recovery.get_mut() else {
             return;
         };
@@ -171,7 +177,7 @@ impl<M: Memory> Lowpan<M> {
             self.pool.free_slot(slot);
         }
         if header.ack_request || header.sequence != 0 {
-            recovery.refuse(src, header.tag);
+            recovery.refuse(now, src, header.tag);
         }
     }
 
@@ -184,6 +190,7 @@ impl<M: Memory> Lowpan<M> {
         header: &Fragment,
         (piece, len): (&Piece<'_>, usize),
     ) -> Result<Option<SlotId>, Drop> {
+        self.evict_recovering(now, true);
         let Some(recovery) = self.recovery.get_mut() else {
             return Err(Drop::Unsupported);
         };
@@ -203,15 +210,28 @@ impl<M: Memory> Lowpan<M> {
             Ok(slot) => slot,
             Err(reason) => {
                 // RFC 8931 §6.3: "if it is out of reassembly buffers".
-                recovery.refuse(src, header.tag);
+                recovery.refuse(now, src, header.tag);
                 return Err(reason);
             }
         };
         let consumed = len.saturating_sub(piece.body.len());
         let head = (consumed as u16, piece.head.len() as u16);
         let limit = now + recovery.waits.limit;
-        recovery.accept(Arriving::new(limit, src, header, slot, head));
+        recovery.accept(Arriving::new((now, limit), src, header, slot, head));
         self.join(now, src, header, piece)
+    }
+
+    /// Makes room for a datagram at the expense of a recoverable one, if there is none
+    /// and one can be spared; `begins`: the newcomer is recoverable itself.
+    pub(super) fn evict_recovering(&mut self, now: Instant, begins: bool) {
+        let is_full = self.pool.free() == 0;
+        let Some(recovery) = self.recovery.get_mut().filter(|_| begins || is_full) else {
+            return;
+        };
+        if let Some(slot) = recovery.evict(now, self.pool.count(), is_full) {
+            self.pool.free_slot(slot);
+            count(&mut self.counters.evicted);
+        }
     }
 
     /// A fragment of a datagram that arrives here is put in its place.
@@ -275,7 +295,7 @@ impl<M: Memory> Lowpan<M> {
             if let Some(slot) = recovery.forget(src, tag) {
                 self.pool.free_slot(slot);
             }
-            recovery.refuse(src, tag);
+            recovery.refuse(now, src, tag);
             count(&mut self.counters.reassembly_timeout);
         }
         if let Some(recovery) = self.recovery.get_mut() {

@@ -5,8 +5,8 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 
-use super::Waits;
 use super::ranges::Ranges;
+use super::{Patience, Waits};
 use crate::{Drop, SlotId};
 
 /// What is known of a datagram that arrives, or has just arrived; opaque.
@@ -54,6 +54,8 @@ pub(crate) struct Arriving {
     /// A fragment met congestion, and the sender does not know yet.
     ecn: bool,
     pub(crate) ack_due: bool,
+    /// When the latest fragment came that brought something new.
+    progress: Instant,
     /// When it is given up whatever comes.
     limit: Instant,
     /// When it is given up, or forgotten once it has arrived.
@@ -73,7 +75,7 @@ impl Arriving {
     /// A datagram of which the first fragment, `header`, has come: `consumed`
     /// bytes of compressed headers stand for `expanded`. It is given up at `limit`.
     pub(crate) fn new(
-        limit: Instant,
+        (now, limit): (Instant, Instant),
         src: Address,
         header: &Fragment,
         slot: SlotId,
@@ -89,6 +91,7 @@ impl Arriving {
             seen: Ranges::default(),
             ecn: false,
             ack_due: false,
+            progress: now,
             limit,
             expires: limit,
         }
@@ -136,6 +139,7 @@ impl Arriving {
     /// Whether all of the datagram is here. RFC 8931 §6: it is handed up, and
     /// acknowledged as a whole whether the sender asked or not.
     pub(crate) fn complete(&mut self, now: Instant, waits: Waits) -> Option<SlotId> {
+        self.progress = now;
         if !self.seen.is_complete(self.size) {
             self.expires = self.limit.min(now + waits.timeout);
             return None;
@@ -144,6 +148,21 @@ impl Arriving {
         self.bitmap = Bitmap::FULL;
         self.ack_due = true;
         self.slot.take()
+    }
+
+    /// Whether more has come than the first fragment, which anybody can make up.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.bitmap != Bitmap::of(0)
+    }
+
+    /// How willingly it gives its slot away; `None` while its sender may be about to
+    /// send on.
+    pub(crate) fn readiness(&self, now: Instant, patience: &Patience) -> Option<(bool, Instant)> {
+        self.slot?;
+        let grown = self.has_grown();
+        patience
+            .is_over(now, grown, self.progress)
+            .then_some((grown, self.progress))
     }
 
     /// The acknowledgment that is due. RFC 8931 §6: congestion is echoed "at

@@ -7,8 +7,10 @@
 //! *reassembling endpoint*), and [`SwitchedPath`]s of datagrams that pass
 //! through. Without a free entry a datagram leaves in plain fragments, is
 //! refused, or is reassembled instead of passed on. A datagram that has begun to
-//! arrive keeps its slot until it is complete, aborted or times out: its sender
-//! may be waiting.
+//! arrive keeps its slot until it is complete, aborted or times out, for its sender
+//! may be waiting; but where slots are needed one that has stopped coming gives way,
+//! and first of all one of which nothing came but its first fragment: that anybody can
+//! make up, from any address.
 //!
 //! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
 //! next hops for a first fragment (§6.3), diverse paths (§6.4).
@@ -149,7 +151,7 @@ impl<M: Memory> Recovering<M> {
         &mut self,
         config: RecoveryConfig,
         memory: RecoveryMemory<M>,
-        timeouts: (Duration, Duration),
+        timeouts: (Duration, Duration, Duration),
         first_tag: u8,
     ) {
         self.recovery = Some(Recovery::new(config, memory, timeouts, first_tag));
@@ -170,6 +172,11 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
+/// Slots that datagrams of which nothing came but the first fragment leave to others,
+/// or hold so long only: some frame times.
+const RESERVE: usize = 2;
+const CROWDED: Duration = Duration::from_millis(100);
+
 /// Neighbours to be told at once that nothing is known of their datagram.
 const REFUSALS: usize = 4;
 
@@ -182,6 +189,28 @@ pub(crate) struct Waits {
     pub(crate) linger: Duration,
 }
 
+/// How long a datagram that has stopped coming keeps what others need.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// One of which nothing came but the first fragment.
+    pub(crate) first: Duration,
+    /// Any other: its sender may be waiting for an acknowledgment.
+    pub(crate) grown: Duration,
+}
+
+impl Patience {
+    fn is_over(&self, now: Instant, grown: bool, progress: Instant) -> bool {
+        let patience = if grown { self.grown } else { self.first };
+        now.since(progress) >= patience
+    }
+}
+
+/// Refusals that may leave at once, and the time for which one more may after that:
+/// whoever is refused may not exist, and an acknowledgment to nobody takes the radio
+/// for all its retries.
+const REFUSALS_AT_ONCE: u8 = 8;
+const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
+
 /// All that is known of recoverable datagrams.
 pub(crate) struct Recovery<M: Memory> {
     pub(crate) config: RecoveryConfig,
@@ -190,6 +219,9 @@ pub(crate) struct Recovery<M: Memory> {
     incoming: M::Table<Incoming>,
     paths: M::Table<SwitchedPath>,
     refusals: [Option<(Address, u8)>; REFUSALS],
+    /// Refusals that may leave now, and since when.
+    may_refuse: (u8, Instant),
+    patience: Patience,
     /// The acknowledgment that leaves next, or is with the MAC.
     leaving: Option<(Address, Ack)>,
     next_tag: u8,
@@ -202,7 +234,7 @@ impl<M: Memory> Recovery<M> {
     fn new(
         config: RecoveryConfig,
         memory: RecoveryMemory<M>,
-        (timeout, limit): (Duration, Duration),
+        (timeout, limit, stall): (Duration, Duration, Duration),
         first_tag: u8,
     ) -> Self {
         let waits = Waits {
@@ -218,6 +250,10 @@ impl<M: Memory> Recovery<M> {
         outgoing.as_mut().fill(Outgoing::EMPTY);
         incoming.as_mut().fill(Incoming::EMPTY);
         paths.as_mut().fill(SwitchedPath::EMPTY);
+        let patience = Patience {
+            first: stall,
+            grown: config.arq_timeout_max,
+        };
         let config = RecoveryConfig {
             window: config.window.clamp(1, 32),
             max_fragment: config.max_fragment.min(LARGEST),
@@ -230,6 +266,8 @@ impl<M: Memory> Recovery<M> {
             incoming,
             paths,
             refusals: [None; REFUSALS],
+            may_refuse: (REFUSALS_AT_ONCE, Instant::ZERO),
+            patience,
             leaving: None,
             next_tag: first_tag,
             round_trip: RoundTrip::default(),
@@ -398,16 +436,32 @@ impl<M: Memory> Recovery<M> {
     // --- acknowledgments ---
 
     /// RFC 8931 §6.1.2: nothing is known of the datagram, which aborts it.
-    pub(crate) fn refuse(&mut self, to: Address, tag: u8) {
+    pub(crate) fn refuse(&mut self, now: Instant, to: Address, tag: u8) {
         self.counters.refused = self.counters.refused.wrapping_add(1);
         let refusal = Some((to, tag));
         if self.refusals.contains(&refusal) {
             return;
         }
         // If there are too many, the sender's timer takes care of it.
+        if !self.may_refuse(now) {
+            return;
+        }
         if let Some(free) = self.refusals.iter_mut().find(|entry| entry.is_none()) {
             *free = refusal;
         }
+    }
+
+    fn may_refuse(&mut self, now: Instant) -> bool {
+        let (mut tokens, mut since) = self.may_refuse;
+        while tokens < REFUSALS_AT_ONCE && now >= since + REFUSAL_INTERVAL {
+            tokens = tokens.saturating_add(1);
+            since += REFUSAL_INTERVAL;
+        }
+        if tokens == REFUSALS_AT_ONCE {
+            since = now;
+        }
+        self.may_refuse = (tokens.saturating_sub(1), since);
+        tokens > 0
     }
 
     /// RFC 8931 §6.2: an acknowledgment goes back along the path of its datagram.
@@ -505,17 +559,41 @@ impl<M: Memory> Recovery<M> {
         entry.0.take()?.slot
     }
 
-    pub(crate) fn has_path_room(&self) -> bool {
-        let mut paths = self.paths.as_ref().iter();
-        paths.any(SwitchedPath::is_available)
+    /// The datagram that gives its slot away, which it returns: one that has stopped
+    /// coming; of which nothing came but the first fragment before any other. Of those
+    /// that are in the reserve of `slots` sooner.
+    pub(crate) fn evict(&mut self, now: Instant, slots: usize, is_full: bool) -> Option<SlotId> {
+        let arriving = || self.incoming.as_ref().iter().filter_map(Incoming::peek);
+        let firsts = arriving().filter(|entry| entry.slot.is_some() && !entry.has_grown());
+        let most = slots.saturating_sub(RESERVE).max(1);
+        let patience = match firsts.count() >= most {
+            true => Patience {
+                first: self.patience.first.min(CROWDED),
+                ..self.patience
+            },
+            false if is_full || !self.has_incoming_room() => self.patience,
+            false => return None,
+        };
+        let ready = arriving().filter_map(|entry| {
+            let rank = entry.readiness(now, &patience)?;
+            Some((rank, (entry.src, entry.tag)))
+        });
+        let (_, (src, tag)) = ready.min_by_key(|(rank, _)| *rank)?;
+        // Nobody is told: whoever sent it may not exist, and if it does its timer will
+        // tell it.
+        self.forget(src, tag)
     }
 
-    pub(crate) fn open_path(&mut self, path: Path) {
+    pub(crate) fn has_path_room(&self, now: Instant) -> bool {
+        let mut paths = self.paths.as_ref().iter();
+        paths.any(|path| path.rank(now, &self.patience).is_some())
+    }
+
+    pub(crate) fn open_path(&mut self, now: Instant, path: Path) {
+        let patience = self.patience;
         let entries = self.paths.as_mut().iter_mut();
-        let best = entries
-            .filter_map(SwitchedPath::rank)
-            .min_by_key(|(rank, _)| *rank);
-        if let Some((_, entry)) = best {
+        let ranked = entries.filter_map(|entry| Some((entry.rank(now, &patience)?, entry)));
+        if let Some((_, entry)) = ranked.min_by_key(|(rank, _)| *rank) {
             entry.0 = Some(path);
         }
     }

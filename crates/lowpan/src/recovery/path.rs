@@ -5,7 +5,7 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 
-use super::Waits;
+use super::{Patience, Waits};
 use crate::Onward;
 
 /// What a relay knows of a recoverable datagram on its way; opaque.
@@ -16,16 +16,19 @@ impl SwitchedPath {
     /// One that is free.
     pub const EMPTY: SwitchedPath = SwitchedPath(None);
 
-    pub(crate) fn is_available(&self) -> bool {
-        self.0.as_ref().is_none_or(|path| path.is_full)
-    }
-
-    /// How willingly it takes another datagram: a free one first, then one whose
-    /// datagram arrived longest ago.
-    pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
-        let available = self.is_available();
-        let since = self.0.as_ref().map(|path| path.expires);
-        available.then_some((since, self))
+    /// How willingly it takes another datagram, if it does: a free one first, then one
+    /// whose datagram has arrived, then one of which nothing came but the first fragment;
+    /// of these the oldest.
+    pub(crate) fn rank(&self, now: Instant, patience: &Patience) -> Option<(u8, Instant)> {
+        let Some(path) = &self.0 else {
+            return Some((0, Instant::ZERO));
+        };
+        if path.is_full {
+            return Some((1, path.expires));
+        }
+        let grown = path.has_grown;
+        let is_over = patience.is_over(now, grown, path.progress);
+        is_over.then_some((if grown { 3 } else { 2 }, path.progress))
     }
 }
 
@@ -44,13 +47,17 @@ pub(crate) struct Path {
     pub(crate) is_full: bool,
     /// On its way back.
     pub(crate) ack: Option<Ack>,
+    /// When the latest fragment passed.
+    progress: Instant,
+    /// More has passed than the first fragment, which anybody can make up.
+    has_grown: bool,
     /// When it is given up, or forgotten once all has passed.
     pub(crate) expires: Instant,
 }
 
 impl Path {
     pub(crate) fn new(
-        expires: Instant,
+        (now, expires): (Instant, Instant),
         (src, tag_in): (Address, u8),
         onward: Onward,
         tag_out: u8,
@@ -64,8 +71,17 @@ impl Path {
             shift: 0,
             is_full: false,
             ack: None,
+            progress: now,
+            has_grown: false,
             expires,
         }
+    }
+
+    /// A fragment of the datagram passes; `later`: it is not the first.
+    pub(crate) fn on_passed(&mut self, now: Instant, later: bool, expires: Instant) {
+        self.progress = now;
+        self.has_grown |= later;
+        self.expires = expires;
     }
 
     pub(crate) fn comes_from(&self, src: Address, tag: u8) -> bool {
