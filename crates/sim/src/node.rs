@@ -353,11 +353,12 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
             via: Via::Host,
         });
     } else if scenario.nodes[index].role == Role::Border {
-        // An address that no node has must not travel back to the host.
+        // An address that no node has must not travel back to the host; and there is
+        // a route to each that some node has.
         list.push(Route {
             prefix,
             len: 64,
-            via: Via::OnLink,
+            via: Via::Unreachable,
         });
         list.push(Route {
             prefix: Addr::UNSPECIFIED,

@@ -43,6 +43,14 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
     all_is_well(&rows);
     // A drill whose attackers send nothing would be passed by anybody.
     for row in &rows {
+        println!(
+            "{:<22} {:<11} keeps {:>4.0} %, rests after {:?} s, x {:?}",
+            row.attack,
+            row.target,
+            row.share * 100.0,
+            row.rest_s,
+            row.answered
+        );
         let Row {
             attack,
             target,

@@ -19,6 +19,9 @@ pub enum DropReason {
     /// No route leads to the destination, or only back to where the packet
     /// came from.
     NoRoute,
+    /// Nobody is known to have the destination address, or the neighbour that had it
+    /// no longer answers (RFC 4443 §3.1, code 3).
+    AddressUnreachable,
     /// The hop limit was used up (RFC 8200 §3).
     HopLimit,
     /// A link-local packet that would have to leave its link (RFC 4291 §2.5.6).
@@ -50,13 +53,14 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
-    pub const ALL: [DropReason; 18] = [
+    pub const ALL: [DropReason; 19] = [
         DropReason::Malformed,
         DropReason::BadChecksum,
         DropReason::BadSource,
         DropReason::BadDestination,
         DropReason::LinkBroadcast,
         DropReason::NoRoute,
+        DropReason::AddressUnreachable,
         DropReason::HopLimit,
         DropReason::Scope,
         DropReason::TooBig,
@@ -80,6 +84,7 @@ impl DropReason {
             DropReason::BadDestination => "bad_destination",
             DropReason::LinkBroadcast => "link_broadcast",
             DropReason::NoRoute => "no_route",
+            DropReason::AddressUnreachable => "address_unreachable",
             DropReason::HopLimit => "hop_limit",
             DropReason::Scope => "scope",
             DropReason::TooBig => "too_big",

@@ -2,18 +2,10 @@
 
 use super::Target;
 
-const DEFECT: &str = "a defect, not mended yet";
-
 /// The reason why the flow beside `attack` on `target` may keep less, if there is one.
 pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     let is_leaf = matches!(target, Target::Leaf | Target::SleepyLeaf);
     match attack {
-        "address-scan"
-        | "registrations"
-        | "reports"
-        | "recoverable-fragments"
-        | "air-echo-flood" => Some(DEFECT),
-        "coap-amplification" | "closed-ports" if is_leaf => Some(DEFECT),
         // RFC 4443 §4.2: "every node MUST implement an ICMPv6 Echo responder".
         "echo-flood" if is_leaf => Some(
             "an echo reply is owed, as long as its request (RFC 4443, section 4.2): the attack \

@@ -7,6 +7,7 @@
 //! [`Link::poll_radio`], opened in [`Link::input_frame`].
 //!
 //! - `children.rs`: the neighbours that sleep;
+//! - `strangers.rs`: neighbours of which nobody knows whether they exist;
 //! - `sleep.rs`: the node's own sleep, with `poll.rs` (when it asks) and
 //!   `silence.rs` (what it must not miss).
 
@@ -14,6 +15,7 @@ mod children;
 mod poll;
 mod silence;
 mod sleep;
+mod strangers;
 
 use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::{
@@ -29,12 +31,13 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::SleepyConfig;
 use crate::counters::DropReason;
-use crate::packet::{Origin, Packet};
+use crate::packet::{Origin, Packet, is_unicast};
 use children::Children;
 pub(crate) use children::Tenure;
 pub use poll::{PollConfig, PollPolicy};
 pub(crate) use sleep::Expected;
 use sleep::Sleepy;
+use strangers::Strangers;
 
 /// The link of a node.
 pub(crate) struct Link<M: Memory + 'static> {
@@ -43,6 +46,7 @@ pub(crate) struct Link<M: Memory + 'static> {
     /// The address that its frames carry.
     address: Address,
     children: Children,
+    strangers: Strangers,
     sleep: Option<Sleepy>,
     /// A frame makes way for one to a sleepy neighbour that listens.
     preempts: bool,
@@ -93,6 +97,7 @@ impl<M: Memory + 'static> Link<M> {
             mac: Mac::new(mac, rng),
             lowpan,
             children: Children::default(),
+            strangers: Strangers::new(),
             sleep: None,
             preempts,
             frame_is_indirect: false,
@@ -181,6 +186,16 @@ impl<M: Memory + 'static> Link<M> {
         } else {
             self.lowpan.queue(now, slot, next_hop);
         }
+    }
+
+    /// Whether this neighbour has acknowledged a frame of late.
+    pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
+        self.strangers.is_proven(neighbour)
+    }
+
+    /// Whether a packet may go to a neighbour that nobody knows.
+    pub(crate) fn admits_stranger(&mut self, now: Instant, neighbour: Address) -> bool {
+        self.strangers.admit(now, neighbour)
     }
 
     /// Whether a neighbour is about to become one that sleeps, and there is no room
@@ -368,6 +383,10 @@ impl<M: Memory + 'static> Link<M> {
         attempts: u8,
     ) -> LinkEvent {
         let ok = status == TxStatus::Delivered;
+        // A channel that was never free says nothing about who listens on it.
+        if is_unicast(neighbour) && status != TxStatus::ChannelAccessFailure {
+            self.strangers.on_frame(now, neighbour, ok);
+        }
         if self.frame_is_indirect && !ok {
             let note = Note(self.mac.last_ticket().to_bits());
             self.lowpan.on_frame_suspended(now, note);

@@ -133,7 +133,15 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         self.routing
             .next_hop(now, &packet.header.dst)
             .filter(|next_hop| !packet.origin.is_behind(*next_hop))
-            .ok_or(Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute)))
+            .ok_or_else(
+                || match self.routing.is_unreachable(now, &packet.header.dst) {
+                    true => Refusal(
+                        DropReason::AddressUnreachable,
+                        Some(IcmpError::AddressUnreachable),
+                    ),
+                    false => Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute)),
+                },
+            )
     }
 
     /// Where a packet from the neighbour `from` goes next, if its fragments may be

@@ -2,6 +2,7 @@
 
 use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
+use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
@@ -9,7 +10,7 @@ use crate::Error;
 use crate::assist::{Assist, Verdict};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
-use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
@@ -172,6 +173,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     pub(super) fn send(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         match self.net.next_hop(now, packet)? {
             NextHop::Link(neighbour) => {
+                self.admit_neighbour(now, neighbour)?;
                 self.link.queue(now, packet.slot, neighbour);
                 Ok(())
             }
@@ -180,6 +182,18 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 pushed.map_err(|_| DropReason::HostQueueFull.into())
             }
         }
+    }
+
+    /// What goes to a neighbour that nobody knows is bounded.
+    fn admit_neighbour(&mut self, now: Instant, neighbour: Address) -> Result<(), Refusal> {
+        let is_known = !is_unicast(neighbour)
+            || self.link.is_proven(neighbour)
+            || self.net.routing.names(now, neighbour);
+        if is_known || self.link.admits_stranger(now, neighbour) {
+            return Ok(());
+        }
+        let error = IcmpError::AddressUnreachable;
+        Err(Refusal(DropReason::AddressUnreachable, Some(error)))
     }
 
     /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.

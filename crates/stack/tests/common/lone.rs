@@ -19,6 +19,8 @@ pub struct Lone<A = NoAssist> {
     pub node: Node<HeapMemory, A>,
     /// What it has sent over the radio, link destination first.
     pub frames: Vec<(Address, Vec<u8>)>,
+    /// Transmissions, repeated ones and those that nobody heard counted.
+    pub attempts: usize,
     /// Whether neighbours acknowledge.
     pub deaf: bool,
     neighbour: Lowpan<HeapMemory>,
@@ -63,6 +65,7 @@ impl<A: Assist> Lone<A> {
             now: Instant::from_millis(1_000),
             node,
             frames: Vec::new(),
+            attempts: 0,
             deaf: false,
             neighbour,
             dsn: 0,
@@ -163,6 +166,7 @@ impl<A: Assist> Lone<A> {
     }
 
     fn on_air(&mut self) -> RadioResult {
+        self.attempts += 1;
         let (header, payload) = FrameHeader::parse(&self.loaded).expect("a frame of ours");
         if header.dst != Address::BROADCAST && self.deaf {
             return RadioResult::NoAck;

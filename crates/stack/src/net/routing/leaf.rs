@@ -29,6 +29,12 @@ impl Leaf {
         }
     }
 
+    /// Whether this neighbour is one of those that may be the parent.
+    pub(super) fn knows(&self, link: Address) -> bool {
+        let mut candidates = self.candidates.iter().flatten();
+        candidates.any(|candidate| link == Address::Short(*candidate))
+    }
+
     /// A frame or data request has ended; whether the parent is to be given up.
     pub(super) fn on_link(&mut self, quality: Quality) -> bool {
         self.failures = match quality.ok {

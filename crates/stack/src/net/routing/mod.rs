@@ -152,6 +152,23 @@ impl<M: Memory + 'static> Routing<M> {
         })
     }
 
+    /// Whether packets to `dst` are known to have nobody who would take them.
+    pub(crate) fn is_unreachable(&self, now: Instant, dst: &Addr) -> bool {
+        let beyond = !dst.is_multicast() && !addr::is_link_local(dst);
+        beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
+    }
+
+    /// Whether a route, a registration or the program's choice of parents names this
+    /// neighbour: somebody takes it for one that exists.
+    pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
+        let is_named = match &self.way {
+            Way::Registered(registered) => registered.tenure(now, link).is_some(),
+            Way::Leaf(leaf) => leaf.knows(link),
+            Way::Fixed => false,
+        };
+        is_named || self.table.names(now, link)
+    }
+
     /// A message that changes routes has come; it was for this node.
     pub(crate) fn on_control(
         &mut self,
@@ -240,6 +257,7 @@ fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> 
     };
     let link = match via {
         Via::Host => return Some(NextHop::Host),
+        Via::Unreachable => return None,
         Via::Neighbour(link) => link,
         Via::OnLink => addr::link_address(dst),
     };

@@ -19,6 +19,9 @@ pub enum Via {
     OnLink,
     /// To the host side: TUN, a direct link.
     Host,
+    /// Nowhere: nobody has these addresses but those that longer prefixes or
+    /// registrations name. Their senders are told so at once (RFC 4443 §3.1, code 3).
+    Unreachable,
 }
 
 /// One entry of the forwarding table.
@@ -277,6 +280,13 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
             route.via() == Via::Neighbour(link) && !is_itself
         })
+    }
+
+    /// Whether some route leads to this neighbour.
+    pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
+        let via = Via::Neighbour(link);
+        self.entries()
+            .any(|route| route.via() == via && route.is_good(now))
     }
 
     /// Where packets to `dst` go, by the longest matching prefix.

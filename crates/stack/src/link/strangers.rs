@@ -1,0 +1,156 @@
+//! Neighbours of which nobody knows whether they exist.
+//!
+//! A frame to an address that nobody has takes the radio for all its retries, and who
+//! waits behind it waits as long. Such addresses come from outside: the destination of
+//! a packet to an on-link prefix, the forged source of a request that has to be
+//! answered. What goes to neighbours that neither routes nor registrations name, and
+//! that have acknowledged nothing of late, is therefore bounded, and whoever did not
+//! answer is not tried again for a while (RFC 4861 §7.2.2: "address unreachable").
+
+use redpoll_base::{Duration, Instant};
+use redpoll_wire::ieee802154::Address;
+
+/// Neighbours that are remembered, of either kind.
+const KNOWN: usize = 8;
+/// So long one that did not answer is not tried again: ReachableTime (RFC 4861 §10).
+const SILENCE: Duration = Duration::from_secs(30);
+/// Packets to strangers at once, and the time for which one more is allowed after that:
+/// a node that starts beside others that it knows by address alone gets to them soon.
+const BURST: u8 = 4;
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(crate) struct Strangers {
+    /// Who acknowledged a frame, the last one first.
+    proven: [Address; KNOWN],
+    /// Who did not, and until when that counts; the oldest gives way.
+    silent: [Option<(Address, Instant)>; KNOWN],
+    tokens: u8,
+    refilled: Instant,
+}
+
+impl Strangers {
+    pub(crate) const fn new() -> Self {
+        Strangers {
+            proven: [Address::Absent; KNOWN],
+            silent: [None; KNOWN],
+            tokens: BURST,
+            refilled: Instant::ZERO,
+        }
+    }
+
+    /// Whether the neighbour has acknowledged a frame of late.
+    pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
+        self.proven.contains(&neighbour)
+    }
+
+    /// Whether a packet may go to a neighbour that nothing is known of.
+    pub(crate) fn admit(&mut self, now: Instant, neighbour: Address) -> bool {
+        let is_silent = |it: &(Address, Instant)| it.0 == neighbour && it.1 > now;
+        if self.silent.iter().flatten().any(is_silent) {
+            return false;
+        }
+        while self.tokens < BURST && now >= self.refilled + INTERVAL {
+            self.tokens = self.tokens.saturating_add(1);
+            self.refilled += INTERVAL;
+        }
+        if self.tokens == BURST {
+            self.refilled = now;
+        }
+        match self.tokens.checked_sub(1) {
+            Some(rest) => {
+                self.tokens = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A frame to a neighbour has ended, acknowledged or given up.
+    pub(crate) fn on_frame(&mut self, now: Instant, neighbour: Address, ok: bool) {
+        if !ok {
+            self.on_silence(now, neighbour);
+            return;
+        }
+        let mut moved = neighbour;
+        // It comes to the front; those before its old place move back by one.
+        for place in &mut self.proven {
+            core::mem::swap(place, &mut moved);
+            if moved == neighbour {
+                break;
+            }
+        }
+        for place in &mut self.silent {
+            *place = place.filter(|(it, _)| *it != neighbour);
+        }
+    }
+
+    /// Who was there a moment ago gets another try: links lose frames.
+    fn on_silence(&mut self, now: Instant, neighbour: Address) {
+        if let Some(place) = self.proven.iter_mut().find(|place| **place == neighbour) {
+            *place = Address::Absent;
+            return;
+        }
+        let is_it = |place: &Option<(Address, Instant)>| place.is_some_and(|it| it.0 == neighbour);
+        let at = self.silent.iter().position(is_it).or_else(|| {
+            let ages = self.silent.iter().enumerate();
+            let oldest = ages.min_by_key(|(_, place)| place.map(|(_, until)| until));
+            oldest.map(|(at, _)| at)
+        });
+        if let Some(place) = at.and_then(|at| self.silent.get_mut(at)) {
+            *place = Some((neighbour, now + SILENCE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn who_acknowledges_is_proven_and_the_oldest_is_forgotten() {
+        let mut strangers = Strangers::new();
+        for short in 0..8 {
+            strangers.on_frame(at(0), Address::Short(short), true);
+        }
+        strangers.on_frame(at(1), Address::Short(0), true);
+        strangers.on_frame(at(2), Address::Short(9), true);
+        let proven = (0..10).filter(|short| strangers.is_proven(Address::Short(*short)));
+        assert!(proven.eq([0, 2, 3, 4, 5, 6, 7, 9]));
+    }
+
+    #[test]
+    fn who_did_not_answer_is_not_tried_again_for_a_while() {
+        let mut strangers = Strangers::new();
+        let nine = Address::Short(9);
+        assert!(strangers.admit(at(0), nine));
+        strangers.on_frame(at(10), nine, true);
+        assert!(strangers.is_proven(nine));
+        strangers.on_frame(at(20), nine, false);
+        assert!(!strangers.is_proven(nine));
+        assert!(strangers.admit(at(30), nine), "it was there a moment ago");
+        strangers.on_frame(at(40), nine, false);
+        assert!(!strangers.admit(at(30_039), nine));
+        assert!(strangers.admit(at(30_040), nine));
+        strangers.on_frame(at(30_050), nine, false);
+        strangers.on_frame(at(30_060), nine, true);
+        assert!(strangers.admit(at(40_000), nine), "it is there after all");
+    }
+
+    #[test]
+    fn packets_to_strangers_are_a_burst_and_then_one_in_two_seconds() {
+        let mut strangers = Strangers::new();
+        let admitted = |strangers: &mut Strangers, from: u64| {
+            let asked = (from..from + 20_000).step_by(10);
+            let all = asked.filter(|ms| strangers.admit(at(*ms), Address::Short(*ms as u16)));
+            all.count()
+        };
+        assert_eq!(admitted(&mut strangers, 0), 4 + 9);
+        assert_eq!(admitted(&mut strangers, 100_000), 4 + 9);
+    }
+}

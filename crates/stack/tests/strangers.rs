@@ -1,0 +1,141 @@
+//! Packets to addresses that nobody has, and answers to sources that nobody has: they
+//! take a bounded part of the radio, and their senders are told (RFC 4443 §3.1).
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::lone::Lone;
+use common::packets::{echo_request, udp};
+use common::{address, prefix};
+use redpoll_base::{Addr, Duration};
+use redpoll_stack::{DropReason, Route, Via};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+/// RFC 4443 §3.1: destination unreachable, address unreachable.
+const ADDRESS_UNREACHABLE: (u8, u8) = (1, 3);
+
+fn lone() -> Lone {
+    Lone::border(|_| {})
+}
+
+/// Type and code of the ICMPv6 messages for the host.
+fn told(lone: &mut Lone) -> Vec<(u8, u8)> {
+    let packets = lone.host_packets();
+    packets.iter().map(|p| (p[40], p[41])).collect()
+}
+
+/// Ten a second, each to another address; what the host is told.
+fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
+    let mut all = Vec::new();
+    for n in 0..seconds * 10 {
+        let packet = udp(HOST, address(0x4000 + n), (1, 53), b"?");
+        // While a packet to nobody is being tried the few slots may be taken.
+        let _ = lone.host_sends(&packet);
+        lone.run_for(Duration::from_millis(100));
+        all.extend(told(lone));
+    }
+    all
+}
+
+/// Transmissions of a frame that nobody acknowledges.
+fn tries(lone: &Lone) -> usize {
+    usize::from(lone.node.config().mac.max_frame_retries) + 1
+}
+
+#[test]
+fn an_address_scan_of_an_on_link_prefix_is_a_few_frames_and_its_sender_is_told() {
+    let mut lone = lone();
+    lone.deaf = true;
+    let told = scan(&mut lone, 10);
+    // Four at once and one in two seconds.
+    let packets = lone.attempts / tries(&lone);
+    assert!((4..=9).contains(&packets), "{packets}");
+    assert!(lone.dropped(DropReason::AddressUnreachable) >= 90);
+    assert!(told.len() > 10, "{}", told.len());
+    assert!(told.iter().all(|it| *it == ADDRESS_UNREACHABLE), "{told:?}");
+}
+
+#[test]
+fn who_has_acknowledged_is_reached_amid_a_scan() {
+    let mut lone = lone();
+    lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+    assert_eq!(lone.link_packets().len(), 1);
+    lone.deaf = true;
+    scan(&mut lone, 5);
+    lone.deaf = false;
+    for _ in 0..20 {
+        lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+        assert_eq!(lone.link_packets().len(), 1);
+    }
+}
+
+#[test]
+fn who_is_named_by_a_route_is_tried_however_silent() {
+    let mut lone = lone();
+    let via = Via::Neighbour(Address::Short(7));
+    let (prefix, len) = (address(8), 128);
+    lone.node.add_route(Route { prefix, len, via }).unwrap();
+    lone.deaf = true;
+    for n in 1..=20 {
+        lone.host_sends(&echo_request(HOST, address(8))).unwrap();
+        lone.run_for(Duration::from_secs(1));
+        assert_eq!(lone.attempts, tries(&lone) * n);
+    }
+}
+
+#[test]
+fn who_did_not_answer_is_not_tried_again_for_half_a_minute() {
+    let mut lone = lone();
+    lone.deaf = true;
+    lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+    lone.run_for(Duration::from_secs(20));
+    let once = tries(&lone);
+    assert_eq!((lone.attempts, told(&mut lone)), (once, vec![]));
+    lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+    lone.run_for(Duration::from_secs(1));
+    assert_eq!(
+        (lone.attempts, told(&mut lone)),
+        (once, vec![ADDRESS_UNREACHABLE])
+    );
+    lone.run_for(Duration::from_secs(10));
+    lone.deaf = false;
+    lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+    assert_eq!(lone.link_packets().len(), 1);
+}
+
+/// Sources that nobody has cost the answers to them: a neighbour makes up a new one
+/// for each request.
+#[test]
+fn answers_to_made_up_neighbours_are_bounded() {
+    let mut lone = lone();
+    let me = addr::link_local_from_short(1);
+    for n in 0..100 {
+        lone.deaf = true;
+        let from = 0x4000 + n;
+        lone.link_sends(from, &echo_request(addr::link_local_from_short(from), me));
+        lone.run_for(Duration::from_millis(100));
+    }
+    let packets = lone.attempts / tries(&lone);
+    assert!((4..=9).contains(&packets), "{packets}");
+}
+
+/// Where all that exist have routes the rest of the prefix is a dead end, at once.
+#[test]
+fn an_unreachable_prefix_takes_no_frame() {
+    let mut lone = lone();
+    let unreachable = Route {
+        prefix: prefix(),
+        len: 64,
+        via: Via::Unreachable,
+    };
+    lone.node.add_route(unreachable).unwrap();
+    lone.host_sends(&echo_request(HOST, address(7))).unwrap();
+    lone.run_for(Duration::from_secs(1));
+    assert_eq!(
+        (lone.attempts, told(&mut lone)),
+        (0, vec![ADDRESS_UNREACHABLE])
+    );
+    assert_eq!(lone.dropped(DropReason::AddressUnreachable), 1);
+}
