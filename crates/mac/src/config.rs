@@ -59,6 +59,10 @@ pub struct MacConfig {
     /// How long a frame heard can suppress a repetition of itself. Longer than
     /// a neighbour goes on repeating a frame. Default 3 s.
     pub duplicate_timeout: Duration,
+    /// How this node and its neighbours save radio time; `None`, the default: their radios
+    /// are on whenever they do not sleep as leaves do.
+    #[cfg(feature = "duty-cycled")]
+    pub duty: Option<crate::DutyConfig>,
 }
 
 impl MacConfig {
@@ -91,6 +95,8 @@ impl Default for MacConfig {
             indirect_retry_delay: Duration::from_millis(5),
             deaf_backoff: false,
             duplicate_timeout: Duration::from_secs(3),
+            #[cfg(feature = "duty-cycled")]
+            duty: None,
         }
     }
 }

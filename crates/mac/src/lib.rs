@@ -16,6 +16,9 @@
 //! and what waits for whom is decided above ([`Mac::set_rest`],
 //! [`Mac::set_pending`]).
 //!
+//! With the feature `duty-cycled` a node's receiver may be off most of the time while its
+//! neighbours repeat their frames until it wakes up, as in Contiki: `MacConfig::duty`.
+//!
 //! One frame is in service at a time; queues, also those of indirect
 //! transmission, belong to the layer above. Not here: beacons, association,
 //! security.
@@ -83,6 +86,8 @@ mod pending;
 mod radio;
 mod retry;
 
+#[cfg(feature = "duty-cycled")]
+pub use access::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 pub use config::MacConfig;
 pub use counters::MacCounters;
 pub use event::{Indication, MacEvent, Service, Ticket, TxStatus};
@@ -90,4 +95,6 @@ pub use frame_buf::{FrameBuf, TooLong};
 pub use ifs::Ifs;
 pub use mac::{Mac, Promised, Rest};
 pub use pending::PENDING_MAX;
+#[cfg(feature = "duty-cycled")]
+pub use radio::{Channel, Strobe};
 pub use radio::{RadioCaps, RadioResult, RadioWork, RxInfo};

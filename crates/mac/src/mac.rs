@@ -5,27 +5,33 @@
 //! acknowledgement, and if that failed a random delay.
 
 mod burst;
+#[cfg(feature = "duty-cycled")]
+mod duty;
+mod receive;
+mod send;
 mod sleepy;
 
 use burst::Burst;
 pub use burst::Promised;
 pub use sleepy::Rest;
 
-use redpoll_base::{Duration, Instant, Rng, Wake};
+use redpoll_base::{Instant, Rng, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
-use crate::access::{Access, AccessFailure};
+use crate::access::Access;
+#[cfg(feature = "duty-cycled")]
+use crate::access::Duty;
 use crate::counters::count;
 use crate::duplicates::Duplicates;
-use crate::filter::{self, Useless, Verdict, asks_for_ack};
+use crate::filter::{self, Useless, Verdict};
 use crate::ifs::Spacing;
-use crate::imm_ack::{ACK_WAIT, ImmAck};
+use crate::imm_ack::ImmAck;
 use crate::pending::Pending;
-use crate::retry::{Next, Retry};
+use crate::retry::Retry;
 use crate::{
     FrameBuf, Indication, MacConfig, MacCounters, MacEvent, RadioResult, RadioWork, RxInfo,
-    Service, TxStatus,
+    Service,
 };
 
 /// IEEE 802.15.4-2006: the first with data frames of more than 102 bytes of
@@ -70,6 +76,11 @@ enum Phase {
 enum Work {
     Load(Content),
     Transmit(Content),
+    /// For the frame in service, or for the receiver's cycle.
+    #[cfg(feature = "duty-cycled")]
+    Assess {
+        for_frame: bool,
+    },
 }
 
 /// What a radio's buffer can hold.
@@ -110,6 +121,11 @@ pub struct Mac {
     rest: Rest,
     /// What the radio does between works, as far as it has been told.
     told: RadioWork,
+    #[cfg(feature = "duty-cycled")]
+    duty: Option<Duty>,
+    /// When the attempt may begin that comes next.
+    #[cfg(feature = "duty-cycled")]
+    not_before: Instant,
 }
 
 /// What the layer above does.
@@ -117,9 +133,12 @@ impl Mac {
     /// A MAC whose radio listens. `rng` is its own: it feeds backoffs, retry
     /// delays and the first sequence number.
     pub fn new(config: MacConfig, mut rng: Rng) -> Mac {
+        // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
+        let dsn = rng.next_u32() as u8;
+        #[cfg(feature = "duty-cycled")]
+        let duty = config.duty.map(|duty| Duty::new(duty, &mut rng));
         Mac {
-            // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
-            dsn: rng.next_u32() as u8,
+            dsn,
             spacing: Spacing::new(config.ifs),
             access: Access::start(&config, config.min_be),
             config,
@@ -141,8 +160,15 @@ impl Mac {
             request: None,
             burst: Burst::default(),
             pending: Pending::new(),
+            #[cfg(feature = "duty-cycled")]
+            rest: Mac::first_rest(duty.as_ref()),
+            #[cfg(not(feature = "duty-cycled"))]
             rest: Rest::Listen,
             told: RadioWork::Listen,
+            #[cfg(feature = "duty-cycled")]
+            duty,
+            #[cfg(feature = "duty-cycled")]
+            not_before: Instant::ZERO,
         }
     }
 
@@ -229,6 +255,8 @@ impl Mac {
         self.loaded = None;
         self.start_retry(&how);
         self.burst.on_submit(self.dst, how.frame_pending);
+        #[cfg(feature = "duty-cycled")]
+        self.on_submit_cycled(now);
         let from = self.spacing.service_from();
         self.phase = match from > now {
             true => Phase::Spacing { until: from },
@@ -256,7 +284,7 @@ impl Mac {
             frame_type,
             security: false,
             frame_pending: false,
-            ack_request: asks_for_ack(dst),
+            ack_request: self.asks_for_ack(dst),
             version: FRAME_VERSION,
             dsn: self.dsn,
             dst_pan: Some(self.config.pan_id),
@@ -335,6 +363,10 @@ impl Mac {
             self.work = Some(Work::Transmit(content));
             return Some(RadioWork::Transmit { cca: false });
         }
+        #[cfg(feature = "duty-cycled")]
+        if self.duty.is_some() {
+            return self.poll_duty(now);
+        }
         if self.phase == Phase::Ready {
             self.yield_channel(now);
         }
@@ -373,11 +405,21 @@ impl Mac {
                 _ => count(&mut self.counters.radio_faults),
             },
             Some(Work::Transmit(Content::Frame)) => self.on_transmitted(now, result),
+            #[cfg(feature = "duty-cycled")]
+            Some(Work::Assess { for_frame }) => self.on_assessed(now, for_frame, result),
         }
     }
 
     /// When [`Self::on_timeout`] must be called, if at all.
     pub fn poll_at(&self) -> Option<Wake> {
+        let frame = self.frame_at();
+        #[cfg(feature = "duty-cycled")]
+        let frame = redpoll_base::earliest(frame, self.cycle_at());
+        frame
+    }
+
+    /// When the frame in service has to go on.
+    fn frame_at(&self) -> Option<Wake> {
         match self.phase {
             Phase::Spacing { until }
             | Phase::Backoff { until }
@@ -402,197 +444,3 @@ impl Mac {
     }
 }
 
-/// Sending, step by step.
-impl Mac {
-    fn load(&mut self, content: Content) -> RadioWork {
-        if let Content::ImmAck { dsn, pending } = content {
-            self.ack_frame = ieee802154::imm_ack(dsn, pending);
-        }
-        self.loaded = None;
-        self.work = Some(Work::Load(content));
-        RadioWork::Load
-    }
-
-    fn on_loaded(&mut self, now: Instant, content: Content, result: RadioResult) {
-        if result != RadioResult::Loaded {
-            count(&mut self.counters.radio_faults);
-        }
-        // Whatever the radio said, it is done with it: trying the same again
-        // at once could go on for ever.
-        self.loaded = Some(content);
-        if content == Content::Frame && self.phase == Phase::Load {
-            self.start_attempt(now);
-        }
-    }
-
-    fn start_attempt(&mut self, now: Instant) {
-        self.access = Access::start(&self.config, self.first_be());
-        self.back_off(now);
-    }
-
-    fn back_off(&mut self, now: Instant) {
-        let delay = match self.skips_backoff() {
-            true => Duration::ZERO,
-            false => self.access.delay(&mut self.rng),
-        };
-        let until = self.spacing.assess_from().max(now + delay);
-        self.phase = match until > now {
-            true => Phase::Backoff { until },
-            false => Phase::Ready,
-        };
-    }
-
-    fn on_transmitted(&mut self, now: Instant, result: RadioResult) {
-        let (wants_ack, auto_ack) = (asks_for_ack(self.dst), self.config.caps.auto_ack);
-        match result {
-            RadioResult::ChannelBusy => return self.on_channel_busy(now),
-            RadioResult::Loaded => {
-                // Nothing was sent, as far as one can tell.
-                count(&mut self.counters.radio_faults);
-                return self.on_access_failure(now);
-            }
-            RadioResult::Sent | RadioResult::Acked { .. } | RadioResult::NoAck => {}
-        }
-        count(&mut self.counters.frames_sent);
-        match (result, wants_ack) {
-            (RadioResult::Sent, false) => self.finish(now, TxStatus::Delivered),
-            (RadioResult::Sent, true) if !auto_ack => {
-                let until = now + ACK_WAIT;
-                self.phase = Phase::AckWait { until };
-            }
-            (RadioResult::Acked { frame_pending }, true) if auto_ack => {
-                self.on_ack(now, frame_pending);
-            }
-            (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
-            // A radio that speaks of acknowledgements where none was asked
-            // for, or that was to wait for one and did not.
-            (_, wants_ack) => {
-                count(&mut self.counters.radio_faults);
-                match (result, wants_ack) {
-                    (RadioResult::Acked { frame_pending }, true) => self.on_ack(now, frame_pending),
-                    (_, true) => self.on_no_ack(now),
-                    (_, false) => self.finish(now, TxStatus::Delivered),
-                }
-            }
-        }
-    }
-
-    fn on_channel_busy(&mut self, now: Instant) {
-        count(&mut self.counters.channel_busy);
-        self.burst.on_failure();
-        match self.access.on_busy(&self.config) {
-            Ok(()) => self.back_off(now),
-            Err(AccessFailure) => self.on_access_failure(now),
-        }
-    }
-
-    fn on_access_failure(&mut self, now: Instant) {
-        count(&mut self.counters.channel_access_failures);
-        self.on_attempt_failed(now, TxStatus::ChannelAccessFailure);
-    }
-
-    fn on_no_ack(&mut self, now: Instant) {
-        count(&mut self.counters.no_ack);
-        self.on_attempt_failed(now, TxStatus::NoAck);
-    }
-
-    fn on_ack(&mut self, now: Instant, frame_pending: bool) {
-        count(&mut self.counters.acks_received);
-        self.finish_as(now, TxStatus::Delivered, frame_pending);
-    }
-
-    fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
-        self.burst.on_failure();
-        match self.retry.on_failure(&self.config, &mut self.rng) {
-            Next::GiveUp => self.finish(now, status),
-            Next::After(delay) => {
-                count(&mut self.counters.frame_retries);
-                if delay.is_zero() {
-                    self.start_attempt(now);
-                } else {
-                    self.phase = Phase::RetryDelay {
-                        until: now + delay,
-                        asleep: self.sleeps_for(delay),
-                    };
-                }
-            }
-        }
-    }
-
-    fn finish(&mut self, now: Instant, status: TxStatus) {
-        self.finish_as(now, status, false);
-    }
-
-    fn finish_as(&mut self, now: Instant, status: TxStatus, frame_pending: bool) {
-        count(match status {
-            TxStatus::Delivered => &mut self.counters.delivered,
-            TxStatus::NoAck => &mut self.counters.dropped_no_ack,
-            TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
-        });
-        self.phase = Phase::Idle;
-        // After a failure the wait for the acknowledgement was longer.
-        if status == TxStatus::Delivered {
-            self.spacing.on_exchange_end(now, self.frame.len());
-        }
-        self.burst.on_end(self.dst, status == TxStatus::Delivered);
-        self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
-            Kind::Data => MacEvent::Done {
-                dst: self.dst,
-                status,
-                attempts: self.retry.attempts(),
-            },
-            Kind::Request => MacEvent::Polled {
-                parent: self.dst,
-                status,
-                frame_pending,
-            },
-        });
-    }
-}
-
-/// Receiving, step by step.
-impl Mac {
-    fn accept<'f>(
-        &mut self,
-        now: Instant,
-        header: &FrameHeader,
-        payload: &'f [u8],
-        info: &RxInfo,
-    ) -> Option<Indication<'f>> {
-        // Without an acknowledgement to lose there is nothing to repeat.
-        if header.ack_request && asks_for_ack(header.dst) {
-            let timeout = self.config.duplicate_timeout;
-            let (src, dsn) = (header.src, header.dsn);
-            if self.duplicates.on_frame(now, timeout, src, dsn, payload) {
-                count(&mut self.counters.rx_duplicates);
-                return None;
-            }
-        }
-        count(&mut self.counters.rx_frames);
-        self.burst.on_frame(now, header.src, header.frame_pending);
-        Some(Indication {
-            src: header.src,
-            dst: header.dst,
-            payload,
-            rssi_dbm: info.rssi_dbm,
-            frame_pending: header.frame_pending,
-        })
-    }
-
-    fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool, pending: bool) {
-        if !acknowledge || self.config.caps.auto_ack {
-            return;
-        }
-        let owed = ImmAck::owed(now, dsn, pending);
-        if self.imm_ack.replace(owed).is_some() {
-            count(&mut self.counters.acks_late);
-        }
-    }
-
-    fn on_ack_frame(&mut self, now: Instant, dsn: u8, frame_pending: bool) {
-        match self.phase {
-            Phase::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(now, frame_pending),
-            _ => count(&mut self.counters.rx_stray_acks),
-        }
-    }
-}

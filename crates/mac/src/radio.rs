@@ -6,6 +6,9 @@
 //! radio appends the two bytes of the FCS to what it sends, checks them on what
 //! it hears, and hands over intact frames only, without them.
 
+#[cfg(feature = "duty-cycled")]
+use redpoll_base::Duration;
+
 /// What a radio does by itself. What it does not do, the MAC does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RadioCaps {
@@ -29,9 +32,45 @@ pub struct RadioCaps {
     pub source_match: bool,
 }
 
+/// How a radio repeats a frame until somebody answers it.
+///
+/// Behind each copy of a frame that asks for an acknowledgement the radio listens for
+/// `gap` and then assesses the channel. If it is clear, the next copy goes out; if
+/// not, the radio waits for `detect` and looks at what it has: the Imm-ACK ends the
+/// repetition, and anything else ends it as well. Behind a copy that asks for none the
+/// radio waits for `gap` alone.
+#[cfg(feature = "duty-cycled")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strobe {
+    /// From the end of a copy until the radio assesses the channel.
+    pub gap: Duration,
+    /// From there on, if something is in the channel, until the radio looks whether
+    /// that was the Imm-ACK.
+    pub detect: Duration,
+    /// The least time from the beginning of one copy to that of the next.
+    pub period: Duration,
+    /// No copy begins later than this after the first.
+    pub span: Duration,
+    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old
+    /// releases of Contiki.
+    pub any_ack: bool,
+}
+
+/// What an assessment found.
+#[cfg(feature = "duty-cycled")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channel {
+    /// Nothing.
+    Clear,
+    /// Energy.
+    Busy,
+    /// A frame whose beginning the radio has heard.
+    Receiving,
+}
+
 /// Something that the radio must do now.
 ///
-/// `Load` and `Transmit` end in a [`RadioResult`], and the next work comes
+/// `Load`, `Transmit`, `Assess` and `Strobe` end in a [`RadioResult`], and the next work comes
 /// only after it. The others have none; they set what the radio does between
 /// works. A radio starts out listening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +88,18 @@ pub enum RadioWork {
         /// Whether to look first whether the channel is free.
         cca: bool,
     },
+    /// Find out what is in the channel: switch the receiver on if it is off, and once it
+    /// is ready sample the channel for 128 µs. Ends in [`RadioResult::Assessed`]; what
+    /// the radio does between works is what it does again then.
+    #[cfg(feature = "duty-cycled")]
+    Assess,
+    /// Send the loaded frame over and over, without looking first. Ends in
+    /// [`RadioResult::Answered`], [`RadioResult::ChannelBusy`],
+    /// [`RadioResult::NoAck`], or, if the frame asks for no acknowledgement, in
+    /// [`RadioResult::Sent`]. A radio that is receiving a frame, or has one that has
+    /// not been read, sends nothing and ends in `ChannelBusy`.
+    #[cfg(feature = "duty-cycled")]
+    Strobe(Strobe),
     /// Keep the receiver on between works.
     Listen,
     /// Keep the receiver off between works, but be ready for the next at once:
@@ -82,6 +133,17 @@ pub enum RadioResult {
         /// The Imm-ACK's frame-pending bit: the neighbour has more for us.
         frame_pending: bool,
     },
+    /// One of the copies of a [`RadioWork::Strobe`] has been acknowledged.
+    #[cfg(feature = "duty-cycled")]
+    Answered {
+        /// The Imm-ACK's frame-pending bit.
+        frame_pending: bool,
+        /// How long ago that copy began to be sent.
+        begun_ago: Duration,
+    },
+    /// The channel has been assessed.
+    #[cfg(feature = "duty-cycled")]
+    Assessed(Channel),
     /// The frame has been sent, and within macAckWaitDuration (864 µs) no
     /// Imm-ACK came.
     NoAck,

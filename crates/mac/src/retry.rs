@@ -38,6 +38,18 @@ impl Retry {
         self.attempts
     }
 
+    /// Whether the frame goes to a node that listens only for a moment.
+    #[cfg(feature = "duty-cycled")]
+    pub(crate) const fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// One more attempt is made.
+    #[cfg(feature = "duty-cycled")]
+    pub(crate) fn on_attempt(&mut self) {
+        self.attempts = self.attempts.saturating_add(1);
+    }
+
     /// The attempt failed: no acknowledgement, or no channel access.
     pub(crate) fn on_failure(&mut self, config: &MacConfig, rng: &mut Rng) -> Next {
         // A radio that repeats by itself has done so by now.

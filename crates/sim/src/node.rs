@@ -6,7 +6,7 @@ use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
-use redpoll_mac::{MacConfig, PENDING_MAX, RadioCaps};
+use redpoll_mac::{DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
@@ -144,8 +144,20 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         security_bytes: mac.security_bytes,
         indirect_retries: sleepy.retries,
         indirect_retry_delay: sleepy.retry_delay,
+        duty: duty(scenario, spec),
         ..MacConfig::default()
     }
+}
+
+/// How a node saves radio time. The border router has power from elsewhere where the
+/// scenario says so.
+fn duty(scenario: &Scenario, spec: &NodeSpec) -> Option<DutyConfig> {
+    let params = scenario.mac.duty?;
+    let is_border = spec.role == Role::Border;
+    Some(DutyConfig {
+        stays_awake: is_border && params.border_stays_awake,
+        ..params.config
+    })
 }
 
 fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use redpoll_base::Instant;
 use redpoll_border::Gate;
+use redpoll_mac::DutyCounters;
 use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;
 
 use crate::air::{Counts, Outcome};
 use crate::node::SimNode;
 use crate::oracle::FlowFigures;
+use crate::radio::Station;
 use crate::scenario::Scenario;
 use crate::{energy, medium};
 
@@ -81,7 +83,8 @@ pub struct NodeFigures {
     /// What was lost at this node, by reason. Reasons that do not occur are
     /// left out.
     pub drops: BTreeMap<String, u64>,
-    /// Share of the time in which its radio was neither asleep nor off.
+    /// Share of the time in which its radio was neither asleep nor off; with a duty-cycled
+    /// MAC, in which it received, was ready to receive, or sent.
     pub radio_duty_cycle: f64,
     /// Times and charges.
     pub energy: energy::Figures,
@@ -94,8 +97,46 @@ pub struct NodeFigures {
     /// What recovery of its fragments (RFC 8931) has done; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
+    /// What its duty-cycled MAC has done; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duty: Option<DutyFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
+}
+
+/// The duty-cycled MAC of a node.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct DutyFigures {
+    /// Times that the receiver was switched on to see whether somebody sends.
+    pub wake_ups: u64,
+    /// Of those, how many found something in the channel.
+    pub alarms: u64,
+    /// Channel assessments, those before sending included, those between the copies of a
+    /// frame not.
+    pub assessments: u64,
+    /// Frames that were repeated until their receiver had woken up, each attempt counted.
+    pub trains: u64,
+    /// Of those, how many began when the receiver was expected to wake up, or was awake.
+    pub locked_trains: u64,
+    /// Copies of frames sent.
+    pub copies: u64,
+    /// Attempts that found the channel busy before or while they were made.
+    pub collisions: u64,
+}
+
+impl DutyFigures {
+    /// Of a MAC that counts so, and its radio.
+    pub(crate) fn of(counters: &DutyCounters, station: &Station) -> DutyFigures {
+        DutyFigures {
+            wake_ups: counters.wake_ups.into(),
+            alarms: counters.alarms.into(),
+            assessments: station.assessments,
+            trains: counters.trains.into(),
+            locked_trains: counters.locked_trains.into(),
+            copies: station.copies,
+            collisions: counters.collisions.into(),
+        }
+    }
 }
 
 /// Recovery of a node's fragments (RFC 8931 §7.2).

@@ -1,15 +1,21 @@
 //! Access to the medium: when a frame may go on the air.
 //!
 //! A method says how long to wait before the radio is told to assess the channel and
-//! send, and hears when the channel was busy. A duty-cycled method is a file more and
-//! a variant of [`Access`].
+//! send, and hears when the channel was busy. What has to wake
+//! its receiver first is in `duty/`, behind the feature `duty-cycled`.
 
 mod csma;
+#[cfg(feature = "duty-cycled")]
+mod duty;
 
 use redpoll_base::{Duration, Rng};
 
 use crate::MacConfig;
 use csma::Csma;
+#[cfg(feature = "duty-cycled")]
+pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+#[cfg(feature = "duty-cycled")]
+pub(crate) use duty::{Duty, Move, Target};
 
 /// The channel was busy once too often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

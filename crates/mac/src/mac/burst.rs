@@ -66,6 +66,12 @@ impl Burst {
         self.own_turn &= self.promised.is_some();
     }
 
+    /// Whether the frame in service is one that was promised.
+    #[cfg(feature = "duty-cycled")]
+    pub(super) fn continues(&self) -> bool {
+        self.continues
+    }
+
     /// An attempt has failed: from now on the frame is one like any other.
     pub(super) fn on_failure(&mut self) {
         self.continues = false;

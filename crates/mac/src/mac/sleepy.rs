@@ -19,6 +19,10 @@ pub enum Rest {
     /// It sleeps, also before a repetition that is not near; its receiver is
     /// off between the attempts of a frame.
     Sleep,
+    /// Its receiver is on in the rhythm of [`MacConfig::duty`](crate::MacConfig), which
+    /// is how a node with a duty-cycled MAC begins.
+    #[cfg(feature = "duty-cycled")]
+    Cycle,
 }
 
 /// From this delay on sleep pays: before another attempt the radio wakes up and
@@ -133,6 +137,8 @@ impl Mac {
         let backs_off = matches!(self.phase, Phase::Backoff { .. });
         match (self.rest, self.phase) {
             (_, Phase::AckWait { .. }) => RadioWork::Listen,
+            #[cfg(feature = "duty-cycled")]
+            (Rest::Cycle, _) => self.cycle_rest(),
             (Rest::Listen, _) if backs_off && self.config.deaf_backoff => RadioWork::Doze,
             (Rest::Listen, _) => RadioWork::Listen,
             (Rest::Sleep, Phase::Idle | Phase::RetryDelay { asleep: true, .. })
@@ -160,6 +166,8 @@ impl Mac {
             return;
         }
         count(&mut self.counters.rx_data_requests);
+        #[cfg(feature = "duty-cycled")]
+        self.on_cycled_frame(now, false);
         let known = match header.src {
             Address::Short(short) => self.pending.contains(short),
             _ => false,

@@ -15,6 +15,7 @@ mod flight;
 mod ledger;
 mod receive;
 mod send;
+mod strobe;
 #[cfg(test)]
 mod tests;
 
@@ -174,6 +175,8 @@ impl Air {
         match work {
             RadioWork::Load => self.start_load(now, node, frame, queue),
             RadioWork::Transmit { cca } => self.start_transmit(now, node, cca, queue),
+            RadioWork::Assess => self.start_assessment(now, node, queue),
+            RadioWork::Strobe(strobe) => self.start_strobe(now, node, strobe, queue),
             RadioWork::Listen => self.set_rest(now, node, Rest::Listen),
             RadioWork::Doze => self.set_rest(now, node, Rest::Doze),
             RadioWork::Sleep => self.set_rest(now, node, Rest::Sleep),

@@ -86,6 +86,9 @@ impl Air {
     /// number takes it for its own.
     fn receive_ack(&mut self, now: Instant, node: usize, flight: &Flight) -> Outcome {
         let station = &self.stations[node];
+        if station.work.awaits_answer() {
+            return self.receive_answer(now, node, flight);
+        }
         if station.work != Work::AwaitAck || station.dsn != flight.label.dsn {
             return Outcome::Unexpected;
         }
@@ -187,7 +190,7 @@ impl Air {
         }
     }
 
-    fn verdict(&mut self, now: Instant, node: usize, flight: &Flight, is_ack: bool) -> Verdict {
+    pub(super) fn verdict(&mut self, now: Instant, node: usize, flight: &Flight, is_ack: bool) -> Verdict {
         let facts = FrameFacts {
             from: flight.from as usize,
             to: node,

@@ -56,7 +56,7 @@ impl Air {
 
     /// Begins to move the frame to send into the radio, now or when the way is
     /// free; with `then`, to send it right afterwards.
-    fn load<E: From<Event>>(
+    pub(super) fn load<E: From<Event>>(
         &mut self,
         now: Instant,
         node: usize,
@@ -115,7 +115,7 @@ impl Air {
         }
     }
 
-    fn begin_send<E: From<Event>>(
+    pub(super) fn begin_send<E: From<Event>>(
         &mut self,
         now: Instant,
         node: usize,
@@ -185,11 +185,17 @@ impl Air {
             }
             Work::Turnaround => {
                 station.step(Work::Sending);
+                if let Some(train) = &mut station.train {
+                    train.began.get_or_insert(now);
+                    train.copy_began = now;
+                    station.copies += 1;
+                }
                 let frame = FrameBuf::clone(&station.outgoing);
                 self.take_off(now, node, &frame, None, queue);
             }
             Work::AwaitAck => self.finish(now, node, RadioResult::NoAck),
             Work::Idle | Work::LoadWaits { .. } | Work::SendWaits | Work::Sending => {}
+            _ => self.on_strobe_step(now, node, queue),
         }
     }
 
@@ -332,6 +338,9 @@ impl Air {
     fn refusal(&self, node: usize, kind: Kind) -> Option<Outcome> {
         let station = &self.stations[node];
         let awaits_ack = station.work == Work::AwaitAck;
+        if station.work == Work::Settle {
+            return Some(Outcome::ReceiverAsleep);
+        }
         match station.state() {
             State::Off => Some(Outcome::ReceiverOff),
             State::Sleep | State::Idle => Some(Outcome::ReceiverAsleep),
@@ -353,7 +362,8 @@ impl Air {
         let station = &mut self.stations[node];
         station.times.enter(now, State::Receive);
         // The acknowledgement that a radio waits for is not stored.
-        let is_stored = !(label.kind == Kind::Ack && station.work == Work::AwaitAck);
+        let awaits_ack = station.work == Work::AwaitAck || station.work.awaits_answer();
+        let is_stored = !(label.kind == Kind::Ack && awaits_ack);
         if self.chip.single_buffer && is_stored {
             station.loaded = false;
             if let Work::Loading { then } = station.work {
@@ -391,6 +401,8 @@ impl Air {
             station.acking = None;
             station.rest(now);
             self.resume(now, from, queue);
+        } else if station.train.is_some() {
+            self.open_gap(now, from, queue);
         } else if station.wants_ack {
             let generation = station.step(Work::AwaitAck);
             station.rest(now);
@@ -406,7 +418,7 @@ impl Air {
 /// Whether a radio that was to assess the channel is itself in the middle of a
 /// frame or of the acknowledgement for one. That is a busy channel: it does not
 /// wait and then go first.
-fn is_occupied(station: &Station) -> bool {
+pub(super) fn is_occupied(station: &Station) -> bool {
     station.state() == State::Receive || station.acking.is_some()
 }
 

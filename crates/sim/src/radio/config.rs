@@ -123,6 +123,17 @@ impl Model {
         }
     }
 
+    /// How long the chip takes until its receiver hears, from the state in which only its
+    /// oscillator runs. AT86RF233: 110 µs; CC2420: aTurnaroundTime, 192 µs. Only works of
+    /// duty-cycled MACs take this time.
+    pub const fn receiver_on_us(self) -> u64 {
+        match self {
+            Model::At86rf233 => 110,
+            Model::Cc2420 => 192,
+            Model::Ideal => 0,
+        }
+    }
+
     /// What the chip takes. AT86RF233: the feature list of its datasheet
     /// (8351B), sending with +4 dBm. CC2420: SWRS041 from memory, 0 dBm. The
     /// ideal radio is counted as an AT86RF233.

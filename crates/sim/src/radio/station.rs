@@ -1,7 +1,7 @@
 //! One node's radio: who it is, what it is doing, and how long it did what.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_mac::{FrameBuf, RxInfo};
+use redpoll_mac::{Channel, FrameBuf, RxInfo, Strobe};
 use redpoll_wire::ieee802154::Address;
 
 /// Which frames a radio takes for its own.
@@ -119,6 +119,23 @@ impl StateTimes {
         let idle = self.in_state(now, State::Sleep) + self.in_state(now, State::Off);
         1.0 - idle.as_micros() as f64 / total as f64
     }
+
+    /// Share of the time up to `now` in which the radio received, was ready to receive, or
+    /// sent; 0 if no time has passed.
+    pub fn on_share(&self, now: Instant) -> f64 {
+        let total = now.as_micros();
+        if total == 0 {
+            return 0.0;
+        }
+        let states = [
+            State::Listen,
+            State::Receive,
+            State::Turnaround,
+            State::Transmit,
+        ];
+        let on = states.map(|state| self.in_state(now, state).as_micros());
+        on.iter().sum::<u64>() as f64 / total as f64
+    }
 }
 
 /// What the radio does for its MAC.
@@ -156,6 +173,66 @@ pub enum Work {
     Sending,
     /// Waiting for the acknowledgement.
     AwaitAck,
+    /// The receiver is being switched on, to assess the channel.
+    Settle,
+    /// The channel is being assessed, for itself.
+    Assess {
+        /// As with [`Work::Cca`].
+        occupied: bool,
+    },
+    /// The processor learns what was found.
+    Answer {
+        /// What.
+        channel: Channel,
+    },
+    /// A repetition does not begin: the radio has a frame.
+    Refuse,
+    /// Behind a copy of a frame that is repeated.
+    Gap,
+    /// There, the channel is being assessed.
+    Look {
+        /// As with [`Work::Cca`].
+        occupied: bool,
+    },
+    /// There, something was in the channel; what, is seen at the end of this.
+    Detect,
+    /// It is not time for the next copy yet.
+    Pause,
+}
+
+impl Work {
+    /// Whether the radio waits for the acknowledgement of a frame that it repeats.
+    pub fn awaits_answer(self) -> bool {
+        matches!(
+            self,
+            Work::Gap | Work::Look { .. } | Work::Detect | Work::Pause
+        )
+    }
+}
+
+/// A frame that is being repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct Train {
+    /// How.
+    pub strobe: Strobe,
+    /// When the first copy began; `None` before that.
+    pub began: Option<Instant>,
+    /// When the last one did.
+    pub copy_began: Instant,
+    /// The frame-pending bit of the acknowledgement that has come.
+    pub answer: Option<bool>,
+}
+
+impl Train {
+    /// A repetition that is about to begin.
+    pub fn new(strobe: Strobe) -> Train {
+        Train {
+            strobe,
+            began: None,
+            copy_began: Instant::ZERO,
+            answer: None,
+        }
+    }
 }
 
 /// What a radio does between works.
@@ -234,6 +311,12 @@ pub struct Station {
     pub spi: Duration,
     /// When the processor is ready for the radio's next frame or order to send.
     pub ready_at: Instant,
+    /// The frame to send is being repeated.
+    pub train: Option<Box<Train>>,
+    /// Channel assessments for themselves.
+    pub assessments: u64,
+    /// Copies of repeated frames that were sent.
+    pub copies: u64,
 }
 
 impl Station {
@@ -257,6 +340,9 @@ impl Station {
             source_match: Vec::new(),
             spi: Duration::ZERO,
             ready_at: Instant::ZERO,
+            train: None,
+            assessments: 0,
+            copies: 0,
         }
     }
 

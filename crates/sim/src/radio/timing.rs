@@ -30,6 +30,8 @@ pub struct Chip {
     pub sends_by_procedure: bool,
     /// From sleep to work.
     pub wake_up: Duration,
+    /// From the order to switch the receiver on until it hears.
+    pub receiver_on: Duration,
     /// Microseconds and bytes that precede each move of a frame.
     overhead: (u64, u64),
     /// SPI time of a byte.
@@ -45,6 +47,7 @@ impl Chip {
             single_buffer: config.model.has_single_buffer(),
             sends_by_procedure: config.model.sends_by_procedure(),
             wake_up: Duration::from_micros(config.model.wake_up_us()),
+            receiver_on: Duration::from_micros(config.model.receiver_on_us()),
             overhead: config.model.overhead(),
             spi_ns_per_byte: config.spi_ns_per_byte(),
             security_bytes: config.security_bytes.into(),
@@ -58,6 +61,13 @@ impl Chip {
         let (overhead_us, registers) = self.overhead;
         let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64 + registers;
         Duration::from_micros(overhead_us + (octets * self.spi_ns_per_byte + 500) / 1_000)
+    }
+
+    /// How long the processor takes to hear of a channel assessment: what precedes a
+    /// move of a frame.
+    pub fn answer_time(&self) -> Duration {
+        let (overhead_us, registers) = self.overhead;
+        Duration::from_micros(overhead_us + (registers * self.spi_ns_per_byte + 500) / 1_000)
     }
 
     /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air;

@@ -105,6 +105,9 @@ const GENERATED: Only = Some(("kind", &["grid", "line", "tree"]));
 const GRID: Only = Some(("kind", &["grid"]));
 const TREE: Only = Some(("kind", &["tree"]));
 const FIXED_POLL: Only = Some(("policy", &["fixed"]));
+const CYCLED: Only = Some(("access", &["nullrdc", "contikimac"]));
+const CONTIKIMAC: Only = Some(("access", &["contikimac"]));
+const NULLRDC: Only = Some(("access", &["nullrdc"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
 const SINR: Only = Some(("model", &["sinr"]));
 const RICIAN: Only = Some(("fading", &["rician"]));
@@ -262,6 +265,29 @@ pub(crate) const KEYS: &[Key] = &[
 
     key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
         "Bytes of link security in every frame but an acknowledgment: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, of which 4 are the MIC. They leave so much less for a frame's payload and take time on the air and on SPI; nothing is encrypted, and traces show frames without them."),
+
+    key("mac.access", Choice(&["csma", "nullrdc", "contikimac"]), Default("csma"), None,
+        "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged."),
+    key("mac.release", Choice(&["contiki-2.5", "contiki-2.7", "contiki-3.0"]), Default("contiki-3.0"), CYCLED,
+        "The release whose constants and defects all nodes have."),
+    key("mac.check_rate", Count { min: 1, max: 32 }, Default("8"), CYCLED,
+        "Cycles a second, a power of two; also the unit of the CSMA layer's delays above `nullrdc`."),
+    key("mac.phase_lock", Bool, Default("true"), CONTIKIMAC,
+        "Senders remember when each neighbour wakes up, and begin shortly before."),
+    key("mac.fast_sleep", Bool, Default("true"), CONTIKIMAC,
+        "Receivers go back to sleep as soon as what they hear cannot be a frame that is repeated."),
+    key("mac.strobe_bursts", Bool, Optional("false in `contiki-2.5`, true later"), CONTIKIMAC,
+        "A frame that the one before it promised follows at once, to a receiver that stays awake for it."),
+    key("mac.link_acks", Bool, Default("false"), NULLRDC,
+        "Frames ask for acknowledgments and are repeated without them; Contiki's own setting is that they do not."),
+    key("mac.contiki_csma", Bool, Default("true"), CYCLED,
+        "Frames are sent again by Contiki's CSMA layer, whose unit is the cycle; else by this MAC's own backoffs and retries."),
+    key("mac.transmissions", Count { min: 1, max: 255 }, Default("5"), CYCLED,
+        "With Contiki's CSMA layer: transmissions without acknowledgment after which a frame is given up. Busy channels do not count, and are not limited."),
+    key("mac.coarse_tick", Bool, Default("true"), CYCLED,
+        "Contiki's CSMA layer has timers of 7.8 ms, with a phase of its own in each node; else they are exact."),
+    key("mac.border_awake", Bool, Default("false"), CONTIKIMAC,
+        "The border router's receiver is always on. Its neighbours do not know, and repeat frames to it as to others."),
 
     key("poll.policy", Choice(&["learned", "fixed", "base"]), Default("learned"), None,
         "When a sleepy node asks its parent while it expects an answer: when answers have come so far, and the rarer the longer one is overdue; at `poll.interval`; or no sooner than otherwise."),

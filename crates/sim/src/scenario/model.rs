@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::{RedConfig, mss_for_frames};
-use redpoll_mac::{Ifs, Promised};
+use redpoll_mac::{DutyConfig, Ifs, Promised};
 use redpoll_rivals::blip::BlipConfig;
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
@@ -89,6 +89,17 @@ pub struct MacParams {
     pub security_bytes: u8,
     /// How frames go out that the frame before them promised.
     pub promised: Promised,
+    /// How nodes save radio time, if they do.
+    pub duty: Option<DutyParams>,
+}
+
+/// A duty-cycled MAC, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DutyParams {
+    /// Method, release and rate.
+    pub config: DutyConfig,
+    /// The border router's receiver is always on.
+    pub border_stays_awake: bool,
 }
 
 /// Sleepy nodes and their parents, the same everywhere.

@@ -38,7 +38,10 @@ impl World {
                         overflow,
                         &losses,
                     ),
-                    radio_duty_cycle: station.times.duty_cycle(self.now),
+                    radio_duty_cycle: match self.scenario.mac.duty {
+                        Some(_) => station.times.on_share(self.now),
+                        None => station.times.duty_cycle(self.now),
+                    },
                     energy: energy::Figures::of(
                         &self.scenario.energy,
                         &currents,
@@ -51,6 +54,10 @@ impl World {
                     recovery: (self.scenario.lowpan.recovery.is_some())
                         .then(|| report::RecoveryFigures::of(&inhabitant.node.recovery_counters())),
                     ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
+                    duty: inhabitant
+                        .node
+                        .duty_counters()
+                        .map(|counters| report::DutyFigures::of(counters, station)),
                     memory_bytes: inhabitant.memory_bytes as u64,
                 }
             })

@@ -230,6 +230,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.link.mac.counters()
     }
 
+    /// What a duty-cycled MAC has counted; `None` for every other.
+    #[cfg(feature = "duty-cycled")]
+    pub fn duty_counters(&self) -> Option<&redpoll_mac::DutyCounters> {
+        self.link.mac.duty_counters()
+    }
+
     /// Counters of 6LoWPAN.
     pub fn lowpan_counters(&self) -> &LowpanCounters {
         self.link.lowpan.counters()

@@ -148,10 +148,7 @@ impl<A: Assist> Lone<A> {
                         RadioResult::Loaded
                     }
                     RadioWork::Transmit { .. } => self.on_air(),
-                    RadioWork::Listen
-                    | RadioWork::Doze
-                    | RadioWork::Sleep
-                    | RadioWork::SourceMatch { .. } => continue,
+                    _ => continue,
                 };
                 self.node.on_radio_done(self.now, result);
             }

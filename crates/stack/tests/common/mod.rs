@@ -202,10 +202,7 @@ impl Line {
                         (self.rewrite)(i, &mut frame);
                         self.transmit(i, &frame);
                     }
-                    RadioWork::Listen
-                    | RadioWork::Doze
-                    | RadioWork::Sleep
-                    | RadioWork::SourceMatch { .. } => {}
+                    _ => {}
                 }
             }
             if !busy {

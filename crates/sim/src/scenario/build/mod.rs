@@ -9,7 +9,7 @@ mod transports;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
-use redpoll_mac::{Ifs, Promised};
+use redpoll_mac::{DutyConfig, Ifs, LayerConfig, Method, Promised, Release};
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::{energy, radio};
@@ -19,7 +19,7 @@ use super::error::ScenarioError;
 use super::files;
 use super::model::{
     AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE,
-    Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario,
+    DutyParams, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario,
     SleepyParams, TcpParams,
 };
 
@@ -128,6 +128,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         link_retry_delay: values.duration("mac.link_retry_delay"),
         deaf_backoff: values.flag("mac.deaf_backoff"),
         security_bytes: values.small("mac.security_bytes"),
+        duty: duty(values)?,
     };
     if mac.max_be < mac.min_be {
         let problem = format!(
@@ -142,6 +143,45 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         return Err(values.error(key, problem));
     }
     Ok(mac)
+}
+
+/// A duty-cycled MAC, if the scenario has one.
+fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
+    let method = match values.text("mac.access").as_str() {
+        "nullrdc" => Method::NullRdc,
+        "contikimac" => Method::ContikiMac,
+        _ => return Ok(None),
+    };
+    let release = match values.text("mac.release").as_str() {
+        "contiki-2.5" => Release::Contiki25,
+        "contiki-2.7" => Release::Contiki27,
+        _ => Release::Contiki30,
+    };
+    let check_rate_hz: u8 = values.small("mac.check_rate");
+    if !check_rate_hz.is_power_of_two() {
+        let problem = format!("got {check_rate_hz}; allowed: 1, 2, 4, 8, 16 or 32");
+        return Err(values.error("mac.check_rate", problem));
+    }
+    let own = DutyConfig::of(method, release);
+    let layer = LayerConfig {
+        max_transmissions: values.small("mac.transmissions"),
+        coarse_tick: values.flag("mac.coarse_tick"),
+    };
+    Ok(Some(DutyParams {
+        config: DutyConfig {
+            check_rate_hz,
+            phase_lock: values.flag("mac.phase_lock"),
+            fast_sleep: values.flag("mac.fast_sleep"),
+            bursts: match values.has("mac.strobe_bursts") {
+                true => values.flag("mac.strobe_bursts"),
+                false => own.bursts,
+            },
+            link_acks: values.flag("mac.link_acks"),
+            layer: values.flag("mac.contiki_csma").then_some(layer),
+            ..own
+        },
+        border_stays_awake: values.flag("mac.border_awake"),
+    }))
 }
 
 /// Bursts go further than shorter backoffs.

@@ -1,0 +1,161 @@
+//! Contiki's CSMA layer above a duty-cycled MAC, releases 2.5 to 3.0: when a frame is
+//! sent again, and how long the next one waits.
+//!
+//! Its unit is the cycle of the method below, and everything waits for at least one:
+//! a frame whose channel was busy or that nobody acknowledged, and a frame that was
+//! queued behind another.
+
+use redpoll_base::{Duration, Instant, Rng};
+
+use super::constants::{CLOCK_HZ, ct};
+use super::{LayerConfig, Release, Timing};
+
+/// Microseconds in a second.
+const SECOND_US: u64 = 1_000_000;
+
+/// The layer of one node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layer {
+    config: LayerConfig,
+    release: Release,
+    /// Where in its clock's tick the node began, in microseconds.
+    tick_offset_us: u64,
+    /// When the last frame ended.
+    last_end: Option<Instant>,
+}
+
+impl Layer {
+    /// The layer of a node whose clock has this offset; below one tick.
+    pub(super) fn new(config: LayerConfig, release: Release, tick_offset_us: u64) -> Self {
+        Layer {
+            config,
+            release,
+            tick_offset_us,
+            last_end: None,
+        }
+    }
+
+    /// When a frame that comes into service at `now` is first sent: at once, but one cycle
+    /// after the frame behind which it has waited.
+    pub(super) fn first(&self, now: Instant, timing: &Timing) -> Instant {
+        match self.last_end == Some(now) {
+            true => self.after(now, timing.cycle_ticks),
+            false => now,
+        }
+    }
+
+    /// The service of a frame ends at `now`.
+    pub(super) fn on_end(&mut self, now: Instant) {
+        self.last_end = Some(now);
+    }
+
+    /// Whether a frame is given up after so many transmissions.
+    pub(super) fn gives_up(&self, transmissions: u8) -> bool {
+        transmissions >= self.config.max_transmissions
+    }
+
+    /// When a frame is sent again that was transmitted so often.
+    pub(super) fn again(
+        &self,
+        now: Instant,
+        transmissions: u8,
+        timing: &Timing,
+        rng: &mut Rng,
+    ) -> Instant {
+        let n = transmissions.min(3);
+        let cycles = match self.release {
+            Release::Contiki25 | Release::Contiki27 => n.saturating_add(1).min(3),
+            Release::Contiki30 => 1u8.checked_shl(n.into()).unwrap_or(8),
+        };
+        let most = timing.cycle_ticks.saturating_mul(cycles.into());
+        let ticks = timing.cycle_ticks.saturating_add(rng.below_u64(most.max(1)));
+        self.after(now, ticks)
+    }
+
+    /// When a timer of so many ticks fires that is set at `now`.
+    fn after(&self, now: Instant, ticks: u64) -> Instant {
+        if !self.config.coarse_tick {
+            return now + ct(ticks);
+        }
+        let since_us = now.as_micros().saturating_add(self.tick_offset_us);
+        let begun = since_us.saturating_mul(CLOCK_HZ) / SECOND_US;
+        let fires = begun.saturating_add(ticks).saturating_mul(SECOND_US);
+        let at_us = fires.div_ceil(CLOCK_HZ).saturating_sub(self.tick_offset_us);
+        Instant::from_micros(at_us).max(now)
+    }
+}
+
+/// The offset of a node's clock.
+pub(super) fn tick_offset(rng: &mut Rng) -> u64 {
+    rng.below_u64(Duration::from_secs(1).as_micros() / CLOCK_HZ)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DutyConfig, Method};
+
+    /// The shortest and longest delays after so many transmissions, in milliseconds.
+    fn delays(release: Release, coarse_tick: bool, transmissions: u8) -> (u64, u64) {
+        let config = LayerConfig {
+            max_transmissions: 5,
+            coarse_tick,
+        };
+        let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, release));
+        let layer = Layer::new(config, release, 3_000);
+        let mut rng = Rng::new(7);
+        let draws = (0..20_000u64).map(|draw| {
+            let now = Instant::from_micros(1_000_000 + 13 * draw);
+            layer.again(now, transmissions, &timing, &mut rng).since(now)
+        });
+        let mut draws: std::vec::Vec<_> = draws.collect();
+        draws.sort();
+        (draws[0].as_millis(), draws[draws.len() - 1].as_millis())
+    }
+
+    /// Contiki's csma.c: cycles of 125 ms, in ticks of 7.8 ms, the last one excluded.
+    #[test]
+    fn delays_before_a_repetition() {
+        for release in [Release::Contiki25, Release::Contiki27] {
+            assert_eq!(delays(release, false, 0), (125, 242));
+            assert_eq!(delays(release, false, 1), (125, 367));
+            assert_eq!(delays(release, false, 2), (125, 492));
+            assert_eq!(delays(release, false, 4), (125, 492));
+        }
+        assert_eq!(delays(Release::Contiki30, false, 0), (125, 242));
+        assert_eq!(delays(Release::Contiki30, false, 2), (125, 617));
+        assert_eq!(delays(Release::Contiki30, false, 3), (125, 1_117));
+        assert_eq!(delays(Release::Contiki30, false, 4), (125, 1_117));
+    }
+
+    /// A timer may end up to one tick early, for it counts whole ticks of the clock.
+    #[test]
+    fn coarse_timers_fire_with_the_tick() {
+        let (shortest, longest) = delays(Release::Contiki30, true, 0);
+        assert_eq!((shortest, longest), (117, 242));
+        let config = LayerConfig {
+            max_transmissions: 5,
+            coarse_tick: true,
+        };
+        let layer = Layer::new(config, Release::Contiki30, 3_000);
+        let fires = layer.after(Instant::from_micros(10_000), 1);
+        // The clock has ticked at 4,813 µs and ticks at 12,625 µs.
+        assert_eq!(fires, Instant::from_micros(12_625));
+    }
+
+    #[test]
+    fn a_frame_that_waited_behind_another_waits_for_a_cycle() {
+        let config = LayerConfig {
+            max_transmissions: 5,
+            coarse_tick: false,
+        };
+        let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, Release::Contiki30));
+        let mut layer = Layer::new(config, Release::Contiki30, 0);
+        let at = Instant::from_millis;
+        assert_eq!(layer.first(at(500), &timing), at(500));
+        layer.on_end(at(500));
+        assert_eq!(layer.first(at(500), &timing), at(625));
+        assert_eq!(layer.first(at(501), &timing), at(501));
+        assert!(!layer.gives_up(4) && layer.gives_up(5));
+    }
+}

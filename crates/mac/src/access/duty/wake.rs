@@ -1,0 +1,182 @@
+//! When the receiver of ContikiMAC is on.
+//!
+//! Each cycle it looks at the channel twice. Energy means that somebody repeats a frame,
+//! perhaps for this node, so it stays on; and goes back to sleep when the frame has come,
+//! when silence lasts longer than the gap between two copies, or (*fast sleep*) when
+//! energy lasts longer than a frame without the beginning of one.
+
+use redpoll_base::{Duration, Instant};
+
+use super::{DutyConfig, Timing};
+use crate::Channel;
+
+/// Assessments of a wake-up.
+const ASSESSMENTS: u8 = 2;
+
+/// Where the receiver stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    /// Off until the next cycle.
+    Off,
+    /// Off until the next assessment of this wake-up, after `done` of them.
+    Pause { until: Instant, done: u8 },
+    /// The radio assesses the channel, after `done` assessments.
+    Assessing { done: u8 },
+    /// On, because something is in the channel.
+    Awake(Awake),
+    /// On, because its sender has promised another frame.
+    Burst { until: Instant },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Awake {
+    since: Instant,
+    /// When to look at the channel again; `None` while the radio does.
+    look_at: Option<Instant>,
+    looks: u8,
+    silent: u8,
+}
+
+/// The cycle of one receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wake {
+    /// When the next cycle begins.
+    next: Instant,
+    step: Step,
+    fast_sleep: bool,
+    bursts: bool,
+}
+
+impl Wake {
+    /// The first cycle begins at `first`.
+    pub(super) fn new(config: &DutyConfig, first: Instant) -> Self {
+        Wake {
+            next: first,
+            step: Step::Off,
+            fast_sleep: config.fast_sleep,
+            bursts: config.bursts,
+        }
+    }
+
+    /// Whether the receiver is to be on between works.
+    pub(super) fn listens(&self) -> bool {
+        matches!(self.step, Step::Awake(_) | Step::Burst { .. })
+    }
+
+    /// Whether a frame that was promised is still to come.
+    pub(super) fn is_in_burst(&self, now: Instant) -> bool {
+        matches!(self.step, Step::Burst { until } if now < until)
+    }
+
+    /// When [`Self::poll`] has something to do.
+    pub(super) fn next(&self) -> Option<Instant> {
+        match self.step {
+            Step::Off => Some(self.next),
+            Step::Pause { until, .. } | Step::Burst { until } => Some(until),
+            Step::Awake(awake) => awake.look_at,
+            Step::Assessing { .. } => None,
+        }
+    }
+
+    /// Whether the radio has to assess the channel now; it must then. An assessment that
+    /// is late, because this node was sending, is left out with its cycle.
+    pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
+        match &mut self.step {
+            Step::Off if self.next <= now => {
+                let late = is_late(self.next, now, timing);
+                while self.next <= now {
+                    self.next = self.next + timing.cycle;
+                }
+                if !late {
+                    self.step = Step::Assessing { done: 0 };
+                }
+                !late
+            }
+            Step::Pause { until, done } if *until <= now => {
+                let late = is_late(*until, now, timing);
+                self.step = match late {
+                    true => Step::Off,
+                    false => Step::Assessing { done: *done },
+                };
+                !late
+            }
+            Step::Awake(awake) if awake.look_at.is_some_and(|at| at <= now) => {
+                awake.look_at = None;
+                true
+            }
+            Step::Burst { until } if *until <= now => {
+                self.step = Step::Off;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// The channel has been assessed.
+    pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, timing: &Timing) {
+        match self.step {
+            Step::Assessing { done } if channel == Channel::Clear => {
+                let done = done.saturating_add(1);
+                self.step = match done < ASSESSMENTS {
+                    true => Step::Pause {
+                        until: now + timing.pause,
+                        done,
+                    },
+                    false => Step::Off,
+                };
+            }
+            Step::Assessing { .. } => {
+                self.step = Step::Awake(Awake {
+                    since: now,
+                    look_at: Some(now + timing.look),
+                    looks: 1,
+                    silent: 0,
+                });
+            }
+            Step::Awake(awake) => {
+                self.step = self
+                    .look(now, awake, channel, timing)
+                    .map_or(Step::Off, Step::Awake);
+            }
+            Step::Off | Step::Pause { .. } | Step::Burst { .. } => {}
+        }
+    }
+
+    /// What follows a look at the channel; `None`: sleep.
+    fn look(&self, now: Instant, awake: Awake, channel: Channel, timing: &Timing) -> Option<Awake> {
+        let silent = match channel {
+            Channel::Clear => awake.silent.saturating_add(1),
+            Channel::Busy | Channel::Receiving => 0,
+        };
+        let looks = awake.looks.saturating_add(1);
+        let fruitless = looks > timing.fruitless_looks && channel != Channel::Receiving;
+        let sleeps = silent > timing.silent_looks
+            || (self.fast_sleep && fruitless)
+            || now >= awake.since + timing.listen;
+        (!sleeps).then_some(Awake {
+            look_at: Some(now + timing.look.minus(ASSESSMENT)),
+            looks,
+            silent,
+            ..awake
+        })
+    }
+
+    /// A frame for this node has come; `more`: its sender has another.
+    pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
+        self.step = match more && self.bursts {
+            true => Step::Burst {
+                until: now + timing.burst,
+            },
+            false => Step::Off,
+        };
+    }
+}
+
+/// An assessment takes 8 symbols, which are part of the time from look to look.
+const ASSESSMENT: Duration =
+    Duration::from_micros(redpoll_wire::ieee802154::timing::CCA_US);
+
+/// Later than two assessments and their pauses take.
+fn is_late(due: Instant, now: Instant, timing: &Timing) -> bool {
+    now > due + timing.look.times(2)
+}

@@ -1,0 +1,183 @@
+//! Sending, step by step: load, wait for the channel, transmit, wait for the
+//! acknowledgement, and try again.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_wire::ieee802154;
+#[cfg(not(feature = "duty-cycled"))]
+use redpoll_wire::ieee802154::Address;
+
+use super::{Content, Kind, Mac, Phase, Work};
+use crate::access::{Access, AccessFailure};
+use crate::counters::count;
+use crate::imm_ack::ACK_WAIT;
+use crate::retry::Next;
+use crate::{MacEvent, RadioResult, RadioWork, TxStatus};
+
+impl Mac {
+    pub(super) fn load(&mut self, content: Content) -> RadioWork {
+        if let Content::ImmAck { dsn, pending } = content {
+            self.ack_frame = ieee802154::imm_ack(dsn, pending);
+        }
+        self.loaded = None;
+        self.work = Some(Work::Load(content));
+        RadioWork::Load
+    }
+
+    pub(super) fn on_loaded(&mut self, now: Instant, content: Content, result: RadioResult) {
+        if result != RadioResult::Loaded {
+            count(&mut self.counters.radio_faults);
+        }
+        // Whatever the radio said, it is done with it: trying the same again
+        // at once could go on for ever.
+        self.loaded = Some(content);
+        if content == Content::Frame && self.phase == Phase::Load {
+            self.start_attempt(now);
+        }
+    }
+
+    #[cfg(not(feature = "duty-cycled"))]
+    pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
+        crate::filter::asks_for_ack(dst)
+    }
+
+    pub(super) fn start_attempt(&mut self, now: Instant) {
+        #[cfg(feature = "duty-cycled")]
+        if self.is_cycled() {
+            return self.start_cycled(now);
+        }
+        self.access = Access::start(&self.config, self.first_be());
+        self.back_off(now);
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        let delay = match self.skips_backoff() {
+            true => Duration::ZERO,
+            false => self.access.delay(&mut self.rng),
+        };
+        let until = self.spacing.assess_from().max(now + delay);
+        self.phase = match until > now {
+            true => Phase::Backoff { until },
+            false => Phase::Ready,
+        };
+    }
+
+    pub(super) fn on_transmitted(&mut self, now: Instant, result: RadioResult) {
+        #[cfg(feature = "duty-cycled")]
+        if self.is_cycled() {
+            return self.on_cycled_transmitted(now, result);
+        }
+        let (wants_ack, auto_ack) = (self.asks_for_ack(self.dst), self.config.caps.auto_ack);
+        match result {
+            RadioResult::ChannelBusy => return self.on_channel_busy(now),
+            #[cfg(feature = "duty-cycled")]
+            RadioResult::Answered { .. } | RadioResult::Assessed(_) => {
+                count(&mut self.counters.radio_faults);
+                return self.on_access_failure(now);
+            }
+            RadioResult::Loaded => {
+                // Nothing was sent, as far as one can tell.
+                count(&mut self.counters.radio_faults);
+                return self.on_access_failure(now);
+            }
+            RadioResult::Sent | RadioResult::Acked { .. } | RadioResult::NoAck => {}
+        }
+        count(&mut self.counters.frames_sent);
+        match (result, wants_ack) {
+            (RadioResult::Sent, false) => self.finish(now, TxStatus::Delivered),
+            (RadioResult::Sent, true) if !auto_ack => {
+                let until = now + ACK_WAIT;
+                self.phase = Phase::AckWait { until };
+            }
+            (RadioResult::Acked { frame_pending }, true) if auto_ack => {
+                self.on_ack(now, frame_pending);
+            }
+            (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
+            // A radio that speaks of acknowledgements where none was asked
+            // for, or that was to wait for one and did not.
+            (_, wants_ack) => {
+                count(&mut self.counters.radio_faults);
+                match (result, wants_ack) {
+                    (RadioResult::Acked { frame_pending }, true) => self.on_ack(now, frame_pending),
+                    (_, true) => self.on_no_ack(now),
+                    (_, false) => self.finish(now, TxStatus::Delivered),
+                }
+            }
+        }
+    }
+
+    fn on_channel_busy(&mut self, now: Instant) {
+        count(&mut self.counters.channel_busy);
+        self.burst.on_failure();
+        match self.access.on_busy(&self.config) {
+            Ok(()) => self.back_off(now),
+            Err(AccessFailure) => self.on_access_failure(now),
+        }
+    }
+
+    fn on_access_failure(&mut self, now: Instant) {
+        count(&mut self.counters.channel_access_failures);
+        self.on_attempt_failed(now, TxStatus::ChannelAccessFailure);
+    }
+
+    pub(super) fn on_no_ack(&mut self, now: Instant) {
+        count(&mut self.counters.no_ack);
+        self.on_attempt_failed(now, TxStatus::NoAck);
+    }
+
+    pub(super) fn on_ack(&mut self, now: Instant, frame_pending: bool) {
+        count(&mut self.counters.acks_received);
+        self.finish_as(now, TxStatus::Delivered, frame_pending);
+    }
+
+    pub(super) fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
+        self.burst.on_failure();
+        match self.retry.on_failure(&self.config, &mut self.rng) {
+            Next::GiveUp => self.finish(now, status),
+            Next::After(delay) => {
+                count(&mut self.counters.frame_retries);
+                if delay.is_zero() {
+                    self.start_attempt(now);
+                } else {
+                    self.phase = Phase::RetryDelay {
+                        until: now + delay,
+                        asleep: self.sleeps_for(delay),
+                    };
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, now: Instant, status: TxStatus) {
+        self.finish_as(now, status, false);
+    }
+
+    fn finish_as(&mut self, now: Instant, status: TxStatus, frame_pending: bool) {
+        count(match status {
+            TxStatus::Delivered => &mut self.counters.delivered,
+            TxStatus::NoAck => &mut self.counters.dropped_no_ack,
+            TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
+        });
+        self.phase = Phase::Idle;
+        // After a failure the wait for the acknowledgement was longer.
+        if status == TxStatus::Delivered {
+            self.spacing.on_exchange_end(now, self.frame.len());
+        }
+        self.burst.on_end(self.dst, status == TxStatus::Delivered);
+        #[cfg(feature = "duty-cycled")]
+        if let Some(duty) = &mut self.duty {
+            duty.on_end(now);
+        }
+        self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
+            Kind::Data => MacEvent::Done {
+                dst: self.dst,
+                status,
+                attempts: self.retry.attempts(),
+            },
+            Kind::Request => MacEvent::Polled {
+                parent: self.dst,
+                status,
+                frame_pending,
+            },
+        });
+    }
+}

@@ -1,0 +1,208 @@
+//! What duty-cycled MACs have their radios do: assess the channel for its own sake, and
+//! repeat a frame until it is acknowledged.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_mac::{Channel, RadioResult, Strobe};
+
+use super::flight::Flight;
+use super::send::is_occupied;
+use super::{Air, Event, Outcome};
+use crate::fault::Verdict;
+use crate::kernel::Queue;
+use crate::radio::{CCA, State, Train, Work};
+
+impl Air {
+    // --- assessments ---
+
+    pub(super) fn start_assessment<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &mut self.stations[node];
+        station.assessments += 1;
+        let settles_in = match station.state() {
+            State::Sleep => self.chip.wake_up,
+            State::Idle => self.chip.receiver_on,
+            _ => Duration::ZERO,
+        };
+        if settles_in.is_zero() {
+            return self.sample(now, node, queue);
+        }
+        self.step_for(now, node, Work::Settle, settles_in, queue);
+        self.stations[node].rest(now);
+    }
+
+    fn sample<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
+        self.medium.watch(now, node);
+        let occupied = is_occupied(&self.stations[node]);
+        self.step_for(now, node, Work::Assess { occupied }, CCA, queue);
+        let station = &mut self.stations[node];
+        if matches!(station.state(), State::Sleep | State::Idle) {
+            station.rest(now);
+        }
+    }
+
+    /// What the channel assessment that ends now has found.
+    fn sampled(&mut self, now: Instant, node: usize, occupied: bool) -> Channel {
+        let station = &self.stations[node];
+        let begins = station.state() == State::Receive && station.times.since() == now;
+        if occupied || (is_occupied(station) && !begins) {
+            return Channel::Receiving;
+        }
+        let is_off = station.state() == State::Off;
+        match !is_off && self.medium.was_busy(now, node) {
+            true => Channel::Busy,
+            false => Channel::Clear,
+        }
+    }
+
+    // --- repetition ---
+
+    pub(super) fn start_strobe<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        strobe: Strobe,
+        queue: &mut Queue<E>,
+    ) {
+        let station = &mut self.stations[node];
+        if is_occupied(station) || station.reading {
+            // The MAC hears of it no sooner than of a busy channel, so that it cannot ask
+            // for ever at the same instant.
+            return self.step_for(now, node, Work::Refuse, CCA, queue);
+        }
+        station.train = Some(Box::new(Train::new(strobe)));
+        self.start_transmit(now, node, false, queue);
+    }
+
+    /// A copy has been sent.
+    pub(super) fn open_gap<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        let gap = self.stations[node]
+            .train
+            .as_ref()
+            .map_or(Duration::ZERO, |train| train.strobe.gap);
+        self.step_for(now, node, Work::Gap, gap, queue);
+        self.stations[node].rest(now);
+    }
+
+    /// An acknowledgement comes in while a frame is being repeated.
+    pub(super) fn receive_answer(&mut self, now: Instant, node: usize, flight: &Flight) -> Outcome {
+        let station = &self.stations[node];
+        let is_own = station.dsn == flight.label.dsn;
+        let takes = |train: &Train| is_own || train.strobe.any_ack;
+        if !station.wants_ack || !station.train.as_deref().is_some_and(takes) {
+            return Outcome::Unexpected;
+        }
+        if self.verdict(now, node, flight, true) == Verdict::Drop {
+            return Outcome::Fault;
+        }
+        if let Some(train) = &mut self.stations[node].train {
+            train.answer = Some(flight.label.frame_pending);
+        }
+        Outcome::Delivered
+    }
+
+    /// A step is over of what only duty-cycled MACs ask for.
+    pub(super) fn on_strobe_step<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        queue: &mut Queue<E>,
+    ) {
+        match self.stations[node].work {
+            Work::Settle => self.sample(now, node, queue),
+            Work::Assess { occupied } => {
+                let channel = self.sampled(now, node, occupied);
+                let time = self.chip.answer_time();
+                match time.is_zero() {
+                    true => self.finish(now, node, RadioResult::Assessed(channel)),
+                    false => self.step_for(now, node, Work::Answer { channel }, time, queue),
+                }
+            }
+            Work::Answer { channel } => self.finish(now, node, RadioResult::Assessed(channel)),
+            Work::Refuse => self.finish(now, node, RadioResult::ChannelBusy),
+            Work::Gap if self.stations[node].wants_ack => {
+                self.medium.watch(now, node);
+                let occupied = is_occupied(&self.stations[node]);
+                self.step_for(now, node, Work::Look { occupied }, CCA, queue);
+            }
+            Work::Look { occupied } => self.on_looked(now, node, occupied, queue),
+            Work::Detect => self.on_detected(now, node),
+            Work::Gap | Work::Pause => self.next_copy(now, node, queue),
+            _ => {}
+        }
+    }
+
+    /// The channel behind a copy has been assessed.
+    fn on_looked<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        occupied: bool,
+        queue: &mut Queue<E>,
+    ) {
+        let found = self.sampled(now, node, occupied) != Channel::Clear;
+        let station = &self.stations[node];
+        let has_frame = station.reading || station.waiting.is_some();
+        let Some(train) = &station.train else { return };
+        if found || has_frame || train.answer.is_some() {
+            let time = train.strobe.detect;
+            self.step_for(now, node, Work::Detect, time, queue);
+        } else {
+            self.next_copy(now, node, queue);
+        }
+    }
+
+    fn on_detected(&mut self, now: Instant, node: usize) {
+        let train = self.stations[node].train.take();
+        let result = train.and_then(|train| {
+            Some(RadioResult::Answered {
+                frame_pending: train.answer?,
+                begun_ago: now.since(train.copy_began),
+            })
+        });
+        self.finish(now, node, result.unwrap_or(RadioResult::ChannelBusy));
+    }
+
+    /// The next copy is due, unless the time for all of them is over.
+    fn next_copy<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
+        let station = &mut self.stations[node];
+        let Some(train) = &station.train else { return };
+        let began = train.began.unwrap_or(now);
+        let next = now.max(train.copy_began + train.strobe.period);
+        if next >= began + train.strobe.span {
+            let result = match station.wants_ack {
+                true => RadioResult::NoAck,
+                false => RadioResult::Sent,
+            };
+            station.train = None;
+            self.finish(now, node, result);
+        } else if next > now {
+            self.step_for(now, node, Work::Pause, next.since(now), queue);
+        } else if !station.loaded {
+            self.load(now, node, Some(false), queue);
+        } else {
+            self.begin_send(now, node, false, queue);
+        }
+    }
+
+    fn step_for<E: From<Event>>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        work: Work,
+        time: Duration,
+        queue: &mut Queue<E>,
+    ) {
+        let generation = self.stations[node].step(work);
+        let node = node as u32;
+        queue.schedule(now + time, Event::Step { node, generation }.into());
+    }
+}
