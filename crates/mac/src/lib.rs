@@ -93,6 +93,8 @@ pub use counters::MacCounters;
 pub use event::{Indication, MacEvent, Service, Ticket, TxStatus};
 pub use frame_buf::{FrameBuf, TooLong};
 pub use ifs::Ifs;
+#[cfg(feature = "duty-cycled")]
+pub use mac::DUTY_BYTES;
 pub use mac::{Mac, Promised, Rest};
 pub use pending::PENDING_MAX;
 #[cfg(feature = "duty-cycled")]

@@ -13,6 +13,8 @@ mod sleepy;
 
 use burst::Burst;
 pub use burst::Promised;
+#[cfg(feature = "duty-cycled")]
+pub use duty::DUTY_BYTES;
 pub use sleepy::Rest;
 
 use redpoll_base::{Instant, Rng, Wake};
@@ -30,8 +32,7 @@ use crate::imm_ack::ImmAck;
 use crate::pending::Pending;
 use crate::retry::Retry;
 use crate::{
-    FrameBuf, Indication, MacConfig, MacCounters, MacEvent, RadioResult, RadioWork, RxInfo,
-    Service,
+    FrameBuf, Indication, MacConfig, MacCounters, MacEvent, RadioResult, RadioWork, RxInfo, Service,
 };
 
 /// IEEE 802.15.4-2006: the first with data frames of more than 102 bytes of
@@ -443,4 +444,3 @@ impl Mac {
         }
     }
 }
-

@@ -6,7 +6,7 @@ use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
-use redpoll_mac::{DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
+use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
@@ -75,9 +75,14 @@ pub(crate) fn build(
         // The table was made as long as the list.
         let _ = node.add_route(route);
     }
+    // A microcontroller's node has what it uses.
+    let unused = match scenario.mac.duty {
+        Some(_) => 0,
+        None => DUTY_BYTES,
+    };
     Built {
         node,
-        memory_bytes: boxed + fragments + rivals + size_of::<Node<HeapMemory>>(),
+        memory_bytes: boxed + fragments + rivals + size_of::<Node<HeapMemory>>() - unused,
     }
 }
 

@@ -13,9 +13,9 @@ use redpoll_base::{Duration, Rng};
 use crate::MacConfig;
 use csma::Csma;
 #[cfg(feature = "duty-cycled")]
-pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
-#[cfg(feature = "duty-cycled")]
 pub(crate) use duty::{Duty, Move, Target};
+#[cfg(feature = "duty-cycled")]
+pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 
 /// The channel was busy once too often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,6 +9,13 @@ use crate::access::{Duty, Move, Target};
 use crate::counters::count;
 use crate::{Channel, DutyCounters, RadioResult, RadioWork, TxStatus};
 
+/// By how much the feature `duty-cycled` lengthens a [`Mac`], in bytes, to a multiple of
+/// its owner's alignment: a node without a duty-cycled MAC is built without it.
+pub const DUTY_BYTES: usize = (size_of::<Option<Duty>>()
+    .saturating_add(size_of::<Instant>())
+    .saturating_add(size_of::<RadioWork>()))
+.next_multiple_of(16);
+
 impl Mac {
     /// What a duty-cycled MAC has counted; `None` for every other.
     pub fn duty_counters(&self) -> Option<&DutyCounters> {

@@ -190,7 +190,13 @@ impl Air {
         }
     }
 
-    pub(super) fn verdict(&mut self, now: Instant, node: usize, flight: &Flight, is_ack: bool) -> Verdict {
+    pub(super) fn verdict(
+        &mut self,
+        now: Instant,
+        node: usize,
+        flight: &Flight,
+        is_ack: bool,
+    ) -> Verdict {
         let facts = FrameFacts {
             from: flight.from as usize,
             to: node,

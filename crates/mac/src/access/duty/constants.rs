@@ -10,7 +10,10 @@ const RTIMER_HZ: u64 = 32_768;
 
 /// So many ticks of the real time timer, to the nearest microsecond.
 pub(super) const fn rt(ticks: u64) -> Duration {
-    let us = ticks.saturating_mul(1_000_000).saturating_add(RTIMER_HZ / 2) / RTIMER_HZ;
+    let us = ticks
+        .saturating_mul(1_000_000)
+        .saturating_add(RTIMER_HZ / 2)
+        / RTIMER_HZ;
     Duration::from_micros(us)
 }
 

@@ -68,7 +68,9 @@ impl Layer {
             Release::Contiki30 => 1u8.checked_shl(n.into()).unwrap_or(8),
         };
         let most = timing.cycle_ticks.saturating_mul(cycles.into());
-        let ticks = timing.cycle_ticks.saturating_add(rng.below_u64(most.max(1)));
+        let ticks = timing
+            .cycle_ticks
+            .saturating_add(rng.below_u64(most.max(1)));
         self.after(now, ticks)
     }
 
@@ -106,7 +108,9 @@ mod tests {
         let mut rng = Rng::new(7);
         let draws = (0..20_000u64).map(|draw| {
             let now = Instant::from_micros(1_000_000 + 13 * draw);
-            layer.again(now, transmissions, &timing, &mut rng).since(now)
+            layer
+                .again(now, transmissions, &timing, &mut rng)
+                .since(now)
         });
         let mut draws: std::vec::Vec<_> = draws.collect();
         draws.sort();

@@ -140,11 +140,11 @@ impl Duty {
         let Some(wake) = &mut self.wake else {
             return false;
         };
-        let was_on = wake.listens();
+        let was_off = wake.is_off();
         let needs = wake.poll(now, &self.timing);
         if needs {
             count(&mut self.counters.assessments);
-            if !was_on {
+            if was_off {
                 count(&mut self.counters.wake_ups);
             }
         }
@@ -309,7 +309,8 @@ impl Duty {
             Release::Contiki27 | Release::Contiki30 => begun_ago,
         };
         let at_us = now.as_micros().saturating_sub(ago.as_micros());
-        self.phases.on_answer(target.dst, Instant::from_micros(at_us));
+        self.phases
+            .on_answer(target.dst, Instant::from_micros(at_us));
     }
 
     /// From the beginning of one copy of a frame to that of the next.
@@ -341,14 +342,8 @@ impl Duty {
     }
 
     /// When a frame is sent again that went unacknowledged so often; `None`: it is given up.
-    pub(crate) fn again(
-        &self,
-        now: Instant,
-        transmissions: u8,
-        rng: &mut Rng,
-    ) -> Option<Instant> {
+    pub(crate) fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
         let layer = self.layer.as_ref()?;
-        (!layer.gives_up(transmissions))
-            .then(|| layer.again(now, transmissions, &self.timing, rng))
+        (!layer.gives_up(transmissions)).then(|| layer.again(now, transmissions, &self.timing, rng))
     }
 }

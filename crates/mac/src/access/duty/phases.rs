@@ -116,7 +116,10 @@ mod tests {
         // Too late for the wake-up at 1,125.
         assert_eq!(start(&phases, 1_110), Some(at(1_234)));
         assert_eq!(start(&phases, 2_001), Some(at(2_109)));
-        assert_eq!(phases.start(at(1_110), Address::Short(3), CYCLE, GUARD), None);
+        assert_eq!(
+            phases.start(at(1_110), Address::Short(3), CYCLE, GUARD),
+            None
+        );
     }
 
     #[test]

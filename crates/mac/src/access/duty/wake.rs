@@ -63,6 +63,11 @@ impl Wake {
         matches!(self.step, Step::Awake(_) | Step::Burst { .. })
     }
 
+    /// Whether nothing happens until the next cycle.
+    pub(super) fn is_off(&self) -> bool {
+        self.step == Step::Off
+    }
+
     /// Whether a frame that was promised is still to come.
     pub(super) fn is_in_burst(&self, now: Instant) -> bool {
         matches!(self.step, Step::Burst { until } if now < until)
@@ -85,7 +90,7 @@ impl Wake {
             Step::Off if self.next <= now => {
                 let late = is_late(self.next, now, timing);
                 while self.next <= now {
-                    self.next = self.next + timing.cycle;
+                    self.next += timing.cycle;
                 }
                 if !late {
                     self.step = Step::Assessing { done: 0 };
@@ -173,8 +178,7 @@ impl Wake {
 }
 
 /// An assessment takes 8 symbols, which are part of the time from look to look.
-const ASSESSMENT: Duration =
-    Duration::from_micros(redpoll_wire::ieee802154::timing::CCA_US);
+const ASSESSMENT: Duration = Duration::from_micros(redpoll_wire::ieee802154::timing::CCA_US);
 
 /// Later than two assessments and their pauses take.
 fn is_late(due: Instant, now: Instant, timing: &Timing) -> bool {

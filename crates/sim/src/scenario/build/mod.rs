@@ -18,9 +18,9 @@ use super::check::Values;
 use super::error::ScenarioError;
 use super::files;
 use super::model::{
-    AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE,
-    DutyParams, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario,
-    SleepyParams, TcpParams,
+    AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, DutyParams, HEADER_MAX_INSIDE,
+    HEADER_MAX_OUTSIDE, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role,
+    Scenario, SleepyParams, TcpParams,
 };
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
