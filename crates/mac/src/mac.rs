@@ -88,7 +88,13 @@ enum Work {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Content {
     Frame,
-    ImmAck { dsn: u8, pending: bool },
+    ImmAck {
+        dsn: u8,
+        pending: bool,
+    },
+    /// A strobe or a probe.
+    #[cfg(feature = "duty-cycled")]
+    Short,
 }
 
 /// The MAC of one node. See the crate's documentation for its use.
@@ -127,6 +133,12 @@ pub struct Mac {
     /// When the attempt may begin that comes next.
     #[cfg(feature = "duty-cycled")]
     not_before: Instant,
+    /// The strobe or probe that is being loaded.
+    #[cfg(feature = "duty-cycled")]
+    short: FrameBuf,
+    /// A probe is due.
+    #[cfg(feature = "duty-cycled")]
+    probes: bool,
 }
 
 /// What the layer above does.
@@ -170,6 +182,10 @@ impl Mac {
             duty,
             #[cfg(feature = "duty-cycled")]
             not_before: Instant::ZERO,
+            #[cfg(feature = "duty-cycled")]
+            short: FrameBuf::new(),
+            #[cfg(feature = "duty-cycled")]
+            probes: false,
         }
     }
 
@@ -200,7 +216,8 @@ impl Mac {
             Address::Absent => 0,
             _ => FrameBuf::CAPACITY
                 .saturating_sub(self.header(dst).len())
-                .saturating_sub(usize::from(self.config.security_bytes)),
+                .saturating_sub(usize::from(self.config.security_bytes))
+                .saturating_sub(self.access_header_len()),
         }
     }
 
@@ -217,6 +234,10 @@ impl Mac {
         let mut cursor = Cursor::new(self.frame.room_mut());
         header.emit(&mut cursor).ok()?;
         self.header_len = cursor.position();
+        #[cfg(feature = "duty-cycled")]
+        {
+            self.header_len = self.header_len.saturating_add(self.access_header_len());
+        }
         self.dst = dst;
         self.frame.room_mut().get_mut(self.header_len..)
     }
@@ -236,8 +257,10 @@ impl Mac {
         if !self.is_idle() || self.header_len == 0 {
             return;
         }
-        self.frame
-            .set_len(self.header_len.saturating_add(payload_len));
+        let len = self.header_len.saturating_add(payload_len);
+        #[cfg(feature = "duty-cycled")]
+        let len = self.write_access_header(len, payload_len);
+        self.frame.set_len(len);
         self.header_len = 0;
         let frame = self.frame.room_mut();
         if how.frame_pending {
@@ -389,6 +412,8 @@ impl Mac {
     pub fn frame(&self) -> &[u8] {
         match self.work {
             Some(Work::Load(Content::ImmAck { .. })) => &self.ack_frame,
+            #[cfg(feature = "duty-cycled")]
+            Some(Work::Load(Content::Short)) => self.short.as_slice(),
             _ => self.frame.as_slice(),
         }
     }
@@ -406,6 +431,8 @@ impl Mac {
                 _ => count(&mut self.counters.radio_faults),
             },
             Some(Work::Transmit(Content::Frame)) => self.on_transmitted(now, result),
+            #[cfg(feature = "duty-cycled")]
+            Some(Work::Transmit(Content::Short)) => self.on_short_sent(now, result),
             #[cfg(feature = "duty-cycled")]
             Some(Work::Assess { for_frame }) => self.on_assessed(now, for_frame, result),
         }

@@ -37,7 +37,7 @@ pub struct RadioCaps {
 /// Behind each copy of a frame that asks for an acknowledgement the radio listens for
 /// `gap` and then assesses the channel. If it is clear, the next copy goes out; if
 /// not, the radio waits for `detect` and looks at what it has: the Imm-ACK ends the
-/// repetition, and anything else ends it as well. Behind a copy that asks for none the
+/// repetition, and anything else if the repetition `gives_way`. Behind a copy that asks for none the
 /// radio waits for `gap` alone.
 #[cfg(feature = "duty-cycled")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +54,8 @@ pub struct Strobe {
     /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old
     /// releases of Contiki.
     pub any_ack: bool,
+    /// Whether anything but the Imm-ACK ends the repetition; else it goes on.
+    pub gives_way: bool,
 }
 
 /// What an assessment found.

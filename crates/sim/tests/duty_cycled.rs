@@ -268,16 +268,141 @@ fn frames_of_a_burst_are_sent_once() {
     assert_eq!(quick.count(), 0);
 }
 
-/// TCP carries every byte over ContikiMAC, over one hop and over three.
+/// A broadcast is repeated for a whole cycle, so that everybody wakes up once meanwhile, and
+/// nothing is looked for behind its copies. In `sleepy-3` it is a leaf that solicits routers.
 #[test]
-fn tcp_over_contikimac() {
-    for (name, seconds) in [("line-1", 30), ("line-3", 120)] {
-        let report = common::run(name, &[CONTIKIMAC, CC2420], 1, seconds);
-        let flow = &report.flows[0];
-        assert!(flow.delivered_bytes > 20_000, "{name}: {flow:?}");
-        for node in &report.nodes {
-            assert!(node.radio_duty_cycle < 0.5, "{name}: {node:?}");
-            assert!(node.energy.idle_s > 0.5 * report.simulated_s, "{name}");
+fn a_broadcast_is_repeated_for_a_whole_cycle() {
+    let (report, frames) = record("sleepy-3", &[CONTIKIMAC, CC2420], 30);
+    let leaf = report.nodes.len() - 1;
+    let all = trains(&frames, leaf);
+    let broadcasts: Vec<_> = all.iter().filter(|it| it.copies[0].is_broadcast).collect();
+    assert!(!broadcasts.is_empty());
+    for train in broadcasts {
+        assert!(train.gaps().all(|gap| gap == 397 + 192), "{train:?}");
+        let last = train.copies[train.copies.len() - 1];
+        let whole_us = last.end_us - train.copies[0].start_us;
+        assert!((125_000..132_000).contains(&whole_us), "{whole_us}");
+    }
+    // And the leaf's flow over two duty-cycled routers goes on.
+    assert!(
+        report.flows[0].delivered_bytes > 1_000,
+        "{:?}",
+        report.flows[0]
+    );
+    assert!(
+        report.nodes[leaf].radio_duty_cycle < 0.5,
+        "{:?}",
+        report.nodes[leaf]
+    );
+}
+
+const X_MAC: (&str, &str) = ("mac.access", "x-mac");
+const LPP: (&str, &str) = ("mac.access", "lpp");
+
+/// xmac.c: 204 of 4,096 ticks on, 5 %. lpp.c: a tick of 7.8 ms after each probe, every 125 ms
+/// and what the probe takes: at least 6.25 %.
+#[test]
+fn idle_nodes_of_x_mac_and_lpp_are_on_for_their_part_of_each_cycle() {
+    let (_, x_mac) = idle(&[X_MAC]);
+    assert!((x_mac - 204.0 / 4_096.0).abs() < 0.001, "{x_mac}");
+    let overrides = [LPP, CC2420, IDLE];
+    let (report, frames) = record("pair", &overrides, 100);
+    let on = report.nodes[1].radio_duty_cycle;
+    assert!((0.0625..0.08).contains(&on), "{on}");
+    // Nothing but probes: one each cycle, or 1.5 ms more.
+    let probes: Vec<_> = frames.iter().filter(|frame| frame.from == 1).collect();
+    assert!((780..=800).contains(&probes.len()), "{}", probes.len());
+    assert!(probes.iter().all(|probe| probe.is_broadcast));
+}
+
+/// xmac.c: a strobe every 127 ticks (3.9 ms) for at most 4,708 (143.7 ms); the frame itself
+/// once, after the first that is answered.
+#[test]
+fn x_mac_sends_short_strobes_and_then_the_frame() {
+    let overrides = [X_MAC, CC2420, ("mac.phase_lock", "false")];
+    let (_, frames) = record("readings", &overrides, 300);
+    let own: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame.from == 1 && !frame.is_ack)
+        .collect();
+    let len = |frame: &Copy| (frame.end_us - frame.start_us) / 32 - 6;
+    // MAC header 9, two bytes, FCS.
+    let is_strobe = |frame: &Copy| len(frame) == 13;
+    let strobes: Vec<_> = own.windows(2).filter(|pair| is_strobe(pair[0])).collect();
+    let mut answered = 0;
+    for pair in &strobes {
+        if is_strobe(pair[1]) {
+            let apart = pair[1].start_us - pair[0].start_us;
+            assert!(apart == 3_876 + 192 || apart > 100_000, "{apart}");
+        } else {
+            answered += 1;
+            // The answer, 1 ms to be sure of it, and loading.
+            let silence = pair[1].start_us - pair[0].end_us;
+            assert!((1_288..3_000).contains(&silence), "{silence}");
+        }
+    }
+    assert!(answered > 250, "{answered}");
+    // A receiver that is on for 6.2 of 125 ms is found after half a cycle on average.
+    let mean = strobes.len() as f64 / f64::from(answered);
+    assert!((12.0..20.0).contains(&mean), "{mean}");
+}
+
+/// lpp.c: the frame follows the probe of its receiver, and waits for it for half a cycle on
+/// average.
+#[test]
+fn lpp_sends_when_its_receiver_has_said_that_it_listens() {
+    let (report, frames) = record("readings", &[LPP, CC2420], 300);
+    let data = frames
+        .windows(2)
+        .filter(|pair| pair[1].from == 1 && !pair[1].is_ack && !pair[1].is_broadcast);
+    let mut count = 0;
+    for pair in data {
+        assert!(pair[0].from == 0 && pair[0].is_broadcast, "{pair:?}");
+        assert!(pair[1].start_us - pair[0].end_us < 7_800, "{pair:?}");
+        count += 1;
+    }
+    assert!(count > 250, "{count}");
+    // 6.9 % idle, and half a cycle of waiting each 1,037 ms.
+    let on = report.nodes[1].radio_duty_cycle;
+    assert!((0.10..0.16).contains(&on), "{on}");
+}
+
+/// nullrdc.c: every frame once, without acknowledgments; csma.c: a queue leaves with one frame
+/// a cycle, here of 125 ms.
+#[test]
+fn nullrdc_sends_once_and_one_frame_a_cycle() {
+    let overrides = [
+        ("mac.access", "nullrdc"),
+        CC2420,
+        ("mac.coarse_tick", "false"),
+    ];
+    let (report, frames) = record("pair", &overrides, 30);
+    assert!(frames.iter().all(|frame| !frame.is_ack));
+    assert_eq!(report.nodes[1].radio_duty_cycle, 1.0);
+    let own: Vec<_> = frames.iter().filter(|frame| frame.from == 1).collect();
+    let apart = own
+        .windows(2)
+        .map(|pair| pair[1].start_us - pair[0].start_us);
+    assert!(apart.clone().all(|apart| apart > 100_000));
+    let in_queue = apart
+        .filter(|apart| (125_000..132_000).contains(apart))
+        .count();
+    assert!(in_queue > 100, "{in_queue}");
+    // With acknowledgments, each frame has one.
+    let overrides = [("mac.access", "nullrdc"), CC2420, ("mac.link_acks", "true")];
+    let (_, frames) = record("pair", &overrides, 30);
+    let acks = frames.iter().filter(|frame| frame.is_ack).count();
+    assert!(acks * 2 >= frames.len() - 1, "{acks} of {}", frames.len());
+}
+
+/// TCP carries every byte over each of them, over one hop and over three.
+#[test]
+fn tcp_over_every_method() {
+    for access in ["nullrdc", "contikimac", "x-mac", "lpp"] {
+        for (name, at_least) in [("line-1", 20_000), ("line-3", 5_000)] {
+            let report = common::run(name, &[("mac.access", access), CC2420], 1, 120);
+            let delivered = report.flows[0].delivered_bytes;
+            assert!(delivered > at_least, "{access}, {name}: {delivered}");
         }
     }
 }

@@ -13,7 +13,7 @@ use redpoll_base::{Duration, Rng};
 use crate::MacConfig;
 use csma::Csma;
 #[cfg(feature = "duty-cycled")]
-pub(crate) use duty::{Duty, Move, Target};
+pub(crate) use duty::{Cargo, Duty, Errand, Meaning, Move, Target};
 #[cfg(feature = "duty-cycled")]
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 

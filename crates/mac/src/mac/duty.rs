@@ -2,18 +2,20 @@
 //! repeated until their receiver has woken up.
 
 use redpoll_base::{Instant, Wake};
-use redpoll_wire::ieee802154::Address;
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
 use super::{Content, Kind, Mac, Phase, Rest, Work};
-use crate::access::{Duty, Move, Target};
+use crate::access::{Cargo, Duty, Errand, Meaning, Move, Target};
 use crate::counters::count;
-use crate::{Channel, DutyCounters, RadioResult, RadioWork, TxStatus};
+use crate::{Channel, DutyCounters, FrameBuf, RadioResult, RadioWork, TxStatus};
 
 /// By how much the feature `duty-cycled` lengthens a [`Mac`], in bytes, to a multiple of
 /// its owner's alignment: a node without a duty-cycled MAC is built without it.
 pub const DUTY_BYTES: usize = (size_of::<Option<Duty>>()
     .saturating_add(size_of::<Instant>())
-    .saturating_add(size_of::<RadioWork>()))
+    .saturating_add(size_of::<RadioWork>())
+    .saturating_add(size_of::<FrameBuf>()))
 .next_multiple_of(16);
 
 impl Mac {
@@ -70,14 +72,20 @@ impl Mac {
 
     /// As [`Mac::poll_radio`], when the radio has no work.
     pub(super) fn poll_duty(&mut self, now: Instant) -> Option<RadioWork> {
+        if self.probes {
+            return Some(self.poll_probe());
+        }
+        if self.phase == Phase::Load && self.is_cycled() && self.cargo().is_none() {
+            self.start_cycled(now);
+        }
         if self.phase == Phase::Ready && !self.is_cycled() {
             self.yield_channel(now);
         }
         match self.phase {
             Phase::Load if self.listens_in_vain() => self.poll_rest(),
-            Phase::Load => Some(self.load(Content::Frame)),
-            Phase::Ready if self.loaded != Some(Content::Frame) => Some(self.load(Content::Frame)),
+            Phase::Load => Some(self.load(self.cargo().unwrap_or(Content::Frame))),
             Phase::Ready if self.is_cycled() => self.poll_cycled(now),
+            Phase::Ready if self.loaded != Some(Content::Frame) => Some(self.load(Content::Frame)),
             Phase::Ready => {
                 self.phase = Phase::OnAir;
                 self.work = Some(Work::Transmit(Content::Frame));
@@ -87,16 +95,28 @@ impl Mac {
         }
     }
 
-    /// The next work for a frame in service that is ready, if it is one for the radio.
-    fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork> {
-        let target = self.target();
-        let step = self.duty.as_mut()?.advance(now, &target);
-        self.make(now, step)
+    /// What the radio must have before the next step for the frame in service.
+    fn cargo(&self) -> Option<Content> {
+        let duty = self.duty.as_ref().filter(|_| self.is_cycled());
+        match duty.map(|duty| duty.cargo(&self.target())) {
+            None | Some(Cargo::Frame) => Some(Content::Frame),
+            Some(Cargo::Short) => Some(Content::Short),
+            Some(Cargo::Nothing) => None,
+        }
     }
 
-    fn make(&mut self, now: Instant, step: Move) -> Option<RadioWork> {
-        let (work, radio) = match step {
-            Move::Wait(until) => {
+    /// The next work for a frame in service that is ready, if it is one for the radio.
+    fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork> {
+        let cargo = self.cargo();
+        if let Some(content) = cargo
+            && self.loaded != cargo
+        {
+            return Some(self.load(content));
+        }
+        let content = cargo.unwrap_or(Content::Frame);
+        let target = self.target();
+        let (work, radio) = match self.duty.as_mut()?.advance(now, &target) {
+            Move::Wait(until) | Move::Await(until) => {
                 self.phase = Phase::Backoff { until };
                 return self.poll_rest();
             }
@@ -104,16 +124,32 @@ impl Mac {
                 self.on_collision(now);
                 return self.poll_rest();
             }
+            Move::Silence => {
+                self.on_silence(now);
+                return self.poll_rest();
+            }
+            Move::Done => {
+                self.finish(now, TxStatus::Delivered);
+                return self.poll_rest();
+            }
             Move::Assess => (Work::Assess { for_frame: true }, RadioWork::Assess),
-            Move::Send => (
-                Work::Transmit(Content::Frame),
-                RadioWork::Transmit { cca: true },
-            ),
-            Move::Strobe(strobe) => (Work::Transmit(Content::Frame), RadioWork::Strobe(strobe)),
+            Move::Send { cca } => (Work::Transmit(content), RadioWork::Transmit { cca }),
+            Move::Strobe(strobe) => (Work::Transmit(content), RadioWork::Strobe(strobe)),
         };
         self.phase = Phase::OnAir;
         self.work = Some(work);
         Some(radio)
+    }
+
+    /// Nobody has acknowledged the frame in service.
+    fn on_silence(&mut self, now: Instant) {
+        let target = self.target();
+        if let Some(duty) = &mut self.duty {
+            duty.on_silence(now, &target);
+        }
+        count(&mut self.counters.no_ack);
+        self.burst.on_failure();
+        self.try_cycled_again(now, TxStatus::NoAck);
     }
 
     /// Something else was in the channel. That fails no transmission.
@@ -128,8 +164,13 @@ impl Mac {
         let target = self.target();
         let Some(duty) = &mut self.duty else { return };
         if result == RadioResult::ChannelBusy {
-            duty.on_collision();
-            return self.on_collision(now);
+            return if duty.goes_on() {
+                self.phase = Phase::Ready;
+            } else if duty.on_collision() {
+                self.on_collision(now);
+            } else {
+                self.on_silence(now);
+            };
         }
         count(&mut self.counters.frames_sent);
         match result {
@@ -140,19 +181,81 @@ impl Mac {
                 duty.on_answer(now, &target, begun_ago, self.frame.len());
                 self.on_ack(now, frame_pending);
             }
-            RadioResult::Acked { frame_pending } => self.on_ack(now, frame_pending),
-            RadioResult::Sent => self.finish(now, TxStatus::Delivered),
-            RadioResult::NoAck => {
-                duty.on_silence(now, &target);
-                count(&mut self.counters.no_ack);
-                self.burst.on_failure();
-                self.try_cycled_again(now, TxStatus::NoAck);
+            RadioResult::Acked { frame_pending } => {
+                duty.on_ack(now, &target);
+                self.on_ack(now, frame_pending);
             }
+            RadioResult::Sent if duty.goes_on() => self.phase = Phase::Ready,
+            RadioResult::Sent => self.finish(now, TxStatus::Delivered),
+            RadioResult::NoAck => self.on_silence(now),
             _ => {
                 count(&mut self.counters.radio_faults);
-                self.try_cycled_again(now, TxStatus::NoAck);
+                self.on_silence(now);
             }
         }
+    }
+
+    /// A strobe has been repeated, or a probe sent.
+    pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult) {
+        let Some(duty) = &mut self.duty else { return };
+        if self.phase != Phase::OnAir {
+            return duty.on_probed(now);
+        }
+        match result {
+            RadioResult::Answered { .. } => {
+                duty.on_strobe_answer();
+                self.phase = Phase::Ready;
+            }
+            RadioResult::ChannelBusy => {
+                duty.on_collision();
+                self.on_collision(now);
+            }
+            _ => self.on_silence(now),
+        }
+    }
+
+    /// Writes the short frame that the method needs now: a strobe for the neighbour that the
+    /// frame in service is for, or a probe.
+    pub(super) fn write_short(&mut self) {
+        let Some(duty) = &self.duty else { return };
+        let (content, len) = duty.short(self.address());
+        let dst = match self.probes {
+            true => Address::BROADCAST,
+            false => self.dst,
+        };
+        let header = FrameHeader {
+            frame_type: FrameType::Data,
+            ack_request: crate::filter::asks_for_ack(dst),
+            dsn: self.dsn,
+            ..self.header(dst)
+        };
+        let mut cursor = Cursor::new(self.short.room_mut());
+        // The longest header and six bytes fit.
+        let _ = header.emit(&mut cursor);
+        let _ = cursor.put(content.get(..len).unwrap_or_default());
+        let len = cursor.position();
+        self.short.set_len(len);
+    }
+
+    // --- the method's own header ---
+
+    /// The bytes that the method puts before the payload of a data frame.
+    pub(super) fn access_header_len(&self) -> usize {
+        let duty = self.duty.as_ref().filter(|_| self.kind == Kind::Data);
+        duty.map_or(0, Duty::header_len)
+    }
+
+    /// Writes them into a frame of `len` bytes; how long the frame becomes.
+    pub(super) fn write_access_header(&mut self, len: usize, payload_len: usize) -> usize {
+        let addresses = (self.address(), self.dst);
+        let Some(duty) = self.duty.as_ref().filter(|_| self.kind == Kind::Data) else {
+            return len;
+        };
+        let mac_header_len = self.header_len.saturating_sub(duty.header_len());
+        let room = self.frame.room_mut().get_mut(mac_header_len..);
+        let area = room.unwrap_or_default();
+        let behind = duty.write_header(addresses, mac_header_len, area, payload_len);
+        mac_header_len.saturating_add(behind)
     }
 
     /// Another attempt after a failed one, by the rules of the layer above the method.
@@ -190,7 +293,7 @@ impl Mac {
         };
         let Some(duty) = &mut self.duty else { return };
         if !for_frame {
-            return duty.on_assessed(now, channel);
+            return duty.on_assessed(now, channel, &mut self.rng);
         }
         match duty.on_sensed(now, channel) {
             Move::Wait(until) => self.phase = Phase::Backoff { until },
@@ -198,12 +301,48 @@ impl Mac {
         }
     }
 
+    /// The frame in service has been given back.
+    pub(super) fn on_cycled_preempted(&mut self) {
+        if let Some(duty) = &mut self.duty {
+            duty.on_preempted();
+        }
+    }
+
     // --- this node's receiver ---
 
-    /// A frame for this node has come; `more`: its sender has another.
-    pub(super) fn on_cycled_frame(&mut self, now: Instant, more: bool) {
+    /// The payload of a data frame without the method's header, if it is for the layer
+    /// above.
+    pub(super) fn unwrap_cycled<'f>(
+        &mut self,
+        now: Instant,
+        header: &FrameHeader,
+        payload: &'f [u8],
+    ) -> Option<&'f [u8]> {
+        let target = self.target();
+        let Some(duty) = &mut self.duty else {
+            return Some(payload);
+        };
+        match duty.read(payload) {
+            Meaning::Data(payload) => {
+                duty.on_frame(now, header.frame_pending);
+                return Some(payload);
+            }
+            Meaning::Strobe => duty.on_strobe(now),
+            Meaning::Probe => {
+                let waits = matches!(self.phase, Phase::Backoff { .. });
+                if waits && duty.on_probe(header.src, &target) {
+                    self.phase = Phase::Ready;
+                }
+            }
+            Meaning::Malformed => count(&mut self.counters.rx_malformed),
+        }
+        None
+    }
+
+    /// A data request for this node has come.
+    pub(super) fn on_cycled_request(&mut self, now: Instant) {
         if let Some(duty) = &mut self.duty {
-            duty.on_frame(now, more);
+            duty.on_frame(now, false);
         }
     }
 
@@ -215,7 +354,7 @@ impl Mac {
     /// Whether the receiver's cycle may have the radio between the works of a frame.
     fn has_turn(&self) -> Option<&Duty> {
         let duty = self.duty.as_ref()?;
-        let is_free = self.work.is_none() && !duty.is_sensing();
+        let is_free = self.work.is_none() && !self.probes && !duty.is_sensing();
         (self.rest == Rest::Cycle && is_free).then_some(duty)
     }
 
@@ -225,13 +364,33 @@ impl Mac {
     }
 
     /// The work that the receiver's cycle has for the radio now.
-    pub(super) fn poll_cycle(&mut self, now: Instant) -> Option<RadioWork> {
+    fn poll_cycle(&mut self, now: Instant) -> Option<RadioWork> {
         self.has_turn()?;
-        let needs = self.duty.as_mut()?.poll(now);
-        needs.then(|| {
-            self.work = Some(Work::Assess { for_frame: false });
-            RadioWork::Assess
-        })
+        match self.duty.as_mut()?.poll(now)? {
+            Errand::Assess => {
+                self.work = Some(Work::Assess { for_frame: false });
+                Some(RadioWork::Assess)
+            }
+            Errand::Probe => {
+                self.probes = true;
+                Some(self.poll_probe())
+            }
+        }
+    }
+
+    /// The next work for a probe that is due.
+    fn poll_probe(&mut self) -> RadioWork {
+        if self.loaded != Some(Content::Short) {
+            return self.load(Content::Short);
+        }
+        self.probes = false;
+        self.work = Some(Work::Transmit(Content::Short));
+        RadioWork::Transmit { cca: false }
+    }
+
+    /// Whether the frame in service waits until its receiver says that it listens.
+    pub(super) fn awaits_probe(&self) -> bool {
+        self.duty.as_ref().is_some_and(Duty::awaits_probe)
     }
 
     /// What the radio does between works while the receiver's cycle goes on.

@@ -19,7 +19,7 @@ impl Mac {
         info: &RxInfo,
     ) -> Option<Indication<'f>> {
         #[cfg(feature = "duty-cycled")]
-        self.on_cycled_frame(now, header.frame_pending);
+        let payload = self.unwrap_cycled(now, header, payload)?;
         // Without an acknowledgement to lose there is nothing to repeat, unless all
         // frames are repeated until their receiver wakes up.
         if (header.ack_request && asks_for_ack(header.dst)) || self.repeats_all() {

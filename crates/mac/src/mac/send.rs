@@ -15,8 +15,13 @@ use crate::{MacEvent, RadioResult, RadioWork, TxStatus};
 
 impl Mac {
     pub(super) fn load(&mut self, content: Content) -> RadioWork {
-        if let Content::ImmAck { dsn, pending } = content {
-            self.ack_frame = ieee802154::imm_ack(dsn, pending);
+        match content {
+            Content::ImmAck { dsn, pending } => {
+                self.ack_frame = ieee802154::imm_ack(dsn, pending);
+            }
+            #[cfg(feature = "duty-cycled")]
+            Content::Short => self.write_short(),
+            Content::Frame => {}
         }
         self.loaded = None;
         self.work = Some(Work::Load(content));
@@ -30,9 +35,15 @@ impl Mac {
         // Whatever the radio said, it is done with it: trying the same again
         // at once could go on for ever.
         self.loaded = Some(content);
-        if content == Content::Frame && self.phase == Phase::Load {
+        let is_ack = matches!(content, Content::ImmAck { .. });
+        if !is_ack && self.phase == Phase::Load {
             self.start_attempt(now);
         }
+    }
+
+    #[cfg(not(feature = "duty-cycled"))]
+    pub(super) const fn access_header_len(&self) -> usize {
+        0
     }
 
     #[cfg(not(feature = "duty-cycled"))]

@@ -84,6 +84,8 @@ impl Mac {
             return None;
         }
         count(&mut self.counters.preempted);
+        #[cfg(feature = "duty-cycled")]
+        self.on_cycled_preempted();
         self.phase = Phase::Idle;
         let begun = self.retry.attempts();
         Some(Ticket {
@@ -138,6 +140,8 @@ impl Mac {
         match (self.rest, self.phase) {
             (_, Phase::AckWait { .. }) => RadioWork::Listen,
             #[cfg(feature = "duty-cycled")]
+            _ if self.awaits_probe() => RadioWork::Listen,
+            #[cfg(feature = "duty-cycled")]
             (Rest::Cycle, _) => self.cycle_rest(),
             (Rest::Listen, _) if backs_off && self.config.deaf_backoff => RadioWork::Doze,
             (Rest::Listen, _) => RadioWork::Listen,
@@ -167,7 +171,7 @@ impl Mac {
         }
         count(&mut self.counters.rx_data_requests);
         #[cfg(feature = "duty-cycled")]
-        self.on_cycled_frame(now, false);
+        self.on_cycled_request(now);
         let known = match header.src {
             Address::Short(short) => self.pending.contains(short),
             _ => false,

@@ -134,7 +134,7 @@ impl Air {
                 self.step_for(now, node, Work::Look { occupied }, CCA, queue);
             }
             Work::Look { occupied } => self.on_looked(now, node, occupied, queue),
-            Work::Detect => self.on_detected(now, node),
+            Work::Detect => self.on_detected(now, node, queue),
             Work::Gap | Work::Pause => self.next_copy(now, node, queue),
             _ => {}
         }
@@ -160,15 +160,20 @@ impl Air {
         }
     }
 
-    fn on_detected(&mut self, now: Instant, node: usize) {
-        let train = self.stations[node].train.take();
-        let result = train.and_then(|train| {
-            Some(RadioResult::Answered {
-                frame_pending: train.answer?,
+    /// The radio looks at what was in the channel behind a copy.
+    fn on_detected<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
+        let station = &mut self.stations[node];
+        let Some(train) = &station.train else { return };
+        let result = match train.answer {
+            Some(frame_pending) => RadioResult::Answered {
+                frame_pending,
                 begun_ago: now.since(train.copy_began),
-            })
-        });
-        self.finish(now, node, result.unwrap_or(RadioResult::ChannelBusy));
+            },
+            None if train.strobe.gives_way => RadioResult::ChannelBusy,
+            None => return self.next_copy(now, node, queue),
+        };
+        station.train = None;
+        self.finish(now, node, result);
     }
 
     /// The next copy is due, unless the time for all of them is over.

@@ -105,7 +105,9 @@ const GENERATED: Only = Some(("kind", &["grid", "line", "tree"]));
 const GRID: Only = Some(("kind", &["grid"]));
 const TREE: Only = Some(("kind", &["tree"]));
 const FIXED_POLL: Only = Some(("policy", &["fixed"]));
-const CYCLED: Only = Some(("access", &["nullrdc", "contikimac"]));
+const CYCLED: Only = Some(("access", &["nullrdc", "contikimac", "x-mac", "lpp"]));
+const SLEEPING: Only = Some(("access", &["contikimac", "x-mac", "lpp"]));
+const PHASED: Only = Some(("access", &["contikimac", "x-mac"]));
 const CONTIKIMAC: Only = Some(("access", &["contikimac"]));
 const NULLRDC: Only = Some(("access", &["nullrdc"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
@@ -266,14 +268,14 @@ pub(crate) const KEYS: &[Key] = &[
     key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
         "Bytes of link security in every frame but an acknowledgment: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, of which 4 are the MIC. They leave so much less for a frame's payload and take time on the air and on SPI; nothing is encrypted, and traces show frames without them."),
 
-    key("mac.access", Choice(&["csma", "nullrdc", "contikimac"]), Default("csma"), None,
-        "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged."),
-    key("mac.release", Choice(&["contiki-2.5", "contiki-2.7", "contiki-3.0"]), Default("contiki-3.0"), CYCLED,
+    key("mac.access", Choice(&["csma", "nullrdc", "contikimac", "x-mac", "lpp"]), Default("csma"), None,
+        "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged; `x-mac`, receivers that are on for 6.2 ms each cycle and senders that repeat a short frame first; `lpp`, receivers that say each cycle that they listen, and senders that wait for that."),
+    key("mac.release", Choice(&["contiki-2.5", "contiki-2.7", "contiki-3.0"]), Optional("contiki-3.0; contiki-2.7 with `x-mac` and `lpp`, which 3.0 has no more"), CYCLED,
         "The release whose constants and defects all nodes have."),
     key("mac.check_rate", Count { min: 1, max: 32 }, Default("8"), CYCLED,
         "Cycles a second, a power of two; also the unit of the CSMA layer's delays above `nullrdc`."),
-    key("mac.phase_lock", Bool, Default("true"), CONTIKIMAC,
-        "Senders remember when each neighbour wakes up, and begin shortly before."),
+    key("mac.phase_lock", Bool, Default("true"), PHASED,
+        "Senders remember when each neighbour wakes up, and begin shortly before. With `x-mac` they wait as Contiki's do, which never stores that time: until a multiple of the cycle by their own clock."),
     key("mac.fast_sleep", Bool, Default("true"), CONTIKIMAC,
         "Receivers go back to sleep as soon as what they hear cannot be a frame that is repeated."),
     key("mac.strobe_bursts", Bool, Optional("false in `contiki-2.5`, true later"), CONTIKIMAC,
@@ -286,7 +288,7 @@ pub(crate) const KEYS: &[Key] = &[
         "With Contiki's CSMA layer: transmissions without acknowledgment after which a frame is given up. Busy channels do not count, and are not limited."),
     key("mac.coarse_tick", Bool, Default("true"), CYCLED,
         "Contiki's CSMA layer has timers of 7.8 ms, with a phase of its own in each node; else they are exact."),
-    key("mac.border_awake", Bool, Default("false"), CONTIKIMAC,
+    key("mac.border_awake", Bool, Default("false"), SLEEPING,
         "The border router's receiver is always on. Its neighbours do not know, and repeat frames to it as to others."),
 
     key("poll.policy", Choice(&["learned", "fixed", "base"]), Default("learned"), None,

@@ -3,7 +3,7 @@
 
 use redpoll_base::Duration;
 
-use super::{DutyConfig, Release};
+use super::{DutyConfig, Method, Release};
 
 /// Ticks of the real time timer a second.
 const RTIMER_HZ: u64 = 32_768;
@@ -54,6 +54,14 @@ pub(crate) struct Timing {
     /// As in [`Strobe`](crate::Strobe).
     pub(super) gap: Duration,
     pub(super) detect: Duration,
+    /// X-MAC: how long the receiver is on each cycle, and the time from strobe to strobe.
+    pub(super) on: Duration,
+    pub(super) strobe_period: Duration,
+    /// LPP: how long the receiver listens behind its probe.
+    pub(super) listen_tick: Duration,
+    /// LPP: how long a frame waits for its receiver's probe, and a broadcast for all.
+    pub(super) lifetime: Duration,
+    pub(super) broadcast_lifetime: Duration,
 }
 
 impl Timing {
@@ -83,14 +91,37 @@ impl Timing {
             guard: rt(guard_rt),
             gap: rt(gap_rt),
             detect: rt(21),
+            on: rt(ON_RT),
+            strobe_period: rt(127),
+            listen_tick: ct(1),
+            lifetime: rt(cycle_rt.saturating_add(cycle_rt / 2)),
+            broadcast_lifetime: rt(cycle_rt),
+        }
+        .of_method(config.method, cycle_rt)
+    }
+
+    /// With X-MAC's figures where they differ from ContikiMAC's; LPP detects as X-MAC.
+    fn of_method(self, method: Method, cycle_rt: u64) -> Self {
+        match method {
+            Method::XMac | Method::Lpp => Timing {
+                // Four times on, and off.
+                strobe: rt(cycle_rt.saturating_add(3 * ON_RT)),
+                guard: rt(2 * ON_RT),
+                gap: rt(6),
+                detect: rt(32),
+                ..self
+            },
+            Method::NullRdc | Method::ContikiMac => self,
         }
     }
 }
 
+/// How long X-MAC's receiver is on, in ticks of the real time timer.
+const ON_RT: u64 = 204;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Method;
 
     /// Contiki 2.5 to 3.0, contikimac.c, worked out for a Tmote Sky at 8 and 16 Hz.
     #[test]
@@ -116,5 +147,18 @@ mod tests {
         let old = of(Release::Contiki25, 8);
         assert_eq!((us(old.guard), old.assessments), (13_428, 2));
         assert_eq!(us(old.gap), 183);
+    }
+
+    /// Contiki 2.5 to 2.7, xmac.c and lpp.c, at 8 Hz.
+    #[test]
+    fn the_constants_of_x_mac_and_lpp() {
+        let us = |time: Duration| time.as_micros();
+        let x = Timing::of(&DutyConfig::of(Method::XMac, Release::Contiki27));
+        assert_eq!((us(x.on), us(x.cycle)), (6_226, 125_000));
+        assert_eq!((us(x.strobe), us(x.strobe_period)), (143_677, 3_876));
+        assert_eq!((us(x.gap), us(x.detect)), (183, 977));
+        let lpp = Timing::of(&DutyConfig::of(Method::Lpp, Release::Contiki27));
+        assert_eq!((us(lpp.listen_tick), us(lpp.lifetime)), (7_813, 187_500));
+        assert_eq!(us(lpp.broadcast_lifetime), 125_000);
     }
 }

@@ -1,14 +1,19 @@
 //! Access to neighbours whose receivers are mostly off: NullRDC, ContikiMAC, X-MAC and LPP
 //! with the constants and defects of Contiki's releases, and Contiki's CSMA layer.
 //!
-//! [`Duty`] decides; the [`Mac`](crate::Mac) carries out. `wake.rs` has what a receiver does,
-//! `phases.rs` what a sender learns of it, `layer.rs` when a frame is sent again,
-//! `constants.rs` the constants.
+//! [`Duty`] decides; the [`Mac`](crate::Mac) carries out. What a receiver does is in
+//! `receiver.rs`, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC) and `probing.rs` (LPP); what
+//! a sender learns of its neighbours in `phases.rs`; when a frame is sent again in
+//! `layer.rs`; what frames hold in `header.rs`; the constants in `constants.rs`.
 
 mod config;
 mod constants;
+mod header;
 mod layer;
+mod onoff;
 mod phases;
+mod probing;
+mod receiver;
 mod wake;
 
 pub use config::{DutyConfig, LayerConfig, Method, Release};
@@ -19,9 +24,11 @@ use redpoll_wire::ieee802154::{Address, timing};
 
 use crate::counters::count;
 use crate::{Channel, Strobe};
+pub(crate) use header::Meaning;
 use layer::Layer;
 use phases::Phases;
-use wake::Wake;
+pub(crate) use receiver::Errand;
+use receiver::Receiver;
 
 /// What a duty-cycled MAC counts beside [`MacCounters`](crate::MacCounters).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,10 +55,15 @@ const FCS: usize = 2;
 enum Stage {
     /// The attempt begins.
     Fresh,
-    /// It is time: the receiver is expected to wake up soon.
-    Locked,
-    /// The channel is to be assessed so often before the frame is sent.
+    /// It is time: the receiver is expected to wake up soon, or nothing is known of it.
+    Timed { locked: bool },
+    /// ContikiMAC: the channel is to be assessed so often before the frame is sent.
     Sensing { left: u8, locked: bool },
+    /// X-MAC: a strobe has been answered. LPP: a probe has come. The frame goes out; a
+    /// broadcast of LPP then goes on waiting for other probes.
+    Invited { until: Option<Instant> },
+    /// LPP: waiting for a probe.
+    Awaiting { until: Instant },
 }
 
 /// What the MAC is to do with the frame in service.
@@ -59,14 +71,31 @@ enum Stage {
 pub(crate) enum Move {
     /// Nothing before this time.
     Wait(Instant),
+    /// Listen until then, unless a probe comes.
+    Await(Instant),
     /// Assess the channel.
     Assess,
-    /// Send the frame once, after an assessment.
-    Send,
-    /// Repeat it.
+    /// Send the frame once, with an assessment or without.
+    Send { cca: bool },
+    /// Repeat what [`Duty::cargo`] has put into the radio.
     Strobe(Strobe),
     /// The attempt fails as on a busy channel.
     Collision,
+    /// It fails as without an acknowledgement.
+    Silence,
+    /// The broadcast has been sent to all who asked for it.
+    Done,
+}
+
+/// What the radio must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cargo {
+    /// Nothing yet.
+    Nothing,
+    /// The frame in service.
+    Frame,
+    /// A strobe.
+    Short,
 }
 
 /// To whom, and under which circumstances.
@@ -90,7 +119,7 @@ pub(crate) struct Duty {
     config: DutyConfig,
     timing: Timing,
     layer: Option<Layer>,
-    wake: Option<Wake>,
+    receiver: Receiver,
     phases: Phases,
     stage: Stage,
     pub(crate) counters: DutyCounters,
@@ -107,9 +136,7 @@ impl Duty {
             layer: config
                 .layer
                 .map(|layer| Layer::new(layer, release, tick_offset_us)),
-            wake: config
-                .sleeps()
-                .then(|| Wake::new(&config, Instant::from_micros(first_us))),
+            receiver: Receiver::new(&config, Instant::from_micros(first_us)),
             phases: Phases::new(),
             stage: Stage::Fresh,
             counters: DutyCounters::default(),
@@ -122,54 +149,56 @@ impl Duty {
 
     /// Whether the receiver is mostly off.
     pub(crate) fn sleeps(&self) -> bool {
-        self.wake.is_some()
+        self.receiver.sleeps()
     }
 
-    /// Whether a receiver that is mostly off is to be on.
+    /// Whether the receiver is to be on between works: for its own cycle, or because strobes
+    /// are about to be sent.
     pub(crate) fn listens(&self) -> bool {
-        self.wake.as_ref().is_none_or(Wake::listens)
+        let strobes = self.config.method == Method::XMac && self.stage != Stage::Fresh;
+        strobes || self.receiver.listens()
+    }
+
+    /// Whether the frame in service waits for a probe.
+    pub(crate) fn awaits_probe(&self) -> bool {
+        matches!(self.stage, Stage::Awaiting { .. })
     }
 
     /// When the receiver's cycle goes on.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.wake.as_ref().and_then(Wake::next)
+        self.receiver.next()
     }
 
-    /// Whether the receiver's cycle needs an assessment of the channel now.
-    pub(crate) fn poll(&mut self, now: Instant) -> bool {
-        let Some(wake) = &mut self.wake else {
-            return false;
-        };
-        let was_off = wake.is_off();
-        let needs = wake.poll(now, &self.timing);
-        if needs {
-            count(&mut self.counters.assessments);
-            if was_off {
-                count(&mut self.counters.wake_ups);
-            }
-        }
-        needs
+    /// Goes on with the receiver's cycle. What it needs the radio for must be done.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Errand> {
+        self.receiver.poll(now, &self.timing, &mut self.counters)
     }
 
-    /// That assessment is done.
-    pub(crate) fn on_assessed(&mut self, now: Instant, channel: Channel) {
-        if let Some(wake) = &mut self.wake {
-            let was_on = wake.listens();
-            wake.on_assessed(now, channel, &self.timing);
-            if wake.listens() && !was_on {
-                count(&mut self.counters.alarms);
-            }
+    /// The assessment is done that the receiver's cycle needed.
+    pub(crate) fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
+        let was_on = self.receiver.listens();
+        self.receiver.on_assessed(now, channel, &self.timing, rng);
+        if channel != Channel::Clear && !was_on && self.receiver.listens() {
+            count(&mut self.counters.alarms);
         }
+    }
+
+    /// The probe that the receiver's cycle needed has been sent, or could not be.
+    pub(crate) fn on_probed(&mut self, now: Instant) {
+        self.receiver.on_probed(now, &self.timing);
     }
 
     /// A frame for this node has come; `more`: its sender has another.
     pub(crate) fn on_frame(&mut self, now: Instant, more: bool) {
-        if let Some(wake) = &mut self.wake {
-            wake.on_frame(now, more, &self.timing);
-        }
+        self.receiver.on_frame(now, more, &self.timing);
     }
 
-    // --- the frame in service ---
+    /// A strobe for this node has come.
+    pub(crate) fn on_strobe(&mut self, now: Instant) {
+        self.receiver.on_strobe(now, &self.timing);
+    }
+
+    // --- what frames hold ---
 
     /// Whether frames to a neighbour ask for an acknowledgement.
     pub(crate) fn asks_for_acks(&self) -> bool {
@@ -179,12 +208,52 @@ impl Duty {
     /// Whether what has been received once is not received again, also if it asked for no
     /// acknowledgement.
     pub(crate) fn repeats_all(&self) -> bool {
-        self.config.method == Method::ContikiMac
+        matches!(self.config.method, Method::ContikiMac | Method::XMac)
     }
+
+    /// The bytes of the method's own header before a payload.
+    pub(crate) fn header_len(&self) -> usize {
+        header::len(&self.config)
+    }
+
+    /// Writes that header; how long the part of the frame is behind the MAC header.
+    pub(crate) fn write_header(
+        &self,
+        addresses: (Address, Address),
+        mac_header_len: usize,
+        area: &mut [u8],
+        payload_len: usize,
+    ) -> usize {
+        header::write(&self.config, addresses, mac_header_len, area, payload_len)
+    }
+
+    /// What the payload of a frame is.
+    pub(crate) fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
+        header::read(&self.config, payload)
+    }
+
+    /// What a strobe or a probe holds behind the MAC header, and how much of it.
+    pub(crate) fn short(&self, from: Address) -> ([u8; 6], usize) {
+        header::short(&self.config, from)
+    }
+
+    // --- the frame in service ---
 
     /// Whether the frame in service has the channel, so that the receiver's cycle waits.
     pub(crate) fn is_sensing(&self) -> bool {
-        matches!(self.stage, Stage::Sensing { .. })
+        let strobes = self.config.method == Method::XMac && self.stage != Stage::Fresh;
+        strobes || matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. })
+    }
+
+    /// What the radio must have before the next step: the frame in service, or a short
+    /// frame that is repeated in its place.
+    pub(crate) fn cargo(&self, target: &Target) -> Cargo {
+        let is_invited = matches!(self.stage, Stage::Invited { .. });
+        match self.config.method {
+            Method::XMac if !target.is_broadcast() && !is_invited => Cargo::Short,
+            Method::Lpp if !is_invited => Cargo::Nothing,
+            _ => Cargo::Frame,
+        }
     }
 
     /// A frame comes into service; when its first attempt begins.
@@ -204,39 +273,42 @@ impl Duty {
         }
     }
 
+    /// The frame in service is given back.
+    pub(crate) fn on_preempted(&mut self) {
+        self.stage = Stage::Fresh;
+    }
+
     /// What is to be done for the frame in service.
     pub(crate) fn advance(&mut self, now: Instant, target: &Target) -> Move {
-        if self.config.method == Method::NullRdc {
-            return Move::Send;
-        }
-        match self.stage {
-            Stage::Fresh => self.begin(now, target),
-            Stage::Locked => self.sense(self.timing.assessments, true),
-            Stage::Sensing { left: 0, locked } => self.strobe(locked),
-            Stage::Sensing { .. } => {
-                count(&mut self.counters.assessments);
-                Move::Assess
-            }
+        match self.config.method {
+            Method::NullRdc => Move::Send { cca: true },
+            Method::ContikiMac => self.advance_contikimac(now, target),
+            Method::XMac => self.advance_xmac(now, target),
+            Method::Lpp => self.advance_lpp(now, target),
         }
     }
 
-    fn begin(&mut self, now: Instant, target: &Target) -> Move {
-        if self.wake.as_ref().is_some_and(|wake| wake.is_in_burst(now)) {
-            return self.collide();
+    fn advance_contikimac(&mut self, now: Instant, target: &Target) -> Move {
+        match self.stage {
+            Stage::Timed { locked } => self.sense(self.timing.assessments, locked),
+            Stage::Sensing { left, locked } => self.sense(left, locked),
+            _ if self.receiver.is_in_burst(now) => self.collide(),
+            _ if self.is_awake(target) => self.strobe(true),
+            _ => match self.phase_start(now, target) {
+                Some(at) => {
+                    self.stage = Stage::Timed { locked: true };
+                    Move::Wait(at)
+                }
+                None => self.sense(self.timing.assessments, false),
+            },
         }
-        if self.is_awake(target) {
-            return self.strobe(true);
-        }
-        let (cycle, guard) = (self.timing.cycle, self.timing.guard);
+    }
+
+    /// When a frame is to begin to a neighbour whose phase is known.
+    fn phase_start(&self, now: Instant, target: &Target) -> Option<Instant> {
         let is_locked = self.config.phase_lock && !target.is_broadcast();
-        let start = is_locked.then(|| self.phases.start(now, target.dst, cycle, guard));
-        match start.flatten() {
-            Some(at) => {
-                self.stage = Stage::Locked;
-                Move::Wait(at)
-            }
-            None => self.sense(self.timing.assessments, false),
-        }
+        let (cycle, guard) = (self.timing.cycle, self.timing.guard);
+        is_locked.then(|| self.phases.start(now, target.dst, cycle, guard))?
     }
 
     fn sense(&mut self, left: u8, locked: bool) -> Move {
@@ -251,10 +323,7 @@ impl Duty {
     }
 
     fn strobe(&mut self, locked: bool) -> Move {
-        count(&mut self.counters.trains);
-        if locked {
-            count(&mut self.counters.locked_trains);
-        }
+        self.count_train(locked);
         self.stage = Stage::Fresh;
         Move::Strobe(Strobe {
             gap: self.timing.gap,
@@ -265,7 +334,106 @@ impl Duty {
                 false => self.timing.strobe,
             },
             any_ack: self.config.release == Release::Contiki25,
+            gives_way: true,
         })
+    }
+
+    fn count_train(&mut self, locked: bool) {
+        count(&mut self.counters.trains);
+        if locked {
+            count(&mut self.counters.locked_trains);
+        }
+    }
+
+    /// The receiver is on for one strobe's time before the first of them.
+    fn advance_xmac(&mut self, now: Instant, target: &Target) -> Move {
+        match self.stage {
+            Stage::Invited { .. } => Move::Send { cca: false },
+            Stage::Timed { locked } => {
+                self.count_train(locked);
+                Move::Strobe(Strobe {
+                    gap: self.timing.gap,
+                    detect: self.timing.detect,
+                    period: self.timing.strobe_period,
+                    span: self.timing.strobe,
+                    any_ack: true,
+                    gives_way: false,
+                })
+            }
+            _ => {
+                let start = self.encounter(now, target);
+                let locked = start > now;
+                self.stage = Stage::Timed { locked };
+                Move::Wait(start + self.timing.strobe_period)
+            }
+        }
+    }
+
+    /// When strobes begin. Of a neighbour that has answered once Contiki's X-MAC believes to
+    /// know the phase, but has never stored it: it waits for a multiple of the cycle by its
+    /// own clock.
+    fn encounter(&self, now: Instant, target: &Target) -> Instant {
+        if !self.config.phase_lock || target.is_broadcast() || !self.phases.knows(target.dst) {
+            return now;
+        }
+        let cycle_us = self.timing.cycle.as_micros().max(1);
+        let into_cycle = now.as_micros().checked_rem(cycle_us).unwrap_or(0);
+        let mut wait_us = cycle_us.saturating_sub(into_cycle);
+        if wait_us < self.timing.guard.as_micros() {
+            wait_us = wait_us.saturating_add(cycle_us);
+        }
+        now + Duration::from_micros(wait_us).minus(self.timing.guard)
+    }
+
+    fn advance_lpp(&mut self, now: Instant, target: &Target) -> Move {
+        match self.stage {
+            Stage::Invited { .. } => {
+                self.count_train(true);
+                Move::Send { cca: true }
+            }
+            Stage::Awaiting { until } if until <= now => {
+                self.stage = Stage::Fresh;
+                match target.is_broadcast() {
+                    true => Move::Done,
+                    false => Move::Silence,
+                }
+            }
+            Stage::Awaiting { until } => Move::Await(until),
+            _ => {
+                let until = now
+                    + match target.is_broadcast() {
+                        true => self.timing.broadcast_lifetime,
+                        false => self.timing.lifetime,
+                    };
+                self.stage = Stage::Awaiting { until };
+                Move::Await(until)
+            }
+        }
+    }
+
+    /// A probe has come from `src`; whether the frame in service goes out now.
+    pub(crate) fn on_probe(&mut self, src: Address, target: &Target) -> bool {
+        let Stage::Awaiting { until } = self.stage else {
+            return false;
+        };
+        let is_awaited = target.is_broadcast() || target.dst == src;
+        if is_awaited {
+            let until = target.is_broadcast().then_some(until);
+            self.stage = Stage::Invited { until };
+        }
+        is_awaited
+    }
+
+    /// The frame in service has been sent, or its channel was busy, and asks for no
+    /// acknowledgement; whether it goes on waiting for probes.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        match self.stage {
+            Stage::Invited { until: Some(until) } => {
+                self.stage = Stage::Awaiting { until };
+                true
+            }
+            _ => false,
+        }
     }
 
     /// An assessment before sending is done: when the next step follows, or none does.
@@ -286,9 +454,16 @@ impl Duty {
         Move::Collision
     }
 
-    /// While the frame was repeated something else came.
-    pub(crate) fn on_collision(&mut self) {
+    /// While the frame was repeated something else came. Whether that is a collision to the
+    /// layer above, and not just silence.
+    pub(crate) fn on_collision(&mut self) -> bool {
         let _ = self.collide();
+        self.config.method != Method::Lpp
+    }
+
+    /// X-MAC: a strobe has been answered.
+    pub(crate) fn on_strobe_answer(&mut self) {
+        self.stage = Stage::Invited { until: None };
     }
 
     /// `target` has acknowledged a copy that began so long ago.
@@ -313,6 +488,14 @@ impl Duty {
             .on_answer(target.dst, Instant::from_micros(at_us));
     }
 
+    /// `target` has acknowledged a frame that was sent once.
+    pub(crate) fn on_ack(&mut self, now: Instant, target: &Target) {
+        self.stage = Stage::Fresh;
+        if self.config.method == Method::XMac {
+            self.phases.on_answer(target.dst, now);
+        }
+    }
+
     /// From the beginning of one copy of a frame to that of the next.
     fn copy_time(&self, mpdu_len: usize) -> Duration {
         let psdu_len = mpdu_len.saturating_add(FCS);
@@ -324,7 +507,7 @@ impl Duty {
     /// Nobody has acknowledged a frame.
     pub(crate) fn on_silence(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
-        if !self.is_awake(target) {
+        if !self.is_awake(target) && self.config.method == Method::ContikiMac {
             self.phases.on_silence(now, target.dst);
         }
     }
@@ -346,4 +529,15 @@ impl Duty {
         let layer = self.layer.as_ref()?;
         (!layer.gives_up(transmissions)).then(|| layer.again(now, transmissions, &self.timing, rng))
     }
+}
+
+/// Moves `next`, a time in steps of `cycle`, behind `now`; the last step that `now` is not
+/// before.
+fn skip(next: &mut Instant, now: Instant, cycle: Duration) -> Instant {
+    let cycle_us = cycle.as_micros().max(1);
+    let late_us = now.since(*next).as_micros();
+    let into_us = late_us.checked_rem(cycle_us).unwrap_or(0);
+    let began = *next + Duration::from_micros(late_us.saturating_sub(into_us));
+    *next = began + cycle;
+    began
 }

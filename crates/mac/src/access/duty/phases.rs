@@ -57,6 +57,12 @@ impl Phases {
         Some(now + Duration::from_micros(wait_us).minus(guard))
     }
 
+    /// Whether `neighbour` has answered lately enough to be remembered.
+    pub(super) fn knows(&self, neighbour: Address) -> bool {
+        let mut known = self.entries.iter().flatten();
+        known.any(|phase| phase.neighbour == neighbour)
+    }
+
     /// `neighbour` was awake at `at`.
     pub(super) fn on_answer(&mut self, neighbour: Address, at: Instant) {
         let phase = Phase {

@@ -88,10 +88,8 @@ impl Wake {
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         match &mut self.step {
             Step::Off if self.next <= now => {
-                let late = is_late(self.next, now, timing);
-                while self.next <= now {
-                    self.next += timing.cycle;
-                }
+                let began = super::skip(&mut self.next, now, timing.cycle);
+                let late = is_late(began, now, timing);
                 if !late {
                     self.step = Step::Assessing { done: 0 };
                 }

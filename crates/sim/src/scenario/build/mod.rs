@@ -150,11 +150,20 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     let method = match values.text("mac.access").as_str() {
         "nullrdc" => Method::NullRdc,
         "contikimac" => Method::ContikiMac,
+        "x-mac" => Method::XMac,
+        "lpp" => Method::Lpp,
         _ => return Ok(None),
     };
+    let is_old = matches!(method, Method::XMac | Method::Lpp);
     let release = match values.text("mac.release").as_str() {
         "contiki-2.5" => Release::Contiki25,
         "contiki-2.7" => Release::Contiki27,
+        "contiki-3.0" if is_old => {
+            let problem =
+                "got contiki-3.0; allowed: contiki-2.5 or contiki-2.7, the last with x-mac and lpp";
+            return Err(values.error("mac.release", problem));
+        }
+        _ if is_old => Release::Contiki27,
         _ => Release::Contiki30,
     };
     let check_rate_hz: u8 = values.small("mac.check_rate");

@@ -1,0 +1,77 @@
+//! When the receiver of X-MAC is on: at the beginning of each cycle, and after a strobe
+//! for this node until the frame has come that it announces.
+
+use redpoll_base::Instant;
+
+use super::Timing;
+
+/// Cycles that a receiver waits at most for the frame that a strobe announced.
+const PATIENCE: u64 = 2;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    /// Off until the next cycle.
+    Off,
+    /// On until then.
+    On { until: Instant },
+}
+
+/// The cycle of one receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnOff {
+    next: Instant,
+    step: Step,
+}
+
+impl OnOff {
+    /// The first cycle begins at `first`.
+    pub(super) fn new(first: Instant) -> Self {
+        OnOff {
+            next: first,
+            step: Step::Off,
+        }
+    }
+
+    pub(super) fn listens(&self) -> bool {
+        matches!(self.step, Step::On { .. })
+    }
+
+    pub(super) fn next(&self) -> Instant {
+        match self.step {
+            Step::Off => self.next,
+            Step::On { until } => until,
+        }
+    }
+
+    /// Switches the receiver if it is time; whether it has been switched on.
+    pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
+        match self.step {
+            Step::Off if self.next <= now => {
+                let began = super::skip(&mut self.next, now, timing.cycle);
+                let until = began + timing.on;
+                let is_on = until > now;
+                if is_on {
+                    self.step = Step::On { until };
+                }
+                is_on
+            }
+            Step::On { until } if until <= now => {
+                self.step = Step::Off;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// A strobe for this node has come.
+    pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
+        self.step = Step::On {
+            until: now + timing.cycle.times(PATIENCE),
+        };
+    }
+
+    /// A frame for this node has come.
+    pub(super) fn on_frame(&mut self) {
+        self.step = Step::Off;
+    }
+}
