@@ -9,7 +9,7 @@ use super::send::is_occupied;
 use super::{Air, Event, Outcome};
 use crate::fault::Verdict;
 use crate::kernel::Queue;
-use crate::radio::{CCA, State, Train, Work};
+use crate::radio::{CCA, State, TURNAROUND, Train, Work};
 
 impl Air {
     // --- assessments ---
@@ -181,7 +181,8 @@ impl Air {
         let station = &mut self.stations[node];
         let Some(train) = &station.train else { return };
         let began = train.began.unwrap_or(now);
-        let next = now.max(train.copy_began + train.strobe.period);
+        let period = train.strobe.period.minus(TURNAROUND);
+        let next = now.max(train.copy_began + period);
         if next >= began + train.strobe.span {
             let result = match station.wants_ack {
                 true => RadioResult::NoAck,

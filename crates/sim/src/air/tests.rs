@@ -1,5 +1,7 @@
 //! Radios and medium, driven by real MACs.
 
+mod duty;
+
 use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
 use redpoll_wire::ieee802154::Address;
