@@ -8,15 +8,16 @@ use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use super::{Content, Kind, Mac, Phase, Rest, Work};
 use crate::access::{Cargo, Duty, Errand, Meaning, Move, Target};
 use crate::counters::count;
-use crate::{Channel, DutyCounters, FrameBuf, RadioResult, RadioWork, TxStatus};
+use crate::{Channel, DutyConfig, DutyCounters, FrameBuf, RadioResult, RadioWork, TxStatus};
 
 /// By how much the feature `duty-cycled` lengthens a [`Mac`], in bytes, to a multiple of
 /// its owner's alignment: a node without a duty-cycled MAC is built without it.
 pub const DUTY_BYTES: usize = (size_of::<Option<Duty>>()
     .saturating_add(size_of::<Instant>())
     .saturating_add(size_of::<RadioWork>())
-    .saturating_add(size_of::<FrameBuf>()))
-.next_multiple_of(16);
+    .saturating_add(size_of::<FrameBuf>())
+    .saturating_add(size_of::<Option<DutyConfig>>()))
+.next_multiple_of(8);
 
 impl Mac {
     /// What a duty-cycled MAC has counted; `None` for every other.

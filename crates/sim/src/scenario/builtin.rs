@@ -38,6 +38,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "grid-30",
     "grid-1000",
     "k7-corridor",
+    "duty-cycled",
 ];
 
 /// The files that they name.

@@ -114,7 +114,8 @@ impl World {
             return false;
         };
         match result {
-            RadioResult::Loaded => {}
+            // It neither repeats frames nor assesses the channel for its own sake.
+            RadioResult::Loaded | RadioResult::Answered { .. } | RadioResult::Assessed(_) => {}
             RadioResult::ChannelBusy if outlaw.assessments < ASSESSMENTS => {
                 outlaw.assessments += 1;
                 outlaw.backs_off = true;
