@@ -8,15 +8,26 @@ use redpoll_mac::{DutyConfig, Method, Release, Service};
 use super::*;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
 
-/// Frames on the air: who sent them, when they began and ended, and their first bytes.
+/// A frame on the air.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    from: usize,
+    start_us: u64,
+    end_us: u64,
+    dsn: u8,
+}
+
 #[derive(Clone, Default)]
-struct Heard(Rc<RefCell<Vec<(usize, u64, u64, [u8; 3])>>>);
+struct Heard(Rc<RefCell<Vec<Sent>>>);
 
 impl FrameTrace for Heard {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
-        let (start, end) = (frame.start.as_micros(), frame.end.as_micros());
-        let head = [frame.mpdu[0], frame.mpdu[1], frame.mpdu[2]];
-        self.0.borrow_mut().push((frame.from, start, end, head));
+        self.0.borrow_mut().push(Sent {
+            from: frame.from,
+            start_us: frame.start.as_micros(),
+            end_us: frame.end.as_micros(),
+            dsn: frame.mpdu[2],
+        });
         Ok(())
     }
 
@@ -80,12 +91,12 @@ fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
     assert!(
         copies
             .iter()
-            .all(|copy| copy.0 == 1 && copy.3 == copies[0].3)
+            .all(|copy| copy.from == 1 && copy.dsn == copies[0].dsn)
     );
     for pair in copies.windows(2) {
-        assert_eq!(pair[1].1 - pair[0].2, 397 + 192);
+        assert_eq!(pair[1].start_us - pair[0].end_us, 397 + 192);
     }
-    let whole_us = copies[copies.len() - 1].1 - copies[0].1;
+    let whole_us = copies[copies.len() - 1].start_us - copies[0].start_us;
     assert!((123_000..=127_633).contains(&whole_us), "{whole_us}");
     // 3.49 ms each.
     assert!((30..=33).contains(&copies.len()), "{}", copies.len());
@@ -116,8 +127,8 @@ fn a_promised_frame_follows_at_once_from_2_6_on() {
         }
         assert_eq!(bench.received.len(), 2);
         let frames = heard.0.take();
-        let second = frames[frames.len() - 2].3[2];
-        let copies = frames.iter().filter(|it| it.0 == 1 && it.3[2] == second);
+        let second = frames[frames.len() - 2].dsn;
+        let copies = frames.iter().filter(|it| it.from == 1 && it.dsn == second);
         if is_burst {
             assert_eq!(copies.count(), 1);
         }
