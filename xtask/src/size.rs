@@ -27,7 +27,7 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
 use image::Image;
-use qemu::PerSegment;
+use qemu::{PerSegment, Rival};
 use steps::Step;
 use types::Size;
 
@@ -108,6 +108,8 @@ struct Measured {
     instructions: Result<PerSegment, String>,
     /// Nothing where nothing could be run.
     steps: Vec<Step>,
+    /// The same, of the TCPs to compare with.
+    rivals: Vec<Rival>,
 }
 
 /// Bytes of flash.
@@ -160,6 +162,9 @@ impl Flash {
     }
 }
 
+/// Payload of the segments that are counted of ours.
+const OUR_PAYLOAD: u32 = 462;
+
 const DRIVER: &str = "the image's own calls";
 
 /// Whether images can be linked here; compilers for them are asked for by
@@ -184,12 +189,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     eprintln!("size: {toolchain}");
     let types = types::sizes(workspace, &toolchain)?;
     let images = firmware::build(workspace, &toolchain)?;
-    let (instructions, steps) = match uncounted() {
+    let (instructions, steps, rivals) = match uncounted() {
         None => {
             let counts = qemu::count(&images.pair.path)?;
-            (Ok(counts), steps::count(&images.mesh.path)?)
+            let rivals = qemu::count_rivals(&images.rivals.path)?;
+            (Ok(counts), steps::count(&images.mesh.path)?, rivals)
         }
-        Some(reason) => (Err(format!("skipped {reason}")), Vec::new()),
+        Some(reason) => (Err(format!("skipped {reason}")), Vec::new(), Vec::new()),
     };
     let measured = Measured {
         types,
@@ -200,6 +206,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         node_panics: images.node.panics(&workspace.root),
         instructions,
         steps,
+        rivals,
     };
     match options.json.as_deref() {
         None => measured.print(),
@@ -266,6 +273,7 @@ impl Measured {
             "tcp_flash_by_crate_bytes": self.flash.by_crate,
             "types_bytes": types,
             "step_instructions": steps,
+            "rivals": self.rivals_json(),
             "panics": self.panics,
             "node_flash_bytes": self.node.bytes(),
             "node_flash_by_crate_bytes": self.node.by_crate,
@@ -301,12 +309,57 @@ impl Measured {
             panics.iter().for_each(|panic| println!("  {panic}"));
         }
         match &self.instructions {
-            Ok(_) => {
+            Ok(ours) => {
+                println!();
+                self.print_rivals(ours);
                 println!();
                 steps::print(&self.steps);
             }
             Err(reason) => println!("{reason}"),
         }
+    }
+
+    fn rivals_json(&self) -> Value {
+        let one = |rival: &Rival| {
+            json!({
+                "name": rival.name,
+                "payload_bytes": rival.payload,
+                "connection_bytes": rival.slot_bytes,
+                "instructions_per_segment": rival.instructions.round() as u64,
+                "acks_per_segment": rival.acks,
+            })
+        };
+        self.rivals.iter().map(one).collect()
+    }
+
+    /// The TCPs to compare with, and ours beside them.
+    fn print_rivals(&self, ours: &PerSegment) {
+        let heads = [
+            "TCP",
+            "payload",
+            "connection",
+            "instructions",
+            "a byte",
+            "ACKs",
+        ];
+        let mut rows = vec![row(heads)];
+        let mut add = |name: &str, payload: u32, bytes: u64, instructions: f64, acks: f64| {
+            rows.push(vec![
+                name.to_owned(),
+                payload.to_string(),
+                bytes.to_string(),
+                format!("{instructions:.0}"),
+                format!("{:.0}", instructions / f64::from(payload)),
+                format!("{acks:.1}"),
+            ]);
+        };
+        for rival in &self.rivals {
+            let (bytes, each) = (rival.slot_bytes, rival.instructions);
+            add(rival.name, rival.payload, bytes, each, rival.acks);
+        }
+        let slot = self.size(types::SLOT).unwrap_or(0);
+        add("redpoll", OUR_PAYLOAD, slot, ours.all, ours.acks);
+        report::print_table(&rows);
     }
 
     /// The figures that were promised, with what was promised.
@@ -429,6 +482,7 @@ mod tests {
                 acks: 0.5,
                 segments: 4,
             }),
+            rivals: Vec::new(),
             steps: Vec::new(),
         }
     }

@@ -20,6 +20,8 @@ pub struct Images {
     pub node: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
+    /// The same of the TCPs to compare with.
+    pub rivals: Image,
     /// Three nodes, to be run.
     pub mesh: Image,
 }
@@ -41,7 +43,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         &[&usual[..], &["--bin", "mesh"]].concat(),
     )?;
     let mesh = image(&mesh, "mesh")?;
-    let names = ["bare", "tcp", "node", "pair"];
+    let names = ["bare", "tcp", "node", "pair", "rivals"];
     let bins = names.iter().flat_map(|name| ["--bin", name]);
     let rest = cargo(
         workspace,
@@ -55,6 +57,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         subset,
         node: image("node")?,
         pair: image("pair")?,
+        rivals: image("rivals")?,
         mesh,
     })
 }

@@ -279,7 +279,7 @@ pub fn crate_of(name: &str) -> &str {
 /// Whether what `core` has in line in it counts as its own code.
 fn is_ours(name: &str) -> bool {
     name.starts_with("redpoll_")
-        || ["tcp", "subset", "node", "bare", "pair", "mesh"].contains(&name)
+        || ["tcp", "subset", "node", "bare", "pair", "rivals", "mesh"].contains(&name)
 }
 
 #[cfg(test)]

@@ -131,6 +131,49 @@ fn parse(printed: &str) -> Result<PerSegment, Failure> {
     })
 }
 
+/// What a TCP to compare with takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rival {
+    /// What it is called, and the payload of its segments in bytes.
+    pub name: &'static str,
+    pub payload: u32,
+    /// Bytes of a connection, without its buffers and counters.
+    pub slot_bytes: u64,
+    /// Instructions for a segment and its share of acknowledgments, at both ends,
+    /// copies and checksums included.
+    pub instructions: f64,
+    /// Acknowledgments for each segment.
+    pub acks: f64,
+}
+
+/// The names in what the image `rivals` prints, what they are called, and their
+/// payload.
+const RIVALS: [(&str, &str, u32); 4] = [
+    ("uip_48", "uip-3.0", 48),
+    ("uip_lim_48", "uip-lim", 48),
+    ("blip_150", "blip", 150),
+    ("one_segment_462", "one-segment", 462),
+];
+
+/// Counts for each of them.
+pub fn count_rivals(image: &Path) -> Result<Vec<Rival>, Failure> {
+    let text = workspace::output(&mut command(SMALL, image, SEGMENTS))?;
+    let printed = Printed::read(&text)?;
+    let one = |(key, name, payload): (&str, &'static str, u32)| {
+        let number = |what: &str| printed.number(&format!("{key}_{what}"));
+        let (ticks, laps) = (format!("{key}_ticks"), format!("{key}_laps"));
+        let segments = number("segments")?;
+        Ok(Rival {
+            name,
+            payload,
+            slot_bytes: number("slot_bytes")? as u64,
+            instructions: printed.instructions(&ticks, &laps)? / segments,
+            acks: number("acks")? / segments,
+        })
+    };
+    RIVALS.into_iter().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ use crate::workspace::Workspace;
 /// A connection without counters, with the references to its two buffers and
 /// without those.
 pub const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
+pub const SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>";
 pub const LISTENER: &str = "redpoll_tcp::Listener";
 pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 
@@ -32,7 +33,7 @@ const TYPES: [(&str, &str); 13] = [
         "lowpan",
         "redpoll_lowpan::Lowpan<redpoll_base::StaticMemory>",
     ),
-    ("stack", "redpoll_stack::ConnectionSlot<&'static mut [u8]>"),
+    ("stack", SLOT),
     ("stack", "redpoll_stack::ListenerSlot"),
     ("socket", "redpoll_socket::posix::Socket"),
     ("stack", "redpoll_stack::Node<redpoll_base::StaticMemory>"),
