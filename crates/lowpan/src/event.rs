@@ -4,14 +4,19 @@
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
+/// Room for a transport header, and for the hop-by-hop header of RFC 6553 before it if
+/// the node may have to write one.
+pub const TRANSPORT_HEADER_MAX: usize = if cfg!(feature = "rpl") { 68 } else { 60 };
+
 /// A datagram of the node's own transport: headers now, payload on demand.
 #[derive(Clone, Debug)]
 pub struct PulledDatagram {
     /// The IPv6 header. Its `payload_len` is not read: the lengths below count.
     pub ip: Ipv6Header,
-    /// The transport header, checksum included; `header_len` bytes of it count.
-    pub header: [u8; 60],
-    /// Length of the transport header in bytes; more than 60 counts as 60.
+    /// The transport header, checksum included; `header_len` bytes of it count. What
+    /// extension headers there are stand before it.
+    pub header: [u8; TRANSPORT_HEADER_MAX],
+    /// Length of the headers in bytes; more than there is room counts as that.
     pub header_len: u8,
     /// Length in bytes of the payload behind the transport header.
     pub payload_len: u16,

@@ -69,6 +69,7 @@ pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};
 pub use event::{
     Drop, FrameOut, FrameRoom, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
+    TRANSPORT_HEADER_MAX,
 };
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
 pub use lowpan::{Lowpan, LowpanTables};

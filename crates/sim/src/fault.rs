@@ -58,6 +58,12 @@ pub enum Rule {
         /// The node.
         node: usize,
     },
+    /// A node is switched off, and begins anew when it is switched on again: it has
+    /// forgotten all it knew. No app runs on it.
+    NodeRestart {
+        /// The node.
+        node: usize,
+    },
     /// Packets between the host and the border router are lost, both ways.
     DropPackets {
         /// Share of the packets, 0 to 1.
@@ -135,7 +141,7 @@ impl Faults {
     pub fn switches(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
         self.specs.iter().flat_map(|spec| {
             let node = match spec.rule {
-                Rule::NodeOff { node } => Some(node),
+                Rule::NodeOff { node } | Rule::NodeRestart { node } => Some(node),
                 _ => None,
             };
             let moments = [spec.from, spec.until];
@@ -147,7 +153,15 @@ impl Faults {
     /// Whether the radio of `node` is switched off at `now`.
     pub fn is_off(&self, now: Instant, node: usize) -> bool {
         self.holding(now)
-            .any(|rule| *rule == Rule::NodeOff { node })
+            .any(|rule| [Rule::NodeOff { node }, Rule::NodeRestart { node }].contains(rule))
+    }
+
+    /// The moments at which a node begins anew, with its index.
+    pub fn restarts(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
+        self.specs.iter().filter_map(|spec| match spec.rule {
+            Rule::NodeRestart { node } => Some((spec.until, node)),
+            _ => None,
+        })
     }
 
     /// What happens to a frame that the medium delivered.

@@ -1,7 +1,9 @@
 //! Simulated nodes: `stack::Node` with its memory on the heap, set up as a
 //! scenario says.
 
-use redpoll_base::{Addr, Rng};
+mod routing;
+
+use redpoll_base::{Addr, Instant, Rng};
 use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
@@ -52,7 +54,7 @@ pub(crate) fn build(
     index: usize,
     (root, routes): (usize, &NodeRoutes),
     sockets: Sockets,
-    seed: Seed,
+    (seed, now): (Seed, Instant),
     secrets: &mut Secrets,
 ) -> Built {
     let mut rng = secrets.stream(seed.node_stream("node", index));
@@ -61,7 +63,7 @@ pub(crate) fn build(
         isn_secret,
         ..config(scenario, index, (root, routes), &mut rng)
     };
-    let (memory, boxed) = memory(scenario, index, routes, sockets);
+    let (memory, boxed) = memory(scenario, (index, root), routes, sockets);
     let spec = place(scenario, index);
     let (rival, rivals) = rival(
         &spec.transport,
@@ -71,6 +73,7 @@ pub(crate) fn build(
     );
     let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
     let fragments = add_fragments(scenario, index, &mut node);
+    let rpl = routing::begin(scenario, (index, root), now, seed, &mut node);
     for route in routes_of(scenario, index, routes) {
         // The table was made as long as the list.
         let _ = node.add_route(route);
@@ -80,9 +83,10 @@ pub(crate) fn build(
         Some(_) => 0,
         None => DUTY_BYTES,
     };
+    let unused = unused + routing::unused(scenario);
     Built {
         node,
-        memory_bytes: boxed + fragments + rivals + size_of::<Node<HeapMemory>>() - unused,
+        memory_bytes: boxed + fragments + rivals + rpl + size_of::<Node<HeapMemory>>() - unused,
     }
 }
 
@@ -109,7 +113,7 @@ fn config(
         contexts: Contexts::with_prefix(prefix),
         tcp: tcp_config(&scenario.tcp),
         address: scenario.address(index).unwrap_or_default(),
-        hop_limit: 64,
+        hop_limit: routing::hop_limit(scenario),
         forwards: spec.role != Role::Leaf,
         sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
         preempts: sleepy.preempt,
@@ -252,7 +256,7 @@ fn sleepers(scenario: &Scenario) -> usize {
 /// The node's tables and buffers, and their size in bytes.
 fn memory(
     scenario: &Scenario,
-    index: usize,
+    (index, root): (usize, usize),
     routes: &NodeRoutes,
     sockets: Sockets,
 ) -> (NodeMemory<HeapMemory>, usize) {
@@ -273,7 +277,8 @@ fn memory(
         _ => COAP_BYTES,
     };
     let sleepers = sleepers(scenario);
-    let route_count = routes.hosts.len() + SPARE_ROUTES + sleepers;
+    let hosts = routing::room(scenario, (index, root)).unwrap_or(routes.hosts.len());
+    let route_count = hosts + SPARE_ROUTES + sleepers;
     let children = sleepers.min(PENDING_MAX);
     let memory = NodeMemory {
         connections: (0..connections)
@@ -354,9 +359,9 @@ fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
 fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Route> {
     let prefix = scenario.border.prefix;
     let neighbour = |node: usize| Via::Neighbour(Address::Short(scenario.nodes[node].short));
-    let mut list: Vec<Route> = routes
-        .hosts
-        .iter()
+    let finds = scenario.routing.rpl().is_some() && Some(index) != scenario.host_index();
+    let hosts = routes.hosts.iter().filter(|_| !finds);
+    let mut list: Vec<Route> = hosts
         .map(|host| Route {
             prefix: global_address(&prefix, scenario.nodes[host.dest].short),
             len: 128,
@@ -371,18 +376,20 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
         });
     } else if scenario.nodes[index].role == Role::Border {
         // An address that no node has must not travel back to the host; and there is
-        // a route to each that some node has.
-        list.push(Route {
-            prefix,
-            len: 64,
-            via: Via::Unreachable,
-        });
+        // a route to each that some node has. RPL sees to that itself.
+        if !finds {
+            list.push(Route {
+                prefix,
+                len: 64,
+                via: Via::Unreachable,
+            });
+        }
         list.push(Route {
             prefix: Addr::UNSPECIFIED,
             len: 0,
             via: Via::Host,
         });
-    } else if let Some(next_hop) = routes.default {
+    } else if let Some(next_hop) = routes.default.filter(|_| !finds) {
         list.push(Route {
             prefix: Addr::UNSPECIFIED,
             len: 0,

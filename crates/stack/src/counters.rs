@@ -49,11 +49,22 @@ pub enum DropReason {
     NoConnection,
     /// An ICMPv6 message that asks for nothing.
     IcmpIgnored,
+    /// Twice on its way a packet's direction and the ranks of routers contradicted each
+    /// other (RFC 6550 §11.2.2.2).
+    #[cfg(feature = "rpl")]
+    RankError,
+    /// A source route that must not be followed: in a loop, to a group, or over the
+    /// border (RFC 6554 §4.2).
+    #[cfg(feature = "rpl")]
+    SourceRoute,
 }
+
+/// How many reasons there are.
+const REASONS: usize = if cfg!(feature = "rpl") { 21 } else { 19 };
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
-    pub const ALL: [DropReason; 19] = [
+    pub const ALL: [DropReason; REASONS] = [
         DropReason::Malformed,
         DropReason::BadChecksum,
         DropReason::BadSource,
@@ -73,6 +84,10 @@ impl DropReason {
         DropReason::BacklogFull,
         DropReason::NoConnection,
         DropReason::IcmpIgnored,
+        #[cfg(feature = "rpl")]
+        DropReason::RankError,
+        #[cfg(feature = "rpl")]
+        DropReason::SourceRoute,
     ];
 
     /// The reason's name in reports.
@@ -97,6 +112,10 @@ impl DropReason {
             DropReason::BacklogFull => "backlog_full",
             DropReason::NoConnection => "no_connection",
             DropReason::IcmpIgnored => "icmp_ignored",
+            #[cfg(feature = "rpl")]
+            DropReason::RankError => "rank_error",
+            #[cfg(feature = "rpl")]
+            DropReason::SourceRoute => "source_route",
         }
     }
 }

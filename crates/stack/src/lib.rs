@@ -57,6 +57,8 @@ pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use link::{PollConfig, PollPolicy};
 pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
+#[cfg(feature = "rpl")]
+pub use net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use node::tables::Tables;

@@ -10,6 +10,7 @@ use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ieee802154::{self, FrameHeader};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::rpl;
 use redpoll_wire::sixlowpan::{dispatch, fragment, iphc};
 use redpoll_wire::udp::UdpHeader;
 
@@ -117,6 +118,27 @@ proptest! {
             }
             let again = Options::parse(out.written()).unwrap();
             prop_assert!(again.iter().eq(options.iter()));
+        }
+    }
+
+    #[test]
+    fn rpl(code in 0..5_u8, body in bytes(200), at in 40..60_usize) {
+        if let Ok(message) = rpl::Message::parse(code, &body) {
+            let mut buffer = [0; 256];
+            let mut out = Cursor::new(&mut buffer);
+            message.emit(&mut out).unwrap();
+            prop_assert_eq!(rpl::Message::parse(code, out.written()), Ok(message));
+        }
+        let mut packet = body;
+        if let Some(information) = rpl::PacketInformation::find(&packet) {
+            prop_assert!(information.replace(&mut packet));
+            prop_assert_eq!(rpl::PacketInformation::find(&packet), Some(information));
+        }
+        let route = rpl::SourceRoute::parse(packet.get(at..).unwrap_or_default());
+        let mut stops = route.map_or(0, |route| route.segments_left);
+        while let rpl::Advance::Onward(_) = rpl::advance(&mut packet, at, |_| false) {
+            prop_assert!(stops > 0);
+            stops -= 1;
         }
     }
 

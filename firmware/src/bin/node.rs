@@ -119,10 +119,54 @@ fn image_main() -> ! {
         },
     };
     let mut node = Node::new(config(), memory, Rng::new(any(1)));
+    #[cfg(feature = "rpl")]
+    {
+        let mut candidates = [None; 4];
+        let neighbours = forever(&mut candidates[..]);
+        route_by_rpl(&mut node, redpoll_stack::RplMemory { neighbours });
+    }
     loop {
         link(&mut node);
         sockets(&mut node);
     }
+}
+
+/// What a node has more that routes by RPL.
+#[cfg(feature = "rpl")]
+#[inline(never)]
+fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<StaticMemory>) {
+    use redpoll_stack::wire::rpl::Configuration;
+    use redpoll_stack::{RplConfig, RplRole, RplRoot};
+    let configuration = Configuration {
+        flags: any(1),
+        interval_doublings: any(1),
+        interval_min: any(1),
+        redundancy: any(1),
+        max_rank_increase: any(1),
+        min_hop_rank_increase: any(1),
+        objective: any(1),
+        lifetime: any(1),
+        lifetime_unit_s: any(1),
+    };
+    let role = match any(0u8) {
+        0 => RplRole::Root(RplRoot::new(addr(), any(1), configuration)),
+        1 => RplRole::Router,
+        _ => RplRole::Leaf,
+    };
+    let config = RplConfig {
+        role,
+        dao_delay: span(),
+        dao_ack: any(true),
+        dao_timeout: span(),
+        dao_retries: any(1),
+        dis_interval: span(),
+        probe_interval: span(),
+        tunnels: any(true),
+        load_aware: any(true),
+        seed: any(1),
+    };
+    node.route_by_rpl(now(), config, memory);
+    black_box((node.rpl_counters(), node.rpl_place(), node.rpl_targets(now())));
 }
 
 /// The calls of a driver.

@@ -6,6 +6,7 @@ pub mod recoverable;
 use redpoll_base::{Addr, Ecn, Instant, Memory};
 use redpoll_lowpan::{
     Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, PulledDatagram, Slot, SlotId,
+    TRANSPORT_HEADER_MAX,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -102,7 +103,7 @@ pub fn udp_packet(seed: usize, len: usize) -> Vec<u8> {
 
 /// A TCP segment with a header of 32 bytes, and the whole packet it makes.
 pub fn segment(handle: u32, ip: Ipv6Header, payload_len: usize) -> (PulledDatagram, Vec<u8>) {
-    let mut header = [0; 60];
+    let mut header = [0; TRANSPORT_HEADER_MAX];
     header[..32].copy_from_slice(&pattern(99, 32));
     let mut bytes = packet(ip, 0, 32 + payload_len);
     bytes.truncate(40);

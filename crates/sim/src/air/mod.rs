@@ -278,6 +278,11 @@ impl Air {
     }
 
     /// The rules of what goes wrong.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The same, to ask what they say.
     pub fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }

@@ -34,6 +34,8 @@ pub(super) struct Flow {
     matched: u64,
     /// Bytes given to the present connection.
     given: u64,
+    /// Connections that failed after they had been established.
+    pub(super) lost_connections: u64,
     /// The sending application shows what it gives.
     is_given: bool,
     datagrams: Datagrams,
@@ -118,6 +120,7 @@ impl Flow {
             on_the_way: VecDeque::new(),
             matched: 0,
             given: 0,
+            lost_connections: 0,
             is_given: false,
             datagrams: Datagrams::default(),
             readings: None,
@@ -217,6 +220,11 @@ impl Flow {
             self.last = now;
             self.delivered += len as u64;
         }
+    }
+
+    /// The name of its sending node.
+    pub(super) fn from(&self) -> &str {
+        &self.from
     }
 
     pub(super) fn outstanding(&self) -> usize {

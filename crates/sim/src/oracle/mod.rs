@@ -124,6 +124,17 @@ impl Oracle {
         self.flow_mut(id).restart();
     }
 
+    /// A connection that had been established failed. Not a violation.
+    pub fn connection_lost(&mut self, id: FlowId) {
+        self.flow_mut(id).lost_connections += 1;
+    }
+
+    /// How many connections of each flow have failed, by its sending node.
+    pub fn connections_lost(&self) -> impl Iterator<Item = (&str, u64)> {
+        let flows = self.flows.iter();
+        flows.map(|flow| (flow.from(), flow.lost_connections))
+    }
+
     /// A datagram was sent; `seq` is greater than that of the one before.
     pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32) {
         self.at(now);

@@ -358,12 +358,17 @@ impl Station {
         self.generation
     }
 
+    /// Whether its MAC waits for nothing from it.
+    pub fn is_idle(&self) -> bool {
+        self.work == Work::Idle && self.acking.is_none()
+    }
+
     /// What the radio goes back to when it neither sends nor follows a frame.
     pub fn rest(&mut self, now: Instant) {
         if self.state() == State::Off {
             return;
         }
-        let is_free = self.work == Work::Idle && self.acking.is_none();
+        let is_free = self.is_idle();
         let is_held = matches!(self.work, Work::Held { .. });
         let loads = matches!(self.work, Work::LoadWaits { .. } | Work::Loading { .. });
         let state = match self.rests {

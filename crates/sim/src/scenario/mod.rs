@@ -14,6 +14,7 @@ mod files;
 mod keys;
 mod model;
 mod reference;
+mod routing;
 mod schema;
 mod tree;
 mod units;
@@ -34,6 +35,7 @@ pub use model::{
     global_address,
 };
 pub use reference::reference;
+pub use routing::{Routing, RplParams};
 pub(crate) use schema::is_name;
 
 pub use crate::medium::{LinkSource, ListedLink};

@@ -12,6 +12,7 @@ use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_stack::PollConfig;
 
+use super::routing::Routing;
 use crate::medium::{LinkSource, NoiseSource, RadioSpec};
 use crate::{energy, fault, medium, radio};
 
@@ -42,6 +43,8 @@ pub struct Scenario {
     pub lowpan: LowpanParams,
     /// Transport parameters.
     pub tcp: TcpParams,
+    /// Where routes come from.
+    pub routing: Routing,
     /// Where the mesh meets the rest of the world.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
@@ -183,7 +186,7 @@ pub struct TcpParams {
     /// Payload of a full segment.
     pub mss: Mss,
     /// Bytes of the longest compressed IPv6 header: 13 where nothing leaves
-    /// the mesh, else 27.
+    /// the mesh, else 27; with RPL its packet information, 8 bytes, behind it.
     pub compressed_header_max: u16,
     /// Bytes of the send buffer of a connection.
     pub send_buffer: u32,

@@ -145,6 +145,9 @@ impl Outgoing {
                 Some(Change::Finished)
             }
             Event::Closed | Event::Failed(_) => {
+                if let (State::Open(_), Some(flow)) = (&self.state, self.flow) {
+                    cx.oracle.connection_lost(flow);
+                }
                 self.lose(cx, conn);
                 Some(Change::Lost)
             }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 
-use super::{Inhabitant, MTU, World};
+use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
 use crate::fault::Rule;
@@ -17,6 +17,9 @@ use crate::radio::Identity;
 use crate::scenario::{NodeSpec, Scenario};
 use crate::topology::{self, NodeRoutes};
 use crate::traffic;
+
+/// A node that is to begin anew asks again after this whether its radio is done.
+const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
 /// Why a world could not be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -75,6 +78,12 @@ impl World {
         };
         let mut queue = Queue::default();
         let air = Air::new(&layout, seed, &mut queue);
+        for (at, node) in air.faults().restarts() {
+            if at < Instant::FAR_FUTURE {
+                let node = node as u32;
+                queue.schedule(at, Event::Restart { node });
+            }
+        }
         let neighbours: Vec<Vec<_>> = (0..count).map(|node| air.neighbours(node)).collect();
         let routes = topology::plan(scenario, &neighbours);
         let mut inhabit = |index| {
@@ -106,6 +115,7 @@ impl World {
             hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),
             unconnected: topology::unconnected(scenario, &routes),
             seed,
+            root: routes.root,
         };
         for index in 0..scenario.places().count() {
             world.serve(index);
@@ -115,6 +125,29 @@ impl World {
             world.add_app(index, app);
         }
         Ok(world)
+    }
+}
+
+impl World {
+    /// Node `index` begins anew, with nothing but what the scenario has told it. It waits
+    /// for its radio to end what it has begun.
+    pub(super) fn on_restart(&mut self, index: usize) {
+        if !self.air.stations()[index].is_idle() {
+            let node = index as u32;
+            let later = self.now + RESTART_PAUSE;
+            self.queue.schedule(later, Event::Restart { node });
+            return;
+        }
+        let sockets = traffic::sockets(&self.scenario, index);
+        let own = (self.root, &NodeRoutes::default());
+        let inhabitant = &mut self.inhabitants[index];
+        let now = inhabitant.clock.local(self.now);
+        let begins = (self.seed, now);
+        let secrets = &mut Secrets::of_seed();
+        let built = node::build(&self.scenario, index, own, sockets, begins, secrets);
+        inhabitant.node = built.node;
+        inhabitant.wakes_at = Instant::FAR_FUTURE;
+        self.serve(index);
     }
 }
 
@@ -130,7 +163,8 @@ fn inhabitant(
     let sockets = traffic::sockets(scenario, index);
     let no_routes = NodeRoutes::default();
     let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
-    let built = node::build(scenario, index, own, sockets, seed, secrets);
+    let begins = (seed, Instant::ZERO);
+    let built = node::build(scenario, index, own, sockets, begins, secrets);
     Inhabitant {
         node: built.node,
         clock: clock(scenario, index, seed),
@@ -175,7 +209,7 @@ fn check(scenario: &Scenario) -> Result<(), BuildError> {
             Rule::DropFrames { from, to, .. }
             | Rule::LoseFrames { from, to, .. }
             | Rule::DuplicateFrames { from, to, .. } => [from, to],
-            Rule::NodeOff { node } => [Some(node), None],
+            Rule::NodeOff { node } | Rule::NodeRestart { node } => [Some(node), None],
             Rule::DropPackets { .. } | Rule::DuplicatePackets { .. } => [None, None],
         };
         if let Some(node) = named.into_iter().flatten().find(|node| *node >= count) {

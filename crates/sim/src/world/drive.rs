@@ -21,6 +21,7 @@ impl World {
             Event::Air(event) => self.air.on_event(self.now, event, &mut self.queue),
             Event::Wake { node } => self.on_wake(node as usize),
             Event::App { node } => self.on_app_timer(node as usize),
+            Event::Restart { node } => self.on_restart(node as usize),
             Event::Wire => self.on_wire(),
         }
         self.drain();

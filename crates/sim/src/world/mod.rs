@@ -47,6 +47,10 @@ enum Event {
     App {
         node: u32,
     },
+    /// A node begins anew.
+    Restart {
+        node: u32,
+    },
     /// The packet that has been longest on the way between border router and
     /// simulated host arrives.
     Wire,
@@ -109,6 +113,8 @@ pub struct World {
     /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
     seed: Seed,
+    /// Where the routes lead to, when the run begins.
+    root: usize,
 }
 
 impl World {

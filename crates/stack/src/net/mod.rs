@@ -167,6 +167,11 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         {
             return None;
         }
+        // What RPL's routers have to write into a packet needs all of it.
+        #[cfg(feature = "rpl")]
+        if self.routing.is_rpl() {
+            return None;
+        }
         match self.routing.next_hop(now, &header.dst)? {
             NextHop::Link(link) if is_unicast(link) && link != from => Some(link),
             NextHop::Link(_) | NextHop::Host => None,
@@ -246,6 +251,17 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             Message::DuplicateAddressConfirmation(answer) => {
                 let control = Control::Answer(answer);
                 self.routing.on_control(now, &identity, control)?;
+            }
+            #[cfg(feature = "rpl")]
+            Message::Unknown {
+                message_type: redpoll_wire::rpl::MESSAGE_TYPE,
+                code,
+                body,
+            } => {
+                let (ends, message) = ((src, header.dst), (code, body));
+                let identity = &mut self.identity;
+                let from = sender.link;
+                self.routing.on_rpl(now, identity, ends, message, from)?;
             }
             // RFC 8201 §4: below the minimum MTU it must be discarded; and no
             // packet of ours is larger than that. An echo request behind extension
@@ -329,7 +345,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         quality: Quality,
         counters: &mut NodeCounters,
     ) -> Option<Address> {
-        let parent = self.routing.on_link(quality)?;
+        let parent = self.routing.on_link(now, quality)?;
         self.begin_with(now, parent, counters);
         Some(parent)
     }
@@ -340,6 +356,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         now: Instant,
         counters: &mut NodeCounters,
     ) -> Option<Address> {
+        #[cfg(feature = "rpl")]
+        if self.routing.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.routing.on_timeout(now, &self.identity);
+        }
         if self.nd.poll_at().is_none_or(|wake| wake.at > now) {
             return None;
         }
@@ -367,6 +387,9 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
-        earliest(self.nd.poll_at(), self.assist.poll_at())
+        let wake = earliest(self.nd.poll_at(), self.assist.poll_at());
+        #[cfg(feature = "rpl")]
+        let wake = earliest(wake, self.routing.poll_at());
+        wake
     }
 }

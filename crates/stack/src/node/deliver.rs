@@ -18,6 +18,10 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Hands a packet to the upper layer that it is for. A packet that is refused
     /// keeps its slot.
     pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
+        #[cfg(feature = "rpl")]
+        if let Some(followed) = self.follow_route(now, packet) {
+            return followed;
+        }
         let header = &packet.header;
         let bytes = self.link.lowpan.packet(packet.slot);
         let end = Ipv6Header::LEN.saturating_add(header.payload_len.into());
@@ -35,7 +39,19 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return Err(DropReason::BadSource.into());
         }
         match protocol {
+            #[cfg(feature = "rpl")]
+            next_header::ICMPV6
+                if header.next_header == next_header::HOP_BY_HOP
+                    && offset == redpoll_wire::rpl::PacketInformation::LEN =>
+            {
+                let bare = self.bare(packet)?;
+                return self.deliver_icmp(now, &bare, 0);
+            }
             next_header::ICMPV6 => return self.deliver_icmp(now, packet, offset),
+            #[cfg(feature = "rpl")]
+            next_header::IPV6 if self.net.routing.is_rpl() => {
+                return self.unwrap(now, packet, offset);
+            }
             next_header::NONE => {
                 self.link.lowpan.release(packet.slot);
                 return Ok(());

@@ -50,6 +50,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 None => self.counters.drop(DropReason::TooBig),
             }
         }
+        #[cfg(feature = "rpl")]
+        self.send_rpl(now);
     }
 
     /// Sends what the assistant has to send, while it says that it is due.

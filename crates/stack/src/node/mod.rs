@@ -13,14 +13,19 @@
 //! - `messages.rs`: control messages, and what the assistant sends;
 //! - `tables.rs`: how full they are;
 //! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
-//!   transport with connections has; `fragments.rs`: how fragments pass.
+//!   transport with connections has; `fragments.rs`: how fragments pass;
+//! - `rpl.rs`, `outer.rs`: what RPL adds to all that.
 
 pub(crate) mod config;
 mod deliver;
 mod fragments;
 mod messages;
+#[cfg(feature = "rpl")]
+mod outer;
 mod packets;
 mod radio;
+#[cfg(feature = "rpl")]
+mod rpl;
 mod streams;
 pub(crate) mod tables;
 mod tcp;
@@ -114,6 +119,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             address: config.address,
             hop_limit: config.hop_limit,
             forwards: config.forwards,
+            #[cfg(feature = "rpl")]
+            speaks_rpl: false,
         };
         let sleepy = config.sleepy.as_ref();
         Node {

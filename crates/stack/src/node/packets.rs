@@ -10,6 +10,8 @@ use crate::Error;
 use crate::assist::{Assist, Verdict};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
+#[cfg(feature = "rpl")]
+use crate::net::routing::rpl::Passage;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
 
@@ -139,7 +141,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// A packet that is refused keeps its slot.
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
-        self.net.admit(packet)?;
+        match self.net.admit(packet) {
+            #[cfg(feature = "rpl")]
+            Err(DropReason::BadSource) if self.is_given_back(packet) => {}
+            admitted => admitted?,
+        }
         if self.net.identity.is_mine(&packet.header.dst) {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return self.deliver(now, packet);
@@ -156,6 +162,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return Err(Refusal(DropReason::HopLimit, Some(error)));
         };
         packet.header.hop_limit = hop_limit;
+        #[cfg(feature = "rpl")]
+        if self.check_passage(now, &packet)? != Passage::On {
+            return Ok(());
+        }
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
         match self.net.on_forward(now, &packet.header, bytes) {
             Verdict::Pass => {
                 self.send(now, &packet)?;
@@ -171,7 +182,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// Puts a packet on its way. On an error the slot is still the caller's.
     pub(super) fn send(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
-        match self.net.next_hop(now, packet)? {
+        let next_hop = self.net.next_hop(now, packet);
+        #[cfg(feature = "rpl")]
+        if next_hop.is_err() {
+            self.net.routing.on_unreachable(now, &packet.header.dst);
+        }
+        let next_hop = next_hop?;
+        #[cfg(feature = "rpl")]
+        self.dress(now, packet, next_hop)?;
+        match next_hop {
             NextHop::Link(neighbour) => {
                 self.admit_neighbour(now, neighbour)?;
                 self.link.queue(now, packet.slot, neighbour);
@@ -185,7 +204,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 
     /// What goes to a neighbour that nobody knows is bounded.
-    fn admit_neighbour(&mut self, now: Instant, neighbour: Address) -> Result<(), Refusal> {
+    pub(super) fn admit_neighbour(
+        &mut self,
+        now: Instant,
+        neighbour: Address,
+    ) -> Result<(), Refusal> {
         let is_known = !is_unicast(neighbour)
             || self.link.is_proven(neighbour)
             || self.net.routing.names(now, neighbour);

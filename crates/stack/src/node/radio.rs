@@ -1,13 +1,15 @@
 //! The radio side of a node: frames in, radio work out.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram};
+use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram, TRANSPORT_HEADER_MAX};
 use redpoll_mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
 use super::packets::write_pulled;
+#[cfg(feature = "rpl")]
+use super::rpl::Extension;
 use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::link::{Expected, LinkEvent};
@@ -129,13 +131,22 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         any
     }
 
+    /// Bytes of a segment's packet before the segment.
+    fn headers_len(&self) -> usize {
+        #[cfg(feature = "rpl")]
+        if self.net.routing.is_rpl() {
+            return Ipv6Header::LEN.saturating_add(redpoll_wire::rpl::PacketInformation::LEN);
+        }
+        Ipv6Header::LEN
+    }
+
     /// Lets a connection whose route leads over the radio make a segment;
     /// whether one did.
     fn pull_segment(&mut self, now: Instant) -> bool {
         let (net, link) = (&self.net, &self.link);
         let ask = Ask {
             side: Side::Link,
-            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN),
+            max_len: LINK_MTU.saturating_sub(self.headers_len()),
             own: net.identity.own(),
         };
         let reach = |dst: &_| match net.reach(now, Side::Link, dst) {
@@ -151,19 +162,42 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
+        let ip = pulled.ip_header(self.net.identity.hop_limit);
+        #[cfg(feature = "rpl")]
+        let extension = self.segment_extension(now, &ip.dst);
+        #[cfg(feature = "rpl")]
+        let (ip, extension) = match &extension {
+            Extension::Long => {
+                self.hold_segment(now, &pulled, next_hop);
+                return true;
+            }
+            Extension::None => (ip, [].as_slice()),
+            Extension::Header(header) => {
+                let next_header = redpoll_wire::ipv6::next_header::HOP_BY_HOP;
+                let ip = Ipv6Header { next_header, ..ip };
+                (ip, header.as_slice())
+            }
+        };
+        #[cfg(not(feature = "rpl"))]
+        let extension: &[u8] = &[];
         let header = pulled.header();
+        let header_len = extension.len().saturating_add(header.len());
         let mut datagram = PulledDatagram {
-            ip: pulled.ip_header(self.net.identity.hop_limit),
-            header: [0; 60],
-            header_len: header.len() as u8,
+            ip,
+            header: [0; TRANSPORT_HEADER_MAX],
+            header_len: header_len as u8,
             payload_len: pulled.payload_len(),
             handle: pulled.handle.0,
             next_hop,
             // What sleeps in between is better off sending all there is.
             is_followed: self.link.sleeps() && self.transports.tcp.has_segment(),
         };
-        if let Some(area) = datagram.header.get_mut(..header.len()) {
-            area.copy_from_slice(header);
+        let area = datagram.header.split_at_mut_checked(extension.len());
+        if let Some((before, behind)) = area
+            && let Some(behind) = behind.get_mut(..header.len())
+        {
+            before.copy_from_slice(extension);
+            behind.copy_from_slice(header);
         }
         if !self.link.lowpan.start_segment(now, datagram) {
             self.transports.on_lost(now, pulled.handle);
@@ -177,6 +211,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);
         let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
+        let is_child = self.link.is_child(next_hop);
         let lowpan = &mut self.link.lowpan;
         let Some(slot) = lowpan.allocate(total) else {
             self.counters.drop(DropReason::NoSlot);
@@ -185,7 +220,13 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         };
         let packet = lowpan.packet_mut(slot);
         if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
-            if self.config.segments.are_queued() {
+            if self.config.segments.are_queued() || !is_child {
+                #[cfg(feature = "rpl")]
+                if self.dress_held(now, slot, next_hop).is_err() {
+                    self.link.lowpan.release(slot);
+                    self.transports.on_lost(now, pulled.handle);
+                    return;
+                }
                 self.link.queue(now, slot, next_hop);
                 self.transports.on_sent(now, pulled.handle);
             } else {

@@ -159,7 +159,7 @@ pub enum Message<'a> {
         message_type: u8,
         /// Its code.
         code: u8,
-        /// All after the checksum, at least four bytes.
+        /// All after the checksum: at least four bytes, but for [RPL](crate::rpl)'s.
         body: &'a [u8],
     },
 }
@@ -196,6 +196,14 @@ impl<'a> Message<'a> {
         let code = input.u8()?;
         input.u16()?;
         let body = input.rest();
+        // RPL's shortest message ends here (RFC 6550 §6.2.1).
+        if message_type == crate::rpl::MESSAGE_TYPE {
+            return Ok(Message::Unknown {
+                message_type,
+                code,
+                body,
+            });
+        }
         let word = input.u32()?;
         let ([ident, seq], rest) = (halves(word), input.rest());
         Ok(match message_type {

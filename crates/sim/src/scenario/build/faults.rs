@@ -6,14 +6,44 @@ use crate::fault::{FrameKind, Rule, Spec};
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::NodeSpec;
+use crate::scenario::routing::Routing;
 
 /// The faults that `values` describe, in the file's order.
-pub(super) fn faults(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Vec<Spec>, ScenarioError> {
-    values
-        .names("faults")
-        .iter()
-        .map(|name| fault(values, nodes, name))
-        .collect()
+pub(super) fn faults(
+    values: &Values<'_>,
+    nodes: &[NodeSpec],
+    routing: &Routing,
+) -> Result<Vec<Spec>, ScenarioError> {
+    let names = values.names("faults").iter();
+    let specs: Result<Vec<Spec>, _> = names.map(|name| fault(values, nodes, name)).collect();
+    let specs = specs?;
+    for (name, spec) in values.names("faults").iter().zip(&specs) {
+        if let Rule::NodeRestart { node } = spec.rule {
+            check_restart(values, name, nodes.get(node), routing)?;
+        }
+    }
+    Ok(specs)
+}
+
+/// Apps do not begin anew, and routes that were worked out are not told again.
+fn check_restart(
+    values: &Values<'_>,
+    name: &str,
+    node: Option<&NodeSpec>,
+    routing: &Routing,
+) -> Result<(), ScenarioError> {
+    let problem = match node {
+        Some(node) if !node.apps.is_empty() => format!(
+            "got {}, on which apps run; allowed: a node without apps",
+            node.name
+        ),
+        _ if routing.rpl().is_none() => {
+            let problem = "got node-restart, and routing is fixed; allowed: with routing rpl";
+            return Err(values.error(&format!("faults.{name}.type"), problem));
+        }
+        _ => return Ok(()),
+    };
+    Err(values.error(&format!("faults.{name}.node"), problem))
 }
 
 fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, ScenarioError> {
@@ -56,6 +86,9 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
         },
         "drop-packets" => Rule::DropPackets { probability },
         "duplicate-packets" => Rule::DuplicatePackets { probability },
+        "node-restart" => Rule::NodeRestart {
+            node: node("node")?.unwrap_or_default(),
+        },
         // The check has made sure that it is there.
         _ => Rule::NodeOff {
             node: node("node")?.unwrap_or_default(),

@@ -5,11 +5,13 @@ mod faults;
 mod interferers;
 mod medium;
 mod nodes;
+mod routing;
 mod transports;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
 use redpoll_mac::{DutyConfig, Ifs, LayerConfig, Method, Promised, Release};
+use redpoll_stack::wire::rpl::PacketInformation;
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::{energy, radio};
@@ -22,6 +24,7 @@ use super::model::{
     HEADER_MAX_OUTSIDE, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role,
     Scenario, SleepyParams, TcpParams,
 };
+use super::routing::Routing;
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
 pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, ScenarioError> {
@@ -29,6 +32,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     let border = border(values)?;
     let (mut nodes, links) = nodes::nodes(values)?;
     transports::transports(values, &mut nodes)?;
+    let routing = routing::routing(values, &nodes)?;
     let mut scenario = Scenario {
         name: if name.is_empty() {
             stem.to_owned()
@@ -45,7 +49,8 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         sleepy: sleepy(values),
         energy: energy(values),
         lowpan: lowpan(values),
-        tcp: tcp(values, &nodes)?,
+        tcp: tcp(values, &nodes, &routing)?,
+        routing,
         border,
         nodes,
         host: None,
@@ -59,7 +64,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     if let Some(host) = scenario.host.as_mut() {
         host.transport = transports::transport(values, "border.host_transport")?;
     }
-    scenario.faults = faults::faults(values, &scenario.nodes)?;
+    scenario.faults = faults::faults(values, &scenario.nodes, &scenario.routing)?;
     set_connections(values, &mut scenario);
     Ok(scenario)
 }
@@ -290,7 +295,16 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
 /// Bytes of a frame behind a MAC header with short addresses.
 const FRAME_PAYLOAD: u16 = 116;
 
-fn tcp(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<TcpParams, ScenarioError> {
+fn tcp(
+    values: &Values<'_>,
+    nodes: &[NodeSpec],
+    routing: &Routing,
+) -> Result<TcpParams, ScenarioError> {
+    // RFC 6553: it travels as it is.
+    let packet_information = match routing {
+        Routing::Rpl(_) => PacketInformation::LEN as u16,
+        Routing::Fixed => 0,
+    };
     let keepalive = values.time("tcp.keepalive_idle").map(|idle| Keepalive {
         idle,
         interval: values.duration("tcp.keepalive_interval"),
@@ -304,7 +318,7 @@ fn tcp(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<TcpParams, ScenarioErr
         compressed_header_max: match nodes.iter().any(|node| node.role == Role::Border) {
             true => HEADER_MAX_OUTSIDE,
             false => HEADER_MAX_INSIDE,
-        },
+        } + packet_information,
         send_buffer: values.real("tcp.send_buffer") as u32,
         receive_buffer: values.real("tcp.receive_buffer") as u32,
         nagle: values.flag("tcp.nagle"),

@@ -26,7 +26,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[topologie]\nx = 1",
-        "t.toml:5: topologie: got the unknown key \"topologie\" (did you mean topology?); allowed: name, duration, seed, topology, medium, ",
+        "t.toml:5: topologie: got the unknown key \"topologie\" (did you mean topology?); allowed: name, duration, seed, routing, topology, medium, ",
     ),
     (
         "[mac]\nmax_be = 9",

@@ -5,17 +5,21 @@
 //!
 //! - *fixed*: the routes that the program has given, and no others;
 //! - *leaf* (`leaf.rs`): all packets go through one of several possible parents;
-//! - *registered* (`registered.rs`): registrations of hosts leave routes behind.
+//! - *registered* (`registered.rs`): registrations of hosts leave routes behind;
+//! - *RPL* (`rpl/`, RFC 6550): the routers find their ways themselves.
 //!
-//! A routing protocol such as RPL (RFC 6550) is another file and another variant:
-//! its messages come to [`Routing::on_control`], its objective function hears of
-//! the links by [`Routing::on_link`], and what it has to send waits for
-//! [`Routing::poll_message`].
+//! Messages come to [`Routing::on_control`], what is known of the links to
+//! [`Routing::on_link`], and what is to be sent waits for [`Routing::poll_message`].
+//! What only RPL has is in `by_rpl.rs`.
 
+#[cfg(feature = "rpl")]
+mod by_rpl;
 mod leaf;
 mod neighbours;
 mod registered;
 mod routes;
+#[cfg(feature = "rpl")]
+pub(crate) mod rpl;
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
@@ -33,6 +37,8 @@ use crate::{Error, SleepyConfig};
 pub use neighbours::Neighbour;
 pub(crate) use neighbours::{Neighbours, is_stale};
 pub use routes::{Route, RouteSlot, Via};
+#[cfg(feature = "rpl")]
+pub use rpl::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use leaf::Leaf;
 use registered::Registered;
@@ -70,11 +76,15 @@ pub(crate) struct Quality {
     pub(crate) ok: bool,
 }
 
-/// How the table is kept.
+/// How the table is kept. RPL's state is the largest, and there is one of them a node,
+/// in whose memory the node is: a box would need a heap.
+#[cfg_attr(feature = "rpl", allow(clippy::large_enum_variant))]
 enum Way<M: Memory + 'static> {
     Fixed,
     Leaf(Leaf),
     Registered(Registered<M>),
+    #[cfg(feature = "rpl")]
+    Rpl(rpl::Rpl<M>),
 }
 
 /// A node's routes.
@@ -126,7 +136,7 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn neighbours(&self, now: Instant) -> usize {
         match &self.way {
             Way::Registered(registered) => registered.neighbours(now),
-            Way::Fixed | Way::Leaf(_) => 0,
+            _ => 0,
         }
     }
 
@@ -134,7 +144,7 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn advertised(&self) -> Option<Advertised> {
         match &self.way {
             Way::Registered(registered) => Some(registered.advertised()),
-            Way::Fixed | Way::Leaf(_) => None,
+            _ => None,
         }
     }
 
@@ -148,6 +158,8 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || match &self.way {
             Way::Registered(registered) => registered.lookup(now, &self.table, dst),
+            #[cfg(feature = "rpl")]
+            Way::Rpl(rpl) => rpl.lookup(now, &self.table, dst),
             Way::Fixed | Way::Leaf(_) => self.table.lookup(now, dst),
         })
     }
@@ -162,6 +174,8 @@ impl<M: Memory + 'static> Routing<M> {
     /// neighbour: somebody takes it for one that exists.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let is_named = match &self.way {
+            #[cfg(feature = "rpl")]
+            Way::Rpl(rpl) => rpl.names(link),
             Way::Registered(registered) => registered.tenure(now, link).is_some(),
             Way::Leaf(leaf) => leaf.knows(link),
             Way::Fixed => false,
@@ -180,15 +194,22 @@ impl<M: Memory + 'static> Routing<M> {
             Way::Registered(registered) => {
                 registered.on_control(now, identity, &mut self.table, control)
             }
-            Way::Fixed | Way::Leaf(_) => Err(DropReason::IcmpIgnored),
+            _ => Err(DropReason::IcmpIgnored),
         }
     }
 
     /// A frame to a neighbour has ended. The neighbour that takes the place of a
     /// parent that was lost, if so.
-    pub(crate) fn on_link(&mut self, quality: Quality) -> Option<Address> {
+    pub(crate) fn on_link(&mut self, now: Instant, quality: Quality) -> Option<Address> {
+        #[cfg(not(feature = "rpl"))]
+        let _ = now;
         let is_lost = match &mut self.way {
             Way::Leaf(leaf) => leaf.on_link(quality),
+            #[cfg(feature = "rpl")]
+            Way::Rpl(rpl) => {
+                rpl.on_link(now, &mut self.table, quality);
+                false
+            }
             // A given route stays, and a registered one until the registration ends.
             Way::Fixed | Way::Registered(_) => false,
         };
@@ -210,7 +231,7 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
         match &mut self.way {
             Way::Registered(registered) => registered.poll_tenure(),
-            Way::Fixed | Way::Leaf(_) => None,
+            _ => None,
         }
         .filter(|tenure| !self.table.leads_through(tenure.link))
     }
@@ -229,7 +250,7 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
         match &mut self.way {
             Way::Registered(registered) => registered.poll_message(),
-            Way::Fixed | Way::Leaf(_) => None,
+            _ => None,
         }
     }
 }

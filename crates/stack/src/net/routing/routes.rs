@@ -1,5 +1,8 @@
 //! The forwarding table: longest prefix first (RFC 8200 leaves the rest to us).
 
+#[cfg(feature = "rpl")]
+mod rpl;
+
 use core::cell::Cell;
 
 use redpoll_base::{Addr, Instant};
@@ -8,6 +11,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use crate::Error;
+#[cfg(feature = "rpl")]
+pub(crate) use rpl::{Downward, News};
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +58,8 @@ enum Kind {
         link: u16,
         registration: Registration,
     },
+    #[cfg(feature = "rpl")]
+    Downward(Downward),
 }
 
 /// What a router remembers of a registration that has passed it.
@@ -123,6 +130,8 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { len, .. } => len,
             Kind::Registered { .. } => 128,
+            #[cfg(feature = "rpl")]
+            Kind::Downward(_) => 128,
         }
     }
 
@@ -130,6 +139,8 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { via, .. } => via,
             Kind::Registered { link, .. } => Via::Neighbour(Address::Short(link)),
+            #[cfg(feature = "rpl")]
+            Kind::Downward(Downward { link, .. }) => Via::Neighbour(Address::Short(link)),
         }
     }
 
@@ -138,6 +149,8 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { .. } => true,
             Kind::Registered { registration, .. } => registration.is_good(now),
+            #[cfg(feature = "rpl")]
+            Kind::Downward(downward) => downward.is_good(now),
         }
     }
 
@@ -193,7 +206,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     pub(crate) fn registration(&self, now: Instant, to: &Addr) -> Option<Registration> {
         match self.host(now, to)?.kind {
             Kind::Registered { registration, .. } => Some(registration),
-            Kind::Given { .. } => None,
+            _ => None,
         }
     }
 
@@ -300,15 +313,26 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             .map(RouteSlot::via)
     }
 
+    /// Where packets to `dst` go by a route to it alone.
+    #[cfg(feature = "rpl")]
+    pub(crate) fn lookup_host(&self, now: Instant, dst: &Addr) -> Option<Via> {
+        self.host(now, dst).map(RouteSlot::via)
+    }
+
     /// The route to this one address.
     fn host(&self, now: Instant, dst: &Addr) -> Option<&RouteSlot> {
+        let host = self.table.as_ref().get(self.host_at(dst)?)?.as_ref();
+        host.filter(|host| host.is_good(now))
+    }
+
+    /// Where in the table that route stands.
+    fn host_at(&self, dst: &Addr) -> Option<usize> {
         let hosts = self.table.as_ref().get(..self.hosts)?;
         let found = hosts.binary_search_by(|r| match r {
             Some(route) => route.prefix.cmp(dst),
             None => core::cmp::Ordering::Greater,
         });
-        let host = hosts.get(found.ok()?)?.as_ref();
-        host.filter(|host| host.is_good(now))
+        found.ok()
     }
 }
 

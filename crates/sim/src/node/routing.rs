@@ -1,0 +1,89 @@
+//! Nodes that find their routes by RPL.
+
+use redpoll_base::Instant;
+use redpoll_stack::{RplConfig, RplMemory, RplRole, RplRoot};
+
+use super::{SimNode, bytes_of};
+use crate::kernel::Seed;
+use crate::memory::HeapMemory;
+use crate::scenario::{Role, Scenario};
+
+/// Targets that routers have room for at most, if the scenario does not say.
+const TARGETS_MAX: usize = 1_000;
+
+/// Targets that node `index` of a DODAG with this root has room for; `None` if its routes
+/// are given.
+pub(super) fn room(scenario: &Scenario, (index, root): (usize, usize)) -> Option<usize> {
+    let params = scenario.routing.rpl()?;
+    let node = scenario.nodes.get(index)?;
+    let all = scenario.nodes.len();
+    let stores = params.mode == redpoll_stack::wire::rpl::mode::STORING;
+    Some(match params.routes {
+        _ if index == root => all,
+        _ if !stores || node.role == Role::Leaf => 0,
+        Some(routes) => routes.into(),
+        None => all.min(TARGETS_MAX),
+    })
+}
+
+/// RFC 8200 leaves it to the sender: what RPL finds is longer at times than the paths
+/// of least cost.
+pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
+    match scenario.routing.rpl() {
+        Some(_) => 255,
+        None => 64,
+    }
+}
+
+/// Has node `index` find its routes itself, if that is how it is; says how many bytes
+/// that takes beside the table of routes.
+pub(super) fn begin(
+    scenario: &Scenario,
+    (index, root): (usize, usize),
+    now: Instant,
+    seed: Seed,
+    node: &mut SimNode,
+) -> usize {
+    let Some(params) = scenario.routing.rpl() else {
+        return 0;
+    };
+    let Some(spec) = scenario.nodes.get(index) else {
+        return 0;
+    };
+    let role = match spec.role {
+        _ if index == root => RplRole::Root(RplRoot::new(
+            scenario.border.prefix,
+            params.mode,
+            params.configuration,
+        )),
+        Role::Leaf => RplRole::Leaf,
+        Role::Border | Role::Router => RplRole::Router,
+    };
+    // A node that begins anew throws its dice again.
+    let mut rng = seed.node_stream("rpl", index);
+    let seed = rng.next_u64() ^ now.as_micros();
+    let config = RplConfig {
+        role,
+        dao_delay: params.dao_delay,
+        dao_ack: params.dao_ack,
+        dis_interval: params.dis_interval,
+        probe_interval: params.probe_interval,
+        tunnels: params.tunnels,
+        load_aware: params.load_aware,
+        ..RplConfig::router(seed)
+    };
+    let memory = RplMemory {
+        neighbours: vec![None; params.neighbours.into()].into(),
+    };
+    let bytes = bytes_of(&memory.neighbours);
+    node.route_by_rpl(now, config, memory);
+    bytes
+}
+
+/// Bytes of a node that its routing does not use.
+pub(super) fn unused(scenario: &Scenario) -> usize {
+    match scenario.routing.rpl() {
+        Some(_) => 0,
+        None => RplMemory::<HeapMemory>::NODE_BYTES,
+    }
+}

@@ -1,0 +1,67 @@
+//! Where routes come from.
+
+use redpoll_stack::wire::rpl::{Configuration, config_flag, mode, objective};
+
+use crate::scenario::check::Values;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::keys::KEYS;
+use crate::scenario::model::NodeSpec;
+use crate::scenario::routing::{Routing, RplParams};
+
+/// Seconds of a lifetime unit (RFC 6550 §6.7.6).
+const LIFETIME_UNIT_S: u16 = 60;
+
+/// What `routing` and the table `rpl` say.
+pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing, ScenarioError> {
+    if values.text("routing") != "rpl" {
+        let given = KEYS
+            .iter()
+            .map(|key| key.path)
+            .find(|path| path.starts_with("rpl.") && values.has(path));
+        return match given {
+            None => Ok(Routing::Fixed),
+            Some(path) => {
+                let problem = "has no meaning where routing is fixed; allowed: with routing rpl";
+                Err(values.error(path, problem))
+            }
+        };
+    }
+    if let Some(sleeper) = nodes.iter().find(|node| node.sleepy) {
+        let problem = format!(
+            "got rpl, and {} is sleepy; allowed: rpl where all nodes are awake, or fixed",
+            sleeper.name
+        );
+        return Err(values.error("routing", problem));
+    }
+    let is_mrhof = values.text("rpl.objective") != "of0";
+    let minutes = values.duration("rpl.lifetime").as_millis() / 60_000;
+    Ok(Routing::Rpl(RplParams {
+        mode: match values.text("rpl.mode").as_str() {
+            "non-storing" => mode::NON_STORING,
+            _ => mode::STORING,
+        },
+        configuration: Configuration {
+            flags: config_flag::RPI_0X23,
+            interval_doublings: values.small("rpl.dio_interval_doublings"),
+            interval_min: values.small("rpl.dio_interval_min"),
+            redundancy: values.small("rpl.dio_redundancy"),
+            max_rank_increase: values.small("rpl.max_rank_increase"),
+            min_hop_rank_increase: values.small("rpl.min_hop_rank_increase"),
+            objective: if is_mrhof {
+                objective::MRHOF
+            } else {
+                objective::OF0
+            },
+            lifetime: minutes.clamp(1, 254) as u8,
+            lifetime_unit_s: LIFETIME_UNIT_S,
+        },
+        dao_delay: values.duration("rpl.dao_delay"),
+        dao_ack: values.flag("rpl.dao_ack"),
+        probe_interval: values.duration("rpl.probe_interval"),
+        dis_interval: values.duration("rpl.dis_interval"),
+        neighbours: values.small("rpl.neighbours"),
+        routes: values.count("rpl.routes").map(|count| count as u16),
+        tunnels: values.flag("rpl.tunnels"),
+        load_aware: values.flag("rpl.load_aware"),
+    }))
+}

@@ -1,0 +1,49 @@
+//! How nodes find their routes.
+
+use redpoll_base::Duration;
+use redpoll_stack::wire::rpl::Configuration;
+
+/// Where routes come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Routing {
+    /// They are worked out before the run: paths of least cost over the medium's links.
+    Fixed,
+    /// The nodes find them themselves, by RPL (RFC 6550).
+    Rpl(RplParams),
+}
+
+impl Routing {
+    /// RPL's parameters, if the routes are its.
+    pub const fn rpl(&self) -> Option<&RplParams> {
+        match self {
+            Routing::Rpl(params) => Some(params),
+            Routing::Fixed => None,
+        }
+    }
+}
+
+/// RPL, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RplParams {
+    /// Storing or non-storing; see [`redpoll_stack::wire::rpl::mode`].
+    pub mode: u8,
+    /// What the root tells everybody.
+    pub configuration: Configuration,
+    /// DelayDAO.
+    pub dao_delay: Duration,
+    /// DAOs ask for acknowledgements.
+    pub dao_ack: bool,
+    /// Mean time between two probes of a link.
+    pub probe_interval: Duration,
+    /// Time between two solicitations of a node without a DODAG.
+    pub dis_interval: Duration,
+    /// Candidate neighbours that a node has room for.
+    pub neighbours: u16,
+    /// Targets that a router has room for; `None`: as many as there are nodes, a
+    /// thousand at most.
+    pub routes: Option<u16>,
+    /// Packets of others get an outer header.
+    pub tunnels: bool,
+    /// Overloaded nodes say so, and are avoided.
+    pub load_aware: bool,
+}

@@ -1,0 +1,185 @@
+//! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
+
+use redpoll_base::{Addr, Instant};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::rpl::Sequence;
+
+use super::{Kind, Route, RouteSlot, Routes, Via};
+use crate::Error;
+
+/// What a router knows of a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Downward {
+    /// In storing mode the next hop to it, in non-storing mode its parent: a short
+    /// address.
+    pub(crate) link: u16,
+    /// Its Path Sequence.
+    pub(crate) sequence: Sequence,
+    pub(crate) news: News,
+    /// It is no RPL node.
+    pub(crate) external: bool,
+    /// Until when, in seconds since the node's start; as bytes, for a number would have
+    /// to lie at an even address and make the route larger.
+    until_s: [u8; 4],
+}
+
+/// What the router's parent knows of a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum News {
+    /// All there is to know.
+    Old,
+    /// Not yet what has come last.
+    Fresh,
+    /// It was told; the acknowledgement is on its way.
+    Told,
+    /// That the target is gone is to be told.
+    Gone,
+    /// That was told.
+    GoneTold,
+}
+
+/// So long a route is kept after a No-Path, in seconds. RFC 6550 has no such time; Contiki
+/// keeps it for 60 s.
+const GRACE_S: u32 = 15;
+/// It never ends.
+const FOR_EVER: u32 = u32::MAX;
+
+fn seconds(now: Instant) -> u32 {
+    now.as_millis().checked_div(1000).unwrap_or_default() as u32
+}
+
+impl Downward {
+    /// A route that ends after `lifetime_s`; `None`: never.
+    pub(crate) fn new(
+        now: Instant,
+        link: u16,
+        sequence: Sequence,
+        lifetime_s: Option<u32>,
+    ) -> Self {
+        let until_s = match lifetime_s {
+            // It counts to the end of the second in which it ends.
+            Some(lifetime_s) => seconds(now)
+                .saturating_add(lifetime_s)
+                .min(FOR_EVER.saturating_sub(1)),
+            None => FOR_EVER,
+        };
+        Downward {
+            link,
+            sequence,
+            news: News::Fresh,
+            external: false,
+            until_s: until_s.to_be_bytes(),
+        }
+    }
+
+    /// Seconds that are left of it; `None`: no end.
+    pub(crate) fn left_s(&self, now: Instant) -> Option<u32> {
+        match u32::from_be_bytes(self.until_s) {
+            FOR_EVER => None,
+            until_s => Some(until_s.saturating_sub(seconds(now))),
+        }
+    }
+
+    /// Whether packets may take it.
+    pub(crate) fn is_good(&self, now: Instant) -> bool {
+        u32::from_be_bytes(self.until_s) >= seconds(now)
+    }
+
+    /// The target has another way, or is gone: this one is told of no more, and ends
+    /// soon. Until then packets take it, for the other one may not be known everywhere.
+    pub(crate) fn end(&mut self, now: Instant, sequence: Sequence) {
+        let until_s = u32::from_be_bytes(self.until_s);
+        let soon = seconds(now).saturating_add(GRACE_S);
+        self.until_s = until_s.min(soon).to_be_bytes();
+        self.sequence = sequence;
+        self.news = News::Gone;
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self.news, News::Gone | News::GoneTold)
+    }
+}
+
+impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
+    /// Adds or replaces the route to the one address `to`. One that is full gets rid
+    /// of what has ended before it refuses.
+    pub(crate) fn add_downward(
+        &mut self,
+        now: Instant,
+        to: Addr,
+        downward: Downward,
+    ) -> Result<(), Error> {
+        let slot = RouteSlot {
+            prefix: to,
+            kind: Kind::Downward(downward),
+        };
+        if self.insert(slot).is_ok() {
+            return Ok(());
+        }
+        self.expire(now);
+        self.insert(slot)
+    }
+
+    /// What is known of the target `to`, be it gone.
+    pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut Downward> {
+        let at = self.host_at(to)?;
+        match &mut self.table.as_mut().get_mut(at)?.as_mut()?.kind {
+            Kind::Downward(downward) => Some(downward),
+            Kind::Given { .. } | Kind::Registered { .. } => None,
+        }
+    }
+
+    /// What is known of the target `to`, if packets may go there.
+    pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<Downward> {
+        match self.host(now, to)?.kind {
+            Kind::Downward(downward) => Some(downward),
+            Kind::Given { .. } | Kind::Registered { .. } => None,
+        }
+    }
+
+    /// All targets, those that are gone and not forgotten, too.
+    pub(crate) fn downwards(&self) -> impl Iterator<Item = (Addr, Downward)> {
+        self.entries().filter_map(|slot| match slot.kind {
+            Kind::Downward(downward) => Some((slot.prefix, downward)),
+            Kind::Given { .. } | Kind::Registered { .. } => None,
+        })
+    }
+
+    /// Has `change` look at what is known of every target.
+    pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut Downward)) {
+        for slot in self.table.as_mut().iter_mut().flatten() {
+            if let Kind::Downward(downward) = &mut slot.kind {
+                change(&slot.prefix, downward);
+            }
+        }
+    }
+
+    /// Forgets the target `to`.
+    pub(crate) fn forget_downward(&mut self, to: &Addr) {
+        if let Some(link) = self.downward_mut(to).map(|downward| downward.link) {
+            self.remove(&Route {
+                prefix: *to,
+                len: 128,
+                via: Via::Neighbour(Address::Short(link)),
+            });
+        }
+    }
+
+    /// Forgets the targets of which `keep` does not say that they stay.
+    pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&Downward) -> bool) {
+        loop {
+            let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
+            let Some(to) = ended.next().map(|(to, _)| to) else {
+                return;
+            };
+            drop(ended);
+            self.forget_downward(&to);
+        }
+    }
+
+    /// Whether a target lies behind this neighbour.
+    pub(crate) fn leads_down_through(&self, now: Instant, link: u16) -> bool {
+        self.downwards()
+            .any(|(_, downward)| downward.link == link && downward.is_good(now))
+    }
+}

@@ -1,0 +1,145 @@
+//! What a node that routes by RPL is told, and what it counts.
+
+use redpoll_base::{Addr, Duration, Memory};
+use redpoll_wire::rpl::{Configuration, DEFAULT_INSTANCE};
+
+use super::RplNeighbour;
+
+/// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
+/// from the root.
+#[derive(Clone, Debug)]
+pub struct RplConfig {
+    /// What the node is to the DODAG.
+    pub role: RplRole,
+    /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
+    pub dao_delay: Duration,
+    /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
+    pub dao_ack: bool,
+    /// How long one may take. RFC 6550 leaves it open; 5 s.
+    pub dao_timeout: Duration,
+    /// How often a DAO is repeated then. RFC 6550 leaves it open; 5.
+    pub dao_retries: u8,
+    /// Time between two solicitations of a node without a DODAG. RFC 6550 leaves it
+    /// open; 30 s.
+    pub dis_interval: Duration,
+    /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
+    /// open; 90 s.
+    pub probe_interval: Duration,
+    /// Packets of others get their packet information, and their source route, in an
+    /// outer header (RFC 6553 §4, RFC 6554 §4.1). `false`: it is put into the packet
+    /// itself, which is against the standard and 40 bytes shorter.
+    pub tunnels: bool,
+    /// Whether a node that has more to carry than it can says so, and whether others
+    /// avoid it then (RFC 6551 §3.1, the O flag). Off by default.
+    pub load_aware: bool,
+    /// Seed of delays and first numbers.
+    pub seed: u64,
+}
+
+/// What a node is to a DODAG.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RplRole {
+    /// Its root.
+    Root(RplRoot),
+    /// Joins, and others may join through it.
+    Router,
+    /// Only joins (RFC 6550 §8.5).
+    Leaf,
+}
+
+/// What a root tells everybody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RplRoot {
+    /// RPLInstanceID.
+    pub instance: u8,
+    /// The DODAG's prefix of 64 bits. The root's address within it is the DODAGID.
+    pub prefix: Addr,
+    /// Storing or non-storing; see [`redpoll_wire::rpl::mode`].
+    pub mode: u8,
+    /// The rest.
+    pub configuration: Configuration,
+}
+
+impl RplRoot {
+    /// A root of the default instance.
+    pub const fn new(prefix: Addr, mode: u8, configuration: Configuration) -> Self {
+        RplRoot {
+            instance: DEFAULT_INSTANCE,
+            prefix,
+            mode,
+            configuration,
+        }
+    }
+}
+
+impl RplConfig {
+    /// A router's with the usual parameters.
+    pub const fn router(seed: u64) -> Self {
+        RplConfig {
+            role: RplRole::Router,
+            dao_delay: Duration::from_secs(1),
+            dao_ack: true,
+            dao_timeout: Duration::from_secs(5),
+            dao_retries: 5,
+            dis_interval: Duration::from_secs(30),
+            probe_interval: Duration::from_secs(90),
+            tunnels: true,
+            load_aware: false,
+            seed,
+        }
+    }
+}
+
+/// The memory of a node that routes by RPL, beside its table of routes.
+pub struct RplMemory<M: Memory + 'static> {
+    /// One entry a candidate neighbour: possible parents, and children that were heard.
+    pub neighbours: M::Table<Option<RplNeighbour>>,
+}
+
+/// What a node's RPL has done and left out. Counters wrap after 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RplCounters {
+    /// DIOs sent.
+    pub dios_sent: u32,
+    /// DISs sent.
+    pub diss_sent: u32,
+    /// DAOs sent, those that are repeated and No-Paths included.
+    pub daos_sent: u32,
+    /// DAO-ACKs sent.
+    pub dao_acks_sent: u32,
+    /// Another preferred parent than before.
+    pub parent_changes: u32,
+    /// The last parent was lost, and the sub-DODAG poisoned.
+    pub detached: u32,
+    /// New versions of the DODAG that were joined; a root's: begun.
+    pub versions: u32,
+    /// Trickle has begun anew for an inconsistency.
+    pub trickle_resets: u32,
+    /// DAOs that were given up.
+    pub daos_given_up: u32,
+    /// DAOs of this node that were refused.
+    pub daos_refused: u32,
+    /// Targets that found no room here.
+    pub targets_refused: u32,
+    /// Control messages that are malformed, or contradict what is known: ranks that
+    /// nobody but the root can have, DAOs from the parent, targets that cannot be.
+    pub implausible: u32,
+    /// Control messages of another instance, DODAG, mode or objective function.
+    pub foreign: u32,
+    /// DAOs, and No-Paths, that were older than what is known, or not their sender's.
+    pub stale: u32,
+    /// Versions of the DODAG that were heard and not joined.
+    pub versions_ignored: u32,
+    /// Packets whose direction and ranks contradicted each other for the first time.
+    pub rank_errors: u32,
+    /// Packets that were given back for want of a route.
+    pub forwarding_errors: u32,
+    /// Packets that came back, and whose route was removed.
+    pub returned: u32,
+    /// Neighbours for which there was no room.
+    pub neighbours_refused: u32,
+}
+
+pub(super) fn count(counter: &mut u32) {
+    *counter = counter.wrapping_add(1);
+}

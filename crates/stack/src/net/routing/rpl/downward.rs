@@ -1,0 +1,518 @@
+//! Downward routes (RFC 6550 §9): DAOs, their acknowledgements, No-Paths.
+//!
+//! In storing mode a router tells its parent of all targets that it knows, four a
+//! message, one message at a time; in non-storing mode a node tells the root who its
+//! parent is. A target that finds no room in a full table is refused, and its sender
+//! looks for another parent: what is there stays until it ends.
+
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+use redpoll_wire::rpl::{Dao, DaoAck, RplOption, Sequence, TargetOption, Transit, status};
+
+use super::config::count;
+use super::messages::Ack;
+use super::{Dodag, Rpl, Table};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::routing::routes::{Downward, News};
+use crate::packet::is_unicast;
+
+/// Targets of one group in a DAO that are heeded: as many as a frame holds.
+const GROUP_MAX: usize = 4;
+/// A former parent hears so many DelayDAOs later that it is one, when the new parent has
+/// heard of all.
+const NO_PATH_DELAYS: u64 = 2;
+/// A path lifetime that has no end (§6.7.8).
+const FOR_EVER: u8 = 255;
+/// A parent that does not acknowledge, or has no room, is tried again after this.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// What a node has to tell of itself and others.
+#[derive(Debug)]
+pub(super) struct Daos {
+    /// Path Sequence of the node's own address.
+    pub(super) path_sequence: Sequence,
+    /// The last DAOSequence.
+    pub(super) sequence: u8,
+    /// What is known above of the node's own address.
+    pub(super) own: News,
+    /// DelayDAO.
+    pub(super) due: Option<Instant>,
+    /// A DAO that is not acknowledged.
+    pending: Option<Pending>,
+    /// When the node tells of itself again.
+    refresh_at: Option<Instant>,
+    /// Who is to hear that nothing can be reached through this node any more.
+    pub(super) no_path: Option<NoPath>,
+}
+
+/// No-Paths for a former parent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoPath {
+    pub(super) parent: u16,
+    /// When: by then packets take the new way.
+    pub(super) at: Instant,
+    /// Targets that were told of.
+    pub(super) told: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    until: Instant,
+    tries: u8,
+}
+
+impl Daos {
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        Daos {
+            // Somewhere on the line (§7.2): what a node had before it restarted is
+            // seldom newer.
+            path_sequence: Sequence(128_u8.saturating_add(rng.below(112) as u8)),
+            sequence: rng.next_u32() as u8,
+            own: News::Old,
+            due: None,
+            pending: None,
+            refresh_at: None,
+            no_path: None,
+        }
+    }
+
+    pub(super) fn poll_at(&self) -> Option<Instant> {
+        let next = match self.pending {
+            Some(pending) => Some(pending.until),
+            None => self.due,
+        };
+        let no_path = self.no_path.map(|no_path| no_path.at);
+        [next, self.refresh_at, no_path].into_iter().flatten().min()
+    }
+
+    /// DelayDAO begins, if it does not run (§9.5 (2)).
+    fn schedule(&mut self, at: Instant) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// Whether a DAO may go out now.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.pending.is_none() && self.due.is_some_and(|due| due <= now)
+    }
+}
+
+/// Between half of `mean` and one and a half.
+pub(super) fn jittered(mean: Duration, rng: &mut Rng) -> Duration {
+    let half = mean.divided_by(2);
+    half + Duration::from_micros(rng.below_u64(mean.as_micros()))
+}
+
+impl<M: Memory + 'static> Rpl<M> {
+    /// The node has another parent than before, or one again.
+    pub(super) fn on_new_parent(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        former: Option<u16>,
+    ) {
+        let storing = self.is_storing();
+        if let Some(former) = former.filter(|_| storing) {
+            // §9.8 (4), if it can hear it.
+            let hears = self.candidates.get(former).is_some_and(|it| !it.is_gone());
+            let at = now + self.config.dao_delay.times(NO_PATH_DELAYS);
+            self.daos.no_path = hears.then_some(NoPath {
+                parent: former,
+                at,
+                told: 0,
+            });
+        }
+        if self.daos.no_path.map(|it| it.parent) == self.parent {
+            self.daos.no_path = None;
+        }
+        self.daos.pending = None;
+        self.tell_all(now, table);
+    }
+
+    /// §9.6: everything is to be told anew.
+    fn tell_all(&mut self, now: Instant, table: &mut Table<M>) {
+        self.tell_own();
+        if self.is_storing() {
+            table.each_downward(|_, downward| {
+                downward.news = match downward.is_gone() {
+                    true => News::Gone,
+                    false => News::Fresh,
+                };
+            });
+        }
+        let delay = Duration::from_micros(self.rng.below_u64(self.config.dao_delay.as_micros()));
+        self.daos.schedule(now + delay);
+    }
+
+    /// §9.2.1: each new DAO has a new Path Sequence.
+    fn tell_own(&mut self) {
+        self.daos.path_sequence = self.daos.path_sequence.next();
+        self.daos.own = News::Fresh;
+    }
+
+    /// §9.6: the parent wants to hear of everybody.
+    pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<M>) {
+        if !self.is_storing() {
+            self.dtsn = self.dtsn.next();
+        }
+        self.tell_all(now, table);
+    }
+
+    pub(super) fn on_detached(&mut self) {
+        self.daos.pending = None;
+        self.daos.due = None;
+        self.daos.refresh_at = None;
+        self.daos.no_path = None;
+    }
+
+    /// Runs the timers of DAOs.
+    pub(super) fn run_daos(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {
+        if self.is_root() || !self.is_joined() || identity.address.is_unspecified() {
+            self.on_detached();
+            return;
+        }
+        if self.daos.refresh_at.is_some_and(|at| at <= now) {
+            self.daos.refresh_at = None;
+            self.tell_own();
+            let delay = jittered(self.config.dao_delay, &mut self.rng);
+            self.daos.schedule(now + delay);
+        }
+        let Some(pending) = self.daos.pending.filter(|pending| pending.until <= now) else {
+            return;
+        };
+        self.daos.pending = None;
+        self.untell(table);
+        if pending.tries < self.config.dao_retries {
+            self.daos.due = Some(now);
+            self.daos.pending = None;
+            self.replies.dao_tries = pending.tries;
+            return;
+        }
+        count(&mut self.counters.daos_given_up);
+        self.replies.dao_tries = 0;
+        self.daos.due = Some(now + PAUSE);
+        self.avoid_parent(now, table);
+    }
+
+    /// What was told was not heard.
+    fn untell(&mut self, table: &mut Table<M>) {
+        if self.daos.own == News::Told {
+            self.daos.own = News::Fresh;
+        }
+        table.each_downward(|_, downward| {
+            downward.news = match downward.news {
+                News::Told => News::Fresh,
+                News::GoneTold => News::Gone,
+                news => news,
+            };
+        });
+    }
+
+    /// The parent is of no use for ways down: another one, if there is any.
+    fn avoid_parent(&mut self, now: Instant, table: &mut Table<M>) {
+        if !self.is_storing() {
+            return;
+        }
+        if let Some(link) = self.parent
+            && let Some(neighbour) = self.candidates.get_mut(link)
+        {
+            neighbour.full = true;
+        }
+        self.reconsider(now, table);
+    }
+
+    /// A DAO has left; with the lifetime of the node's own route in it.
+    pub(super) fn on_dao_sent(&mut self, now: Instant, has_own: bool, more: bool) {
+        count(&mut self.counters.daos_sent);
+        self.daos.due = more.then_some(now);
+        if has_own {
+            self.daos.refresh_at = self.lifetime().map(|lifetime| {
+                // Twice in a lifetime, so that one may be lost.
+                now + jittered(lifetime, &mut self.rng).divided_by(2)
+            });
+        }
+        if self.config.dao_ack {
+            let tries = self.replies.dao_tries.saturating_add(1);
+            self.replies.dao_tries = 0;
+            self.daos.pending = Some(Pending {
+                until: now + self.config.dao_timeout,
+                tries,
+            });
+        }
+    }
+
+    /// The lifetime of routes in this DODAG; `None`: no end.
+    fn lifetime(&self) -> Option<Duration> {
+        let configuration = self.dodag?.configuration;
+        let unit = Duration::from_secs(configuration.lifetime_unit_s.into());
+        match configuration.lifetime {
+            FOR_EVER => None,
+            lifetime => Some(
+                unit.times(lifetime.max(1).into())
+                    .max(Duration::from_secs(4)),
+            ),
+        }
+    }
+
+    /// What is left of a route, in lifetime units, rounded up.
+    pub(super) fn units(&self, now: Instant, downward: &Downward) -> u8 {
+        let unit = self.dodag.map_or(1, |it| it.configuration.lifetime_unit_s);
+        match downward.left_s(now) {
+            None => FOR_EVER,
+            Some(left_s) => {
+                let units = left_s.div_ceil(u32::from(unit.max(1)));
+                units.clamp(1, u32::from(FOR_EVER.saturating_sub(1))) as u8
+            }
+        }
+    }
+
+    /// Who can be reached through `near`, or whose parent is who (§9.7, §9.8).
+    pub(super) fn on_dao(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        (src, near): (Addr, Option<u16>),
+        dao: &Dao<'_>,
+    ) -> Result<(), DropReason> {
+        let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
+            count(&mut self.counters.foreign);
+            return Ok(());
+        };
+        if dao.instance != dodag.instance || dao.dodag.is_some_and(|id| id != dodag.id) {
+            count(&mut self.counters.foreign);
+            return Ok(());
+        }
+        let from = match (dodag.is_storing(), near) {
+            // §9.1 (4): link-local addresses. Nobody's parent is behind it.
+            (true, Some(link)) if Some(link) != self.parent && !self.is_leaf() => Some(link),
+            // §9.1 (5), (6): to the root, from a routable address.
+            (false, _) if self.is_root() && src.shares_prefix(&dodag.prefix, 64) => None,
+            _ => return Err(DropReason::BadSource),
+        };
+        let accepted = self.take_targets(now, identity, table, (&dodag, from), dao)?;
+        if dao.acknowledge || !accepted {
+            let status = match accepted {
+                true => status::ACCEPTED,
+                false => status::REJECTED,
+            };
+            self.replies.push_ack(Ack {
+                to: src,
+                sequence: dao.sequence,
+                status,
+            });
+        }
+        let tells = dodag.is_storing() && !self.is_root();
+        if tells && table.downwards().any(|(_, it)| is_news(&it)) {
+            let delay = jittered(self.config.dao_delay, &mut self.rng);
+            self.daos.due.get_or_insert(now + delay);
+        }
+        Ok(())
+    }
+
+    /// §9.4: groups of targets, each before its transit information. Whether all of
+    /// them found room.
+    fn take_targets(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        (dodag, from): (&Dodag, Option<u16>),
+        dao: &Dao<'_>,
+    ) -> Result<bool, DropReason> {
+        let mut group = [None; GROUP_MAX];
+        let mut filled = 0_usize;
+        let mut in_transit = true;
+        let mut accepted = true;
+        for option in dao.options.iter() {
+            match option {
+                RplOption::Target(target) => {
+                    if core::mem::take(&mut in_transit) {
+                        group = [None; GROUP_MAX];
+                        filled = 0;
+                    }
+                    match group.get_mut(filled) {
+                        Some(place) => *place = Some(target),
+                        None => accepted = false,
+                    }
+                    filled = filled.saturating_add(1);
+                }
+                RplOption::Transit(transit) => {
+                    // §9.4 (3).
+                    if filled == 0 {
+                        return Err(DropReason::Malformed);
+                    }
+                    // Of several parents of a target the first one.
+                    if core::mem::replace(&mut in_transit, true) {
+                        continue;
+                    }
+                    let link = match from {
+                        Some(link) => link,
+                        None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
+                    };
+                    for target in group.iter().flatten() {
+                        let to = self.check_target(identity, dodag, target)?;
+                        accepted &= self.take_target(now, table, to, link, &transit);
+                    }
+                }
+                _ => {}
+            }
+        }
+        // §9.4 (1), (3).
+        match filled > 0 && in_transit {
+            true => Ok(accepted),
+            false => Err(DropReason::Malformed),
+        }
+    }
+
+    /// A target that can be: one address of the DODAG that is not this node's.
+    fn check_target(
+        &self,
+        identity: &Identity,
+        dodag: &Dodag,
+        target: &TargetOption,
+    ) -> Result<Addr, DropReason> {
+        let to = target.prefix;
+        let is_inside = to.shares_prefix(&dodag.prefix, 64);
+        match target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id {
+            true => Ok(to),
+            false => Err(DropReason::BadDestination),
+        }
+    }
+
+    /// One target, through `link` or with that parent. `false`: there is no room.
+    fn take_target(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        to: Addr,
+        link: u16,
+        transit: &Transit,
+    ) -> bool {
+        let is_root = self.is_root();
+        let storing = self.is_storing();
+        let known = table.downward_mut(&to).copied();
+        let is_same = known.is_some_and(|known| known.link == link);
+        if transit.lifetime == 0 {
+            match known.filter(|_| is_same || !storing) {
+                // A No-Path of somebody else, or of long ago.
+                None => count(&mut self.counters.stale),
+                Some(known) if transit.sequence.is_stale_after(known.sequence) => {
+                    count(&mut self.counters.stale);
+                }
+                Some(known) if known.is_gone() => {}
+                Some(_) => {
+                    if let Some(known) = table.downward_mut(&to) {
+                        known.end(now, transit.sequence);
+                    }
+                }
+            }
+            return true;
+        }
+        // What comes by the same way is in the order in which it was sent, even of a node
+        // that has begun to count anew. Of two ways the newer one counts; a router that
+        // has another parent tells of those behind it by the numbers that they have.
+        let is_stale = known.is_some_and(|known| {
+            let is_older = transit.sequence.is_stale_after(known.sequence);
+            !is_same && known_is_good(&known, now) && is_older
+        });
+        if is_stale {
+            count(&mut self.counters.stale);
+            return true;
+        }
+        let unit = self.dodag.map_or(1, |it| it.configuration.lifetime_unit_s);
+        let lifetime_s = u32::from(unit).saturating_mul(transit.lifetime.into());
+        let lifetime_s = (transit.lifetime != FOR_EVER).then_some(lifetime_s);
+        let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
+        downward.external = transit.external;
+        // §9.2.2: what is not new need not be told again.
+        let is_repeated = known.is_some_and(|known| {
+            is_same && known.news == News::Old && known.sequence == transit.sequence
+        });
+        if is_root || is_repeated || !storing {
+            downward.news = News::Old;
+        }
+        let added = table.add_downward(now, to, downward).is_ok();
+        if !added {
+            count(&mut self.counters.targets_refused);
+        }
+        added
+    }
+
+    pub(super) fn on_dao_ack(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        (src, near): (Addr, Option<u16>),
+        ack: &DaoAck,
+    ) -> Result<(), DropReason> {
+        let Some(dodag) = self.dodag else {
+            count(&mut self.counters.foreign);
+            return Ok(());
+        };
+        let is_expected = match dodag.is_storing() {
+            true => near.is_some() && near == self.parent,
+            false => src == dodag.id,
+        };
+        let is_pending = self.daos.pending.is_some() && ack.sequence == self.daos.sequence;
+        if !is_expected || !is_pending || ack.instance != dodag.instance {
+            count(&mut self.counters.stale);
+            return Ok(());
+        }
+        self.daos.pending = None;
+        if ack.status >= status::REJECTED {
+            count(&mut self.counters.daos_refused);
+            self.untell(table);
+            self.daos.due = Some(now + PAUSE);
+            self.avoid_parent(now, table);
+            return Ok(());
+        }
+        if self.daos.own == News::Told {
+            self.daos.own = News::Old;
+        }
+        table.each_downward(|_, downward| {
+            if downward.news == News::Told {
+                downward.news = News::Old;
+            }
+        });
+        Ok(())
+    }
+
+    /// Nobody here knows a way to `dst`, which a packet is for. A root asks its children
+    /// for all that they know, ever more rarely.
+    pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
+        let is_inside = self
+            .dodag
+            .is_some_and(|dodag| dst.shares_prefix(&dodag.prefix, 64));
+        if self.is_root() && is_inside && self.limits.admit_trigger(now) {
+            self.dtsn = self.dtsn.next();
+            self.reset_trickle(now);
+        }
+    }
+}
+
+/// Whether the parent is to hear of a target.
+pub(super) fn is_news(downward: &Downward) -> bool {
+    matches!(downward.news, News::Fresh | News::Gone)
+}
+
+fn known_is_good(known: &Downward, now: Instant) -> bool {
+    !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
+}
+
+/// The parent in transit information (§9.7 (1)), a router of this DODAG: by its short
+/// address, from which its own is formed.
+fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<u16> {
+    let parent = transit.parent?;
+    match addr::link_address(&parent) {
+        Address::Short(short)
+            if is_unicast(Address::Short(short))
+                && addr::from_prefix_and_short(&dodag.prefix, short) == parent =>
+        {
+            Some(short)
+        }
+        // A No-Path need not say whose child the target was.
+        _ => None,
+    }
+}

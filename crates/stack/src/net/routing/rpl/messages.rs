@@ -1,0 +1,344 @@
+//! The messages that are due, as bytes.
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::Cursor;
+use redpoll_wire::ipv6::addr;
+use redpoll_wire::rpl::{
+    ALL_NODES, Dao, DaoAck, Dio, Message, Options, PrefixInformation, RplOption, TargetOption,
+    Transit,
+};
+
+use super::config::{RplRole, count};
+use super::downward::{NoPath, is_news};
+use super::{Dodag, Rpl, Table};
+use crate::net::identity::Identity;
+use crate::net::routing::routes::News;
+
+/// Bytes of the longest message: a DAO with [`TARGETS_MAX`] targets.
+pub(crate) const MESSAGE_MAX: usize = 128;
+/// Targets in one DAO: with these it fits into one frame.
+const TARGETS_MAX: usize = 4;
+
+/// Where a message goes, and its code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Envelope {
+    pub(crate) src: Addr,
+    pub(crate) dst: Addr,
+    pub(crate) code: u8,
+}
+
+/// An acknowledgement that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    pub(super) to: Addr,
+    pub(super) sequence: u8,
+    pub(super) status: u8,
+}
+
+/// Answers that are due. One too many is left out, as if it were lost: whoever asks
+/// asks again.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    acks: [Option<Ack>; 4],
+    /// Who has asked for a DIO.
+    dios: [Option<u16>; 2],
+    pub(super) dis_due: bool,
+    /// A neighbour whose link is to be measured.
+    pub(super) probe: Option<u16>,
+    /// How often the DAO that is due was sent before.
+    pub(super) dao_tries: u8,
+}
+
+impl Replies {
+    pub(super) fn push_ack(&mut self, ack: Ack) {
+        if let Some(free) = self.acks.iter_mut().find(|place| place.is_none()) {
+            *free = Some(ack);
+        }
+    }
+
+    /// `link` is to get a DIO of its own.
+    pub(super) fn answer_dis(&mut self, link: u16) {
+        let is_known = self.dios.contains(&Some(link));
+        if let Some(free) = self.dios.iter_mut().find(|place| place.is_none())
+            && !is_known
+        {
+            *free = Some(link);
+        }
+    }
+
+    fn any(&self) -> bool {
+        let acks = self.acks.iter().any(Option::is_some);
+        acks || self.dis_due || self.probe.is_some() || self.dios.iter().any(Option::is_some)
+    }
+
+    fn take_ack(&mut self) -> Option<Ack> {
+        self.acks.iter_mut().find_map(Option::take)
+    }
+
+    fn take_dio(&mut self) -> Option<u16> {
+        self.dios.iter_mut().find_map(Option::take)
+    }
+}
+
+impl<M: Memory + 'static> Rpl<M> {
+    pub(super) fn has_message_due(&self) -> bool {
+        self.dio_due || self.replies.any()
+    }
+
+    /// Writes the next message that is due to `out`, behind type, code and checksum.
+    pub(crate) fn poll_message(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        if core::mem::take(&mut self.replies.dis_due) {
+            return self.dis(identity, ALL_NODES, out);
+        }
+        if let Some(probed) = self.replies.probe.take() {
+            return self.dis(identity, addr::link_local_from_short(probed), out);
+        }
+        let dodag = self.dodag?;
+        if let Some(ack) = self.replies.take_ack() {
+            return self.dao_ack(identity, &dodag, ack, out);
+        }
+        if let Some(asker) = self.replies.take_dio() {
+            let dst = addr::link_local_from_short(asker);
+            return self.dio(now, identity, &dodag, dst, out);
+        }
+        if core::mem::take(&mut self.dio_due) {
+            return self.dio(now, identity, &dodag, ALL_NODES, out);
+        }
+        if let Some(no_path) = self.daos.no_path.filter(|it| it.at <= now) {
+            return self.no_path(now, identity, &dodag, no_path, table, out);
+        }
+        if self.daos.is_due(now) && self.is_joined() && !self.is_root() {
+            return self.dao(now, identity, &dodag, table, out);
+        }
+        None
+    }
+
+    fn dis(&mut self, identity: &Identity, dst: Addr, out: &mut Cursor<'_>) -> Option<Envelope> {
+        count(&mut self.counters.diss_sent);
+        let options = Options::default();
+        envelope(identity.link_local, dst, &Message::Dis { options }, out)
+    }
+
+    fn dao_ack(
+        &mut self,
+        identity: &Identity,
+        dodag: &Dodag,
+        ack: Ack,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        count(&mut self.counters.dao_acks_sent);
+        let src = identity.source_for(&ack.to)?;
+        let message = Message::DaoAck(DaoAck {
+            instance: dodag.instance,
+            sequence: ack.sequence,
+            status: ack.status,
+            dodag: None,
+        });
+        envelope(src, ack.to, &message, out)
+    }
+
+    fn dio(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        dodag: &Dodag,
+        dst: Addr,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        let rank = self.advertised_rank();
+        count(&mut self.counters.dios_sent);
+        self.advertised = self.rank;
+        let mut buffer = [0; 64];
+        let mut area = Cursor::new(&mut buffer);
+        RplOption::Configuration(dodag.configuration)
+            .emit(&mut area)
+            .ok()?;
+        RplOption::Prefix(PrefixInformation {
+            len: 64,
+            autonomous: true,
+            // §9.4: the whole address, for transit information.
+            router_address: true,
+            prefix: identity.address,
+            lifetime_s: u32::MAX,
+        })
+        .emit(&mut area)
+        .ok()?;
+        let is_leaf = self.config.role == RplRole::Leaf;
+        if self.is_overloaded(now) && !is_leaf {
+            let state = RplOption::NodeState { overloaded: true };
+            state.emit(&mut area).ok()?;
+        }
+        let message = Message::Dio(Dio {
+            instance: dodag.instance,
+            version: dodag.version,
+            rank,
+            grounded: dodag.grounded,
+            mode: dodag.mode,
+            preference: dodag.preference,
+            dtsn: self.dtsn,
+            dodag: dodag.id,
+            options: Options::parse(area.written()).ok()?,
+        });
+        envelope(identity.link_local, dst, &message, out)
+    }
+
+    /// §6.4.3: neither this node nor who is behind it can be reached through the former
+    /// parent.
+    fn no_path(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        dodag: &Dodag,
+        no_path: NoPath,
+        table: &Table<M>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        let mut buffer = [0; MESSAGE_MAX];
+        let mut area = Cursor::new(&mut buffer);
+        let own = (identity.address, self.daos.path_sequence);
+        let others = table
+            .downwards()
+            .filter(|(_, downward)| !downward.is_gone() && downward.left_s(now) != Some(0))
+            .map(|(to, downward)| (to, downward.sequence));
+        let mut all = core::iter::once(own).chain(others).skip(no_path.told);
+        for (to, sequence) in all.by_ref().take(TARGETS_MAX) {
+            target(&mut area, to, sequence, 0, None)?;
+        }
+        let told = no_path.told.saturating_add(TARGETS_MAX);
+        self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
+        self.daos.sequence = self.daos.sequence.wrapping_add(1);
+        count(&mut self.counters.daos_sent);
+        let message = Message::Dao(Dao {
+            instance: dodag.instance,
+            acknowledge: false,
+            sequence: self.daos.sequence,
+            dodag: None,
+            options: Options::parse(area.written()).ok()?,
+        });
+        let dst = addr::link_local_from_short(no_path.parent);
+        envelope(identity.link_local, dst, &message, out)
+    }
+
+    fn dao(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        dodag: &Dodag,
+        table: &mut Table<M>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        let parent = self.parent?;
+        let storing = dodag.is_storing();
+        let mut buffer = [0; MESSAGE_MAX];
+        let mut area = Cursor::new(&mut buffer);
+        let mut left = TARGETS_MAX;
+        let has_own = matches!(self.daos.own, News::Fresh);
+        if has_own {
+            let transit = (!storing).then(|| addr::from_prefix_and_short(&dodag.prefix, parent));
+            let lifetime = dodag.configuration.lifetime.max(1);
+            let sequence = self.daos.path_sequence;
+            target(&mut area, identity.address, sequence, lifetime, transit)?;
+            left = left.saturating_sub(1);
+        }
+        let mut more = false;
+        if storing {
+            more = self.tell_targets(now, table, &mut left, &mut area)?;
+        }
+        if left == TARGETS_MAX {
+            self.daos.due = None;
+            return None;
+        }
+        let acknowledged = self.config.dao_ack;
+        if has_own {
+            self.daos.own = if acknowledged { News::Told } else { News::Old };
+        }
+        self.daos.sequence = self.daos.sequence.wrapping_add(1);
+        let message = Message::Dao(Dao {
+            instance: dodag.instance,
+            acknowledge: acknowledged,
+            sequence: self.daos.sequence,
+            dodag: None,
+            options: Options::parse(area.written()).ok()?,
+        });
+        let (src, dst) = match storing {
+            true => (identity.link_local, addr::link_local_from_short(parent)),
+            false => (identity.address, dodag.id),
+        };
+        let envelope = envelope(src, dst, &message, out)?;
+        self.on_dao_sent(now, has_own, more);
+        Some(envelope)
+    }
+
+    /// Appends the targets of which there is news, as many as are `left`; whether there
+    /// are more.
+    fn tell_targets(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        left: &mut usize,
+        area: &mut Cursor<'_>,
+    ) -> Option<bool> {
+        let told = match self.config.dao_ack {
+            true => News::Told,
+            false => News::Old,
+        };
+        let mut more = false;
+        let mut fits = Some(());
+        let rpl = &*self;
+        table.each_downward(|to, downward| {
+            if !is_news(downward) || fits.is_none() {
+                return;
+            }
+            if *left == 0 {
+                more = true;
+                return;
+            }
+            *left = left.saturating_sub(1);
+            let lifetime = match downward.is_gone() {
+                true => 0,
+                false => rpl.units(now, downward),
+            };
+            fits = target(area, *to, downward.sequence, lifetime, None);
+            downward.news = match downward.is_gone() {
+                true => News::GoneTold,
+                false => told,
+            };
+        });
+        fits.map(|()| more)
+    }
+}
+
+/// Writes a target and its transit information.
+fn target(
+    area: &mut Cursor<'_>,
+    to: Addr,
+    sequence: redpoll_wire::rpl::Sequence,
+    lifetime: u8,
+    parent: Option<Addr>,
+) -> Option<()> {
+    let target = TargetOption {
+        prefix: to,
+        len: 128,
+    };
+    RplOption::Target(target).emit(area).ok()?;
+    let transit = Transit {
+        external: false,
+        control: 0,
+        sequence,
+        lifetime,
+        parent,
+    };
+    RplOption::Transit(transit).emit(area).ok()
+}
+
+fn envelope(src: Addr, dst: Addr, message: &Message<'_>, out: &mut Cursor<'_>) -> Option<Envelope> {
+    let code = message.code();
+    message.emit(out).ok()?;
+    Some(Envelope { src, dst, code })
+}

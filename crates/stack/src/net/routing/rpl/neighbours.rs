@@ -1,0 +1,219 @@
+//! The candidate neighbours (RFC 6550 §8.2.1): what they have said, and how good the
+//! links to them are.
+
+use redpoll_base::Instant;
+use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
+
+/// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
+pub(super) const ETX: u16 = 128;
+/// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a
+/// parameter of ours.
+const ETX_UNKNOWN: u16 = 2 * ETX;
+/// What a frame that was given up has taken beside its attempts: it was not delivered
+/// after them. As above.
+const GIVEN_UP: u16 = 12;
+/// Samples until an estimate follows slowly.
+const YOUNG: u8 = 4;
+/// Frames in a row that were given up, after which a neighbour counts as gone.
+const FAILURES_MAX: u8 = 4;
+
+/// Room for a neighbour in the table of a node that routes by RPL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RplNeighbour {
+    /// Its short address.
+    pub(super) link: u16,
+    /// The rank that it has advertised.
+    pub(super) rank: u16,
+    /// ETX of the link to it, in 128ths.
+    pub(super) etx: u16,
+    pub(super) version: Sequence,
+    pub(super) dtsn: Sequence,
+    /// Frames that were sent to it, as far as it matters.
+    samples: u8,
+    /// Of those the last ones that were given up.
+    failures: u8,
+    /// It says that it has too much to carry.
+    pub(super) overloaded: bool,
+    /// It has refused a DAO for want of room.
+    pub(super) full: bool,
+    /// When its link was measured last, in seconds, wrapping.
+    measured_s: u16,
+}
+
+impl RplNeighbour {
+    fn new(now: Instant, link: u16) -> Self {
+        RplNeighbour {
+            link,
+            rank: INFINITE_RANK,
+            etx: ETX_UNKNOWN,
+            version: Sequence::FIRST,
+            dtsn: Sequence::FIRST,
+            samples: 0,
+            failures: 0,
+            overloaded: false,
+            full: false,
+            measured_s: seconds(now),
+        }
+    }
+
+    /// Whether it does not answer any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.failures >= FAILURES_MAX
+    }
+
+    /// Seconds since the link was measured last, up to 18 hours.
+    pub(super) fn unmeasured_s(&self, now: Instant) -> u16 {
+        seconds(now).wrapping_sub(self.measured_s)
+    }
+
+    /// Whether nothing was sent to it yet.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.samples == 0
+    }
+
+    /// A frame to it has ended after so many attempts.
+    pub(super) fn on_frame(&mut self, now: Instant, attempts: u8, ok: bool) {
+        self.measured_s = seconds(now);
+        let lost = if ok { 0 } else { GIVEN_UP };
+        let taken = u16::from(attempts.max(1)).saturating_add(lost);
+        let sample = taken.saturating_mul(ETX);
+        self.failures = if ok {
+            0
+        } else {
+            self.failures.saturating_add(1)
+        };
+        // The first sample stands for itself, those after it weigh a quarter, then a
+        // sixteenth: a loaded link has bad moments. What was given up weighs more.
+        self.etx = match self.samples {
+            0 => sample,
+            1..YOUNG => average(self.etx, sample, 2),
+            _ if !ok => average(self.etx, sample, 3),
+            _ => average(self.etx, sample, 4),
+        };
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// It is to be asked again whether it answers.
+    pub(super) fn forgive(&mut self) {
+        self.failures = 0;
+        self.samples = 0;
+        self.etx = ETX_UNKNOWN;
+        self.full = false;
+    }
+}
+
+/// Moves `old` towards `new` by a part of 2 to the power of `shift`.
+fn average(old: u16, new: u16, shift: u32) -> u16 {
+    let (old, new) = (u32::from(old), u32::from(new));
+    let rest = old.saturating_sub(old >> shift);
+    rest.saturating_add(new >> shift).min(u32::from(u16::MAX)) as u16
+}
+
+fn seconds(now: Instant) -> u16 {
+    now.as_millis().checked_div(1000).unwrap_or_default() as u16
+}
+
+/// The table of them, in the caller's memory.
+pub(super) struct Candidates<T> {
+    table: T,
+}
+
+impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidates<T> {
+    pub(super) fn new(mut table: T) -> Self {
+        table.as_mut().fill(None);
+        Candidates { table }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &RplNeighbour> {
+        self.table.as_ref().iter().flatten()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut RplNeighbour> {
+        self.table.as_mut().iter_mut().flatten()
+    }
+
+    pub(super) fn get(&self, link: u16) -> Option<&RplNeighbour> {
+        self.iter().find(|neighbour| neighbour.link == link)
+    }
+
+    pub(super) fn get_mut(&mut self, link: u16) -> Option<&mut RplNeighbour> {
+        self.iter_mut().find(|neighbour| neighbour.link == link)
+    }
+
+    /// The neighbour `link`, which advertises `rank`. In a full table it takes the
+    /// place of the one that is of least use: the farthest from the root that is
+    /// farther than it, and not the neighbour `keep`.
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        link: u16,
+        rank: u16,
+        keep: Option<u16>,
+    ) -> Option<&mut RplNeighbour> {
+        let places = self.table.as_mut();
+        let known = places
+            .iter()
+            .position(|place| place.is_some_and(|it| it.link == link));
+        let free = || places.iter().position(Option::is_none);
+        let at = match known.or_else(free) {
+            Some(at) => at,
+            None => {
+                let farther = places.iter().enumerate().filter_map(|(at, place)| {
+                    let it = place.filter(|it| Some(it.link) != keep)?;
+                    let cost = it.rank.saturating_add(it.etx);
+                    (it.is_gone() || cost > rank.saturating_add(ETX_UNKNOWN)).then_some((cost, at))
+                });
+                farther.max()?.1
+            }
+        };
+        let place = places.get_mut(at)?;
+        if place.is_none_or(|it| it.link != link) {
+            *place = Some(RplNeighbour::new(now, link));
+        }
+        place.as_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Instant = Instant::from_millis(5_000);
+
+    #[test]
+    fn etx_follows_the_attempts() {
+        let mut it = RplNeighbour::new(NOW, 1);
+        assert_eq!((it.etx, it.is_unknown()), (256, true));
+        it.on_frame(NOW, 1, true);
+        assert_eq!(it.etx, 128);
+        for _ in 0..90 {
+            it.on_frame(NOW, 3, true);
+        }
+        assert!((360..=384).contains(&it.etx), "{}", it.etx);
+        for failures in 1..=4 {
+            it.on_frame(NOW, 10, false);
+            assert_eq!(it.is_gone(), failures == 4);
+        }
+        assert!(it.etx > 512, "{}", it.etx);
+        it.forgive();
+        assert!(!it.is_gone() && it.is_unknown());
+    }
+
+    #[test]
+    fn a_full_table_keeps_who_is_near_the_root() {
+        let mut table = Candidates::new([None; 2]);
+        for (link, rank) in [(1, 500), (2, 900)] {
+            table.admit(NOW, link, rank, None).unwrap().rank = rank;
+        }
+        assert!(table.admit(NOW, 3, 1000, None).is_none(), "no better");
+        assert!(table.admit(NOW, 3, 300, Some(2)).is_some());
+        assert!(table.get(1).is_none() && table.get(2).is_some());
+        assert!(table.admit(NOW, 2, 2000, None).is_some(), "known");
+    }
+
+    /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.
+    #[test]
+    fn a_neighbour_is_small() {
+        assert!(size_of::<Option<RplNeighbour>>() <= 20);
+    }
+}

@@ -1,0 +1,308 @@
+//! What data packets say of their way, and what it tells (RFC 6550 §11.2, RFC 6553,
+//! RFC 6554).
+
+use redpoll_base::{Addr, Duration, Instant, Memory};
+use redpoll_wire::ipv6::addr;
+use redpoll_wire::rpl::{PacketInformation, config_flag};
+
+use super::config::count;
+use super::{Dodag, Rpl, Table};
+use crate::counters::DropReason;
+
+/// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
+/// in an hour have an effect.
+const ERRORS_MAX: u8 = 20;
+const HOUR: Duration = Duration::from_secs(3600);
+/// A root asks for DAOs again no sooner; then twice as long passes, up to an hour.
+const TRIGGER_PAUSE: Duration = Duration::from_secs(15);
+/// A version that the parent does not have is taken after so long, and no other one for
+/// the longer time: what somebody invents costs a node little.
+const VERSION_DELAY: Duration = Duration::from_secs(10);
+const VERSION_PAUSE: Duration = Duration::from_secs(300);
+/// Stops of a source route: so many hops a packet goes down in non-storing mode.
+const STOPS_MAX: usize = 64;
+
+/// What others can make this node do is limited.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    /// The end of the hour in which is counted.
+    until: Option<Instant>,
+    rank_errors: u8,
+    forwarding_errors: u8,
+    /// When a root asks for DAOs again, and how long it waits then.
+    trigger: (Option<Instant>, Duration),
+    /// When a version was heard first of a neighbour that is not the parent, and until when
+    /// none is taken from such.
+    heard: Option<Instant>,
+    taken_until: Option<Instant>,
+    /// When a root takes another version from others again.
+    pub(super) version_at: Option<Instant>,
+}
+
+impl Limits {
+    fn begin_hour(&mut self, now: Instant) {
+        if self.until.is_none_or(|until| until <= now) {
+            self.until = Some(now + HOUR);
+            self.rank_errors = 0;
+            self.forwarding_errors = 0;
+        }
+    }
+
+    /// Whether one more rank error has an effect.
+    fn admit_rank_error(&mut self, now: Instant) -> bool {
+        self.begin_hour(now);
+        admit(&mut self.rank_errors)
+    }
+
+    /// Whether the version that somebody else than the parent has is taken: if the parent
+    /// has had time to hear of it and has not.
+    pub(super) fn admit_version(&mut self, now: Instant) -> bool {
+        let heard = *self.heard.get_or_insert(now);
+        let is_rare = self.taken_until.is_none_or(|until| until <= now);
+        let is_admitted = now >= heard + VERSION_DELAY && is_rare;
+        if is_admitted {
+            self.taken_until = Some(now + VERSION_PAUSE);
+        }
+        is_admitted
+    }
+
+    /// A version was joined.
+    pub(super) fn version_joined(&mut self) {
+        self.heard = None;
+    }
+
+    /// Whether a root may ask for DAOs.
+    pub(super) fn admit_trigger(&mut self, now: Instant) -> bool {
+        let (at, pause) = self.trigger;
+        if at.is_some_and(|at| now < at) {
+            return false;
+        }
+        // After an hour without need it is as at the beginning.
+        let is_rare = at.is_none_or(|at| now >= at + HOUR);
+        let next = match is_rare {
+            true => TRIGGER_PAUSE,
+            false => pause.times(2).min(HOUR),
+        };
+        self.trigger = (Some(now + next), next);
+        true
+    }
+
+    /// Whether one more packet that came back removes a route.
+    fn admit_forwarding_error(&mut self, now: Instant) -> bool {
+        self.begin_hour(now);
+        admit(&mut self.forwarding_errors)
+    }
+}
+
+fn admit(errors: &mut u8) -> bool {
+    let is_admitted = *errors < ERRORS_MAX;
+    *errors = errors.saturating_add(u8::from(is_admitted));
+    is_admitted
+}
+
+/// What becomes of a packet that is passed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Passage {
+    /// It goes on.
+    On,
+    /// It goes back to the neighbour that has sent it, which knows no better.
+    Back,
+    /// It came back, and goes further back: to the parent with this short address.
+    Up(u16),
+}
+
+/// What a packet that leaves by the radio is to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dress {
+    /// Nothing: it stays on the link.
+    Nothing,
+    /// This information, in place of what it has if it has any.
+    Information(PacketInformation),
+    /// A source route to this place.
+    Route(Path),
+}
+
+/// The way down to a node, hop by hop: short addresses, the nearest first. The last
+/// one is left out: it is the destination itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Path {
+    prefix: Addr,
+    hops: [u16; STOPS_MAX],
+    len: usize,
+    to: Addr,
+}
+
+impl Path {
+    /// The next hop.
+    pub(super) fn first(&self) -> u16 {
+        self.hops.first().copied().unwrap_or_default()
+    }
+
+    /// Stops behind the first one.
+    pub(crate) fn stops(&self) -> usize {
+        self.len.saturating_sub(1)
+    }
+
+    /// The address of the first stop.
+    pub(crate) fn first_stop(&self) -> Addr {
+        match self.len {
+            1 => self.to,
+            _ => addr::from_prefix_and_short(&self.prefix, self.first()),
+        }
+    }
+
+    /// The addresses behind it.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = Addr> + '_ {
+        let between = self.hops.get(1..self.stops()).unwrap_or_default();
+        let between = between
+            .iter()
+            .map(|hop| addr::from_prefix_and_short(&self.prefix, *hop));
+        between.chain((self.len > 1).then_some(self.to))
+    }
+
+    /// Leading bytes that all its addresses have in common.
+    pub(crate) fn common(&self) -> usize {
+        let first = self.first_stop().0;
+        let alike = first.iter().zip(&self.to.0).take_while(|(a, b)| a == b);
+        // What differs between two short addresses is in the last two bytes.
+        alike.count().min(14)
+    }
+}
+
+impl<M: Memory + 'static> Rpl<M> {
+    /// The way to `dst` as its parents have it (RFC 6550 §9.7), for a root in
+    /// non-storing mode.
+    pub(super) fn path(
+        &self,
+        now: Instant,
+        table: &Table<M>,
+        dodag: &Dodag,
+        dst: &Addr,
+    ) -> Option<Path> {
+        let mut path = Path {
+            prefix: dodag.prefix,
+            hops: [0; STOPS_MAX],
+            len: 0,
+            to: *dst,
+        };
+        let mut at = *dst;
+        loop {
+            let parent = table.downward(now, &at)?.link;
+            let redpoll_wire::ieee802154::Address::Short(here) = addr::link_address(&at) else {
+                return None;
+            };
+            // A loop among parents is longer than any path.
+            *path.hops.get_mut(path.len)? = here;
+            path.len = path.len.saturating_add(1);
+            if parent == self.own {
+                break;
+            }
+            at = addr::from_prefix_and_short(&dodag.prefix, parent);
+        }
+        path.hops.get_mut(..path.len)?.reverse();
+        Some(path)
+    }
+
+    /// What a packet to `dst` that leaves by the radio is to have, if it has `present`.
+    pub(crate) fn dress(
+        &self,
+        now: Instant,
+        table: &Table<M>,
+        dst: &Addr,
+        present: Option<PacketInformation>,
+    ) -> Dress {
+        let Some(dodag) = self.dodag else {
+            return Dress::Nothing;
+        };
+        if dst.is_multicast() || addr::is_link_local(dst) {
+            return Dress::Nothing;
+        }
+        let storing = dodag.is_storing();
+        if self.is_root() && !storing {
+            match self.path(now, table, &dodag, dst) {
+                Some(path) if path.stops() > 0 => return Dress::Route(path),
+                _ => {}
+            }
+        }
+        let down = self.is_root() || storing && table.lookup_host(now, dst).is_some();
+        let rank = self.dag_rank(self.rank);
+        let flags = dodag.configuration.flags;
+        let fresh = PacketInformation {
+            instance: dodag.instance,
+            ignorable: flags & config_flag::RPI_0X23 != 0,
+            ..PacketInformation::default()
+        };
+        Dress::Information(PacketInformation {
+            down,
+            // §11.2: zero at the source, unless it is a router of the DODAG.
+            sender_rank: rank,
+            ..present.unwrap_or(fresh)
+        })
+    }
+
+    /// A packet from the neighbour `from` is to be passed on: whether it makes progress
+    /// (§11.2.2). `information` is what it says, and says then.
+    pub(crate) fn on_passing(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        dst: &Addr,
+        from: u16,
+        information: &mut PacketInformation,
+    ) -> Result<Passage, DropReason> {
+        let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
+            return Ok(Passage::On);
+        };
+        // §11.2.2.1.
+        if information.instance != dodag.instance {
+            count(&mut self.counters.foreign);
+            return Err(DropReason::NoRoute);
+        }
+        // §11.2.2.3: it was given back. The route by which it went is wrong.
+        if core::mem::take(&mut information.forwarding_error) {
+            count(&mut self.counters.returned);
+            let is_behind = table.downward(now, dst).is_some_and(|it| it.link == from);
+            if is_behind && self.limits.admit_forwarding_error(now) {
+                table.forget_downward(dst);
+                // Its children tell anew whom they reach.
+                self.dtsn = self.dtsn.next();
+                self.reset_trickle(now);
+            } else if is_behind {
+                return Err(DropReason::NoRoute);
+            }
+            let is_known = table.lookup_host(now, dst).is_some();
+            return Ok(match self.parent.filter(|_| !is_known) {
+                Some(parent) => {
+                    information.forwarding_error = true;
+                    Passage::Up(parent)
+                }
+                None => Passage::On,
+            });
+        }
+        let (theirs, ours) = (information.sender_rank, self.dag_rank(self.rank));
+        // §11.2.2.2. Zero is a source's.
+        let contradicts = match information.down {
+            true => theirs > ours,
+            false => theirs < ours && theirs != 0,
+        };
+        if contradicts {
+            count(&mut self.counters.rank_errors);
+            if self.limits.admit_rank_error(now) {
+                self.reset_trickle(now);
+            }
+            if core::mem::replace(&mut information.rank_error, true) {
+                return Err(DropReason::RankError);
+            }
+        }
+        let is_lost = information.down
+            && dodag.is_storing()
+            && !self.is_root()
+            && table.lookup_host(now, dst).is_none();
+        if is_lost {
+            count(&mut self.counters.forwarding_errors);
+            information.forwarding_error = true;
+            return Ok(Passage::Back);
+        }
+        Ok(Passage::On)
+    }
+}

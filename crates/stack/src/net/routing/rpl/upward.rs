@@ -1,0 +1,470 @@
+//! Upward routes (RFC 6550 §8): DIOs, the choice of a parent, repair.
+
+use redpoll_base::{Duration, Instant, Memory};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
+
+use super::config::{RplRole, RplRoot, count};
+use super::downward::jittered;
+use super::neighbours::RplNeighbour;
+use super::objective::{Objective, Offer};
+use super::{Dodag, Rpl, Table};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+
+/// How often what has ended is cleared away.
+pub(super) const UPKEEP: Duration = Duration::from_secs(60);
+/// A neighbour that did not answer is believed again when it is heard so long after,
+/// in seconds.
+const GONE_S: u16 = 60;
+/// A node that has lost its last parent waits so many of Trickle's shortest intervals
+/// for its sub-DODAG to hear of it, and a root that starts for its neighbours.
+const QUIET_INTERVALS: u64 = 4;
+/// A rank that has changed by so many MinHopRankIncreases is told at once.
+const LARGE_CHANGE: u16 = 4;
+/// What it costs more that a neighbour has no room for routes.
+const FULL: u32 = 8 * 128;
+/// A node is overloaded for so long after it had to turn a datagram away.
+const OVERLOAD: Duration = Duration::from_secs(60);
+/// A root takes no more than one new version from others in so long.
+const VERSION_PAUSE: Duration = Duration::from_secs(60);
+
+impl<M: Memory + 'static> Rpl<M> {
+    /// §8.2.2.2: this node's own DODAG. It first listens who is in it already: a root
+    /// that has restarted must begin a new version, or nobody would send it DAOs.
+    pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
+        let configuration = root.configuration;
+        let Some(objective) = Objective::of(configuration.objective) else {
+            return;
+        };
+        self.dodag = Some(Dodag {
+            id: identity.address,
+            instance: root.instance,
+            version: Sequence::FIRST,
+            mode: root.mode,
+            grounded: true,
+            preference: 0,
+            prefix: addr::prefix(&root.prefix, 64),
+            configuration,
+            objective,
+        });
+        // ROOT_RANK (§17).
+        self.rank = configuration.min_hop_rank_increase;
+        self.lowest = self.rank;
+        self.configure_trickle();
+        self.replies.dis_due = true;
+        self.quiet_until = Some(now + self.trickle.shortest().times(2));
+    }
+
+    fn configure_trickle(&mut self) {
+        if let Some(dodag) = &self.dodag {
+            let it = &dodag.configuration;
+            self.trickle
+                .configure(it.interval_min, it.interval_doublings, it.redundancy);
+        }
+    }
+
+    /// So many datagrams in all have found no room at this node.
+    pub(crate) fn on_load(&mut self, now: Instant, turned_away: u32) {
+        if turned_away != self.turned_away {
+            self.turned_away = turned_away;
+            self.overloaded_until = now + OVERLOAD;
+        }
+    }
+
+    /// Whether it says that it is overloaded (RFC 6551 §3.1).
+    pub(super) fn is_overloaded(&self, now: Instant) -> bool {
+        self.config.load_aware && now < self.overloaded_until
+    }
+
+    /// Somebody asks for a DODAG (§8.3).
+    pub(super) fn on_dis(&mut self, now: Instant, link: u16, to_group: bool) {
+        if !self.is_joined() {
+            return;
+        }
+        match to_group {
+            false => self.replies.answer_dis(link),
+            true if self.is_leaf() => {}
+            true => self.reset_trickle(now),
+        }
+    }
+
+    /// Something is not as it should be (§8.3).
+    pub(super) fn reset_trickle(&mut self, now: Instant) {
+        if self.trickle.on_inconsistent(now, &mut self.rng) {
+            count(&mut self.counters.trickle_resets);
+        }
+    }
+
+    pub(super) fn on_dio(
+        &mut self,
+        now: Instant,
+        identity: &mut Identity,
+        table: &mut Table<M>,
+        link: u16,
+        dio: &Dio<'_>,
+    ) -> Result<(), DropReason> {
+        self.check_rank(link, dio)?;
+        let is_known = self
+            .dodag
+            .is_some_and(|dodag| (dodag.id, dodag.instance) == (dio.dodag, dio.instance));
+        if self.is_root() {
+            self.on_dio_at_root(now, link, dio, is_known);
+            return Ok(());
+        }
+        if !is_known {
+            // One DODAG is enough: the first whose root is grounded.
+            if self.is_joined() {
+                count(&mut self.counters.foreign);
+                self.lose_neighbour(now, table, link);
+                return Ok(());
+            }
+            self.consider_joining(dio, identity);
+            if self.dodag.is_none_or(|dodag| dodag.id != dio.dodag) {
+                count(&mut self.counters.foreign);
+                return Ok(());
+            }
+        }
+        self.on_dio_of_dodag(now, table, link, dio);
+        Ok(())
+    }
+
+    /// A rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): one below the
+    /// root's, or a root's of a node that is none.
+    fn check_rank(&self, link: u16, dio: &Dio<'_>) -> Result<(), DropReason> {
+        let known = self.dodag.map(|dodag| dodag.configuration);
+        let Some(configuration) = dio.options.configuration().or(known) else {
+            return Ok(());
+        };
+        let root_rank = configuration.min_hop_rank_increase;
+        let is_root = addr::link_address(&dio.dodag) == Address::Short(link);
+        let lowest = match is_root {
+            true => root_rank,
+            false => root_rank.saturating_add(root_rank),
+        };
+        match dio.rank < lowest || dio.dodag.is_multicast() || dio.dodag.is_unspecified() {
+            true => Err(DropReason::Malformed),
+            false => Ok(()),
+        }
+    }
+
+    /// A root hears of its own DODAG. Who is in a version that the root knows nothing of
+    /// has been in it before the root started; or lies.
+    fn on_dio_at_root(&mut self, now: Instant, link: u16, dio: &Dio<'_>, is_own: bool) {
+        let Some(dodag) = self.dodag.as_mut().filter(|_| is_own) else {
+            count(&mut self.counters.foreign);
+            return;
+        };
+        let listens = self.quiet_until.is_some();
+        let is_new = dodag.version.is_stale_after(dio.version);
+        let is_rare = self.limits.version_at.is_none_or(|at| at <= now);
+        if listens && (is_new || dodag.version == dio.version) || is_new && is_rare {
+            dodag.version = dio.version.next();
+            if !listens {
+                self.limits.version_at = Some(now + VERSION_PAUSE);
+                self.trickle.start(now, &mut self.rng);
+            }
+            count(&mut self.counters.versions);
+        } else if is_new {
+            count(&mut self.counters.versions_ignored);
+        } else if dio.version == dodag.version && dio.rank != INFINITE_RANK {
+            self.trickle.on_consistent();
+        } else {
+            // Who is behind, or has lost its way, is to hear from us soon.
+            self.reset_trickle(now);
+        }
+        let _ = self.candidates.admit(now, link, dio.rank, None);
+    }
+
+    /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
+    fn consider_joining(&mut self, dio: &Dio<'_>, identity: &mut Identity) {
+        if dio.rank == INFINITE_RANK || !matches!(dio.mode, mode::STORING | mode::NON_STORING) {
+            return;
+        }
+        let (Some(configuration), Some(prefix)) =
+            (dio.options.configuration(), dio.options.prefix())
+        else {
+            return;
+        };
+        let Some(objective) = Objective::of(configuration.objective) else {
+            return;
+        };
+        let prefix_of = addr::prefix(&prefix.prefix, 64);
+        // §6.7.10, A: the node forms its address, if it was not told one.
+        if identity.address.is_unspecified()
+            && prefix.autonomous
+            && let Address::Short(short) = identity.link
+        {
+            identity.address = addr::from_prefix_and_short(&prefix_of, short);
+        }
+        self.dodag = Some(Dodag {
+            id: dio.dodag,
+            instance: dio.instance,
+            version: dio.version,
+            mode: dio.mode,
+            grounded: dio.grounded,
+            preference: dio.preference,
+            prefix: prefix_of,
+            configuration,
+            objective,
+        });
+        self.lowest = INFINITE_RANK;
+        self.quiet_until = None;
+        self.configure_trickle();
+    }
+
+    fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: u16, dio: &Dio<'_>) {
+        let Some(dodag) = self.dodag else {
+            return;
+        };
+        let known = self.candidates.get(link).copied();
+        let is_parent = self.parent == Some(link);
+        let before = (self.parent, self.rank);
+        if dodag.version.is_stale_after(dio.version) {
+            // §8.2.2.4 (5): a node follows the root or its parent into the next version,
+            // or who comes when it has none. Others' word is enough after a while, and
+            // not often.
+            let is_root = addr::link_address(&dodag.id) == Address::Short(link);
+            if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
+                self.join_version(dio.version);
+            } else {
+                count(&mut self.counters.versions_ignored);
+            }
+        } else if dio.version != dodag.version && dio.rank != INFINITE_RANK {
+            // §8.2.2.1: it is behind, and no parent until it has heard of the new one.
+            self.reset_trickle(now);
+        }
+        let overloaded = dio.options.is_overloaded();
+        let Some(neighbour) = self.candidates.admit(now, link, dio.rank, before.0) else {
+            count(&mut self.counters.neighbours_refused);
+            return;
+        };
+        neighbour.rank = dio.rank;
+        neighbour.version = dio.version;
+        neighbour.overloaded = overloaded;
+        // What was measured long ago, or before everything changed, need not be so still.
+        let is_bad = neighbour.is_gone() || !dodag.objective.is_eligible(neighbour);
+        if is_bad && (self.parent.is_none() || neighbour.unmeasured_s(now) >= GONE_S) {
+            neighbour.forgive();
+        }
+        let triggers = is_parent && known.is_some_and(|it| it.dtsn.is_stale_after(dio.dtsn));
+        neighbour.dtsn = dio.dtsn;
+        self.reconsider(now, table);
+        if triggers {
+            self.on_trigger(now, table);
+        }
+        if dio.rank == INFINITE_RANK && self.is_joined() && !is_parent {
+            // It has lost its way, and looks for another one.
+            self.reset_trickle(now);
+        } else if before == (self.parent, self.rank) && dio.version == dodag.version {
+            self.trickle.on_consistent();
+        }
+    }
+
+    /// §8.2.2.1, §8.2.2.4 (5): nothing of the former version counts any more.
+    fn join_version(&mut self, version: Sequence) {
+        if let Some(dodag) = &mut self.dodag {
+            dodag.version = version;
+        }
+        self.lowest = INFINITE_RANK;
+        self.rank = INFINITE_RANK;
+        self.parent = None;
+        self.quiet_until = None;
+        self.limits.version_joined();
+        self.on_detached();
+        count(&mut self.counters.versions);
+    }
+
+    /// A neighbour is in no DODAG of ours any more.
+    fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: u16) {
+        if let Some(neighbour) = self.candidates.get_mut(link) {
+            neighbour.rank = INFINITE_RANK;
+            self.reconsider(now, table);
+        }
+    }
+
+    /// The offer of a neighbour that may be the parent by the rules of §8.2.2.
+    fn offer(&self, dodag: &Dodag, neighbour: &RplNeighbour) -> Option<Offer> {
+        if neighbour.version != dodag.version {
+            return None;
+        }
+        let configuration = &dodag.configuration;
+        let min_hop = configuration.min_hop_rank_increase;
+        let load_aware = self.config.load_aware;
+        let mut offer = dodag.objective.offer(neighbour, min_hop, load_aware)?;
+        // §8.2.2.4 (3).
+        let limit = match configuration.max_rank_increase {
+            0 => INFINITE_RANK,
+            increase => self.lowest.saturating_add(increase),
+        };
+        if offer.rank > limit {
+            return None;
+        }
+        if neighbour.full {
+            offer.cost = offer.cost.saturating_add(FULL);
+        }
+        Some(offer)
+    }
+
+    /// Chooses the parent anew (RFC 6719 §3.2).
+    pub(super) fn reconsider(&mut self, now: Instant, table: &mut Table<M>) {
+        let Some(dodag) = self.dodag.filter(|_| !self.is_root()) else {
+            return;
+        };
+        if self.quiet_until.is_some() {
+            return;
+        }
+        let present = self.parent.and_then(|link| {
+            let offer = self.offer(&dodag, self.candidates.get(link)?)?;
+            Some((link, offer))
+        });
+        // Who is nearer to the root than this node has said that it is, is not behind it
+        // (§8.2.1 (5)).
+        let farthest = match self.is_joined() {
+            true => self.rank.min(self.advertised),
+            false => INFINITE_RANK,
+        };
+        let better = self
+            .candidates
+            .iter()
+            .filter(|neighbour| Some(neighbour.link) != self.parent && neighbour.rank < farthest)
+            .filter(|neighbour| dodag.objective.is_eligible(neighbour))
+            .filter_map(|neighbour| Some((self.offer(&dodag, neighbour)?, neighbour.link)))
+            .filter(|(offer, _)| {
+                present.is_none_or(|(_, present)| dodag.objective.prefers(*offer, present))
+            })
+            // In storing mode the routes say who else is behind it.
+            .filter(|(_, link)| !dodag.is_storing() || !table.leads_down_through(now, *link))
+            .min();
+        match (better, present) {
+            (Some((offer, link)), _) => self.choose(now, table, link, offer),
+            (None, Some((_, offer))) => self.take_rank(now, offer.rank),
+            (None, None) if self.parent.is_some() => self.detach(now, table),
+            (None, None) => {}
+        }
+    }
+
+    fn choose(&mut self, now: Instant, table: &mut Table<M>, link: u16, offer: Offer) {
+        let former = self.parent.replace(link);
+        let joins = !self.is_joined();
+        self.take_rank(now, offer.rank);
+        if let Some(neighbour) = self.candidates.get_mut(link) {
+            neighbour.full = false;
+        }
+        count(&mut self.counters.parent_changes);
+        if !self.is_leaf() {
+            if joins {
+                self.trickle.start(now, &mut self.rng);
+            } else {
+                self.reset_trickle(now);
+            }
+            // Children that did not hear that the way was lost tell of themselves again.
+            if joins {
+                self.dtsn = self.dtsn.next();
+            }
+        }
+        let former = former.filter(|former| *former != link);
+        self.on_new_parent(now, table, former);
+    }
+
+    fn take_rank(&mut self, now: Instant, rank: u16) {
+        if rank == self.rank {
+            return;
+        }
+        self.rank = rank;
+        self.lowest = self.lowest.min(rank);
+        // Others hear of a small change with the next DIO.
+        let min_hop = self
+            .dodag
+            .map_or(1, |it| it.configuration.min_hop_rank_increase);
+        let large = min_hop.saturating_mul(LARGE_CHANGE);
+        if rank.abs_diff(self.advertised) >= large && !self.is_leaf() {
+            self.reset_trickle(now);
+        }
+    }
+
+    /// §8.2.2.5: no way to the root is left. The sub-DODAG is told; what this node knew
+    /// of it is worth nothing.
+    fn detach(&mut self, now: Instant, table: &mut Table<M>) {
+        count(&mut self.counters.detached);
+        self.parent = None;
+        self.rank = INFINITE_RANK;
+        for neighbour in self.candidates.iter_mut() {
+            neighbour.rank = INFINITE_RANK;
+        }
+        table.retain_downward(|_| false);
+        self.on_detached();
+        if !self.is_leaf() {
+            self.dio_due = true;
+            self.trickle.start(now, &mut self.rng);
+        }
+        let quiet = self.trickle.shortest().times(QUIET_INTERVALS);
+        self.quiet_until = Some(now + quiet);
+        self.dis_at = now + quiet.divided_by(2);
+    }
+
+    /// A root has listened long enough; or a node that was detached may join again, and
+    /// as one that was never there (§8.2.2.1).
+    pub(super) fn end_quiet(&mut self, now: Instant, table: &mut Table<M>) {
+        if self.is_root() {
+            self.trickle.start(now, &mut self.rng);
+            return;
+        }
+        self.lowest = INFINITE_RANK;
+        self.reconsider(now, table);
+    }
+
+    /// A node without a parent asks for one, ever and again.
+    pub(super) fn solicit(&mut self, now: Instant) {
+        self.replies.dis_due = true;
+        self.dis_at = now + jittered(self.config.dis_interval, &mut self.rng);
+    }
+
+    /// The link to a neighbour that could be the parent is measured: it is asked for a
+    /// DIO (§8.3).
+    pub(super) fn probe(&mut self, now: Instant) {
+        self.probe_at = now + jittered(self.config.probe_interval, &mut self.rng);
+        let Some(dodag) = self.dodag else {
+            return;
+        };
+        let parent = self.parent.and_then(|link| self.candidates.get(link));
+        let present = parent.and_then(|it| self.offer(&dodag, it));
+        let limit = present.map_or(u32::MAX, |offer| {
+            offer.cost.saturating_add(dodag.objective.interest())
+        });
+        // Whom nothing was sent to first, then whose link was measured longest ago.
+        let chosen = self
+            .candidates
+            .iter()
+            .filter(|it| Some(it.link) != self.parent && dodag.objective.is_eligible(it))
+            .filter(|it| self.offer(&dodag, it).is_some_and(|it| it.cost <= limit))
+            .max_by_key(|it| (it.is_unknown(), it.unmeasured_s(now)))
+            .map(|it| it.link);
+        self.replies.probe = chosen;
+    }
+
+    /// Clears away what has ended.
+    pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<M>) {
+        table.expire(now);
+        for neighbour in self.candidates.iter_mut() {
+            neighbour.full = false;
+        }
+        self.reconsider(now, table);
+    }
+
+    /// DAGRank (§3.5.1).
+    pub(super) fn dag_rank(&self, rank: u16) -> u16 {
+        let configuration = self.dodag.map(|dodag| dodag.configuration);
+        let min_hop = configuration.map_or(1, |it| it.min_hop_rank_increase);
+        rank.checked_div(min_hop).unwrap_or_default()
+    }
+
+    /// The rank that its DIOs have: a leaf's is infinite (§8.5 (2)).
+    pub(super) fn advertised_rank(&self) -> u16 {
+        match self.config.role {
+            RplRole::Leaf => INFINITE_RANK,
+            RplRole::Root(_) | RplRole::Router => self.rank,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What RPL puts before packets and into them, and takes away: packet information,
+//! source routes, outer headers (RFC 6553, RFC 6554, RFC 9008).
+
+use redpoll_base::{Instant, Memory};
+use redpoll_lowpan::SlotId;
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::rpl::{PacketInformation, SourceRoute, hop_by_hop_len, srh_len};
+
+use super::Node;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::icmp::Refusal;
+use crate::net::routing::rpl::{Dress, Path};
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
+use crate::transports::StreamTransport;
+
+/// Where in an IPv6 header the next header stands, and where the payload's length.
+const NEXT_HEADER_AT: usize = 6;
+const PAYLOAD_LEN_AT: usize = 4;
+/// The longest extension header that is put into packets: a source route of 64 stops
+/// whose addresses are two bytes each, or of eight whole ones.
+const EXTENSION_MAX: usize = 136;
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// Gives a packet that is about to leave what RPL's routers want to see in it, or
+    /// takes it away where it leaves the DODAG.
+    pub(super) fn dress(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        next_hop: NextHop,
+    ) -> Result<(), Refusal> {
+        if !self.net.routing.is_rpl() {
+            return Ok(());
+        }
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
+        let present = PacketInformation::find(bytes);
+        if next_hop == NextHop::Host {
+            return self.undress(packet, present.is_some());
+        }
+        match self.net.routing.dress(now, &packet.header.dst, present) {
+            Dress::Nothing => Ok(()),
+            Dress::Information(information) if present.is_some() => {
+                information.replace(bytes);
+                Ok(())
+            }
+            Dress::Information(information) => {
+                self.add_information(packet, information);
+                Ok(())
+            }
+            Dress::Route(path) => self.add_route_header(packet, &path),
+        }
+    }
+
+    /// RFC 9008 §7, §8: what leaves the DODAG has nothing of it. RFC 6554 §5.1: what has
+    /// a source route does not leave it.
+    fn undress(&mut self, packet: &Packet, has_information: bool) -> Result<(), Refusal> {
+        let slot = packet.slot;
+        let bytes = self.link.lowpan.packet_mut(slot);
+        let hop_by_hop = hop_by_hop_len(bytes);
+        let behind = match hop_by_hop {
+            0 => packet.header.next_header,
+            _ => bytes.get(Ipv6Header::LEN).copied().unwrap_or_default(),
+        };
+        if behind == next_header::ROUTING {
+            return Err(DropReason::SourceRoute.into());
+        }
+        // One that holds other options is let be: who does not know RPL's passes over it.
+        if !has_information || hop_by_hop != PacketInformation::LEN {
+            return Ok(());
+        }
+        let from = Ipv6Header::LEN.saturating_add(hop_by_hop);
+        let len = bytes.len();
+        if from > len {
+            return Err(DropReason::Malformed.into());
+        }
+        bytes.copy_within(from.., Ipv6Header::LEN);
+        if let Some(next) = bytes.get_mut(NEXT_HEADER_AT) {
+            *next = behind;
+        }
+        let rest = len.saturating_sub(hop_by_hop);
+        set_payload_len(bytes, rest.saturating_sub(Ipv6Header::LEN));
+        self.link.lowpan.resize(slot, rest);
+        Ok(())
+    }
+
+    fn add_information(&mut self, packet: &Packet, information: PacketInformation) {
+        let outer = self.outer_for(packet, !information.down);
+        let next = self.next_of(packet, outer.is_none());
+        let header = information.header(next);
+        // A packet that leaves no room for it goes without: it is information only.
+        let _ = self.wrap(packet, next_header::HOP_BY_HOP, &header, outer);
+    }
+
+    fn add_route_header(&mut self, packet: &Packet, path: &Path) -> Result<(), Refusal> {
+        let first = path.first_stop();
+        let outer = self.outer_for(packet, false).map(|outer| Ipv6Header {
+            dst: first,
+            ..outer
+        });
+        let next = self.next_of(packet, outer.is_none());
+        let common = path.common();
+        let len = srh_len(path.stops(), common);
+        let mut buffer = [0; EXTENSION_MAX];
+        let mut out = Cursor::new(&mut buffer);
+        let emitted = SourceRoute::emit(next, common, path.addresses(), &mut out);
+        if emitted.is_err() || out.position() != len {
+            return Err(DropReason::TooBig.into());
+        }
+        let is_own = outer.is_none();
+        if !self.wrap(packet, next_header::ROUTING, out.written(), outer) {
+            return Err(DropReason::TooBig.into());
+        }
+        if is_own {
+            let bytes = self.link.lowpan.packet_mut(packet.slot);
+            if let Some(dst) = bytes.get_mut(24..Ipv6Header::LEN) {
+                dst.copy_from_slice(&first.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows behind a header that is put before, or into, this packet.
+    fn next_of(&self, packet: &Packet, is_own: bool) -> u8 {
+        match is_own {
+            true => packet.header.next_header,
+            false => next_header::IPV6,
+        }
+    }
+
+    /// The outer header of a packet that this node has not made itself (RFC 6553 §4,
+    /// RFC 6554 §4.1), if it is to have one. Up it leads to the root, down to where
+    /// the packet goes (RFC 9008 §7).
+    fn outer_for(&self, packet: &Packet, is_up: bool) -> Option<Ipv6Header> {
+        let root = self.net.routing.tunnel()?;
+        let identity = &self.net.identity;
+        let src = identity.source_for(&packet.header.dst)?;
+        let dst = if is_up { root } else { packet.header.dst };
+        (packet.origin != Origin::Own).then(|| Ipv6Header {
+            // RFC 6040 §4.1.
+            ecn: packet.header.ecn,
+            dscp: packet.header.dscp,
+            ..identity.header(src, dst, next_header::NONE)
+        })
+    }
+
+    /// Puts an extension header behind the packet's header or, with an `outer` one,
+    /// both before it. `false` if there is no room.
+    fn wrap(
+        &mut self,
+        packet: &Packet,
+        kind: u8,
+        extension: &[u8],
+        outer: Option<Ipv6Header>,
+    ) -> bool {
+        let lowpan = &mut self.link.lowpan;
+        let len = lowpan.packet(packet.slot).len();
+        let at = if outer.is_some() { 0 } else { Ipv6Header::LEN };
+        let ahead = if outer.is_some() { Ipv6Header::LEN } else { 0 };
+        let more = ahead.saturating_add(extension.len());
+        let total = len.saturating_add(more);
+        if total > LINK_MTU.min(lowpan.slot_size()) || at > len {
+            return false;
+        }
+        lowpan.resize(packet.slot, total);
+        let bytes = lowpan.packet_mut(packet.slot);
+        bytes.copy_within(at..len, at.saturating_add(more));
+        match outer {
+            Some(outer) => {
+                let header = Ipv6Header {
+                    next_header: kind,
+                    ..outer
+                };
+                if let Some(area) = bytes.get_mut(..Ipv6Header::LEN) {
+                    area.copy_from_slice(&header.to_bytes());
+                }
+            }
+            None => {
+                if let Some(next) = bytes.get_mut(NEXT_HEADER_AT) {
+                    *next = kind;
+                }
+            }
+        }
+        set_payload_len(bytes, total.saturating_sub(Ipv6Header::LEN));
+        let area = bytes.get_mut(Ipv6Header::LEN..).unwrap_or_default();
+        if let Some(area) = area.get_mut(..extension.len()) {
+            area.copy_from_slice(extension);
+        }
+        true
+    }
+
+    /// A control message without the hop-by-hop header before it: echo requests are
+    /// answered in place.
+    pub(super) fn bare(&mut self, packet: &Packet) -> Result<Packet, Refusal> {
+        self.undress(packet, true)?;
+        let bytes = self.link.lowpan.packet(packet.slot);
+        let (header, _) = Ipv6Header::parse_partial(bytes).map_err(|_| DropReason::Malformed)?;
+        Ok(Packet { header, ..*packet })
+    }
+
+    /// RFC 2473 §3.3: the packet inside one that was for this node goes its own way.
+    pub(super) fn unwrap(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        offset: usize,
+    ) -> Result<(), Refusal> {
+        let slot = packet.slot;
+        let outer_ecn = packet.header.ecn;
+        let start = Ipv6Header::LEN.saturating_add(offset);
+        let bytes = self.link.lowpan.packet_mut(slot);
+        let len = bytes.len();
+        let inner = bytes.get(start..).unwrap_or_default();
+        let (header, payload) = Ipv6Header::parse(inner).map_err(|_| DropReason::Malformed)?;
+        // One in another in another is nobody's; and this ends.
+        let nested = ipv6::skip_extension_headers(header.next_header, payload);
+        if nested.is_ok_and(|(protocol, _)| protocol == next_header::IPV6) {
+            return Err(DropReason::UnknownProtocol.into());
+        }
+        bytes.copy_within(start.., 0);
+        let rest = len.saturating_sub(start);
+        self.link.lowpan.resize(slot, rest);
+        // RFC 6040 §4.2: a mark on the outside counts inside.
+        if outer_ecn == redpoll_base::Ecn::Ce && !ipv6::mark_ce(self.link.lowpan.packet_mut(slot)) {
+            return Err(DropReason::Malformed.into());
+        }
+        match self.link.open(slot, packet.origin) {
+            Ok(inner) => self.input(now, inner),
+            Err(reason) => self.counters.drop(reason),
+        }
+        Ok(())
+    }
+
+    /// A segment that was made whole gets what it is to have.
+    pub(super) fn dress_held(
+        &mut self,
+        now: Instant,
+        slot: SlotId,
+        next_hop: Address,
+    ) -> Result<(), Refusal> {
+        let bytes = self.link.lowpan.packet(slot);
+        let (header, _) = Ipv6Header::parse_partial(bytes).map_err(|_| DropReason::Malformed)?;
+        let origin = Origin::Own;
+        let packet = Packet {
+            slot,
+            header,
+            origin,
+        };
+        self.dress(now, &packet, NextHop::Link(next_hop))
+    }
+}
+
+/// RFC 8200 §3.
+fn set_payload_len(packet: &mut [u8], len: usize) {
+    if let Some(area) = packet.get_mut(PAYLOAD_LEN_AT..NEXT_HEADER_AT) {
+        area.copy_from_slice(&(len as u16).to_be_bytes());
+    }
+}

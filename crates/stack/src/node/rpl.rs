@@ -1,0 +1,187 @@
+//! A node that routes by RPL: its messages, and packets on their way through it
+//! (RFC 6550 §11.2, RFC 6554 §4.2). What is put before packets is in `outer.rs`.
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::{self, Message, nd};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
+use redpoll_wire::rpl::{Advance, MESSAGE_TYPE, PacketInformation, advance, hop_by_hop_len};
+
+use super::Node;
+use crate::Error;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::icmp::{IcmpError, Refusal};
+use crate::net::routing::rpl::{Dress, MESSAGE_MAX, Passage};
+use crate::net::routing::{RplConfig, RplCounters, RplMemory};
+use crate::packet::{Origin, Packet, is_unicast};
+use crate::transports::StreamTransport;
+
+/// What a segment has before its own header.
+pub(super) enum Extension {
+    None,
+    /// Packet information.
+    Header([u8; PacketInformation::LEN]),
+    /// A source route: the segment is made whole first.
+    Long,
+}
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// From now on this node finds its routes by RPL (RFC 6550). A root's address must
+    /// be known before.
+    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<M>) {
+        self.net.identity.speaks_rpl = true;
+        let identity = self.net.identity;
+        self.net.routing.begin_rpl(now, config, memory, &identity);
+    }
+
+    /// What its RPL has done so far.
+    pub fn rpl_counters(&self) -> RplCounters {
+        self.net.routing.rpl_counters()
+    }
+
+    /// Its rank ([`INFINITE_RANK`](redpoll_wire::rpl::INFINITE_RANK) without a way to
+    /// the root), and the short address of its preferred parent; `None` if it does not
+    /// route by RPL.
+    pub fn rpl_place(&self) -> Option<(u16, Option<u16>)> {
+        self.net.routing.rpl_place()
+    }
+
+    /// How many targets it has ways down to.
+    pub fn rpl_targets(&self, now: Instant) -> usize {
+        self.net.routing.targets(now)
+    }
+
+    /// Sends the messages of RPL that are due.
+    pub(super) fn send_rpl(&mut self, now: Instant) {
+        let lowpan = self.link.lowpan.counters().no_slot;
+        let turned_away = lowpan.wrapping_add(self.counters.dropped(DropReason::NoSlot));
+        self.net.routing.on_load(now, turned_away);
+        loop {
+            let identity = self.net.identity;
+            let mut buffer = [0; MESSAGE_MAX];
+            let mut out = Cursor::new(&mut buffer);
+            let Some(envelope) = self.net.routing.poll_rpl(now, &identity, &mut out) else {
+                return;
+            };
+            let (src, dst) = (envelope.src, envelope.dst);
+            let is_near = dst.is_multicast() || addr::is_link_local(&dst);
+            let ip = Ipv6Header {
+                hop_limit: if is_near {
+                    nd::HOP_LIMIT
+                } else {
+                    identity.hop_limit
+                },
+                ..identity.header(src, dst, next_header::ICMPV6)
+            };
+            let message = Message::Unknown {
+                message_type: MESSAGE_TYPE,
+                code: envelope.code,
+                body: out.written(),
+            };
+            match self.send_icmp(now, ip, &message) {
+                Ok(()) => {}
+                Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
+                Err(_) => self.counters.drop(DropReason::NoSlot),
+            }
+        }
+    }
+
+    /// A packet of somebody else's is passed on: whether it makes progress.
+    pub(super) fn check_passage(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+    ) -> Result<Passage, Refusal> {
+        let Origin::Link { from, .. } = packet.origin else {
+            return Ok(Passage::On);
+        };
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
+        let Some(mut information) = PacketInformation::find(bytes) else {
+            return Ok(Passage::On);
+        };
+        let routing = &mut self.net.routing;
+        let passage = routing.on_passing(now, &packet.header.dst, from, &mut information)?;
+        information.replace(bytes);
+        match passage {
+            Passage::On => {}
+            Passage::Back => self.link.queue(now, packet.slot, from),
+            Passage::Up(parent) => {
+                let parent = Address::Short(parent);
+                self.link.queue(now, packet.slot, parent);
+            }
+        }
+        Ok(passage)
+    }
+
+    /// Whether a packet of this node's has been given back to it (RFC 6550 §11.2.2.3).
+    pub(super) fn is_given_back(&self, packet: &Packet) -> bool {
+        let information = PacketInformation::find(self.link.lowpan.packet(packet.slot));
+        self.net.routing.is_rpl()
+            && self.net.identity.is_own(&packet.header.src)
+            && information.is_some_and(|information| information.forwarding_error)
+    }
+
+    /// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
+    /// `None` if it has none.
+    pub(super) fn follow_route(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+    ) -> Option<Result<(), Refusal>> {
+        if !self.net.routing.is_rpl() {
+            return None;
+        }
+        let identity = self.net.identity;
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
+        let hop_by_hop = hop_by_hop_len(bytes);
+        let at = Ipv6Header::LEN.saturating_add(hop_by_hop);
+        let kind = match hop_by_hop {
+            0 => packet.header.next_header,
+            _ => *bytes.get(Ipv6Header::LEN)?,
+        };
+        if kind != next_header::ROUTING {
+            return None;
+        }
+        let next = match advance(bytes, at, |address| identity.is_own(address)) {
+            Advance::Arrived => return None,
+            Advance::Onward(next) if identity.forwards => next,
+            Advance::Problem(pointer) | Advance::Loop(pointer) => {
+                let code = icmpv6::parameter_problem::HEADER_FIELD;
+                let pointer = pointer as u32;
+                let error = IcmpError::ParameterProblem { code, pointer };
+                return Some(Err(Refusal(DropReason::SourceRoute, Some(error))));
+            }
+            Advance::Onward(_) | Advance::Multicast => {
+                return Some(Err(DropReason::SourceRoute.into()));
+            }
+        };
+        if ipv6::decrement_hop_limit(bytes).is_none() {
+            let error = IcmpError::HopLimitExceeded;
+            return Some(Err(Refusal(DropReason::HopLimit, Some(error))));
+        }
+        // A strict route: the next stop is a neighbour.
+        let link = addr::link_address(&next);
+        if !is_unicast(link) || identity.is_own(&next) || matches!(link, Address::Extended(_)) {
+            return Some(Err(DropReason::NoRoute.into()));
+        }
+        if let Err(refusal) = self.admit_neighbour(now, link) {
+            return Some(Err(refusal));
+        }
+        self.counters.forwarded = self.counters.forwarded.wrapping_add(1);
+        self.link.queue(now, packet.slot, link);
+        Some(Ok(()))
+    }
+
+    /// What stands between the IPv6 header and that of a segment to `dst`.
+    pub(super) fn segment_extension(&self, now: Instant, dst: &Addr) -> Extension {
+        match self.net.routing.dress(now, dst, None) {
+            Dress::Nothing => Extension::None,
+            Dress::Information(information) => {
+                Extension::Header(information.header(next_header::TCP))
+            }
+            Dress::Route(_) => Extension::Long,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! RPL (RFC 6550): its control messages and their options, the option that data
+//! packets carry (`information.rs`, RFC 6553) and the source routing header
+//! (`source_route.rs`, RFC 6554).
+//!
+//! A control message is an ICMPv6 message of type [`MESSAGE_TYPE`]; [`Message`] is
+//! what stands behind type, code and checksum. Not here: secured messages (RFC 6550
+//! §6.1) and consistency checks (§6.6), which need link-independent keys; P2P-RPL.
+
+mod information;
+mod message;
+mod option;
+mod source_route;
+#[cfg(test)]
+mod tests;
+
+pub use information::{PacketInformation, hop_by_hop_len, is_option};
+pub use message::{Dao, DaoAck, Dio, Message, status};
+pub use option::{
+    Configuration, Options, PrefixInformation, RplOption, TargetOption, Transit, config_flag,
+};
+pub use source_route::{Advance, SourceRoute, advance, srh_len};
+
+use redpoll_base::Addr;
+
+/// The ICMPv6 type of RPL's control messages (RFC 6550 §6).
+pub const MESSAGE_TYPE: u8 = 155;
+/// All RPL nodes on a link (RFC 6550 §6).
+pub const ALL_NODES: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a]);
+/// INFINITE_RANK (RFC 6550 §17).
+pub const INFINITE_RANK: u16 = 0xffff;
+/// RPL_DEFAULT_INSTANCE (RFC 6550 §17).
+pub const DEFAULT_INSTANCE: u8 = 0;
+
+/// A counter that begins on a line and goes on in a circle (RFC 6550 §7.2); that of
+/// RFC 8505 §5.2.1 is the same.
+pub use crate::icmpv6::nd::Tid as Sequence;
+
+/// Codes of the control messages (RFC 6550 §6).
+pub mod code {
+    /// DODAG Information Solicitation.
+    pub const DIS: u8 = 0;
+    /// DODAG Information Object.
+    pub const DIO: u8 = 1;
+    /// Destination Advertisement Object.
+    pub const DAO: u8 = 2;
+    /// Its acknowledgement.
+    pub const DAO_ACK: u8 = 3;
+}
+
+/// Modes of operation (RFC 6550 §6.3.1).
+pub mod mode {
+    /// The root knows the ways down, and writes them into packets.
+    pub const NON_STORING: u8 = 1;
+    /// Every router knows the ways down; no multicast.
+    pub const STORING: u8 = 2;
+}
+
+/// Objective code points (RFC 6552 §8, RFC 6719 §8).
+pub mod objective {
+    /// Objective function zero.
+    pub const OF0: u16 = 0;
+    /// Minimum rank with hysteresis.
+    pub const MRHOF: u16 = 1;
+}

@@ -1,0 +1,241 @@
+//! The source routing header (RFC 6554): made by a root, carried out at each stop.
+//!
+//! Addresses are written as short as their common beginning with the destination
+//! allows; what is read may be written in any allowed way.
+
+use redpoll_base::Addr;
+
+use crate::ipv6::{Ipv6Header, next_header};
+use crate::{Cursor, Error, NoRoom};
+
+/// RFC 6554 §6.
+const ROUTING_TYPE: u8 = 3;
+/// Bytes before the addresses.
+const FIXED: usize = 8;
+/// Where in an IPv6 header the destination stands.
+const DST_AT: usize = 24;
+
+/// A source routing header as it was received: valid by construction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SourceRoute<'a> {
+    /// Stops that the packet has yet to make.
+    pub segments_left: u8,
+    /// Addresses in the header.
+    pub(crate) count: usize,
+    /// Leading bytes that all but the last address leave out.
+    elided: usize,
+    /// The same of the last one.
+    elided_last: usize,
+    addresses: &'a [u8],
+}
+
+impl<'a> SourceRoute<'a> {
+    /// The routing header that `bytes` begin with.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Unsupported`] for another routing type;
+    /// [`Error::Length`] if the addresses do not fill the header; [`Error::Reserved`]
+    /// if more segments are left than there are addresses (RFC 6554 §4.2).
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let &[_, units, kind, segments_left, elided, pad, _, _, ..] = bytes else {
+            return Err(Error::Truncated);
+        };
+        if kind != ROUTING_TYPE {
+            return Err(Error::Unsupported);
+        }
+        let len = usize::from(units).saturating_mul(8);
+        let area = bytes.get(FIXED..).and_then(|rest| rest.get(..len));
+        let area = area.ok_or(Error::Truncated)?;
+        let pad = usize::from(pad >> 4);
+        let (elided, elided_last) = (usize::from(elided >> 4), usize::from(elided & 0x0f));
+        let used = len.checked_sub(pad).ok_or(Error::Length)?;
+        let last = 16_usize.saturating_sub(elided_last);
+        let each = 16_usize.saturating_sub(elided);
+        let others = used.checked_sub(last);
+        let count = match others.map(|others| (others.checked_div(each), others.checked_rem(each)))
+        {
+            // An empty header has no last address either.
+            None if used == 0 => 0,
+            Some((Some(others), Some(0))) => others.saturating_add(1),
+            _ => return Err(Error::Length),
+        };
+        if usize::from(segments_left) > count {
+            return Err(Error::Reserved);
+        }
+        Ok(SourceRoute {
+            segments_left,
+            count,
+            elided,
+            elided_last,
+            addresses: area.get(..used).unwrap_or_default(),
+        })
+    }
+
+    /// Address `index`, from 0, of a packet whose destination is `dst`.
+    pub fn address(&self, index: usize, dst: &Addr) -> Option<Addr> {
+        let (at, elided) = self.place(index)?;
+        let bytes = self.addresses.get(at..)?;
+        let mut address = *dst;
+        let tail = address.0.get_mut(elided..)?;
+        tail.copy_from_slice(bytes.get(..tail.len())?);
+        Some(address)
+    }
+
+    /// Where in the addresses number `index` stands, and how many bytes it leaves out.
+    fn place(&self, index: usize) -> Option<(usize, usize)> {
+        let last = self.count.checked_sub(1)?;
+        if index > last {
+            return None;
+        }
+        let each = 16_usize.saturating_sub(self.elided);
+        let at = index.checked_mul(each)?;
+        Some((
+            at,
+            if index == last {
+                self.elided_last
+            } else {
+                self.elided
+            },
+        ))
+    }
+
+    /// All addresses of a packet whose destination is `dst`.
+    pub fn addresses(&self, dst: Addr) -> impl Iterator<Item = Addr> + use<'a> {
+        let route = *self;
+        (0..route.count).filter_map(move |index| route.address(index, &dst))
+    }
+}
+
+/// What a stop has to do with a packet (RFC 6554 §4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Advance {
+    /// This was the last one.
+    Arrived,
+    /// The destination is the next stop now.
+    Onward(Addr),
+    /// The header is broken; where in the packet.
+    Problem(usize),
+    /// A group is on the way: the packet is dropped.
+    Multicast,
+    /// It would come through here again.
+    Loop(usize),
+}
+
+/// Takes a packet, whose source routing header is `at` bytes from its beginning, one
+/// stop further: destination and the next address change places. `is_own` says which
+/// addresses are this node's.
+pub fn advance(packet: &mut [u8], at: usize, is_own: impl Fn(&Addr) -> bool) -> Advance {
+    let Some(dst) = destination(packet) else {
+        return Advance::Problem(0);
+    };
+    let left_at = at.saturating_add(3);
+    let route = match SourceRoute::parse(packet.get(at..).unwrap_or_default()) {
+        Ok(route) => route,
+        Err(Error::Unsupported) => return Advance::Problem(at.saturating_add(2)),
+        Err(_) => return Advance::Problem(left_at),
+    };
+    let Some(left) = route.segments_left.checked_sub(1) else {
+        return Advance::Arrived;
+    };
+    let index = route.count.saturating_sub(route.segments_left.into());
+    let Some(next) = route.address(index, &dst) else {
+        return Advance::Problem(left_at);
+    };
+    if next.is_multicast() || dst.is_multicast() {
+        return Advance::Multicast;
+    }
+    if loops(route.addresses(dst), is_own) {
+        return Advance::Loop(left_at);
+    }
+    let Some((place, elided)) = route.place(index) else {
+        return Advance::Problem(left_at);
+    };
+    let written = exchange(
+        packet,
+        at.saturating_add(FIXED).saturating_add(place),
+        elided,
+    );
+    if let (Some(()), Some(segments_left)) = (written, packet.get_mut(left_at)) {
+        *segments_left = left;
+        return Advance::Onward(next);
+    }
+    Advance::Problem(left_at)
+}
+
+fn destination(packet: &[u8]) -> Option<Addr> {
+    let bytes = packet.get(DST_AT..)?.first_chunk()?;
+    Some(Addr(*bytes))
+}
+
+/// RFC 6554 §4.2: two addresses of this node with another's between them.
+fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) -> bool {
+    let (mut been_here, mut left) = (false, false);
+    for address in addresses {
+        match is_own(&address) {
+            true if left => return true,
+            true => been_here = true,
+            false => left = been_here,
+        }
+    }
+    false
+}
+
+/// The destination and the address at `at`, of which `elided` bytes are left out,
+/// change places.
+fn exchange(packet: &mut [u8], at: usize, elided: usize) -> Option<()> {
+    let (head, rest) = packet.split_at_mut_checked(at)?;
+    let dst = head.get_mut(DST_AT..Ipv6Header::LEN)?.get_mut(elided..)?;
+    let address = rest.get_mut(..dst.len())?;
+    dst.swap_with_slice(address);
+    Some(())
+}
+
+/// Bytes of a source routing header to `stops` addresses behind the first, whose
+/// first `elided` bytes are the destination's.
+pub const fn srh_len(stops: usize, elided: usize) -> usize {
+    let each = 16_usize.saturating_sub(elided);
+    let units = stops.saturating_mul(each).div_ceil(8);
+    units.saturating_mul(8).saturating_add(FIXED)
+}
+
+impl SourceRoute<'_> {
+    /// The number of a routing header.
+    pub const NEXT_HEADER: u8 = next_header::ROUTING;
+
+    /// Writes a header with these addresses, of each of which the first `elided`
+    /// bytes, 15 at most, are those of the destination and left out; behind it
+    /// follows what `next` says.
+    pub fn emit(
+        next: u8,
+        elided: usize,
+        addresses: impl Iterator<Item = Addr>,
+        out: &mut Cursor<'_>,
+    ) -> Result<(), NoRoom> {
+        let start = out.position();
+        out.put_zeros(FIXED)?;
+        let mut count = 0_u8;
+        for address in addresses {
+            count = count.checked_add(1).ok_or(NoRoom)?;
+            out.put(address.0.get(elided..).unwrap_or_default())?;
+        }
+        let used = out.position().saturating_sub(start);
+        let pad = used.next_multiple_of(8).saturating_sub(used);
+        out.put_zeros(pad)?;
+        let units = used.saturating_add(pad).saturating_sub(FIXED) / 8;
+        let units = u8::try_from(units).map_err(|_| NoRoom)?;
+        let elided = (elided & 0x0f) as u8;
+        let head = [
+            next,
+            units,
+            ROUTING_TYPE,
+            count,
+            elided << 4 | elided,
+            (pad as u8) << 4,
+        ];
+        let area = out.written_mut().get_mut(start..).unwrap_or_default();
+        for (to, from) in area.iter_mut().zip(head) {
+            *to = from;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! RPL: control messages and options, packet information, source routes (RFC 6550, 6553,
+//! 6554).
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_wire::Cursor;
+use redpoll_wire::rpl::{
+    Advance, Message, Options, PacketInformation, SourceRoute, advance, hop_by_hop_len,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(options) = Options::parse(bytes) {
+        // Bits behind a prefix are dropped, and options may be written shorter.
+        let mut buffer = vec![0; bytes.len() * 2 + 64];
+        let mut out = Cursor::new(&mut buffer);
+        for option in options.iter() {
+            if option.emit(&mut out).is_err() {
+                return;
+            }
+        }
+        let again = Options::parse(out.written()).expect("what we emit we accept");
+        assert!(again.iter().eq(options.iter()));
+    }
+    if let Some((code, body)) = bytes.split_first() {
+        if let Ok(message) = Message::parse(*code, body) {
+            let mut buffer = vec![0; body.len() + 64];
+            let mut out = Cursor::new(&mut buffer);
+            message.emit(&mut out).expect("no longer than it was");
+            assert_eq!(Message::parse(*code, out.written()), Ok(message));
+        }
+    }
+    let mut packet = bytes.to_vec();
+    let at = 40 + hop_by_hop_len(&packet);
+    assert!(at == 40 || at <= packet.len());
+    if let Some(information) = PacketInformation::find(&packet) {
+        assert!(information.replace(&mut packet));
+        assert_eq!(PacketInformation::find(&packet), Some(information));
+    }
+    let left = SourceRoute::parse(packet.get(at..).unwrap_or_default());
+    // A route ends after as many stops as it says.
+    let mut stops = left.map_or(0, |route| u32::from(route.segments_left));
+    while let Advance::Onward(_) = advance(&mut packet, at, |_| false) {
+        assert!(stops > 0);
+        stops -= 1;
+    }
+});
