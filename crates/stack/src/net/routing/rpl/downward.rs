@@ -61,6 +61,8 @@ pub(super) struct NoPath {
 struct Pending {
     until: Instant,
     tries: u8,
+    /// Its DAOSequence: No-Paths that leave meanwhile have others.
+    sequence: u8,
 }
 
 impl Daos {
@@ -153,8 +155,10 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// §9.6: the parent wants to hear of everybody.
     pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<M>) {
-        if !self.is_storing() {
-            self.dtsn = self.dtsn.next();
+        // In storing mode it need not go on; what is lost farther down comes back so, too.
+        self.dtsn = self.dtsn.next();
+        if !self.is_leaf() {
+            self.reset_trickle(now);
         }
         self.tell_all(now, table);
     }
@@ -238,6 +242,7 @@ impl<M: Memory + 'static> Rpl<M> {
             self.daos.pending = Some(Pending {
                 until: now + self.config.dao_timeout,
                 tries,
+                sequence: self.daos.sequence,
             });
         }
     }
@@ -455,7 +460,8 @@ impl<M: Memory + 'static> Rpl<M> {
             true => near.is_some() && near == self.parent,
             false => src == dodag.id,
         };
-        let is_pending = self.daos.pending.is_some() && ack.sequence == self.daos.sequence;
+        let pending = self.daos.pending;
+        let is_pending = pending.is_some_and(|pending| pending.sequence == ack.sequence);
         if !is_expected || !is_pending || ack.instance != dodag.instance {
             count(&mut self.counters.stale);
             return Ok(());
