@@ -347,6 +347,56 @@ fn time_wait_gives_way_only_where_somebody_listens() {
     assert_eq!(read_tcp(&answer).unwrap().0, SYN | ACK);
 }
 
+/// RFC 9293 §3.6.1: the peer's FIN is acknowledged again if that was lost, also when the
+/// slot of the connection in TIME-WAIT has meanwhile been given to another; and while SYN
+/// cookies are about, when other segments without a connection meet silence.
+#[test]
+fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
+    let mut lone = Lone::border(|_| {});
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let mut first = Peer::open(&mut lone, 5_000);
+    let conn = lone.node.tcp_accept(listener).unwrap();
+    let now = lone.now;
+    lone.node.tcp_close(now, conn);
+    lone.node.tcp_release(now, conn);
+    assert_eq!(first.acknowledge(&mut lone) & FIN, FIN);
+    first.give(&mut lone, FIN | ACK, b"");
+    // Its acknowledgment leaves, and is lost.
+    assert_eq!(lone.host_packets().len(), 1);
+    for port in 0..SLOTS_TCP as u16 {
+        Peer::open(&mut lone, 6_000 + port);
+    }
+    assert_eq!(lone.node.counters().time_wait_recycled, 1);
+    // More requests than places for them: cookies.
+    for port in 0..64 {
+        Peer::half_open(&mut lone, 7_000 + port);
+    }
+    assert!(lone.node.counters().syn_cookies_sent > 0);
+
+    let again = |lone: &mut Lone, seq, ack| {
+        let (seq, ack) = (first.seq.wrapping_add(seq), first.ack.wrapping_add(ack));
+        let fin = Tcp {
+            seq,
+            ack,
+            ..first.segment(FIN | ACK, b"")
+        };
+        let taken = lone.host_sends(&fin.packet(HOST, address(1))).is_ok();
+        (taken, lone.host_packets())
+    };
+    let before = u32::MAX;
+    for _ in 0..2 {
+        let (taken, answers) = again(&mut lone, before, 0);
+        assert!(taken);
+        let (flags, seq, ack, ..) = read_tcp(&answers[0]).unwrap();
+        assert_eq!((flags, seq, ack), (ACK, first.ack, first.seq));
+        assert_eq!(answers.len(), 1);
+    }
+    // Another number of ours or of the peer's: another connection.
+    for (seq, ack) in [(0, 0), (before, 1), (before, before)] {
+        assert_eq!(again(&mut lone, seq, ack).1, Vec::<Vec<u8>>::new());
+    }
+}
+
 /// RFC 8201 §4: a path MTU below 1280 is discarded, whoever says so.
 #[test]
 fn packet_too_big_does_not_shrink_segments() {

@@ -21,6 +21,7 @@ pub(crate) enum Purpose {
     Timestamp,
     SynCookie,
     FastOpen,
+    Recycled,
 }
 
 impl IsnGenerator {
@@ -71,7 +72,7 @@ impl IsnGenerator {
         let [numbers, cookies] = &self.keys;
         let key = match what {
             Purpose::SequenceNumber | Purpose::Timestamp => numbers,
-            Purpose::SynCookie | Purpose::FastOpen => cookies,
+            Purpose::SynCookie | Purpose::FastOpen | Purpose::Recycled => cookies,
         };
         let ports = u32::from(local.port) | u32::from(remote.port) << 16;
         let mut words = [0; 12];

@@ -359,6 +359,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.acks.is_due()
     }
 
+    /// SND.NXT and RCV.NXT.
+    pub(crate) fn next_numbers(&self) -> [SeqNum; 2] {
+        [self.snd.max(), self.rcv.nxt]
+    }
+
     /// Why the connection ended, unless it closed normally or is alive.
     pub fn error(&self) -> Option<Error> {
         match &self.phase {

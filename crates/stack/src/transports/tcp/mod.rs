@@ -20,7 +20,7 @@ mod transport;
 use redpoll_base::{Instant, Memory, Rng};
 use redpoll_tcp::{
     Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IpMeta, IsnGenerator,
-    Segment, State, SynCache,
+    Recycled, Segment, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
@@ -43,6 +43,7 @@ pub(crate) struct TcpSockets<M: Memory + 'static> {
     listeners: Listeners<M>,
     half_open: SynCache<M::Table<HalfOpen>>,
     servers: FastOpenServers<M::Table<FastOpenServer>>,
+    recycled: Recycled,
     /// The least receive buffer.
     window: u16,
     /// The next turn in a queue of connections to accept.
@@ -72,6 +73,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             listeners: Listeners(listeners),
             half_open: SynCache::new(half_open),
             servers: FastOpenServers::new(servers),
+            recycled: Recycled::default(),
             config,
             isn: IsnGenerator::new(secret),
             turns: pull::Turns::default(),
@@ -235,10 +237,11 @@ impl<M: Memory + 'static> TcpSockets<M> {
                     .then(|| (index, open.connection.poll_at().map(|w| w.at)))
             })
             .min_by_key(|(_, at)| *at)?;
-        self.connections
-            .as_mut()
-            .get_mut(usize::from(index))?
-            .free();
+        let slot = self.connections.as_mut().get_mut(usize::from(index))?;
+        if let Some(open) = slot.open() {
+            self.recycled.remember(&self.isn, &open.connection);
+        }
+        slot.free();
         counters.time_wait_recycled = counters.time_wait_recycled.wrapping_add(1);
         Some(index)
     }
@@ -301,6 +304,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 self.reap();
                 return Outcome::Taken;
             }
+        }
+        if let Some(header) = self.recycled.answer(now, &self.isn, meta, seg) {
+            return Outcome::Reply(Reply(header));
         }
         if let Some(listener) = listener {
             return self.request(now, listener, local, meta, seg, counters);

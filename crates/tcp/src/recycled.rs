@@ -1,0 +1,82 @@
+//! What is left of connections that had to leave TIME-WAIT early.
+//!
+//! RFC 9293 §3.6.1: TIME-WAIT is there to acknowledge the peer's FIN again, if the first
+//! acknowledgment is lost. A node short of memory gives the slot to another connection
+//! before its time. A FIN that comes again then meets no connection: a reset would be the
+//! answer (§3.10.7.1), or silence while it may be of a handshake that is kept by a SYN
+//! cookie, and the peer stays in LAST-ACK for minutes. All that the acknowledgment needs
+//! stands in the FIN itself; what is lost with the slot is only that it is owed. That is
+//! kept here, four bytes a connection.
+
+use redpoll_base::checksum::Checksum;
+use redpoll_base::{Bytes, Instant};
+
+use crate::isn::Purpose;
+use crate::send::SendStore;
+use crate::{
+    Connection, Endpoint, Flags, Header, IpMeta, IsnGenerator, Request, Segment, SeqNum,
+    TimestampOption,
+};
+
+/// How many are remembered, the last ones: more than slots that nodes have.
+const MOST: usize = 8;
+
+/// The last connections whose slot was taken from them in TIME-WAIT.
+#[derive(Debug, Default)]
+pub struct Recycled {
+    /// Hashes of both ends, SND.NXT and RCV.NXT; 0 for none.
+    marks: [u32; MOST],
+    next: u8,
+}
+
+impl Recycled {
+    /// A connection in TIME-WAIT makes room for another.
+    pub fn remember<B: Bytes, S: SendStore>(
+        &mut self,
+        isn: &IsnGenerator,
+        connection: &Connection<B, S>,
+    ) {
+        let (local, remote) = (connection.local(), connection.remote());
+        let mark = mark(isn, &local, &remote, connection.next_numbers());
+        if let Some(place) = self.marks.get_mut(usize::from(self.next)) {
+            *place = mark;
+        }
+        self.next = self.next.wrapping_add(1);
+        if usize::from(self.next) >= MOST {
+            self.next = 0;
+        }
+    }
+
+    /// The acknowledgment of `seg`, if it is the FIN of such a connection: what TIME-WAIT
+    /// answers (RFC 9293 §3.10.7.4, eighth step). With the timestamps of the connection,
+    /// if it had some (RFC 7323 §3.2).
+    pub fn answer(
+        &self,
+        now: Instant,
+        isn: &IsnGenerator,
+        meta: &IpMeta,
+        seg: &Segment<'_>,
+    ) -> Option<Header> {
+        if !seg.flags.contains(Flags::FIN.with(Flags::ACK)) || seg.flags.syn() || seg.flags.rst() {
+            return None;
+        }
+        let Request { local, remote, .. } = Request::new(meta, seg);
+        let wanted = mark(isn, &local, &remote, [seg.ack, seg.end()]);
+        self.marks.iter().find(|mark| **mark == wanted)?;
+        let mut header = Header::EMPTY;
+        header.begin(Flags::ACK, 0, seg.ack, seg.end());
+        let timestamps = seg.options.timestamps.map(|theirs| TimestampOption {
+            value: isn
+                .timestamp_offset(&local, &remote)
+                .wrapping_add(now.as_millis() as u32),
+            echo: theirs.value,
+        });
+        header.put_timestamps(timestamps, false);
+        header.end(&local, &remote, 0, Checksum::new());
+        Some(header)
+    }
+}
+
+fn mark(isn: &IsnGenerator, local: &Endpoint, remote: &Endpoint, [nxt, ack]: [SeqNum; 2]) -> u32 {
+    isn.hash(Purpose::Recycled, local, remote, [nxt.0, ack.0]) | 1
+}
