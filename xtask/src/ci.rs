@@ -138,12 +138,20 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
+/// Features of `redpoll-tcp` that are tested apart from its defaults, which the
+/// workspace has: none; and what the nodes of simulations and images have, with a small
+/// scoreboard.
+const TCP_FEATURES: [&str; 2] = ["", "stats,fast-open,user-timeout,rack-tlp,prr,f-rto"];
+
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace"]))?;
     // And what TCP is without the features that a product may do without.
-    let mut cargo = workspace.cargo();
-    cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);
-    workspace::run(&mut cargo)?;
+    for features in TCP_FEATURES {
+        let mut cargo = workspace.cargo();
+        cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);
+        cargo.args(["--features", features]);
+        workspace::run(&mut cargo)?;
+    }
     Ok(None)
 }
 

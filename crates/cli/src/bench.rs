@@ -14,18 +14,20 @@ pub use present::run;
 
 /// Measure Redpoll beside lwIP, smoltcp and TCPlp, and print a table.
 ///
-/// All in virtual time, with the same stack at both ends. `loss`: one bulk
-/// transfer over a slow link that loses packets; the median of some seeds.
-/// `fairness`: two transfers at once through a short queue, and how evenly they
-/// share it. The program has the other stacks in it if it was built by
+/// All in virtual time, with the same stack at both ends but for `matrix`. `loss`: one
+/// bulk transfer over a slow link that loses packets; the median of some seeds. `matrix`:
+/// the same from each stack to each other. `ota-ack`: an update in blocks of 8 KB, each
+/// answered by one byte that may get lost. `fairness`: two transfers at once through a
+/// short queue, and how evenly they share it. The program has the other stacks in it if it was built by
 /// `make bench`.
 ///
 /// Exit code: 0 when all was measured, 1 when a file could not be written, 2
 /// when an option cannot be used or the program has no other stacks in it.
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
-    /// Which bench: loss or fairness
-    #[arg(value_name = "BENCH", default_value = "loss", value_parser = ["loss", "fairness"])]
+    /// Which bench: loss, matrix, ota-ack or fairness
+    #[arg(value_name = "BENCH", default_value = "loss",
+          value_parser = ["loss", "matrix", "ota-ack", "fairness"])]
     pub bench: String,
 
     /// Write a JSON object for each figure, one on a line, to this file; - is
@@ -33,12 +35,13 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Which stacks: redpoll, tcplp, lwip, smoltcp, smoltcp-reno; for fairness
+    /// Which stacks: redpoll, redpoll-rto-1s, tcplp, lwip, smoltcp, smoltcp-reno; for fairness
     /// redpoll, tcplp, smoltcp-reno. Default: all
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub subject: Vec<String>,
 
-    /// For loss: losses in percent, 0 to 50. Default: 0,1,5,10,15
+    /// Losses in percent, 0 to 50; of matrix one. Default: for loss 0,1,5,10,15, for
+    /// matrix 10, for ota-ack 10,20,30,40
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(..=50))]
     pub loss: Vec<u32>,
@@ -48,10 +51,10 @@ pub struct BenchArgs {
           value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub queue: Vec<u16>,
 
-    /// How many seeds, from 1 on
-    #[arg(long, value_name = "N", default_value_t = 5,
+    /// How many seeds, from 1 on. Default: 5, for ota-ack 40
+    #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    pub seeds: u64,
+    pub seeds: Option<u64>,
 }
 
 #[cfg(not(feature = "bench"))]
@@ -76,7 +79,7 @@ mod present {
     use std::process::ExitCode;
 
     use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-    use redpoll_peers::{Subject, fairness, loss};
+    use redpoll_peers::{Subject, fairness, loss, matrix, ota_ack};
 
     use super::BenchArgs;
     use crate::output;
@@ -109,10 +112,14 @@ mod present {
             Ok(subjects) => subjects,
             Err(message) => return output::fail(USAGE, message),
         };
-        let outcome = if is_fairness {
-            measure_fairness(args, subjects)
-        } else {
-            measure_loss(args, subjects)
+        if args.bench == matrix::NAME && args.loss.len() > 1 {
+            return output::fail(USAGE, "--loss: `bench matrix` has one");
+        }
+        let outcome = match args.bench.as_str() {
+            fairness::NAME => measure_fairness(args, subjects),
+            matrix::NAME => measure_matrix(args, subjects),
+            ota_ack::NAME => measure_ota_ack(args, subjects),
+            _ => measure_loss(args, subjects),
         };
         match show(args, &outcome) {
             Ok(()) => ExitCode::SUCCESS,
@@ -149,9 +156,9 @@ mod present {
     fn measure_loss(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
         let mut plan = loss::Plan {
             subjects,
-            seeds: args.seeds,
             ..loss::Plan::default()
         };
+        plan.seeds = args.seeds.unwrap_or(plan.seeds);
         if !args.loss.is_empty() {
             plan.losses.clone_from(&args.loss);
         }
@@ -164,12 +171,46 @@ mod present {
         }
     }
 
+    fn measure_matrix(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
+        let mut plan = matrix::Plan {
+            subjects,
+            ..matrix::Plan::default()
+        };
+        plan.seeds = args.seeds.unwrap_or(plan.seeds);
+        plan.loss = args.loss.first().copied().unwrap_or(plan.loss);
+        let mut steps = Steps::new(plan.transfers());
+        let figures = plan.run(|sender, receiver| steps.begin(format!("{sender} to {receiver}")));
+        steps.end();
+        Outcome {
+            table: matrix::table(&plan, &figures),
+            lines: figures.iter().map(matrix::Figure::to_json).collect(),
+        }
+    }
+
+    fn measure_ota_ack(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
+        let mut plan = ota_ack::Plan {
+            subjects,
+            ..ota_ack::Plan::default()
+        };
+        plan.seeds = args.seeds.unwrap_or(plan.seeds);
+        if !args.loss.is_empty() {
+            plan.losses.clone_from(&args.loss);
+        }
+        let mut steps = Steps::new(plan.transfers());
+        let figures = plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")));
+        steps.end();
+        Outcome {
+            table: ota_ack::table(&plan, &figures),
+            lines: figures.iter().map(ota_ack::Figure::to_json).collect(),
+        }
+    }
+
     fn measure_fairness(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
         let mut plan = fairness::Plan {
             subjects,
-            seeds: args.seeds,
             ..fairness::Plan::default()
         };
+        plan.seeds = args.seeds.unwrap_or(plan.seeds);
         if !args.queue.is_empty() {
             plan.queues = args.queue.iter().copied().map(usize::from).collect();
         }

@@ -1,7 +1,7 @@
-//! `cargo bench -p redpoll-peers --features smoltcp`: the bench `loss`, in full.
+//! `cargo bench -p redpoll-peers --features smoltcp`: the bench `loss`, in full; with
+//! `-- matrix` or `-- ota-ack` that one.
 
-use redpoll_peers::Subject;
-use redpoll_peers::loss::{self, Plan};
+use redpoll_peers::{Subject, loss, matrix, ota_ack};
 
 fn main() {
     for subject in Subject::ALL {
@@ -9,17 +9,28 @@ fn main() {
             eprintln!("left out: {subject}: {reason}");
         }
     }
+    let is_wanted = |name: &str| std::env::args().any(|arg| arg == name);
     // `cargo test` runs benches too, to see that they work.
-    let is_test = !std::env::args().any(|arg| arg == "--bench");
+    let is_test = !is_wanted("--bench");
+    if is_wanted(matrix::NAME) {
+        let plan = matrix::Plan::default();
+        print!("{}", matrix::table(&plan, &plan.run(|_, _| ())));
+        return;
+    }
+    if is_wanted(ota_ack::NAME) {
+        let plan = ota_ack::Plan::default();
+        print!("{}", ota_ack::table(&plan, &plan.run(|_, _| ())));
+        return;
+    }
     let plan = if is_test {
-        Plan {
+        loss::Plan {
             losses: vec![5],
             seeds: 1,
             bytes: 20_000,
-            ..Plan::default()
+            ..loss::Plan::default()
         }
     } else {
-        Plan::default()
+        loss::Plan::default()
     };
     print!("{}", loss::rules(&plan));
     let figures = plan.run(|_, _| ());

@@ -2,7 +2,8 @@
 //!
 //! A [`Transfer`] joins two ends of one stack, any [`Subject`], by a link that
 //! is slow and loses packets, in virtual time. [`loss`] is the bench made of
-//! such transfers; [`fairness`] has two flows in one link. The same seed gives
+//! such transfers, [`matrix`] has another stack at the other end, in [`ota_ack`] each block
+//! is answered by a byte; [`fairness`] has two flows in one link. The same seed gives
 //! the same figures.
 //!
 //! The peers are built from their own sources, which are not part of this
@@ -16,7 +17,9 @@ pub mod fairness;
 pub mod link;
 pub mod loss;
 mod lwip;
+pub mod matrix;
 pub mod meter;
+pub mod ota_ack;
 pub mod packet;
 mod peer;
 mod redpoll;

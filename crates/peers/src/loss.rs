@@ -96,6 +96,7 @@ pub fn transfer(loss: u32, bytes: usize) -> Transfer {
         },
         bytes,
         limit: Duration::from_secs(20_000),
+        block: None,
     }
 }
 
@@ -136,19 +137,31 @@ impl Plan {
 impl Figure {
     /// The figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
-        let value = self.value.map_or("null".to_owned(), |v| v.to_string());
-        let Figure {
-            subject,
-            metric,
-            loss,
-            unit,
-            ..
-        } = self;
-        format!(
-            "{{\"bench\":\"{NAME}\",\"subject\":\"{subject}\",\"metric\":\"{metric}\",\
-             \"x\":{loss},\"value\":{value},\"unit\":\"{unit}\"}}"
+        json(
+            NAME,
+            self.subject,
+            self.metric,
+            self.loss,
+            self.value,
+            self.unit,
         )
     }
+}
+
+/// A figure as a JSON object on one line.
+pub(crate) fn json(
+    bench: &str,
+    subject: Subject,
+    metric: &str,
+    loss: u32,
+    value: Option<f64>,
+    unit: &str,
+) -> String {
+    let value = value.map_or("null".to_owned(), |v| v.to_string());
+    format!(
+        "{{\"bench\":\"{bench}\",\"subject\":\"{subject}\",\"metric\":\"{metric}\",\
+         \"x\":{loss},\"value\":{value},\"unit\":\"{unit}\"}}"
+    )
 }
 
 /// In the order of [`METRICS`]. Of a transfer that did not end nothing is
@@ -230,7 +243,9 @@ fn cell(metric: &str, value: Option<f64>) -> String {
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, 462 B a segment, \
-         buffers of 1848 B, loss both ways; medians of {} seeds\n",
+         buffers of 1848 B, loss both ways; medians of {} seeds\n\
+         least retransmission timeout: redpoll 0.3 s, redpoll-rto-1s 1 s, tcplp 0.23 s \
+         (0.03 s, and 0.2 s that it adds to each)\n",
         plan.bytes, plan.seeds
     )
 }

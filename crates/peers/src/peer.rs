@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 
 use crate::{lwip, redpoll, smoltcp, tcplp};
 
@@ -45,6 +45,9 @@ pub struct Limits {
 pub enum Subject {
     /// This project's.
     Redpoll,
+    /// This project's, with a least retransmission timeout of a second (RFC 6298 §2.4's
+    /// SHOULD) instead of 300 ms.
+    RedpollSecond,
     /// TCPlp as OpenThread ships it.
     Tcplp,
     /// lwIP.
@@ -57,8 +60,9 @@ pub enum Subject {
 
 impl Subject {
     /// All of them, in the order of the table.
-    pub const ALL: [Subject; 5] = [
+    pub const ALL: [Subject; 6] = [
         Subject::Redpoll,
+        Subject::RedpollSecond,
         Subject::Tcplp,
         Subject::Lwip,
         Subject::Smoltcp,
@@ -69,6 +73,7 @@ impl Subject {
     pub const fn name(self) -> &'static str {
         match self {
             Subject::Redpoll => "redpoll",
+            Subject::RedpollSecond => "redpoll-rto-1s",
             Subject::Tcplp => "tcplp",
             Subject::Lwip => "lwip",
             Subject::Smoltcp => "smoltcp",
@@ -84,7 +89,7 @@ impl Subject {
     /// Why it was not built in and how to have it, if it was not.
     pub fn missing(self) -> Option<&'static str> {
         match self {
-            Subject::Redpoll => None,
+            Subject::Redpoll | Subject::RedpollSecond => None,
             Subject::Tcplp => tcplp::MISSING,
             Subject::Lwip => lwip::MISSING,
             Subject::Smoltcp | Subject::SmoltcpReno => smoltcp::MISSING,
@@ -98,13 +103,35 @@ impl Subject {
     /// If the subject is [`missing`](Self::missing).
     pub fn open(self, now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         match self {
-            Subject::Redpoll => redpoll::open(now, limits),
+            Subject::Redpoll => redpoll::open(now, limits, None),
+            Subject::RedpollSecond => redpoll::open(now, limits, Some(Duration::from_secs(1))),
             Subject::Tcplp => tcplp::open(now, limits),
             Subject::Lwip => lwip::open(now, limits),
             Subject::Smoltcp => smoltcp::open(now, limits, false),
             Subject::SmoltcpReno => smoltcp::open(now, limits, true),
         }
     }
+}
+
+/// The end of one stack that opens a connection and sends, and that of another.
+///
+/// # Panics
+///
+/// If one of them is [`missing`](Subject::missing).
+pub fn open_between(
+    [sender, receiver]: [Subject; 2],
+    now: Instant,
+    limits: &Limits,
+) -> [Box<dyn Peer>; 2] {
+    let [opens, listens] = sender.open(now, limits);
+    if sender == receiver {
+        return [opens, listens];
+    }
+    // Of some stacks there can be one pair at a time; the other half is not asked for
+    // anything.
+    drop(listens);
+    let [_, listens] = receiver.open(now, limits);
+    [opens, listens]
 }
 
 impl fmt::Display for Subject {

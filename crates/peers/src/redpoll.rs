@@ -1,10 +1,10 @@
-//! Redpoll itself, with its default parameters.
+//! Redpoll itself, with its default parameters but for the least timeout where said.
 //!
 //! The link here has a queue, as it has for the other stacks: what the engine
 //! has to send is taken at once, and reported as sent. That a radio would take
 //! it later, and carry a fresher acknowledgment, is not used.
 
-use redpoll_base::{Addr, Ecn, Instant};
+use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum, State};
 
 use crate::packet;
@@ -24,8 +24,9 @@ struct End {
 }
 
 /// Two ends.
-pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
-    let defaults = Config::default();
+pub(crate) fn open(now: Instant, limits: &Limits, min_rto: Option<Duration>) -> [Box<dyn Peer>; 2] {
+    let mut defaults = Config::default();
+    defaults.min_rto = min_rto.unwrap_or(defaults.min_rto);
     let options = if defaults.timestamps {
         TIMESTAMPS_BYTES
     } else {

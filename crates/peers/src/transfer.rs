@@ -6,7 +6,7 @@ use redpoll_testkit::pattern;
 use crate::link::{Link, Pipe};
 use crate::meter::Meter;
 use crate::packet;
-use crate::peer::{Limits, Peer, Subject};
+use crate::peer::{Limits, Peer, Subject, open_between};
 
 /// A transfer: side 0 sends, side 1 receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,9 @@ pub struct Transfer {
     pub bytes: usize,
     /// The longest it may take.
     pub limit: Duration,
+    /// Bytes after each of which the sender waits for a byte in answer; `None`: all is
+    /// sent at once. `bytes` is a multiple of it.
+    pub block: Option<usize>,
 }
 
 /// How a transfer went.
@@ -33,6 +36,8 @@ pub struct Measured {
     pub meter: Meter,
     /// The sender's retransmission timeouts.
     pub timeouts: u32,
+    /// The longest time from a block's answer given to TCP to its arrival.
+    pub longest_answer: Duration,
 }
 
 struct Run<'a> {
@@ -46,6 +51,12 @@ struct Run<'a> {
     is_lossy: bool,
     written: usize,
     read: usize,
+    /// Answers given to TCP, and when the last one was.
+    answered: usize,
+    answered_at: Instant,
+    /// Answers that have arrived.
+    heard: usize,
+    longest_answer: Duration,
 }
 
 impl Transfer {
@@ -55,17 +66,30 @@ impl Transfer {
     ///
     /// If a byte arrives wrong, or the subject is missing.
     pub fn run(&self, subject: Subject, seed: u64) -> Measured {
+        self.run_between([subject, subject], seed)
+    }
+
+    /// Runs it from one stack to another.
+    ///
+    /// # Panics
+    ///
+    /// If a byte arrives wrong, or a subject is missing.
+    pub fn run_between(&self, subjects: [Subject; 2], seed: u64) -> Measured {
         let now = Instant::from_millis(1);
         let mut run = Run {
             plan: self,
             now,
-            peers: subject.open(now, &self.limits),
+            peers: open_between(subjects, now, &self.limits),
             pipes: ["there", "back"].map(|name| Pipe::new(self.link, seed, name)),
             meter: Meter::default(),
             started: None,
             is_lossy: false,
             written: 0,
             read: 0,
+            answered: 0,
+            answered_at: now,
+            heard: 0,
+            longest_answer: Duration::ZERO,
         };
         let is_complete = run.go(now + self.limit);
         Measured {
@@ -75,6 +99,7 @@ impl Transfer {
                 .map(|started| run.now.since(started)),
             received: run.read,
             timeouts: run.peers[0].timeouts(),
+            longest_answer: run.longest_answer,
             meter: run.meter,
         }
     }
@@ -102,10 +127,15 @@ impl Run<'_> {
                     self.attend(side);
                 }
             }
-            if self.read == self.plan.bytes {
+            if self.is_done() {
                 return true;
             }
         }
+    }
+
+    fn is_done(&self) -> bool {
+        let blocks = self.plan.block.map_or(0, |block| self.plan.bytes / block);
+        self.read == self.plan.bytes && self.heard >= blocks
     }
 
     /// The next arrival or timer. Time always goes on, be it by a microsecond.
@@ -120,9 +150,11 @@ impl Run<'_> {
     /// After an event at `side`: its application and its packets.
     fn attend(&mut self, side: usize) {
         if side == 0 {
+            self.hear();
             self.write();
         } else {
             self.read();
+            self.answer();
         }
         if !self.is_lossy && self.peers.iter().all(|peer| peer.is_established()) {
             self.is_lossy = true;
@@ -145,11 +177,12 @@ impl Run<'_> {
             return;
         }
         self.started.get_or_insert(self.now);
+        let may = match self.plan.block {
+            Some(block) => self.plan.bytes.min((self.heard + 1) * block),
+            None => self.plan.bytes,
+        };
         loop {
-            let end = self
-                .plan
-                .bytes
-                .min(self.written + self.plan.limits.buffer_bytes);
+            let end = may.min(self.written + self.plan.limits.buffer_bytes);
             let bytes: Vec<u8> = (self.written..end).map(|at| pattern(0, at)).collect();
             if bytes.is_empty() {
                 return;
@@ -157,6 +190,34 @@ impl Run<'_> {
             match self.peers[0].send(self.now, &bytes) {
                 0 => return,
                 taken => self.written += taken,
+            }
+        }
+    }
+
+    /// The receiver's application answers each block with a byte.
+    fn answer(&mut self) {
+        let Some(block) = self.plan.block else { return };
+        while self.answered < self.read / block
+            && self.peers[1].send(self.now, &[pattern(1, self.answered)]) == 1
+        {
+            self.answered += 1;
+            self.answered_at = self.now;
+        }
+    }
+
+    /// The sender's application takes the answers.
+    fn hear(&mut self) {
+        let mut out = [0; 16];
+        loop {
+            let count = self.peers[0].recv(self.now, &mut out);
+            if count == 0 {
+                return;
+            }
+            for byte in &out[..count] {
+                assert_eq!(*byte, pattern(1, self.heard), "an answer arrives");
+                self.heard += 1;
+                let took = self.now.since(self.answered_at);
+                self.longest_answer = self.longest_answer.max(took);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Whole transfers with every stack that was built in.
 
 use redpoll_peers::loss::{self, Plan};
-use redpoll_peers::{Measured, Subject};
+use redpoll_peers::{Measured, Subject, matrix, ota_ack};
 
 const BYTES: usize = 60_000;
 
@@ -65,4 +65,33 @@ fn the_same_seed_gives_the_same_figures_whatever_ran_before() {
     let place = |subject| Subject::ALL.iter().position(|other| *other == subject);
     backwards.sort_by_key(|figure| place(figure.subject));
     assert_eq!(first, backwards);
+}
+
+/// Each stack understands each other, whoever sends.
+#[test]
+fn every_stack_sends_to_every_other() {
+    let plan = matrix::Plan {
+        seeds: 1,
+        bytes: 20_000,
+        ..matrix::Plan::default()
+    };
+    let figures = plan.run(|_, _| ());
+    assert_eq!(figures.len(), there().count().pow(2));
+    for figure in &figures {
+        assert!(figure.completion_s.is_some(), "{figure:?}");
+        assert!(figure.to_json().contains("\"bench\":\"matrix\""));
+    }
+}
+
+/// An answer is a round trip where nothing is lost, and waits for timers where much is.
+#[test]
+fn answers_to_blocks_arrive() {
+    for subject in there() {
+        let [quiet, lossy] = [0, 40].map(|loss| ota_ack::update(loss, 2).run(subject, 3));
+        assert_eq!(quiet.received, 2 * ota_ack::BLOCK, "{subject}");
+        assert!(quiet.completion.is_some(), "{subject}");
+        let answer = quiet.longest_answer.as_millis();
+        assert!((50..100).contains(&answer), "{subject}: {answer} ms");
+        assert!(lossy.completion > quiet.completion, "{subject}");
+    }
 }

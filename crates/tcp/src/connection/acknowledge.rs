@@ -74,13 +74,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             news.delivered = self.on_new_ack(seg, &news);
         }
         if let Some(sack) = sack {
-            // Where there is no room for all news, the order in which it is told is no
-            // sign of reordering.
-            let fack = if self.board.is_full() {
-                Ahead::UNA
-            } else {
-                self.rack.fack()
-            };
+            let fack = self.fack();
             let tick = self.tick();
             // The first one last: it is of what arrived last.
             for block in sack.iter().rev() {
@@ -115,11 +109,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
         self.snd.on_ack(seg.ack);
         let (tick, acked) = (self.tick(), Span::new(0, news.advance));
-        let (fack, echo) = (self.rack.fack(), news.echo.map(Tick::of_ms));
+        let (fack, echo) = (self.fack(), news.echo.map(Tick::of_ms));
         let delivered = self
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
         self.board.on_ack(news.advance);
+        if self.board.arrived() == 0 {
+            self.marks.clear(Marks::CROWDED);
+        }
         self.rack.on_advance(news.advance);
         self.nagle.on_ack(news.advance);
         self.pins.on_advance(news.advance);
@@ -128,6 +125,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.link.on_sent();
         self.timers.cancel(Timer::User);
         delivered
+    }
+
+    /// RACK.fack, as far as it tells of reordering. Where there was no room for all news
+    /// it does not, until the peer has nothing beyond a gap: what then arrives below it
+    /// may have been told of before.
+    fn fack(&mut self) -> Ahead {
+        if self.board.is_full() {
+            self.marks.set(Marks::CROWDED);
+        }
+        if self.marks.has(Marks::CROWDED) {
+            Ahead::UNA
+        } else {
+            self.rack.fack()
+        }
     }
 
     /// Frees the bytes that are acknowledged and not pinned.

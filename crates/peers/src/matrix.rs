@@ -1,0 +1,126 @@
+//! The bench `matrix`: the transfer of the bench `loss` from each stack to each other.
+
+use std::fmt::Write as _;
+
+use crate::loss::{median, transfer};
+use crate::peer::Subject;
+
+/// The name of the bench.
+pub const NAME: &str = "matrix";
+
+/// What to measure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// Which stacks; none of them [`missing`](Subject::missing).
+    pub subjects: Vec<Subject>,
+    /// Loss in percent, both ways.
+    pub loss: u32,
+    /// Seeds 1 to this; the median counts.
+    pub seeds: u64,
+    /// Bytes a transfer.
+    pub bytes: usize,
+}
+
+/// How long a transfer takes: the median over the seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Who sends.
+    pub sender: Subject,
+    /// Who receives.
+    pub receiver: Subject,
+    /// Loss in percent.
+    pub loss: u32,
+    /// Seconds; `None` if half of the transfers or more did not end.
+    pub completion_s: Option<f64>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let is_there = |subject: &Subject| subject.missing().is_none();
+        Plan {
+            subjects: Subject::ALL.into_iter().filter(is_there).collect(),
+            loss: 10,
+            seeds: 5,
+            bytes: 1 << 18,
+        }
+    }
+}
+
+impl Plan {
+    /// How many transfers it takes.
+    pub fn transfers(&self) -> usize {
+        self.subjects.len().pow(2) * self.seeds as usize
+    }
+
+    /// Measures. `on_transfer` hears of each transfer before it begins.
+    pub fn run(&self, mut on_transfer: impl FnMut(Subject, Subject)) -> Vec<Figure> {
+        let transfer = transfer(self.loss, self.bytes);
+        let pairs = self.subjects.iter().flat_map(|sender| {
+            self.subjects
+                .iter()
+                .map(move |receiver| (*sender, *receiver))
+        });
+        pairs
+            .map(|(sender, receiver)| {
+                let times = (1..=self.seeds).map(|seed| {
+                    on_transfer(sender, receiver);
+                    let measured = transfer.run_between([sender, receiver], seed);
+                    let took = measured
+                        .completion
+                        .map(|took| took.as_micros() as f64 / 1e6);
+                    took.unwrap_or(f64::INFINITY)
+                });
+                let median = median(times.collect());
+                Figure {
+                    sender,
+                    receiver,
+                    loss: self.loss,
+                    completion_s: median.is_finite().then_some(median),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Figure {
+    /// The figure as a JSON object on one line.
+    pub fn to_json(&self) -> String {
+        let value = self
+            .completion_s
+            .map_or("null".to_owned(), |s| s.to_string());
+        let Figure {
+            sender,
+            receiver,
+            loss,
+            ..
+        } = self;
+        format!(
+            "{{\"bench\":\"{NAME}\",\"subject\":\"{sender}\",\"receiver\":\"{receiver}\",\
+             \"metric\":\"completion_s\",\"x\":{loss},\"value\":{value},\"unit\":\"s\"}}"
+        )
+    }
+}
+
+/// The figures as text: a line a sender, a column a receiver.
+pub fn table(plan: &Plan, figures: &[Figure]) -> String {
+    let mut text = format!(
+        "matrix: {} B at {} % loss, else as in the bench `loss`; seconds, medians of {} seeds\n\
+         {:<22}",
+        plan.bytes, plan.loss, plan.seeds, "from, to"
+    );
+    for receiver in &plan.subjects {
+        let _ = write!(text, "{receiver:>15}");
+    }
+    text.push('\n');
+    for sender in &plan.subjects {
+        let _ = write!(text, "  {sender:<20}");
+        for figure in figures.iter().filter(|figure| figure.sender == *sender) {
+            let cell = figure
+                .completion_s
+                .map_or("failed".to_owned(), |s| format!("{s:.1}"));
+            let _ = write!(text, "{cell:>15}");
+        }
+        text.push('\n');
+    }
+    text
+}
