@@ -98,7 +98,7 @@ impl Default for LowpanConfig {
 /// The bytes are divided evenly among the slots: `bytes.len() / slots.len()`
 /// bytes each, 1,280 (the IPv6 MTU, [`MTU`](crate::MTU)) in real use. Smaller
 /// slots work; a datagram that does not fit is dropped as
-/// [`Drop::TooLarge`](crate::Drop::TooLarge). At most 254 slots are used.
+/// [`DropReason::TooLarge`](crate::DropReason::TooLarge). At most 254 slots are used.
 pub struct LowpanMemory<M: Memory> {
     /// One entry per slot, filled with [`Slot::EMPTY`].
     pub slots: M::Table<Slot>,

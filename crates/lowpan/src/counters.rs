@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 
-use crate::{Drop, LossReason};
+use crate::{DropReason, LossReason};
 
 /// Running totals. They wrap after 2³² events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,23 +23,23 @@ pub struct LowpanCounters {
     /// Fragments forwarded and delivered.
     pub fragments_forwarded: u32,
 
-    /// Frames dropped as [`Drop::Malformed`].
+    /// Frames dropped as [`DropReason::Malformed`].
     pub malformed: u32,
-    /// Frames dropped as [`Drop::Unsupported`].
+    /// Frames dropped as [`DropReason::Unsupported`].
     pub unsupported: u32,
-    /// Frames dropped as [`Drop::TooLarge`].
+    /// Frames dropped as [`DropReason::TooLarge`].
     pub too_large: u32,
-    /// Frames dropped as [`Drop::NoSlot`].
+    /// Frames dropped as [`DropReason::NoSlot`].
     pub no_slot: u32,
-    /// Datagrams dropped as [`Drop::Overlap`].
+    /// Datagrams dropped as [`DropReason::Overlap`].
     pub overlap: u32,
-    /// Frames dropped as [`Drop::Duplicate`].
+    /// Frames dropped as [`DropReason::Duplicate`].
     pub duplicate: u32,
-    /// Frames dropped as [`Drop::Orphan`].
+    /// Frames dropped as [`DropReason::Orphan`].
     pub orphan: u32,
-    /// Frames dropped as [`Drop::FragmentGap`].
+    /// Frames dropped as [`DropReason::FragmentGap`].
     pub fragment_gap: u32,
-    /// Frames dropped as [`Drop::NoFragmentBuffer`].
+    /// Frames dropped as [`DropReason::NoFragmentBuffer`].
     pub no_fragment_buffer: u32,
     /// Datagrams to forward by fragments whose next one did not come in time.
     pub forward_timeout: u32,
@@ -100,17 +100,17 @@ impl LowpanCounters {
         ]
     }
 
-    pub(crate) fn dropped(&mut self, reason: Drop) {
+    pub(crate) fn dropped(&mut self, reason: DropReason) {
         count(match reason {
-            Drop::Malformed => &mut self.malformed,
-            Drop::Unsupported => &mut self.unsupported,
-            Drop::TooLarge => &mut self.too_large,
-            Drop::NoSlot => &mut self.no_slot,
-            Drop::Overlap => &mut self.overlap,
-            Drop::Duplicate => &mut self.duplicate,
-            Drop::Orphan => &mut self.orphan,
-            Drop::FragmentGap => &mut self.fragment_gap,
-            Drop::NoFragmentBuffer => &mut self.no_fragment_buffer,
+            DropReason::Malformed => &mut self.malformed,
+            DropReason::Unsupported => &mut self.unsupported,
+            DropReason::TooLarge => &mut self.too_large,
+            DropReason::NoSlot => &mut self.no_slot,
+            DropReason::Overlap => &mut self.overlap,
+            DropReason::Duplicate => &mut self.duplicate,
+            DropReason::Orphan => &mut self.orphan,
+            DropReason::FragmentGap => &mut self.fragment_gap,
+            DropReason::NoFragmentBuffer => &mut self.no_fragment_buffer,
         });
     }
 

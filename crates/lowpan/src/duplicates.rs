@@ -29,7 +29,7 @@ pub(crate) enum Fate {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct FinishedDatagram {
     key: Key,
     fate: Fate,
     expires: Instant,
@@ -42,7 +42,7 @@ const ENTRIES: usize = 16;
 /// A ring of finished datagrams; the oldest is forgotten first.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
-    entries: [Option<Entry>; ENTRIES],
+    entries: [Option<FinishedDatagram>; ENTRIES],
     next: usize,
 }
 
@@ -56,7 +56,7 @@ impl Finished {
 
     /// Remembers until `expires` how the datagram ended.
     pub(crate) fn remember(&mut self, key: Key, fate: Fate, expires: Instant) {
-        let entry = Entry { key, fate, expires };
+        let entry = FinishedDatagram { key, fate, expires };
         let known = self
             .entries
             .iter_mut()

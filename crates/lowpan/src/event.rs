@@ -83,7 +83,7 @@ pub struct Note(pub u16);
 
 /// Why a received frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Drop {
+pub enum DropReason {
     /// Not 6LoWPAN, or a header that cannot be decoded or contradicts itself.
     Malformed,
     /// A dispatch that this node does not handle: mesh header, HC1, broadcast

@@ -22,7 +22,7 @@ use crate::duplicates::Key;
 use crate::receive::Piece;
 use crate::recovery::Path;
 use crate::transmit::udp_header;
-use crate::{Drop, Note};
+use crate::{DropReason, Note};
 
 /// Bytes of a forwarded frame: the payload between two short addresses.
 const FRAME: usize = 116;
@@ -58,7 +58,7 @@ pub struct ForwardingMemory<M: Memory> {
 
 /// What a relay knows of a datagram on its way (RFC 8930 §6); opaque.
 #[derive(Clone, Debug, Default)]
-pub struct VirtualBuffer(Option<Entry>);
+pub struct VirtualBuffer(Option<PassingDatagram>);
 
 impl VirtualBuffer {
     /// One that is free.
@@ -66,7 +66,7 @@ impl VirtualBuffer {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct PassingDatagram {
     /// The neighbour it comes from, and its tag there.
     key: Key,
     next_hop: Address,
@@ -236,7 +236,7 @@ impl<M: Memory> Forwarding<M> {
             return false;
         }
         fragment.len = out.position() as u8;
-        *free = VirtualBuffer(Some(Entry {
+        *free = VirtualBuffer(Some(PassingDatagram {
             key,
             next_hop: onward.next_hop,
             capacity: end.min(FRAME) as u8,
@@ -253,28 +253,28 @@ impl<M: Memory> Forwarding<M> {
     ///
     /// # Errors
     /// The fragment is dropped, and with it the datagram unless it is a
-    /// [`Drop::Duplicate`].
+    /// [`DropReason::Duplicate`].
     pub(crate) fn on_later(
         &mut self,
         now: Instant,
         key: &Key,
         piece: &Piece<'_>,
-    ) -> Result<bool, Drop> {
+    ) -> Result<bool, DropReason> {
         let has_room = self.has_room();
         let mut entries = self.datagrams.as_mut().iter_mut();
         let Some(slot) = entries.find(|entry| is(entry, key)) else {
-            return Err(Drop::Orphan);
+            return Err(DropReason::Orphan);
         };
         let Some(entry) = &mut slot.0 else {
-            return Err(Drop::Orphan);
+            return Err(DropReason::Orphan);
         };
         match piece.offset.cmp(&usize::from(entry.covered)) {
-            core::cmp::Ordering::Less => return Err(Drop::Duplicate),
+            core::cmp::Ordering::Less => return Err(DropReason::Duplicate),
             core::cmp::Ordering::Equal => {}
-            core::cmp::Ordering::Greater => return Err(Drop::FragmentGap),
+            core::cmp::Ordering::Greater => return Err(DropReason::FragmentGap),
         }
         if !has_room {
-            return Err(Drop::NoFragmentBuffer);
+            return Err(DropReason::NoFragmentBuffer);
         }
         let mut fragment = FragmentBuffer {
             next_hop: entry.next_hop,
@@ -290,7 +290,7 @@ impl<M: Memory> Forwarding<M> {
         let room = fragment.bytes.get_mut(..usize::from(entry.capacity));
         let mut out = Cursor::new(room.unwrap_or_default());
         let written = next.emit(&mut out).and_then(|()| out.put(piece.body));
-        written.map_err(|_| Drop::TooLarge)?;
+        written.map_err(|_| DropReason::TooLarge)?;
         fragment.len = out.position() as u8;
         entry.covered = entry.covered.saturating_add(piece.len() as u16);
         entry.progress = now;
@@ -308,14 +308,14 @@ impl<M: Memory> Forwarding<M> {
     pub(crate) fn give_up(&mut self, key: &Key) {
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| is(entry, key));
-        if let Some(Entry { tag, .. }) = entry.and_then(|entry| entry.0.take()) {
+        if let Some(PassingDatagram { tag, .. }) = entry.and_then(|entry| entry.0.take()) {
             self.kill((tag, false));
         }
     }
 
     /// The datagram that has waited too long for a fragment, if any.
     pub(crate) fn expired(&self, now: Instant) -> Option<Key> {
-        let due = |entry: &&Entry| now >= entry.progress + self.timeout;
+        let due = |entry: &&PassingDatagram| now >= entry.progress + self.timeout;
         self.entries().find(due).map(|entry| entry.key)
     }
 
@@ -337,19 +337,19 @@ impl<M: Memory> Forwarding<M> {
         header: &Recoverable,
         (ip, piece): (&Ipv6Header, &Piece<'_>),
         contexts: &Contexts,
-    ) -> Result<(), Drop> {
+    ) -> Result<(), DropReason> {
         let mut fragment = self.recoverable(path, Place::First)?;
         let room = fragment.bytes.get_mut(..path.onward.capacity.min(FRAME));
         let mut out = Cursor::new(room.unwrap_or_default());
         let written = out.put_zeros(Recoverable::LEN).ok();
         let written = written.and_then(|()| rewrite(&mut out, ip, piece, path.onward, contexts));
-        written.ok_or(Drop::TooLarge)?;
+        written.ok_or(DropReason::TooLarge)?;
         let size = out.position().saturating_sub(Recoverable::LEN) as u16;
         let header = path
             .first(&self.marked(header), size)
-            .ok_or(Drop::Malformed)?;
+            .ok_or(DropReason::Malformed)?;
         let mut front = Cursor::new(out.written_mut());
-        header.emit(&mut front).map_err(|_| Drop::TooLarge)?;
+        header.emit(&mut front).map_err(|_| DropReason::TooLarge)?;
         fragment.len = out.position() as u8;
         self.push(fragment);
         Ok(())
@@ -364,21 +364,23 @@ impl<M: Memory> Forwarding<M> {
         path: &Path,
         header: &Recoverable,
         body: &[u8],
-    ) -> Result<(), Drop> {
+    ) -> Result<(), DropReason> {
         let mut fragment = self.recoverable(path, Place::Middle)?;
-        let header = path.later(&self.marked(header)).ok_or(Drop::Malformed)?;
+        let header = path
+            .later(&self.marked(header))
+            .ok_or(DropReason::Malformed)?;
         let room = fragment.bytes.get_mut(..path.onward.capacity.min(FRAME));
         let mut out = Cursor::new(room.unwrap_or_default());
         let written = header.emit(&mut out).and_then(|()| out.put(body));
-        written.map_err(|_| Drop::TooLarge)?;
+        written.map_err(|_| DropReason::TooLarge)?;
         fragment.len = out.position() as u8;
         self.push(fragment);
         Ok(())
     }
 
-    fn recoverable(&self, path: &Path, place: Place) -> Result<FragmentBuffer, Drop> {
+    fn recoverable(&self, path: &Path, place: Place) -> Result<FragmentBuffer, DropReason> {
         if !self.has_room() {
-            return Err(Drop::NoFragmentBuffer);
+            return Err(DropReason::NoFragmentBuffer);
         }
         Ok(FragmentBuffer {
             next_hop: path.next_hop,
@@ -469,7 +471,7 @@ impl<M: Memory> Forwarding<M> {
             return None;
         }
         self.kill((tag, false));
-        let of_tag = |entry: &Entry| entry.tag == tag;
+        let of_tag = |entry: &PassingDatagram| entry.tag == tag;
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| entry.0.as_ref().is_some_and(of_tag))?;
         entry.0.take().map(|entry| entry.key)
@@ -477,7 +479,7 @@ impl<M: Memory> Forwarding<M> {
 
     // --- the tables ---
 
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
+    fn entries(&self) -> impl Iterator<Item = &PassingDatagram> {
         self.datagrams.as_ref().iter().filter_map(|e| e.0.as_ref())
     }
 

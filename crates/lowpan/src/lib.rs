@@ -68,8 +68,8 @@ mod transmit;
 pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};
 pub use event::{
-    Drop, FrameOut, FrameRoom, Gone, LossReason, LowpanEvent, Note, PayloadSource, PulledDatagram,
-    TRANSPORT_HEADER_MAX,
+    DropReason, FrameOut, FrameRoom, Gone, LossReason, LowpanEvent, Note, PayloadSource,
+    PulledDatagram, TRANSPORT_HEADER_MAX,
 };
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
 pub use lowpan::{Lowpan, LowpanTables};

@@ -4,8 +4,8 @@
 mod forwarding;
 mod order;
 mod pause;
-mod recover;
-mod recovery;
+mod recoverable_in;
+mod recoverable_out;
 mod sleepy;
 mod tables;
 
@@ -28,7 +28,7 @@ use crate::recovery::{Recovering, Recovery};
 use crate::red::Red;
 use crate::transmit::{InService, Origin, Sending};
 use crate::{
-    Drop, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, Onward, PayloadSource,
+    DropReason, LowpanConfig, LowpanCounters, LowpanMemory, Occupancy, Onward, PayloadSource,
     PulledDatagram, SlotId,
 };
 
@@ -189,7 +189,7 @@ impl<M: Memory> Lowpan<M> {
         src: Address,
         dst: Address,
         payload: &[u8],
-    ) -> Result<Option<SlotId>, Drop> {
+    ) -> Result<Option<SlotId>, DropReason> {
         self.input_routed(now, src, dst, payload, |_| None)
     }
 
@@ -208,7 +208,7 @@ impl<M: Memory> Lowpan<M> {
         dst: Address,
         payload: &[u8],
         route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
-    ) -> Result<Option<SlotId>, Drop> {
+    ) -> Result<Option<SlotId>, DropReason> {
         count(&mut self.counters.frames_received);
         self.on_timeout(now);
         let mut scratch: HeaderScratch = [0; 192];
@@ -245,7 +245,12 @@ impl<M: Memory> Lowpan<M> {
         outcome
     }
 
-    fn on_whole(&mut self, now: Instant, src: Address, packet: &Piece<'_>) -> Result<SlotId, Drop> {
+    fn on_whole(
+        &mut self,
+        now: Instant,
+        src: Address,
+        packet: &Piece<'_>,
+    ) -> Result<SlotId, DropReason> {
         self.evict_recovering(now, false);
         let id = self.reassembly.slot_for(
             now,

@@ -17,7 +17,7 @@ use crate::coverage::{Coverage, Overlap};
 use crate::duplicates::{Fate, Finished, Key};
 use crate::pool::{Partial, Pool, State};
 use crate::receive::Piece;
-use crate::{Drop, LowpanConfig, SlotId};
+use crate::{DropReason, LowpanConfig, SlotId};
 
 /// A timeout of seconds may be half a second late: nobody waits for it.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
@@ -82,15 +82,15 @@ impl Reassembly {
         counters: &mut LowpanCounters,
         key: Key,
         piece: &Piece<'_>,
-    ) -> Result<Option<SlotId>, Drop> {
+    ) -> Result<Option<SlotId>, DropReason> {
         match self.finished.fate(&key, now) {
-            Some(Fate::Complete) => return Err(Drop::Duplicate),
-            Some(Fate::GivenUp) => return Err(Drop::Orphan),
+            Some(Fate::Complete) => return Err(DropReason::Duplicate),
+            Some(Fate::GivenUp) => return Err(DropReason::Orphan),
             None => {}
         }
         check_bounds(usize::from(key.size), piece)?;
         if usize::from(key.size) > pool.slot_size() {
-            return Err(Drop::TooLarge);
+            return Err(DropReason::TooLarge);
         }
         let id = match find(pool, &key) {
             Some(id) => id,
@@ -107,7 +107,7 @@ impl Reassembly {
                 }
                 Ok(Some(id))
             }
-            Err(Drop::Duplicate) => Err(Drop::Duplicate),
+            Err(DropReason::Duplicate) => Err(DropReason::Duplicate),
             Err(reason) => {
                 self.give_up(now, pool, id);
                 Err(reason)
@@ -125,16 +125,16 @@ impl Reassembly {
         src: Address,
         len: usize,
         state: State,
-    ) -> Result<SlotId, Drop> {
+    ) -> Result<SlotId, DropReason> {
         if len > pool.slot_size() {
-            return Err(Drop::TooLarge);
+            return Err(DropReason::TooLarge);
         }
         if pool.free() == 0 {
-            let victim = self.victim(now, pool, src).ok_or(Drop::NoSlot)?;
+            let victim = self.victim(now, pool, src).ok_or(DropReason::NoSlot)?;
             self.give_up(now, pool, victim);
             count(&mut counters.evicted);
         }
-        let id = pool.take(len, state).ok_or(Drop::NoSlot)?;
+        let id = pool.take(len, state).ok_or(DropReason::NoSlot)?;
         if let Some(slot) = pool.slot_mut(id) {
             slot.link_src = Some(src);
         }
@@ -180,7 +180,7 @@ impl Reassembly {
         counters: &mut LowpanCounters,
         key: Key,
         piece: &Piece<'_>,
-    ) -> Result<SlotId, Drop> {
+    ) -> Result<SlotId, DropReason> {
         let state = State::Reassembling(Partial {
             key,
             first: now,
@@ -193,7 +193,7 @@ impl Reassembly {
         let id = if piece.offset == 0 || pool.free() > 0 {
             self.slot_for(now, pool, counters, key.src, size, state)
         } else {
-            Err(Drop::NoSlot)
+            Err(DropReason::NoSlot)
         };
         if id.is_err() {
             // Its other fragments are worthless now.
@@ -232,7 +232,7 @@ impl Reassembly {
 
 /// RFC 4944 §5.3: all fragments but the last are multiples of eight bytes, and
 /// none reaches beyond the datagram.
-pub(crate) fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
+pub(crate) fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), DropReason> {
     let end = piece.offset.saturating_add(piece.len());
     let well_formed = match end.cmp(&size) {
         core::cmp::Ordering::Less => piece.len().is_multiple_of(8),
@@ -242,7 +242,7 @@ pub(crate) fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), Drop> {
     if well_formed && piece.len() > 0 {
         Ok(())
     } else {
-        Err(Drop::Malformed)
+        Err(DropReason::Malformed)
     }
 }
 
@@ -258,7 +258,7 @@ fn place<M: Memory>(
     pool: &mut Pool<M>,
     id: SlotId,
     piece: &Piece<'_>,
-) -> Result<bool, Drop> {
+) -> Result<bool, DropReason> {
     let seen = pool
         .slot(id)
         .and_then(|slot| slot.partial())
@@ -266,22 +266,22 @@ fn place<M: Memory>(
     let overlap = seen.map(|seen| seen.overlap(piece.offset, piece.len()));
     let bytes = pool
         .part_mut(id, piece.offset, piece.len())
-        .ok_or(Drop::Malformed)?;
+        .ok_or(DropReason::Malformed)?;
     match overlap {
         Some(Overlap::None) => piece.write(bytes),
         Some(Overlap::All) if piece.is(bytes) => {
-            return Err(Drop::Duplicate);
+            return Err(DropReason::Duplicate);
         }
         // RFC 4944 §5.3: "the fragment(s) already accumulated in the
         // reassembly buffer SHALL be discarded".
-        _ => return Err(Drop::Overlap),
+        _ => return Err(DropReason::Overlap),
     }
     let Some(slot) = pool.slot_mut(id) else {
-        return Err(Drop::NoSlot);
+        return Err(DropReason::NoSlot);
     };
     let size = usize::from(slot.len);
     let State::Reassembling(partial) = &mut slot.state else {
-        return Err(Drop::NoSlot);
+        return Err(DropReason::NoSlot);
     };
     partial.seen.insert(piece.offset, piece.len());
     partial.progress = now;

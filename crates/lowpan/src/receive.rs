@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
 
-use crate::Drop;
+use crate::DropReason;
 use crate::duplicates::Key;
 
 /// Room for the headers that one frame can hold in compressed form: 40 bytes
@@ -58,7 +58,7 @@ pub(crate) fn parse<'a>(
     dst: Address,
     contexts: &Contexts,
     scratch: &'a mut HeaderScratch,
-) -> Result<Arrival<'a>, Drop> {
+) -> Result<Arrival<'a>, DropReason> {
     match dispatch(payload) {
         Dispatch::Iphc | Dispatch::Ipv6Uncompressed => {
             beginning(payload, src, dst, contexts, None, scratch).map(Arrival::Whole)
@@ -77,7 +77,7 @@ pub(crate) fn parse<'a>(
                 }
                 // The beginning of a datagram needs a dispatch of its own,
                 // which only FRAG1 has room for.
-                fragment::Header::Next { offset: 0, .. } => return Err(Drop::Malformed),
+                fragment::Header::Next { offset: 0, .. } => return Err(DropReason::Malformed),
                 fragment::Header::Next { offset, .. } => Piece {
                     offset: usize::from(offset),
                     head: &[],
@@ -92,7 +92,7 @@ pub(crate) fn parse<'a>(
         | Dispatch::Mesh
         | Dispatch::Bc0
         | Dispatch::NotALowpan
-        | Dispatch::Unknown(_) => Err(Drop::Unsupported),
+        | Dispatch::Unknown(_) => Err(DropReason::Unsupported),
     }
 }
 
@@ -105,17 +105,20 @@ fn beginning<'a>(
     contexts: &Contexts,
     size: Option<usize>,
     scratch: &'a mut HeaderScratch,
-) -> Result<Piece<'a>, Drop> {
+) -> Result<Piece<'a>, DropReason> {
     let (head, body): (&[u8], &[u8]) = match (dispatch(bytes), bytes) {
         (Dispatch::Iphc, _) => {
             let done =
                 iphc::decompress(bytes, src, dst, contexts, size, scratch).map_err(reason)?;
-            let head = scratch.get(..done.written).ok_or(Drop::Malformed)?;
-            (head, bytes.get(done.consumed..).ok_or(Drop::Malformed)?)
+            let head = scratch.get(..done.written).ok_or(DropReason::Malformed)?;
+            (
+                head,
+                bytes.get(done.consumed..).ok_or(DropReason::Malformed)?,
+            )
         }
         (Dispatch::Ipv6Uncompressed, [_, packet @ ..]) => (&[], uncompressed(packet, size)?),
-        (_, []) => return Err(Drop::Malformed),
-        _ => return Err(Drop::Unsupported),
+        (_, []) => return Err(DropReason::Malformed),
+        _ => return Err(DropReason::Unsupported),
     };
     Ok(Piece {
         offset: 0,
@@ -133,34 +136,34 @@ pub(crate) fn beginning_of<'a>(
     contexts: &Contexts,
     size: usize,
     scratch: &'a mut HeaderScratch,
-) -> Result<Piece<'a>, Drop> {
+) -> Result<Piece<'a>, DropReason> {
     if dispatch(bytes) != Dispatch::Iphc {
-        let packet = size.checked_sub(1).ok_or(Drop::Malformed)?;
+        let packet = size.checked_sub(1).ok_or(DropReason::Malformed)?;
         return beginning(bytes, src, dst, contexts, Some(packet), scratch);
     }
     let done = iphc::decompress_of(bytes, src, dst, contexts, size, scratch).map_err(reason)?;
     Ok(Piece {
         offset: 0,
-        head: scratch.get(..done.written).ok_or(Drop::Malformed)?,
-        body: bytes.get(done.consumed..).ok_or(Drop::Malformed)?,
+        head: scratch.get(..done.written).ok_or(DropReason::Malformed)?,
+        body: bytes.get(done.consumed..).ok_or(DropReason::Malformed)?,
     })
 }
 
 /// As much of `packet` as belongs to it, once its length has been checked.
-fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], Drop> {
+fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], DropReason> {
     let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
     let announced = Ipv6Header::LEN.saturating_add(usize::from(header.payload_len));
     match size {
-        Some(size) if size != announced => Err(Drop::Malformed),
+        Some(size) if size != announced => Err(DropReason::Malformed),
         Some(_) => Ok(packet),
-        None if payload.len() < usize::from(header.payload_len) => Err(Drop::Malformed),
-        None => packet.get(..announced).ok_or(Drop::Malformed),
+        None if payload.len() < usize::from(header.payload_len) => Err(DropReason::Malformed),
+        None => packet.get(..announced).ok_or(DropReason::Malformed),
     }
 }
 
-pub(crate) fn reason(error: Error) -> Drop {
+pub(crate) fn reason(error: Error) -> DropReason {
     match error {
-        Error::Unsupported => Drop::Unsupported,
-        _ => Drop::Malformed,
+        Error::Unsupported => DropReason::Unsupported,
+        _ => DropReason::Malformed,
     }
 }

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_lowpan::{
-    Drop, ForwardingMemory, FragmentBuffer, LossReason, LowpanConfig, LowpanEvent, Onward, SlotId,
-    VirtualBuffer,
+    DropReason, ForwardingMemory, FragmentBuffer, LossReason, LowpanConfig, LowpanEvent, Onward,
+    SlotId, VirtualBuffer,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -56,7 +56,7 @@ fn to_c(next_header: u8) -> Ipv6Header {
 }
 
 /// A fragment from `A` comes to the relay, which would send it on to `C`.
-fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, Drop> {
+fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, DropReason> {
     relay.input_routed(now, A, B, frame, |_| {
         Some(Onward {
             next_hop: C,
@@ -129,7 +129,7 @@ fn fragments_pass_through_as_they_come() {
         assert_eq!(at_c(&onward), Some(one_hop_on(packet)));
         // The last one again, as when its acknowledgement was lost.
         let again = pass(&mut relay, START, frames.last().unwrap());
-        assert_eq!(again, Err(Drop::Duplicate));
+        assert_eq!(again, Err(DropReason::Duplicate));
     }
 }
 
@@ -158,11 +158,17 @@ fn after_a_gap_the_rest_is_dropped() {
     let mut relay = relay();
     pass(&mut relay, START, &frames[0]).unwrap();
     pass(&mut relay, START, &frames[1]).unwrap();
-    assert_eq!(pass(&mut relay, START, &frames[1]), Err(Drop::Duplicate));
-    assert_eq!(pass(&mut relay, START, &frames[3]), Err(Drop::FragmentGap));
+    assert_eq!(
+        pass(&mut relay, START, &frames[1]),
+        Err(DropReason::Duplicate)
+    );
+    assert_eq!(
+        pass(&mut relay, START, &frames[3]),
+        Err(DropReason::FragmentGap)
+    );
     assert_eq!(leaves(&mut relay, START), None);
     assert!(!relay.has_frame());
-    assert_eq!(pass(&mut relay, START, &frames[4]), Err(Drop::Orphan));
+    assert_eq!(pass(&mut relay, START, &frames[4]), Err(DropReason::Orphan));
     assert_eq!(relay.counters().fragment_gap, 1);
     assert_eq!(relay.free_slots(), 2);
 }
@@ -191,7 +197,7 @@ fn a_lost_fragment_takes_the_others_with_it() {
         assert_eq!(relay.counters().link_failure, 1);
         assert_eq!(leaves(&mut relay, START).is_some(), !drop_rest);
         let next = pass(&mut relay, START, &frames[3]);
-        assert_eq!(next.err(), drop_rest.then_some(Drop::Orphan));
+        assert_eq!(next.err(), drop_rest.then_some(DropReason::Orphan));
     }
 }
 
@@ -205,10 +211,10 @@ fn memory_bounds_what_is_under_way() {
         pass(&mut relay, START, frame).unwrap();
     }
     let full = pass(&mut relay, START, &frames[3]);
-    assert_eq!(full, Err(Drop::NoFragmentBuffer));
+    assert_eq!(full, Err(DropReason::NoFragmentBuffer));
     assert_eq!(relay.counters().no_fragment_buffer, 1);
     assert_eq!(leaves(&mut relay, START), None);
-    assert_eq!(pass(&mut relay, START, &frames[4]), Err(Drop::Orphan));
+    assert_eq!(pass(&mut relay, START, &frames[4]), Err(DropReason::Orphan));
 
     // No entry for a second datagram: it is reassembled.
     let mut relay = relay_with(LowpanConfig::default(), 1, 16);
@@ -233,7 +239,10 @@ fn a_datagram_that_does_not_go_on_is_forgotten() {
     relay.on_timeout(ms(3_010));
     assert_eq!(relay.counters().forward_timeout, 1);
     assert_eq!(relay.poll_at(), None);
-    assert_eq!(pass(&mut relay, ms(3_020), &frames[1]), Err(Drop::Orphan));
+    assert_eq!(
+        pass(&mut relay, ms(3_020), &frames[1]),
+        Err(DropReason::Orphan)
+    );
 }
 
 /// What has no way on is reassembled, as before.

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use redpoll_base::{Duration, Instant};
-use redpoll_lowpan::{Drop, LowpanConfig};
+use redpoll_lowpan::{DropReason, LowpanConfig};
 use redpoll_wire::ieee802154::Address;
 
 const T0: Instant = Instant::ZERO;
@@ -22,7 +22,7 @@ fn a_lost_link_ack_blocks_no_slot() {
     }
     assert_eq!(arrived, 1);
     for copy in frames.iter().rev().chain(&frames) {
-        assert_eq!(node.input(ms(30), A, B, copy), Err(Drop::Duplicate));
+        assert_eq!(node.input(ms(30), A, B, copy), Err(DropReason::Duplicate));
         assert_eq!(node.free_slots(), 1);
     }
     assert_eq!(node.poll_at(), None);
@@ -47,7 +47,7 @@ fn copies_do_not_disturb_a_packet_that_is_being_forwarded() {
     node.queue(T0, slot, C);
     assert_eq!(
         node.input(ms(5), A, B, frames.last().unwrap()),
-        Err(Drop::Duplicate)
+        Err(DropReason::Duplicate)
     );
     assert_eq!(node.free_slots(), 1);
     assert_eq!(drain(&mut node, ms(5)).len(), 5);
@@ -72,7 +72,7 @@ fn copies_within_a_datagram_are_ignored_in_any_order() {
                     node.release(slot);
                 }
                 Ok(None) => {}
-                Err(Drop::Duplicate) => node_copies += 1,
+                Err(DropReason::Duplicate) => node_copies += 1,
                 Err(other) => panic!("{other:?}"),
             }
         }
@@ -115,19 +115,19 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
     let mut shifted = frames[1].clone();
     shifted[4] += 1;
     for (wrong, expected) in [
-        (changed, Drop::Overlap),
-        (shorter, Drop::Duplicate),
-        (shifted, Drop::Overlap),
+        (changed, DropReason::Overlap),
+        (shorter, DropReason::Duplicate),
+        (shifted, DropReason::Overlap),
     ] {
         let mut node = node(1);
         for frame in &frames[..2] {
             assert_eq!(node.input(T0, A, B, frame), Ok(None));
         }
         assert_eq!(node.input(T0, A, B, &wrong), Err(expected));
-        if expected == Drop::Overlap {
+        if expected == DropReason::Overlap {
             assert_eq!(node.free_slots(), 1);
             // What follows takes no slot.
-            assert_eq!(node.input(T0, A, B, &frames[2]), Err(Drop::Orphan));
+            assert_eq!(node.input(T0, A, B, &frames[2]), Err(DropReason::Orphan));
             assert_eq!(node.free_slots(), 1);
             assert_eq!((node.counters().overlap, node.counters().orphan), (1, 1));
         }
@@ -156,7 +156,7 @@ fn fragments_outside_their_datagram_are_malformed() {
     ] {
         assert_eq!(
             node.input(T0, A, B, &wrong),
-            Err(Drop::Malformed),
+            Err(DropReason::Malformed),
             "{wrong:02x?}"
         );
         assert_eq!(node.free_slots(), 1);
@@ -177,19 +177,19 @@ fn what_is_not_understood_is_named() {
     ] {
         assert_eq!(
             node.input(T0, A, B, wrong),
-            Err(Drop::Unsupported),
+            Err(DropReason::Unsupported),
             "{wrong:02x?}"
         );
     }
     // HC1 inside a fragment.
     assert_eq!(
         node.input(T0, A, B, &[0xc0, 100, 0, 1, 0x42, 0]),
-        Err(Drop::Unsupported)
+        Err(DropReason::Unsupported)
     );
     // An unknown context.
     assert_eq!(
         node.input(T0, A, B, &[0x7e, 0xf7, 0x30, 58, 0]),
-        Err(Drop::Malformed)
+        Err(DropReason::Malformed)
     );
     assert_eq!(node.counters().unsupported, 7);
     assert_eq!(node.free_slots(), 1);
@@ -204,7 +204,10 @@ fn uncompressed_packets_are_understood() {
     // Padding behind the packet is cut off.
     frame.push(0xee);
     assert_eq!(receive(&mut node, T0, &frame), Some(sent.clone()));
-    assert_eq!(node.input(T0, A, B, &frame[..100]), Err(Drop::Malformed));
+    assert_eq!(
+        node.input(T0, A, B, &frame[..100]),
+        Err(DropReason::Malformed)
+    );
     // In two fragments.
     let mut first = vec![0xc0, 100, 0, 5, 0x41];
     first.extend(&sent[..64]);
@@ -214,14 +217,14 @@ fn uncompressed_packets_are_understood() {
     assert_eq!(receive(&mut node, T0, &last), Some(sent));
     // A size that the IPv6 header contradicts.
     first[1] = 101;
-    assert_eq!(node.input(T0, A, B, &first), Err(Drop::Malformed));
+    assert_eq!(node.input(T0, A, B, &first), Err(DropReason::Malformed));
 }
 
 #[test]
 fn a_datagram_beyond_the_slot_size_is_dropped_by_name() {
     let mut node = node_with(LowpanConfig::default(), 2, 300);
     for frame in frames_of(&packet(ip(6), 1, 261), 1) {
-        assert_eq!(node.input(T0, A, B, &frame), Err(Drop::TooLarge));
+        assert_eq!(node.input(T0, A, B, &frame), Err(DropReason::TooLarge));
     }
     let fits = packet(ip(6), 1, 260);
     let arrived = frames_of(&fits, 2)
@@ -243,7 +246,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     // A copy is no progress.
     assert_eq!(
         node.input(ms(2_950), A, B, &frames[1]),
-        Err(Drop::Duplicate)
+        Err(DropReason::Duplicate)
     );
     assert_eq!(node.poll_at().unwrap().at, ms(5_900));
     node.on_timeout(ms(5_899));
@@ -253,7 +256,10 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     assert_eq!(node.counters().reassembly_timeout, 1);
     assert_eq!(node.poll_at(), None);
     // The rest comes too late to take the slot again.
-    assert_eq!(node.input(ms(5_901), A, B, &frames[2]), Err(Drop::Orphan));
+    assert_eq!(
+        node.input(ms(5_901), A, B, &frames[2]),
+        Err(DropReason::Orphan)
+    );
     assert_eq!(node.free_slots(), 1);
 
     // Steady progress ends at the limit.
@@ -262,7 +268,10 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
         assert_eq!(node.input(ms(20_000 + i * 2_900), A, B, frame), Ok(None));
     }
     assert_eq!(node.poll_at().unwrap().at, ms(30_000));
-    assert_eq!(node.input(ms(31_000), A, B, &long[4]), Err(Drop::Orphan));
+    assert_eq!(
+        node.input(ms(31_000), A, B, &long[4]),
+        Err(DropReason::Orphan)
+    );
     assert_eq!(node.free_slots(), 1);
 }
 
@@ -296,16 +305,16 @@ fn a_live_reassembly_is_not_evicted() {
     assert_eq!(node.counters().evicted, 1);
     assert_eq!(
         node.input(ms(21), SOURCES[1], B, &frames[1]),
-        Err(Drop::Orphan)
+        Err(DropReason::Orphan)
     );
     // A third source has to wait, and so has all of its datagram.
     assert_eq!(
         node.input(ms(30), SOURCES[2], B, &frames[0]),
-        Err(Drop::NoSlot)
+        Err(DropReason::NoSlot)
     );
     assert_eq!(
         node.input(ms(31), SOURCES[2], B, &frames[1]),
-        Err(Drop::Orphan)
+        Err(DropReason::Orphan)
     );
     // The two that are alive complete.
     for frame in &frames[1..4] {
@@ -338,7 +347,7 @@ fn the_one_stalled_longest_gives_way() {
     let whole = frames_of(&packet(ip(6), 1, 20), 0);
     assert_eq!(
         node.input(ms(259), SOURCES[2], B, &whole[0]),
-        Err(Drop::NoSlot)
+        Err(DropReason::NoSlot)
     );
     // 250 ms without progress: the second source's goes, the first's stays.
     let slot = node.input(ms(260), SOURCES[2], B, &whole[0]).unwrap();
@@ -346,7 +355,7 @@ fn the_one_stalled_longest_gives_way() {
     assert_eq!(node.input(ms(261), SOURCES[0], B, &frames[2]), Ok(None));
     assert_eq!(
         node.input(ms(261), SOURCES[1], B, &frames[2]),
-        Err(Drop::Orphan)
+        Err(DropReason::Orphan)
     );
     assert_eq!(node.counters().evicted, 1);
 }
@@ -376,7 +385,7 @@ fn the_most_likely_dead_gives_way() {
         );
         assert_eq!(
             node.input(ms(999), SOURCES[victim], B, &frames[2]),
-            Err(Drop::Orphan)
+            Err(DropReason::Orphan)
         );
     }
 }
@@ -389,7 +398,7 @@ fn a_stray_fragment_evicts_nobody() {
     assert_eq!(node.input(ms(0), SOURCES[0], B, &frames[0]), Ok(None));
     assert_eq!(
         node.input(ms(1_000), SOURCES[1], B, &frames[1]),
-        Err(Drop::NoSlot)
+        Err(DropReason::NoSlot)
     );
     assert_eq!(node.input(ms(1_000), SOURCES[0], B, &frames[1]), Ok(None));
 }
@@ -402,7 +411,10 @@ fn queued_and_held_packets_are_not_evicted() {
     let held = node.input(ms(0), A, B, &whole[0]).unwrap().unwrap();
     let queued = node.input(ms(0), A, B, &whole[0]).unwrap().unwrap();
     node.queue(ms(0), queued, C);
-    assert_eq!(node.input(ms(60_000), A, B, &whole[0]), Err(Drop::NoSlot));
+    assert_eq!(
+        node.input(ms(60_000), A, B, &whole[0]),
+        Err(DropReason::NoSlot)
+    );
     assert_eq!(node.packet(held), packet(ip(6), 1, 20));
     assert_eq!(drain(&mut node, ms(60_000)).len(), 1);
     assert_eq!(node.free_slots(), 1);

@@ -5,7 +5,7 @@ mod common;
 use common::recoverable::*;
 use common::*;
 use redpoll_base::Duration;
-use redpoll_lowpan::{Drop, LossReason, LowpanConfig, LowpanEvent, RecoveryConfig};
+use redpoll_lowpan::{DropReason, LossReason, LowpanConfig, LowpanEvent, RecoveryConfig};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch};
@@ -313,7 +313,7 @@ fn late_fragments_are_absorbed() {
     assert_eq!(whole, Some(packet));
     ack(&mut b, START, B, A);
     for (i, frame) in first.iter().enumerate() {
-        assert_eq!(b.input(ms(100), A, B, frame), Err(Drop::Duplicate));
+        assert_eq!(b.input(ms(100), A, B, frame), Err(DropReason::Duplicate));
         assert_eq!(b.has_frame(), i == 4);
     }
     assert_eq!(ack(&mut b, ms(100), B, A).bitmap, Bitmap::FULL);
@@ -321,7 +321,7 @@ fn late_fragments_are_absorbed() {
     // Afterwards nothing is known of it.
     b.on_timeout(ms(2_000));
     assert_eq!(b.poll_at(), None);
-    assert_eq!(b.input(ms(2_000), A, B, &first[4]), Err(Drop::Orphan));
+    assert_eq!(b.input(ms(2_000), A, B, &first[4]), Err(DropReason::Orphan));
     assert_eq!(ack(&mut b, ms(2_000), B, A).bitmap, Bitmap::NULL);
 }
 
@@ -412,11 +412,11 @@ fn what_cannot_be_is_refused() {
     let (_, first) = begin(&mut a, START, 6);
     assert_eq!(
         b.input(START, A, Address::BROADCAST, &first[0]),
-        Err(Drop::Unsupported)
+        Err(DropReason::Unsupported)
     );
     // Less than its own first fragment; more than a slot.
     let body = &first[0][6..];
-    for (offset, reason) in [(20, Drop::Malformed), (5_000, Drop::TooLarge)] {
+    for (offset, reason) in [(20, DropReason::Malformed), (5_000, DropReason::TooLarge)] {
         let bad = Fragment {
             offset,
             ..header(&first[0])
@@ -432,7 +432,7 @@ fn what_cannot_be_is_refused() {
             ..header(&first[1])
         };
         let answer = b.input(START, A, B, &emit(bad, &first[1][6..]));
-        assert_eq!(answer, Err(Drop::Malformed));
+        assert_eq!(answer, Err(DropReason::Malformed));
     }
     assert_eq!(b.free_slots(), 3);
 }

@@ -6,7 +6,7 @@ mod common;
 use common::recoverable::*;
 use common::*;
 use redpoll_base::{Duration, Rng};
-use redpoll_lowpan::{Drop, Onward, RecoveryConfig};
+use redpoll_lowpan::{DropReason, Onward, RecoveryConfig};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
@@ -99,20 +99,29 @@ fn a_relay_answers_when_its_acknowledgment_was_lost() {
     ack(&mut relay, START, B, A);
     a.on_timeout(ms(500));
     let again = frames(&mut a, ms(500), A, B);
-    assert_eq!(pass(&mut relay, ms(500), &again[0]), Err(Drop::Duplicate));
+    assert_eq!(
+        pass(&mut relay, ms(500), &again[0]),
+        Err(DropReason::Duplicate)
+    );
     let back = ack(&mut relay, ms(500), B, A);
     assert_eq!(
         (back.tag, back.bitmap),
         (header(&again[0]).tag, Bitmap::FULL)
     );
     // One that does not ask is dropped silently.
-    assert_eq!(pass(&mut relay, ms(500), &first[1]), Err(Drop::Duplicate));
+    assert_eq!(
+        pass(&mut relay, ms(500), &first[1]),
+        Err(DropReason::Duplicate)
+    );
     assert!(!relay.has_frame());
     // "It arms a short timer, and upon timeout, the VRB ... destroyed".
     relay.on_timeout(ms(2_000));
     assert_eq!(relay.poll_at(), None);
     assert_eq!(relay.counters().forward_timeout, 0);
-    assert_eq!(pass(&mut relay, ms(2_000), &again[0]), Err(Drop::Orphan));
+    assert_eq!(
+        pass(&mut relay, ms(2_000), &again[0]),
+        Err(DropReason::Orphan)
+    );
     assert_eq!(ack(&mut relay, ms(2_000), B, A).bitmap, Bitmap::NULL);
 }
 
@@ -125,7 +134,7 @@ fn a_null_bitmap_aborts() {
     let mut restarted = first;
     for attempt in 0..2 {
         for frame in &restarted[1..] {
-            assert_eq!(pass(&mut relay, START, frame), Err(Drop::Orphan));
+            assert_eq!(pass(&mut relay, START, frame), Err(DropReason::Orphan));
         }
         assert!(relay.poll_at().is_none(), "no state");
         let null = ack(&mut relay, START, B, A);
@@ -141,7 +150,10 @@ fn a_null_bitmap_aborts() {
             assert!(next.is_empty());
         }
         // The same again finds nobody.
-        assert_eq!(a.input(START, B, A, &null.to_bytes()), Err(Drop::Orphan));
+        assert_eq!(
+            a.input(START, B, A, &null.to_bytes()),
+            Err(DropReason::Orphan)
+        );
     }
     assert_eq!(a.counters().not_recovered, 1);
     assert_eq!(a.free_slots(), 4);
@@ -166,7 +178,7 @@ fn a_null_bitmap_ends_the_path() {
     assert_eq!((relay.poll_at(), relay.occupancy().current), (None, 0));
     // §6.2: without a path back it is dropped silently.
     let stray = relay.input(START, C, B, &null.to_bytes());
-    assert_eq!(stray, Err(Drop::Orphan));
+    assert_eq!(stray, Err(DropReason::Orphan));
     assert!(!relay.has_frame());
 }
 
@@ -209,7 +221,10 @@ fn congestion_is_echoed_once() {
     for (i, frame) in first.iter().enumerate() {
         let passed = pass(&mut relay, START, frame);
         // The fifth finds no room, and only it is lost.
-        assert_eq!(passed.err(), (i == 4).then_some(Drop::NoFragmentBuffer));
+        assert_eq!(
+            passed.err(),
+            (i == 4).then_some(DropReason::NoFragmentBuffer)
+        );
         if i == 3 {
             onward = frames(&mut relay, START, B, C);
         }
@@ -276,7 +291,7 @@ fn memory_bounds_what_is_under_way() {
     assert_eq!(relay.packet(slot.unwrap()), packet);
 
     // Nothing for what arrives, or no slot: a null bitmap.
-    for (slots, incoming, reason) in [(4, 0, Drop::NoSlot), (1, 4, Drop::NoSlot)] {
+    for (slots, incoming, reason) in [(4, 0, DropReason::NoSlot), (1, 4, DropReason::NoSlot)] {
         let mut b = node(slots);
         b.recover_fragments(RecoveryConfig::default(), memory(4, incoming, 0));
         let held = (slots == 1).then(|| hold(&mut b, &packet));
@@ -288,7 +303,7 @@ fn memory_bounds_what_is_under_way() {
     // Who knows nothing of all this does not understand.
     assert_eq!(
         node(4).input(START, A, B, &first[0]),
-        Err(Drop::Unsupported)
+        Err(DropReason::Unsupported)
     );
 }
 

@@ -14,7 +14,7 @@ use redpoll_wire::ieee802154::Address;
 const SOURCES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Heard {
     heard_at: Instant,
     src: Address,
     dsn: u8,
@@ -24,7 +24,7 @@ struct Entry {
 /// The last frame of each source that can still repeat it.
 #[derive(Clone, Debug)]
 pub(crate) struct Duplicates {
-    entries: [Option<Entry>; SOURCES],
+    entries: [Option<Heard>; SOURCES],
 }
 
 impl Duplicates {
@@ -49,7 +49,7 @@ impl Duplicates {
     ) -> bool {
         let mut sum = Checksum::new();
         sum.add(payload);
-        let new = Entry {
+        let new = Heard {
             heard_at: now,
             src,
             dsn,
@@ -71,7 +71,7 @@ impl Duplicates {
     }
 
     /// The entry of `src`, else the one to give up: a free one, else the oldest.
-    fn slot_of(&mut self, src: Address) -> Option<&mut Option<Entry>> {
+    fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
         self.entries.iter_mut().min_by_key(|slot| match slot {
             Some(entry) if entry.src == src => (0, Instant::ZERO),
             None => (1, Instant::ZERO),

@@ -8,7 +8,7 @@ pub const PENDING_MAX: usize = 8;
 
 /// What the radio's copy must become for one neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
+struct PendingBit {
     neighbour: u16,
     pending: bool,
     /// The radio does not know yet.
@@ -18,7 +18,7 @@ struct Entry {
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
-    entries: [Option<Entry>; PENDING_MAX],
+    entries: [Option<PendingBit>; PENDING_MAX],
     /// Entries that the radio does not know of.
     untold: u8,
 }
@@ -54,7 +54,7 @@ impl Pending {
         let Some(free) = self.entries.iter_mut().find(|entry| entry.is_none()) else {
             return false;
         };
-        *free = Some(Entry {
+        *free = Some(PendingBit {
             neighbour,
             pending,
             untold: true,
@@ -72,7 +72,7 @@ impl Pending {
         let place = entries.find(|entry| entry.is_some_and(|entry| entry.untold))?;
         let told = (*place)?;
         self.untold = self.untold.saturating_sub(1);
-        *place = told.pending.then_some(Entry {
+        *place = told.pending.then_some(PendingBit {
             untold: false,
             ..told
         });

@@ -143,7 +143,7 @@ pub use recycled::Recycled;
 pub use reset::reset_reply;
 pub use ring::Ring;
 pub use sack::SackBlocks;
-pub use segment::{IpMeta, Segment};
+pub use segment::{Incoming, IpMeta, Segment};
 pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;

@@ -8,14 +8,13 @@
 //! stands in the FIN itself; what is lost with the slot is only that it is owed. That is
 //! kept here, four bytes a connection.
 
+use redpoll_base::Bytes;
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Bytes, Instant};
 
 use crate::isn::Purpose;
 use crate::send::SendStore;
 use crate::{
-    Connection, Endpoint, Flags, Header, IpMeta, IsnGenerator, Request, Segment, SeqNum,
-    TimestampOption,
+    Connection, Endpoint, Flags, Header, Incoming, IsnGenerator, Request, SeqNum, TimestampOption,
 };
 
 /// How many are remembered, the last ones: more than slots that nodes have.
@@ -47,16 +46,11 @@ impl Recycled {
         }
     }
 
-    /// The acknowledgment of `seg`, if it is the FIN of such a connection: what TIME-WAIT
+    /// The acknowledgment of a segment, if it is the FIN of such a connection: what TIME-WAIT
     /// answers (RFC 9293 §3.10.7.4, eighth step). With the timestamps of the connection,
     /// if it had some (RFC 7323 §3.2).
-    pub fn answer(
-        &self,
-        now: Instant,
-        isn: &IsnGenerator,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
-    ) -> Option<Header> {
+    pub fn answer(&self, isn: &IsnGenerator, incoming: &Incoming<'_>) -> Option<Header> {
+        let &Incoming { now, meta, seg, .. } = incoming;
         if !seg.flags.contains(Flags::FIN.with(Flags::ACK)) || seg.flags.syn() || seg.flags.rst() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Received segments: a view of the bytes, valid by construction.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Ecn};
+use redpoll_base::{Addr, Ecn, Instant};
 
 use crate::header::{self, Flags};
 use crate::options::two_words;
@@ -41,6 +41,19 @@ pub struct Segment<'a> {
     pub payload: &'a [u8],
     /// Options.
     pub options: Options,
+}
+
+/// A segment, when it arrived and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// When.
+    pub now: Instant,
+    /// At which of the node's addresses.
+    pub local: u8,
+    /// What its packet says.
+    pub meta: &'a IpMeta,
+    /// The segment.
+    pub seg: &'a Segment<'a>,
 }
 
 impl<'a> Segment<'a> {

@@ -15,7 +15,7 @@ use crate::header::{Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, IpMeta, IsnGenerator, Request, Segment, SeqNum};
+use crate::{Config, Endpoint, Incoming, IsnGenerator, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -215,20 +215,18 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         }
     }
 
-    /// A segment for a listener, which no connection claims, arrives at the
-    /// `local`-th of our addresses, in whatever order.
+    /// A segment for a listener arrives which no connection claims, in whatever order.
     #[inline(never)]
-    pub fn input(
-        &mut self,
-        now: Instant,
-        terms: &Terms<'_>,
-        local: u8,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
-    ) -> Answer {
+    pub fn input(&mut self, terms: &Terms<'_>, incoming: &Incoming<'_>) -> Answer {
+        let &Incoming {
+            now,
+            local,
+            meta,
+            seg,
+        } = incoming;
         let mut request = Request::new(meta, seg);
         let entry = self.find(local, &request);
-        match self.judge(now, terms, (local, entry), &mut request, seg) {
+        match self.judge(terms, incoming, entry, &mut request) {
             Verdict::Drop => Answer::Drop,
             Verdict::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reset),
             Verdict::Open => Answer::Open(request),
@@ -249,21 +247,22 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         }
     }
 
+    /// `entry` is where the request is known already.
     fn judge(
         &mut self,
-        now: Instant,
         terms: &Terms<'_>,
-        (local, entry): (u8, Option<u8>),
+        incoming: &Incoming<'_>,
+        entry: Option<u8>,
         request: &mut Request,
-        seg: &Segment<'_>,
     ) -> Verdict {
+        let &Incoming { now, seg, .. } = incoming;
         if let Some(half_open) = self.entry_mut(entry)
             && let Some(verdict) = half_open.input(now, terms, request, seg)
         {
             return verdict;
         }
         match in_listen(&request.remote.addr, &request.local.addr, seg) {
-            Demand::Connection => self.admit(now, terms, (local, entry), request, seg),
+            Demand::Connection => self.admit(terms, incoming, entry, request),
             Demand::Reset if self.cookies.check(now, terms, request, seg) => {
                 Verdict::Complete(How {
                     iss: seg.ack - 1,
@@ -289,12 +288,14 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// A new request, in place of the one in `entry` if there is one.
     fn admit(
         &mut self,
-        now: Instant,
         terms: &Terms<'_>,
-        (local, entry): (u8, Option<u8>),
+        incoming: &Incoming<'_>,
+        entry: Option<u8>,
         request: &Request,
-        seg: &Segment<'_>,
     ) -> Verdict {
+        let &Incoming {
+            now, local, seg, ..
+        } = incoming;
         let may = fast_open::ON && terms.fast_open;
         let theirs = seg.options.fast_open().filter(|_| may);
         let client = &request.remote.addr;

@@ -3,7 +3,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{
     Answer, Config, Connection, EcnUse, Endpoint, Fields, Flags, HalfOpen, Handshake, Header,
-    IsnGenerator, Options, Segment, SeqNum, State, SynCache, Terms,
+    Incoming, IsnGenerator, Options, Segment, SeqNum, State, SynCache, Terms,
 };
 use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
 
@@ -48,7 +48,13 @@ impl Node {
             fast_open: false,
         };
         let seg = Segment::parse(&inward(), bytes).unwrap();
-        self.cache.input(self.now, &terms, 0, &inward(), &seg)
+        let incoming = Incoming {
+            now: self.now,
+            local: 0,
+            meta: &inward(),
+            seg: &seg,
+        };
+        self.cache.input(&terms, &incoming)
     }
 
     /// A segment of another peer.

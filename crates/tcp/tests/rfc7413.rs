@@ -5,7 +5,8 @@
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{
     Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, Flags,
-    HalfOpen, Header, IcmpKind, IpMeta, IsnGenerator, Segment, State, SynCache, Terms, Trouble,
+    HalfOpen, Header, IcmpKind, Incoming, IpMeta, IsnGenerator, Segment, State, SynCache, Terms,
+    Trouble,
 };
 use redpoll_testkit::{
     Host, ISS, LOCAL, REMOTE, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, recv, recv_nothing,
@@ -418,7 +419,13 @@ mod server {
                 src => record.encode_between(&redpoll_tcp::Endpoint::new(src, 80), &LOCAL),
             };
             let seg = Segment::parse(meta, &bytes).unwrap();
-            self.cache.input(self.now, &terms, 0, meta, &seg)
+            let incoming = Incoming {
+                now: self.now,
+                local: 0,
+                meta,
+                seg: &seg,
+            };
+            self.cache.input(&terms, &incoming)
         }
 
         /// The option in the answer to a request; `None` if there is none.

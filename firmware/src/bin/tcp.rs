@@ -19,7 +19,7 @@ use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
 use redpoll_tcp::{
     Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, IpMeta,
-    IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
+    Incoming, IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
 };
 
 type Buffer = &'static mut [u8];
@@ -145,7 +145,13 @@ impl Node<'_> {
             window: any(1848),
         };
         let half_open = &mut *self.half_open;
-        let made = match half_open.input(now(), &terms, any(0), meta, seg) {
+        let incoming = Incoming {
+            now: now(),
+            local: any(0),
+            meta,
+            seg,
+        };
+        let made = match half_open.input(&terms, &incoming) {
             Answer::Reply(header) | Answer::Cookie(header) | Answer::Reset(header) => {
                 answer(Some(header));
                 return None;

@@ -13,7 +13,7 @@ use crate::forwarding::{Forwarding, Place};
 use crate::reassembly::check_bounds;
 use crate::receive::Piece;
 use crate::transmit::{InService, Origin};
-use crate::{Drop, Note, Onward};
+use crate::{DropReason, Note, Onward};
 
 impl<M: Memory> Lowpan<M> {
     /// From now on fragments are forwarded as they come (RFC 8930), as far as
@@ -32,7 +32,7 @@ impl<M: Memory> Lowpan<M> {
         key: Key,
         piece: &Piece<'_>,
         route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
-    ) -> Result<bool, Drop> {
+    ) -> Result<bool, DropReason> {
         let Some(forwarding) = self.forwarding.get_mut() else {
             return Ok(false);
         };
@@ -45,7 +45,7 @@ impl<M: Memory> Lowpan<M> {
                     }
                     Ok(true)
                 }
-                Err(Drop::Duplicate) => Err(Drop::Duplicate),
+                Err(DropReason::Duplicate) => Err(DropReason::Duplicate),
                 Err(reason) => {
                     forwarding.give_up(&key);
                     self.reassembly.remember(now, key, Fate::GivenUp);

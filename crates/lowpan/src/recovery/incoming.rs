@@ -7,7 +7,7 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 
 use super::ranges::Ranges;
 use super::{Patience, Waits};
-use crate::{Drop, SlotId};
+use crate::{DropReason, SlotId};
 
 /// What is known of a datagram that arrives, or has just arrived; opaque.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +106,7 @@ impl Arriving {
     ///
     /// # Errors
     /// It cannot be part of the datagram, or there is no room for one more gap.
-    pub(crate) fn on_fragment(&mut self, header: &Fragment) -> Result<Outcome, Drop> {
+    pub(crate) fn on_fragment(&mut self, header: &Fragment) -> Result<Outcome, DropReason> {
         self.ecn |= header.ecn;
         self.ack_due |= header.ack_request;
         if self.slot.is_none() || self.bitmap.has(header.sequence) {
@@ -121,16 +121,18 @@ impl Arriving {
         let place = match header.sequence {
             0 => 0,
             _ => {
-                let behind = start.checked_sub(head).ok_or(Drop::Malformed)?;
+                let behind = start.checked_sub(head).ok_or(DropReason::Malformed)?;
                 usize::from(expanded).saturating_add(behind.into())
             }
         };
-        let end = start.checked_add(header.size).ok_or(Drop::Malformed)?;
+        let end = start
+            .checked_add(header.size)
+            .ok_or(DropReason::Malformed)?;
         if end > self.size {
-            return Err(Drop::Malformed);
+            return Err(DropReason::Malformed);
         }
         if !self.seen.insert(start, end) {
-            return Err(Drop::NoFragmentBuffer);
+            return Err(DropReason::NoFragmentBuffer);
         }
         self.bitmap = self.bitmap.with(Bitmap::of(header.sequence));
         Ok(Outcome::Place(place))

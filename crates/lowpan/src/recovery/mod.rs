@@ -30,7 +30,7 @@ use crate::SlotId;
 pub use incoming::Incoming;
 pub(crate) use incoming::{Arriving, Outcome};
 pub use outgoing::Outgoing;
-pub(crate) use outgoing::{Phase, Sender, Shape, Source, Verdict};
+pub(crate) use outgoing::{Phase, Sender, Shape, Source, Standing};
 pub(crate) use path::Path;
 pub use path::SwitchedPath;
 use timeout::RoundTrip;
@@ -403,7 +403,7 @@ impl<M: Memory> Recovery<M> {
         now: Instant,
         src: Address,
         ack: &Ack,
-    ) -> Option<(u8, Verdict)> {
+    ) -> Option<(u8, Standing)> {
         let is_its = |sender: &Sender| {
             let runs = !matches!(sender.phase, Phase::Ended(_));
             runs && sender.next_hop == src && sender.tag == ack.tag
@@ -423,14 +423,14 @@ impl<M: Memory> Recovery<M> {
     }
 
     /// The datagram whose acknowledgment is overdue, and what follows from that.
-    pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<(u8, Verdict)> {
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<(u8, Standing)> {
         let due = |sender: &Sender| sender.deadline().is_some_and(|at| at <= now);
         let index = self.find(due)?;
         let (sender, config) = self.sender_mut_with(index)?;
-        let verdict = sender.on_timeout(config);
+        let standing = sender.on_timeout(config);
         self.round_trip.on_timeout();
         self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
-        Some((index, verdict))
+        Some((index, standing))
     }
 
     // --- acknowledgments ---

@@ -118,7 +118,7 @@ pub(crate) enum Phase {
 
 /// What an event means for the datagram as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Standing {
     GoesOn,
     /// It has arrived.
     Arrived,
@@ -149,7 +149,7 @@ pub(crate) struct Sender {
     /// Timeouts in a row.
     pub(crate) backoff: u8,
     /// What an acknowledgment said while a frame was with the MAC.
-    pub(crate) pending: Option<Verdict>,
+    pub(crate) pending: Option<Standing>,
 }
 
 impl Sender {
@@ -274,13 +274,13 @@ impl Sender {
     }
 
     /// An acknowledgment has come back.
-    pub(crate) fn on_ack(&mut self, ack: &Ack, config: &RecoveryConfig) -> Verdict {
+    pub(crate) fn on_ack(&mut self, ack: &Ack, config: &RecoveryConfig) -> Standing {
         if ack.bitmap.is_null() {
-            return Verdict::Refused;
+            return Standing::Refused;
         }
         self.acked = self.acked.with(ack.bitmap);
         if self.all().without(self.acked).is_null() {
-            return Verdict::Arrived;
+            return Standing::Arrived;
         }
         if ack.ecn && config.use_ecn {
             self.window = 1;
@@ -292,31 +292,31 @@ impl Sender {
             }
             Phase::Ready => {
                 self.todo = self.train();
-                Verdict::GoesOn
+                Standing::GoesOn
             }
-            _ => Verdict::GoesOn,
+            _ => Standing::GoesOn,
         }
     }
 
-    fn next_train(&mut self, config: &RecoveryConfig) -> Verdict {
+    fn next_train(&mut self, config: &RecoveryConfig) -> Standing {
         if self.all().without(self.sent).is_null() && !self.may_retry(config) {
-            return Verdict::Exhausted;
+            return Standing::Exhausted;
         }
         self.todo = self.train();
         self.phase = Phase::Ready;
-        Verdict::GoesOn
+        Standing::GoesOn
     }
 
     /// RFC 8931 §6: the timer has run out, and "the fragment that carries the X
     /// flag MAY be retried".
-    pub(crate) fn on_timeout(&mut self, config: &RecoveryConfig) -> Verdict {
+    pub(crate) fn on_timeout(&mut self, config: &RecoveryConfig) -> Standing {
         if !self.may_retry(config) {
-            return Verdict::Exhausted;
+            return Standing::Exhausted;
         }
         self.backoff = self.backoff.saturating_add(1);
         self.todo = Bitmap::of(self.current);
         self.phase = Phase::Ready;
-        Verdict::GoesOn
+        Standing::GoesOn
     }
 
     fn may_retry(&mut self, config: &RecoveryConfig) -> bool {

@@ -3,7 +3,7 @@
 use super::*;
 use redpoll_base::Instant;
 use redpoll_lowpan::{
-    Drop, ForwardingMemory, FragmentBuffer, Incoming, Onward, Outgoing, RecoveryConfig,
+    DropReason, ForwardingMemory, FragmentBuffer, Incoming, Onward, Outgoing, RecoveryConfig,
     RecoveryMemory, SlotId, SwitchedPath, VirtualBuffer,
 };
 use redpoll_wire::Cursor;
@@ -107,7 +107,7 @@ pub fn emit(header: Fragment, body: &[u8]) -> Vec<u8> {
 }
 
 /// A fragment from `A` comes to the relay `B`, which would send it on to `C`.
-pub fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, Drop> {
+pub fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, DropReason> {
     relay.input_routed(now, A, B, frame, |_| {
         Some(Onward {
             next_hop: C,

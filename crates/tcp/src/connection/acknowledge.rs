@@ -9,7 +9,8 @@ use redpoll_base::{Bytes, Duration};
 use super::Connection;
 use super::input::Step;
 use super::marks::Marks;
-use crate::ahead::{Ahead, Span};
+use crate::ahead::Span;
+use crate::recovery::Mode;
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
@@ -22,6 +23,12 @@ pub(super) struct News {
     pub(super) advance: u32,
     /// RFC 9937's DeliveredData, as far as SACK tells.
     pub(super) delivered: u32,
+    /// Without SACK: how much of `advance` earlier duplicate ACKs had told of.
+    pub(super) told: u32,
+    /// What was going on before it arrived, when the data it is about was sent.
+    pub(super) mode: Mode,
+    /// It ends a recovery.
+    pub(super) is_over: bool,
     /// A duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
     /// Likewise, and it carries no SACK blocks.
@@ -67,14 +74,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             dsack: sack.and_then(|sack| sack.duplicate(seg.ack)),
             echo: self.ts.echo(seg),
             is_marked: self.ecn.is_echo(seg.flags),
+            mode: self.episode.mode(),
             ..News::default()
         };
         if self.snd.is_new_ack(seg.ack) {
-            news.advance = seg.ack.since(self.snd.una);
-            news.delivered = self.on_new_ack(seg, &news);
+            self.on_new_ack(seg, &mut news);
         }
         if let Some(sack) = sack {
-            let fack = self.fack();
+            let fack = self.rack.fack();
             let tick = self.tick();
             // The first one last: it is of what arrived last.
             for block in sack.iter().rev() {
@@ -99,46 +106,45 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             && u32::from(seg.window) == self.snd.wnd()
     }
 
-    /// `SND.UNA < SEG.ACK =< SND.NXT`. Returns how much of what that tells of
-    /// was not known to have arrived.
-    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &News) -> u32 {
+    /// `SND.UNA < SEG.ACK =< SND.NXT`.
+    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &mut News) {
         // Not the FIN.
         let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
         self.stats.add(|stats| &mut stats.bytes_acked, bytes);
+        news.advance = seg.ack.since(self.snd.una);
+        if !self.has_sack() {
+            let mss = self.eff_snd_mss();
+            news.told = self.episode.explain_dup_acks(news.advance, mss);
+        }
         self.measure_rtt(seg.ack, news.echo);
-
-        self.snd.on_ack(seg.ack);
+        // Before its stretches go: how much of what that tells of is news.
         let (tick, acked) = (self.tick(), Span::new(0, news.advance));
-        let (fack, echo) = (self.fack(), news.echo.map(Tick::of_ms));
-        let delivered = self
+        let (fack, echo) = (self.rack.fack(), news.echo.map(Tick::of_ms));
+        news.delivered = self
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
-        self.board.on_ack(news.advance);
-        if self.board.arrived() == 0 {
-            self.marks.clear(Marks::CROWDED);
-        }
-        self.rack.on_advance(news.advance);
-        self.nagle.on_ack(news.advance);
-        self.pins.on_advance(news.advance);
-        self.free_acked();
+        news.is_over = self.advance(seg.ack);
         self.rto.on_progress();
         self.link.on_sent();
         self.timers.cancel(Timer::User);
-        delivered
     }
 
-    /// RACK.fack, as far as it tells of reordering. Where there was no room for all news
-    /// it does not, until the peer has nothing beyond a gap: what then arrives below it
-    /// may have been told of before.
-    fn fack(&mut self) -> Ahead {
-        if self.board.is_full() {
-            self.marks.set(Marks::CROWDED);
-        }
-        if self.marks.has(Marks::CROWDED) {
-            Ahead::UNA
-        } else {
-            self.rack.fack()
-        }
+    /// SND.UNA comes to `ack`: whatever counts from it hears of that, here and nowhere
+    /// else. (The round-trip time is measured just before, by what then is oldest.) Returns
+    /// whether a recovery ended.
+    // Two callers, and long: a copy for each would be 100 bytes of flash.
+    #[inline(never)]
+    pub(super) fn advance(&mut self, ack: SeqNum) -> bool {
+        let bytes = ack.since(self.snd.una);
+        self.snd.on_ack(ack);
+        self.board.on_ack(bytes);
+        self.rack.on_advance(bytes);
+        self.nagle.on_ack(bytes);
+        self.pins.on_advance(bytes);
+        self.ecn.on_advance(bytes);
+        let is_over = self.episode.on_advance(bytes);
+        self.free_acked();
+        is_over
     }
 
     /// Frees the bytes that are acknowledged and not pinned.

@@ -102,11 +102,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.measure_rtt(seg.ack, self.ts.echo(seg));
         let data = seg.ack.since(self.outbox.range().start);
         self.stats.add(|stats| &mut stats.bytes_acked, data);
-        self.pins.on_advance(seg.ack.since(self.snd.una));
-        self.snd.on_ack(seg.ack);
+        self.advance(seg.ack);
         let seq = seg.seq.min(self.rcv.nxt);
         self.snd.set(seq, seg.window);
-        self.free_acked();
         self.timers.cancel(Timer::Retransmission);
     }
 

@@ -19,8 +19,6 @@ impl Marks {
     pub(super) const NAGLE: Marks = Marks(1 << 4);
     /// Our SYN carries timestamps, or did if the peer's did (RFC 7323 §3.2).
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
-    /// The scoreboard was full, so not all that SACK has told of is known.
-    pub(super) const CROWDED: Marks = Marks(1 << 6);
 
     pub(super) fn has(self, mark: Marks) -> bool {
         self.0 & mark.0 != 0

@@ -24,16 +24,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
-        let mode = self.episode.mode();
-        let delivered = self.delivered(news);
-        let is_over = news.advance > 0 && self.episode.on_advance(news.advance);
+        let (mode, delivered) = (news.mode, self.delivered(news));
         let is_undone = self.undo_if_spurious(news);
-        if is_over && !is_undone {
+        if news.is_over && !is_undone {
             self.on_recovered(mode);
         }
         let lost = self.find_losses(news);
         self.check_probe(news);
-        self.ecn.on_advance(news.advance);
         self.heed_echo(news);
         match self.episode.mode() {
             // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
@@ -52,16 +49,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 9937 §6.2: DeliveredData.
-    fn delivered(&mut self, news: &News) -> u32 {
+    fn delivered(&self, news: &News) -> u32 {
         if self.has_sack() {
-            return news.delivered;
-        }
-        let mss = self.eff_snd_mss();
-        if news.advance > 0 {
-            let told = self.episode.explain_dup_acks(news.advance, mss);
-            news.advance.wrapping_sub(told)
+            news.delivered
+        } else if news.advance > 0 {
+            news.advance.wrapping_sub(news.told)
         } else if news.is_duplicate {
-            mss
+            self.eff_snd_mss()
         } else {
             0
         }

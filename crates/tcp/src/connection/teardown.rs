@@ -6,7 +6,7 @@ use super::Connection;
 use super::marks::Marks;
 use crate::Error;
 use crate::keepalive::Keepalive;
-use crate::recovery::Verdict;
+use crate::recovery::Expiry;
 use crate::reset::Reset;
 use crate::send::{Persist, SendStore};
 use crate::state::{Cause, Closed, Phase, Synchronized};
@@ -94,7 +94,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// The peer's FIN comes again in TIME-WAIT: "restart the 2 MSL time-wait
     /// timeout", as often as a peer may try that loses our answers.
     pub(super) fn prolong_time_wait(&mut self) {
-        if self.rto.on_timeout(self.params.max_retries) != Verdict::GiveUp {
+        if self.rto.on_timeout(self.params.max_retries) != Expiry::GiveUp {
             self.start_time_wait();
         }
     }

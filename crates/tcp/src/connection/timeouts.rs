@@ -5,7 +5,7 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use crate::Error;
 use crate::event::Trouble;
-use crate::recovery::{Loss, Verdict};
+use crate::recovery::{Expiry, Loss};
 use crate::send::SendStore;
 use crate::state::Phase;
 use crate::timers::Timer;
@@ -53,10 +53,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
             // Hours have more retries than can be counted.
-            Verdict::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
-            Verdict::GiveUp => return self.give_up(),
-            Verdict::Warn => self.events.trouble(Trouble::NoAnswer),
-            Verdict::Retransmit => {}
+            Expiry::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
+            Expiry::GiveUp => return self.give_up(),
+            Expiry::Warn => self.events.trouble(Trouble::NoAnswer),
+            Expiry::Retransmit => {}
         }
         self.stats.count(|stats| &mut stats.rtos);
         if let Some(syn) = self.phase.our_syn() {

@@ -30,9 +30,18 @@ pub(crate) struct Rack {
     dsack_round: Ahead,
     /// Whether there is a RACK.segment.
     has_segment: bool,
-    /// RACK.reordering_seen.
-    reordering_seen: bool,
+    reordering: Reordering,
     leniency: Leniency,
+}
+
+/// RACK.reordering_seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reordering {
+    Unseen,
+    /// The scoreboard had no room for all that was told: what arrives below RACK.fack
+    /// may have been told of before.
+    Untold,
+    Seen,
 }
 
 /// What detection found.
@@ -88,7 +97,7 @@ impl Rack {
             samples: 0,
             dsack_round: Ahead::UNA,
             has_segment: false,
-            reordering_seen: false,
+            reordering: Reordering::Unseen,
             leniency: Leniency::default(),
         }
     }
@@ -101,6 +110,9 @@ impl Rack {
     /// SND.UNA advanced by `bytes`.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         self.fack.on_advance(bytes);
+        if self.fack == Ahead::UNA && self.reordering == Reordering::Untold {
+            self.reordering = Reordering::Unseen;
+        }
         if ON {
             self.end_seq.on_advance(bytes);
             self.dsack_round.on_advance(bytes);
@@ -138,7 +150,12 @@ impl Rack {
     ) -> u32 {
         let mut bytes = 0u32;
         for (at, stretch) in board.walk(what) {
-            if what.covers(at) && stretch.arrive() {
+            if !what.covers(at) {
+                // There was no room to tell it apart.
+                if self.reordering == Reordering::Unseen {
+                    self.reordering = Reordering::Untold;
+                }
+            } else if stretch.arrive() {
                 self.on_news(Ahead::by(at.end), stretch, fack, now, echo);
                 bytes = bytes.wrapping_add(at.len());
             }
@@ -160,8 +177,9 @@ impl Rack {
         if !ON {
             return;
         }
-        if end < fack && !stretch.was_sent_again() {
-            self.reordering_seen = true;
+        let is_late = end < fack && !stretch.was_sent_again();
+        if is_late && self.reordering == Reordering::Unseen {
+            self.reordering = Reordering::Seen;
         }
         let rtt = now.since(stretch.at());
         if stretch.was_sent_again() {
@@ -197,7 +215,7 @@ impl Rack {
 
     /// Step 4: RACK.reo_wnd. `eager` in recovery or when DupThresh is reached.
     fn reo_wnd(&self, eager: bool, srtt_ms: u16) -> u16 {
-        if eager && !self.reordering_seen {
+        if eager && self.reordering != Reordering::Seen {
             return 0;
         }
         let quarter = self.min_rtt / 4;

@@ -11,7 +11,7 @@ const AFTER_LOST_SYN: Millis = Millis::exactly(3_000);
 
 /// What a timeout means for the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Expiry {
     /// Send again.
     Retransmit,
     /// Send again, and tell the application (R1).
@@ -49,17 +49,17 @@ impl Rto {
     }
 
     /// The timer ran out; at most `max_retries` in a row are answered.
-    pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Verdict {
+    pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Expiry {
         if self.retries >= max_retries {
-            return Verdict::GiveUp;
+            return Expiry::GiveUp;
         }
         self.retries = self.retries.wrapping_add(1);
         // RFC 6298 §5.5: back off the timer.
         self.backoff = self.backoff.wrapping_add(1).min(32);
         if self.retries == R1 {
-            Verdict::Warn
+            Expiry::Warn
         } else {
-            Verdict::Retransmit
+            Expiry::Retransmit
         }
     }
 
@@ -120,17 +120,17 @@ mod tests {
         let mut seen = [0; 8];
         for slot in &mut seen {
             *slot = seconds(&rto, None);
-            assert_ne!(rto.on_timeout(8), Verdict::GiveUp);
+            assert_ne!(rto.on_timeout(8), Expiry::GiveUp);
         }
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(rto.on_timeout(8), Verdict::GiveUp);
+        assert_eq!(rto.on_timeout(8), Expiry::GiveUp);
     }
 
     #[test]
     fn the_third_retransmission_is_reported() {
         let mut rto = Rto::default();
         let verdicts = [(); 4].map(|()| rto.on_timeout(12));
-        use Verdict::*;
+        use Expiry::*;
         assert_eq!(verdicts, [Retransmit, Retransmit, Warn, Retransmit]);
     }
 

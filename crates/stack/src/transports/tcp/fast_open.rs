@@ -1,11 +1,12 @@
 //! Data on a SYN (RFC 7413), between connections and listeners.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, Request, Segment, State};
+use redpoll_tcp::{Connection, Endpoint, Incoming, Request, State};
 
-use super::{Listen, TcpSockets};
+use super::TcpSockets;
+use super::listeners::Listening;
+use crate::ConnId;
 use crate::counters::NodeCounters;
-use crate::{ConnId, ListenerId};
 
 impl<M: Memory + 'static> TcpSockets<M> {
     /// A connection that has just been made is to send `data` as soon as it
@@ -32,12 +33,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
 
     /// RFC 7413 §4.2: whether this listener takes data on a SYN now. "If
     /// PendingFastOpenRequests is over the system limit", it does not.
-    pub(super) fn may_open_fast(
-        &self,
-        now: Instant,
-        (listener, how): (ListenerId, Listen),
-        port: u16,
-    ) -> bool {
+    pub(super) fn may_open_fast(&self, now: Instant, listening: Listening, port: u16) -> bool {
         // Others are not made before the handshake is complete.
         let pending = self
             .slots()
@@ -47,27 +43,27 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 open.connection.state() == State::SynReceived
                     && open.connection.local().port == port
             });
-        let resets = self.listeners.fast_open_resets(now, listener);
-        pending.count().saturating_add(resets.into()) < how.fast_open.into()
+        let resets = self.listeners.fast_open_resets(now, listening.id);
+        pending.count().saturating_add(resets.into()) < listening.how.fast_open.into()
     }
 
     /// Makes a connection of a request whose SYN brought a cookie and data.
     /// `false` if there is no place for it.
     pub(super) fn open_fast(
         &mut self,
-        now: Instant,
-        (listener, how): (ListenerId, Listen),
+        listening: Listening,
         request: &Request,
-        seg: &Segment<'_>,
+        incoming: &Incoming<'_>,
         counters: &mut NodeCounters,
     ) -> bool {
-        if self.is_backlog_full(listener, how) {
+        if self.is_backlog_full(listening) {
             return false;
         }
+        let &Incoming { now, seg, .. } = incoming;
         let (local, remote) = (&request.local, &request.remote);
         let iss = self.isn.isn(now, local, remote);
         let offset = self.isn.timestamp_offset(local, remote);
-        let made = self.begin(listener, counters, |config, tx, rx| {
+        let made = self.begin(listening.id, counters, |config, tx, rx| {
             let mut connection = Connection::accept(now, config, *request, iss, tx, rx);
             connection.set_timestamp_offset(offset);
             connection.take_syn_data(seg);

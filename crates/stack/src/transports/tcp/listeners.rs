@@ -49,6 +49,13 @@ struct Resets {
 /// handshake, about.
 const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
+/// A listener, and how it listens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listening {
+    pub(super) id: ListenerId,
+    pub(super) how: Listen,
+}
+
 /// The caller's table of listeners.
 pub(super) struct Listeners<M: Memory + 'static>(pub(super) M::Table<ListenerSlot>);
 
@@ -96,11 +103,12 @@ impl<M: Memory + 'static> Listeners<M> {
     }
 
     /// Who listens where this segment goes, and how.
-    pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<(ListenerId, Listen)> {
+    pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<Listening> {
         INDICES.zip(self.0.as_ref()).find_map(|(index, slot)| {
             let (listener, how) = slot.open.as_ref()?;
             let generation = slot.generation;
-            is_it(listener).then_some((ListenerId { index, generation }, *how))
+            let id = ListenerId { index, generation };
+            is_it(listener).then_some(Listening { id, how: *how })
         })
     }
 }

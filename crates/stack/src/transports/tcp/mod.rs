@@ -19,8 +19,8 @@ mod transport;
 
 use redpoll_base::{Instant, Memory, Rng};
 use redpoll_tcp::{
-    Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, IpMeta, IsnGenerator,
-    Recycled, Segment, State, SynCache,
+    Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
+    IsnGenerator, Recycled, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
@@ -264,15 +264,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
     }
 
-    /// A segment arrives at the `local`-th of the node's addresses.
+    /// A segment arrives.
     pub(super) fn on_segment(
         &mut self,
-        now: Instant,
-        local: u8,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
+        incoming: &Incoming<'_>,
         counters: &mut NodeCounters,
     ) -> Outcome {
+        let &Incoming { now, meta, seg, .. } = incoming;
         self.dirty = true;
         let listener = self.listeners.find(|l| l.matches(meta, seg));
         for slot in self.connections.as_mut() {
@@ -294,22 +292,22 @@ impl<M: Memory + 'static> TcpSockets<M> {
                         connection.input(now, meta, seg);
                     });
                 // In this state only a Fast Open meets a listener.
-                if let Some((listener, _)) = listener
+                if let Some(listening) = listener
                     && was_open
                     && open.connection.is_closed()
                 {
-                    self.listeners.on_fast_open_reset(now, listener);
+                    self.listeners.on_fast_open_reset(now, listening.id);
                 }
                 open.discard_input(now);
                 self.reap();
                 return Outcome::Taken;
             }
         }
-        if let Some(header) = self.recycled.answer(now, &self.isn, meta, seg) {
+        if let Some(header) = self.recycled.answer(&self.isn, incoming) {
             return Outcome::Reply(Reply(header));
         }
         if let Some(listener) = listener {
-            return self.request(now, listener, local, meta, seg, counters);
+            return self.request(listener, incoming, counters);
         }
         match redpoll_tcp::reset_reply(meta, seg) {
             Some(header) => Outcome::Reset(Reply(header)),

@@ -1,8 +1,9 @@
 //! From a connection request to a connection that the application has accepted.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Answer, Config, Connection, Handshake, IpMeta, Segment, State, Terms};
+use redpoll_tcp::{Answer, Config, Connection, Handshake, Incoming, State, Terms};
 
+use super::listeners::Listening;
 use super::slot::{Open, Waits};
 use super::{ConnectionSlot, Listen, TcpSockets};
 use crate::counters::{DropReason, NodeCounters};
@@ -56,20 +57,17 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// A segment that no connection claims arrives at a listener.
     pub(super) fn request(
         &mut self,
-        now: Instant,
-        (listener, how): (ListenerId, Listen),
-        local: u8,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
+        listening: Listening,
+        incoming: &Incoming<'_>,
         counters: &mut NodeCounters,
     ) -> Outcome {
-        let fast = self.may_open_fast(now, (listener, how), seg.dst_port);
-        let mut answer = self.answer(now, fast, local, meta, seg);
+        let fast = self.may_open_fast(incoming.now, listening, incoming.seg.dst_port);
+        let mut answer = self.answer(fast, incoming);
         if let Answer::Open(request) = &answer {
-            if self.open_fast(now, (listener, how), request, seg, counters) {
+            if self.open_fast(listening, request, incoming, counters) {
                 return Outcome::Taken;
             }
-            answer = self.answer(now, false, local, meta, seg);
+            answer = self.answer(false, incoming);
         }
         let handshake = match answer {
             Answer::Reply(header) => return Outcome::Reply(Reply(header)),
@@ -81,37 +79,30 @@ impl<M: Memory + 'static> TcpSockets<M> {
             Answer::Open(_) | Answer::Drop => return Outcome::Drop(DropReason::NoConnection),
             Answer::Complete(handshake) => handshake,
         };
-        if self.is_backlog_full(listener, how) {
+        if self.is_backlog_full(listening) {
             return Outcome::Drop(DropReason::BacklogFull);
         }
-        if !self.complete(now, listener, &handshake, meta, seg, counters) {
+        if !self.complete(listening.id, &handshake, incoming, counters) {
             return Outcome::Drop(DropReason::NoConnectionSlot);
         }
         Outcome::Taken
     }
 
-    fn answer(
-        &mut self,
-        now: Instant,
-        fast_open: bool,
-        local: u8,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
-    ) -> Answer {
+    fn answer(&mut self, fast_open: bool, incoming: &Incoming<'_>) -> Answer {
         let terms = Terms {
             config: &self.config,
             isn: &self.isn,
             window: self.window,
             fast_open,
         };
-        self.half_open.input(now, &terms, local, meta, seg)
+        self.half_open.input(&terms, incoming)
     }
 
     /// Whether as many connections wait at a listener as may.
-    pub(super) fn is_backlog_full(&self, listener: ListenerId, how: Listen) -> bool {
+    pub(super) fn is_backlog_full(&self, listening: Listening) -> bool {
         let slots = self.slots().iter().flat_map(|slot| slot.open());
-        let waiting = slots.filter(|open| open.waits_at(listener)).count();
-        waiting >= how.backlog.into()
+        let waiting = slots.filter(|open| open.waits_at(listening.id)).count();
+        waiting >= listening.how.backlog.into()
     }
 
     /// Makes a connection that waits at a listener, in a free slot.
@@ -128,17 +119,16 @@ impl<M: Memory + 'static> TcpSockets<M> {
         Some(slot)
     }
 
-    /// Makes a connection of a handshake that `seg` completes. `false` if there
+    /// Makes a connection of a handshake that this segment completes. `false` if there
     /// is no memory for it.
     fn complete(
         &mut self,
-        now: Instant,
         at: ListenerId,
         handshake: &Handshake,
-        meta: &IpMeta,
-        seg: &Segment<'_>,
+        incoming: &Incoming<'_>,
         counters: &mut NodeCounters,
     ) -> bool {
+        let &Incoming { now, meta, seg, .. } = incoming;
         let slot = self.begin(at, counters, |config, tx, rx| {
             Connection::complete(now, config, handshake, tx, rx)
         });

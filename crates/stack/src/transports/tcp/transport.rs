@@ -1,7 +1,9 @@
 //! TCP as one of a node's transports.
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
-use redpoll_tcp::{Endpoint, Error as TcpError, Event, Gone, IcmpKind, IpMeta, Segment, SeqNum};
+use redpoll_tcp::{
+    Endpoint, Error as TcpError, Event, Gone, IcmpKind, Incoming, IpMeta, Segment, SeqNum,
+};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::TcpSockets;
@@ -25,7 +27,15 @@ impl<M: Memory + 'static> Transport for TcpSockets<M> {
             hop_limit: header.hop_limit,
         };
         match Segment::parse(&meta, arrived.upper) {
-            Ok(seg) => self.on_segment(now, arrived.local, &meta, &seg, counters),
+            Ok(seg) => {
+                let incoming = Incoming {
+                    now,
+                    local: arrived.local,
+                    meta: &meta,
+                    seg: &seg,
+                };
+                self.on_segment(&incoming, counters)
+            }
             Err(_) => Outcome::Drop(DropReason::Malformed),
         }
     }

@@ -11,7 +11,7 @@ use super::Lowpan;
 use crate::PayloadSource;
 use crate::counters::count;
 use crate::event::{LossReason, LowpanEvent};
-use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Verdict};
+use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Standing};
 use crate::transmit::{InService, Origin, Sending};
 
 impl<M: Memory> Lowpan<M> {
@@ -98,8 +98,8 @@ impl<M: Memory> Lowpan<M> {
             self.in_service = None;
             return;
         };
-        if let Some(verdict) = sender.pending.take() {
-            self.conclude(now, index, verdict);
+        if let Some(standing) = sender.pending.take() {
+            self.conclude(now, index, standing);
         } else if sender.phase == Phase::Aborting {
             self.in_service = None;
             self.after_abort(now, index);
@@ -128,7 +128,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Draws the conclusion from an acknowledgment or a timeout.
-    pub(super) fn conclude(&mut self, now: Instant, index: u8, verdict: Verdict) {
+    pub(super) fn conclude(&mut self, now: Instant, index: u8, standing: Standing) {
         let Some((sender, config)) = self
             .recovery
             .get_mut()
@@ -137,21 +137,21 @@ impl<M: Memory> Lowpan<M> {
             return;
         };
         let is_it = |datagram: &mut InService| datagram.is_recoverable(index);
-        match verdict {
-            Verdict::GoesOn => {}
-            Verdict::Exhausted => sender.abort(LossReason::NotRecovered, config),
+        match standing {
+            Standing::GoesOn => {}
+            Standing::Exhausted => sender.abort(LossReason::NotRecovered, config),
             // A frame of it is with the MAC.
             _ if self.frame_out && self.in_service.as_mut().is_some_and(is_it) => {
-                sender.pending = Some(verdict);
+                sender.pending = Some(standing);
             }
-            Verdict::Arrived => {
+            Standing::Arrived => {
                 self.in_service.take_if(is_it);
                 self.suspended.take_if(is_it);
                 self.end_recoverable(now, index, Ok(()));
             }
             // RFC 8931 §6.3: "upon an acknowledgment with a NULL bitmap, the
             // fragmenting endpoint MUST abort the transmission".
-            Verdict::Refused => {
+            Standing::Refused => {
                 sender.abort(LossReason::NotRecovered, config);
                 self.in_service.take_if(is_it);
                 self.suspended.take_if(is_it);

@@ -1,5 +1,5 @@
 //! Recoverable fragments (RFC 8931): what comes, and what becomes of this node's
-//! own datagrams. How their fragments leave is in `recover.rs`.
+//! own datagrams. How their fragments leave is in `recoverable_out.rs`.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -12,7 +12,7 @@ use crate::counters::count;
 use crate::pool::State;
 use crate::receive::{self, HeaderScratch, Piece};
 use crate::recovery::{Arriving, Outcome, Path};
-use crate::{Drop, Onward, SlotId};
+use crate::{DropReason, Onward, SlotId};
 #[cfg(feature = "recovery")]
 use crate::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
@@ -23,7 +23,7 @@ impl<M: Memory> Lowpan<M> {
     /// [forwards fragments](Self::forward_fragments), else it joins them.
     ///
     /// All nodes of a mesh must do it: those that do not drop such fragments as
-    /// [`Drop::Unsupported`].
+    /// [`DropReason::Unsupported`].
     #[cfg(feature = "recovery")]
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
@@ -47,12 +47,12 @@ impl<M: Memory> Lowpan<M> {
         payload: &[u8],
         scratch: &mut HeaderScratch,
         route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
-    ) -> Result<Option<SlotId>, Drop> {
+    ) -> Result<Option<SlotId>, DropReason> {
         let Some(recovery) = self.recovery.get_mut() else {
-            return Err(Drop::Unsupported);
+            return Err(DropReason::Unsupported);
         };
         if dst == Address::BROADCAST {
-            return Err(Drop::Unsupported);
+            return Err(DropReason::Unsupported);
         }
         if dispatch(payload) == Dispatch::RecoverableAck {
             let ack = Ack::parse(payload).map_err(receive::reason)?;
@@ -79,7 +79,7 @@ impl<M: Memory> Lowpan<M> {
         // RFC 8931 §6.1.2: without the first fragment nobody knows where to.
         if header.sequence != 0 {
             recovery.refuse(now, src, tag);
-            return Err(Drop::Orphan);
+            return Err(DropReason::Orphan);
         }
         let size = usize::from(header.offset);
         let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
@@ -137,20 +137,22 @@ impl<M: Memory> Lowpan<M> {
         header: &Fragment,
         body: &[u8],
         scratch: &mut HeaderScratch,
-    ) -> Result<(), Drop> {
+    ) -> Result<(), DropReason> {
         let (Some(recovery), Some(forwarding)) =
             (self.recovery.get_mut(), self.forwarding.get_mut())
         else {
-            return Err(Drop::Orphan);
+            return Err(DropReason::Orphan);
         };
         let expires = now + recovery.waits.timeout;
-        let path = recovery.path_mut(src, header.tag).ok_or(Drop::Orphan)?;
+        let path = recovery
+            .path_mut(src, header.tag)
+            .ok_or(DropReason::Orphan)?;
         if path.is_full {
             // RFC 8931 §6.2: its sender has not heard that all has arrived.
             if header.ack_request {
                 path.repeat_full();
             }
-            return Err(Drop::Duplicate);
+            return Err(DropReason::Duplicate);
         }
         path.on_passed(now, header.sequence != 0, expires);
         if header.sequence == 0 && !header.is_abort() {
@@ -189,22 +191,22 @@ impl<M: Memory> Lowpan<M> {
         src: Address,
         header: &Fragment,
         (piece, len): (&Piece<'_>, usize),
-    ) -> Result<Option<SlotId>, Drop> {
+    ) -> Result<Option<SlotId>, DropReason> {
         self.evict_recovering(now, true);
         let Some(recovery) = self.recovery.get_mut() else {
-            return Err(Drop::Unsupported);
+            return Err(DropReason::Unsupported);
         };
         let rest = header.offset.checked_sub(header.size);
         let size = piece
             .len()
-            .saturating_add(rest.ok_or(Drop::Malformed)?.into());
+            .saturating_add(rest.ok_or(DropReason::Malformed)?.into());
         let slot = if recovery.has_incoming_room() {
             let (pool, counters) = (&mut self.pool, &mut self.counters);
             let state = State::Recovering;
             self.reassembly
                 .slot_for(now, pool, counters, src, size, state)
         } else {
-            Err(Drop::NoSlot)
+            Err(DropReason::NoSlot)
         };
         let slot = match slot {
             Ok(slot) => slot,
@@ -241,17 +243,19 @@ impl<M: Memory> Lowpan<M> {
         src: Address,
         header: &Fragment,
         piece: &Piece<'_>,
-    ) -> Result<Option<SlotId>, Drop> {
-        let recovery = self.recovery.get_mut().ok_or(Drop::Orphan)?;
+    ) -> Result<Option<SlotId>, DropReason> {
+        let recovery = self.recovery.get_mut().ok_or(DropReason::Orphan)?;
         let waits = recovery.waits;
-        let arriving = recovery.arriving_mut(src, header.tag).ok_or(Drop::Orphan)?;
+        let arriving = recovery
+            .arriving_mut(src, header.tag)
+            .ok_or(DropReason::Orphan)?;
         let place = match arriving.on_fragment(header)? {
             Outcome::Place(place) => place,
-            Outcome::Known => return Err(Drop::Duplicate),
+            Outcome::Known => return Err(DropReason::Duplicate),
         };
-        let slot = arriving.slot.ok_or(Drop::Duplicate)?;
+        let slot = arriving.slot.ok_or(DropReason::Duplicate)?;
         let bytes = self.pool.part_mut(slot, place, piece.len());
-        piece.write(bytes.ok_or(Drop::Malformed)?);
+        piece.write(bytes.ok_or(DropReason::Malformed)?);
         let complete = arriving.complete(now, waits);
         if let Some(slot) = complete.and_then(|id| self.pool.slot_mut(id)) {
             slot.state = State::Held;
@@ -260,18 +264,18 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// An acknowledgment is for a datagram of this node's, or goes back further.
-    fn on_ack(&mut self, now: Instant, src: Address, ack: Ack) -> Result<(), Drop> {
+    fn on_ack(&mut self, now: Instant, src: Address, ack: Ack) -> Result<(), DropReason> {
         let Some(recovery) = self.recovery.get_mut() else {
-            return Err(Drop::Unsupported);
+            return Err(DropReason::Unsupported);
         };
-        if let Some((index, verdict)) = recovery.on_ack(now, src, &ack) {
-            self.conclude(now, index, verdict);
+        if let Some((index, standing)) = recovery.on_ack(now, src, &ack) {
+            self.conclude(now, index, standing);
             return Ok(());
         }
         // RFC 8931 §6.2: "if the reverse LSP is not found, the router MUST
         // silently drop the RFRAG-ACK message".
         if !recovery.pass_back(now, src, ack) {
-            return Err(Drop::Orphan);
+            return Err(DropReason::Orphan);
         }
         if ack.bitmap.is_null()
             && let Some(forwarding) = self.forwarding.get_mut()
@@ -285,9 +289,9 @@ impl<M: Memory> Lowpan<M> {
     /// acknowledged in time.
     pub(super) fn expire_recoverable(&mut self, now: Instant) {
         while let Some(recovery) = self.recovery.get_mut()
-            && let Some((index, verdict)) = recovery.on_timeout(now)
+            && let Some((index, standing)) = recovery.on_timeout(now)
         {
-            self.conclude(now, index, verdict);
+            self.conclude(now, index, standing);
         }
         while let Some(recovery) = self.recovery.get_mut()
             && let Some((src, tag)) = recovery.stale(now)
