@@ -343,6 +343,22 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
+    /// Whether datagrams for so many neighbours wait or are leaving, none of them for
+    /// `neighbour`: a limit that some MACs have.
+    pub fn is_full_of_others(&self, neighbour: Address, limit: usize) -> bool {
+        let hops = || {
+            self.pool.iter().filter_map(|(_, slot)| match slot.state {
+                State::Queued { next_hop } => Some(next_hop),
+                _ => None,
+            })
+        };
+        let is_first = |(index, hop): &(usize, Address)| {
+            let mut earlier = hops().take(*index);
+            !earlier.any(|other| other == *hop)
+        };
+        !hops().any(|hop| hop == neighbour) && hops().enumerate().filter(is_first).count() >= limit
+    }
+
     fn is_held(&self, slot: SlotId) -> bool {
         let slot = self.pool.slot(slot);
         slot.is_some_and(|slot| matches!(slot.state, State::Held))

@@ -108,7 +108,10 @@ fn config(
     };
     let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
     NodeConfig {
-        mac: mac(scenario, spec),
+        mac: MacConfig {
+            duty: duty(scenario, index),
+            ..mac(scenario, spec)
+        },
         lowpan: lowpan(scenario, rng.next_u32() as u16),
         contexts: Contexts::with_prefix(prefix),
         tcp: tcp_config(&scenario.tcp),
@@ -153,16 +156,16 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         security_bytes: mac.security_bytes,
         indirect_retries: sleepy.retries,
         indirect_retry_delay: sleepy.retry_delay,
-        duty: duty(scenario, spec),
         ..MacConfig::default()
     }
 }
 
-/// How a node saves radio time. The border router has power from elsewhere where the
-/// scenario says so.
-fn duty(scenario: &Scenario, spec: &NodeSpec) -> Option<DutyConfig> {
-    let params = scenario.mac.duty?;
-    let is_border = spec.role == Role::Border;
+/// How a node saves radio time, if it has a radio. The border router has power from
+/// elsewhere where the scenario says so.
+fn duty(scenario: &Scenario, index: usize) -> Option<DutyConfig> {
+    let has_radio = Some(index) != scenario.host_index();
+    let params = scenario.mac.duty.filter(|_| has_radio)?;
+    let is_border = place(scenario, index).role == Role::Border;
     Some(DutyConfig {
         stays_awake: is_border && params.border_stays_awake,
         ..params.config

@@ -118,6 +118,51 @@ reading = "40 B"
 interval = "1037 ms"
 "#;
 
+/// A router in the middle of three that do not hear each other, two of which are sent to and
+/// one of which sends.
+const STAR: &str = r#"
+[topology]
+kind = "positions"
+[medium]
+model = "unit-disk"
+transmission_range = "50 m"
+interference_range = "50 m"
+carrier_sense_range = "50 m"
+[nodes]
+node-1 = { role = "border", position = ["0 m", "40 m"] }
+node-2 = { role = "router", position = ["0 m", "0 m"] }
+node-3 = { role = "leaf", position = ["35 m", "-20 m"] }
+node-4 = { role = "leaf", position = ["-35 m", "-20 m"] }
+[apps]
+sink = { type = "bulk-sink", on = ["node-1", "node-3", "node-4"], port = 5001 }
+up = { type = "bulk-sender", on = "node-3", to = "node-1:5001" }
+right = { type = "bulk-sender", on = "node-1", to = "node-3:5001" }
+left = { type = "bulk-sender", on = "node-1", to = "node-4:5001" }
+"#;
+
+/// Readings that go on from the border router to a host behind it.
+const HOST: &str = r#"
+[topology]
+kind = "line"
+nodes = 2
+spacing = "10 m"
+[nodes.node-1]
+role = "border"
+[nodes.node-2]
+role = "leaf"
+[apps.stream]
+type = "bulk-sink"
+on = "host"
+port = 5683
+[apps.readings]
+type = "sensor"
+on = "node-2"
+to = "host:5683"
+transport = "tcp"
+reading = "40 B"
+interval = "1 s"
+"#;
+
 /// A scenario with its frames.
 fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Report, Vec<Copy>) {
     let overrides: Vec<(String, String)> = overrides
@@ -126,6 +171,8 @@ fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Report, Vec<
         .collect();
     let scenario = match name {
         "readings" => Scenario::parse("readings", READINGS, &overrides),
+        "star" => Scenario::parse("star", STAR, &overrides),
+        "host" => Scenario::parse("host", HOST, &overrides),
         _ => Scenario::load(name, &overrides),
     };
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
@@ -399,5 +446,37 @@ fn tcp_over_every_method() {
             let delivered = report.flows[0].delivered_bytes;
             assert!(delivered > at_least, "{access}, {name}: {delivered}");
         }
+    }
+}
+
+/// csma.c of 2.6 to 3.0 has queues for two neighbours at a time: what a router would send to a
+/// third is dropped. 2.5 has one queue for all.
+#[test]
+fn a_third_neighbour_finds_no_queue() {
+    let run = |release: &str, limit: Option<&str>| {
+        let own = ("mac.release", release);
+        let limit = limit.map(|limit| ("mac.neighbour_queues", limit));
+        let all = [CONTIKIMAC, CC2420, own].into_iter().chain(limit);
+        let overrides: Vec<_> = all.collect();
+        let (report, _) = record("star", &overrides, 120);
+        let delivered: u64 = report.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        let drops = report.nodes[1].drops.get("ip.no_packet_slot").copied();
+        (drops.unwrap_or(0), delivered)
+    };
+    let (drops, _) = run("contiki-3.0", None);
+    assert!(drops > 5, "{drops}");
+    let (drops, delivered) = run("contiki-3.0", Some("0"));
+    assert!(drops == 0 && delivered > 10_000, "{drops}, {delivered}");
+    let (drops, _) = run("contiki-2.5", None);
+    assert_eq!(drops, 0);
+}
+
+/// A host has no radio, and so no cycle.
+#[test]
+fn a_host_behind_a_duty_cycled_mesh() {
+    for access in ["nullrdc", "contikimac", "x-mac", "lpp"] {
+        let (report, _) = record("host", &[("mac.access", access), CC2420], 60);
+        let delivered = report.flows[0].delivered_bytes;
+        assert!(delivered > 1_000, "{access}: {delivered}");
     }
 }

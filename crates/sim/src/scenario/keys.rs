@@ -291,6 +291,8 @@ pub(crate) const KEYS: &[Key] = &[
         "With Contiki's CSMA layer: transmissions without acknowledgment after which a frame is given up. Busy channels do not count, and are not limited."),
     key("mac.coarse_tick", Bool, Default("true"), CYCLED,
         "Contiki's CSMA layer has timers of 7.8 ms, with a phase of its own in each node; else they are exact."),
+    key("mac.neighbour_queues", Count { min: 0, max: 255 }, Optional("2; in `contiki-2.5`, which has one queue for all, 0"), CYCLED,
+        "With Contiki's CSMA layer: neighbours for which packets may wait at the same time; one for another is dropped. 0: no limit. A node's own segments are made when it is their turn, and never dropped."),
     key("mac.border_awake", Bool, Default("false"), SLEEPING,
         "The border router's receiver is always on. Its neighbours do not know, and repeat frames to it as to others."),
 

@@ -198,6 +198,15 @@ impl<M: Memory + 'static> Link<M> {
         self.strangers.admit(now, neighbour)
     }
 
+    /// Whether other neighbours have all the queues that a duty-cycled MAC may have.
+    #[cfg(feature = "duty-cycled")]
+    pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
+        let duty = self.mac.config().duty;
+        let layer = duty.and_then(|duty| duty.layer);
+        let limit = layer.map_or(0, |layer| usize::from(layer.neighbour_queues));
+        limit > 0 && self.lowpan.is_full_of_others(neighbour, limit)
+    }
+
     /// Whether a neighbour is about to become one that sleeps, and there is no room
     /// for it.
     pub(crate) fn is_crowded_by(&self, now: Instant, neighbour: Address) -> bool {

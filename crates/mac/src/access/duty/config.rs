@@ -36,6 +36,9 @@ pub struct LayerConfig {
     /// Whether its timers run on Contiki's clock of 128 Hz, with a phase of its own in
     /// each node; else they are exact.
     pub coarse_tick: bool,
+    /// Neighbours for which datagrams may wait at the same time; one for another is
+    /// dropped. 0: no limit. This MAC does not count them, the layer above does.
+    pub neighbour_queues: u8,
 }
 
 /// Parameters of a duty-cycled MAC. It needs a radio with
@@ -80,6 +83,11 @@ impl DutyConfig {
             layer: Some(LayerConfig {
                 max_transmissions: 5,
                 coarse_tick: true,
+                neighbour_queues: match release {
+                    // One queue for all.
+                    Release::Contiki25 => 0,
+                    Release::Contiki27 | Release::Contiki30 => 2,
+                },
             }),
             stays_awake: false,
         }

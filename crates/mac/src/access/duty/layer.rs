@@ -102,6 +102,7 @@ mod tests {
         let config = LayerConfig {
             max_transmissions: 5,
             coarse_tick,
+            neighbour_queues: 0,
         };
         let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, release));
         let layer = Layer::new(config, release, 3_000);
@@ -140,6 +141,7 @@ mod tests {
         let config = LayerConfig {
             max_transmissions: 5,
             coarse_tick: true,
+            neighbour_queues: 0,
         };
         let layer = Layer::new(config, Release::Contiki30, 3_000);
         let fires = layer.after(Instant::from_micros(10_000), 1);
@@ -152,6 +154,7 @@ mod tests {
         let config = LayerConfig {
             max_transmissions: 5,
             coarse_tick: false,
+            neighbour_queues: 0,
         };
         let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, Release::Contiki30));
         let mut layer = Layer::new(config, Release::Contiki30, 0);

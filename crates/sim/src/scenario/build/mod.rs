@@ -180,6 +180,10 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     let layer = LayerConfig {
         max_transmissions: values.small("mac.transmissions"),
         coarse_tick: values.flag("mac.coarse_tick"),
+        neighbour_queues: match values.has("mac.neighbour_queues") {
+            true => values.small("mac.neighbour_queues"),
+            false => own.layer.map_or(0, |layer| layer.neighbour_queues),
+        },
     };
     Ok(Some(DutyParams {
         config: DutyConfig {
