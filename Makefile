@@ -6,6 +6,8 @@ CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
 # How long each codec is fuzzed; TCP ten times as long.
 FUZZ_SECONDS ?= 60
+# Steps of the radio's fuzzing.
+FUZZ_STEPS ?= 50000000
 # Connections with the Linux kernel; ten times as many in virtual time.
 SOAK_CYCLES ?= 100000
 # How long two flows share the queue.
@@ -15,10 +17,10 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz drill size figures validate bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill size figures validate bench clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s  %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
 
 setup: ## Get what building, the demo and the tests need
 	@scripts/setup.sh build && scripts/setup.sh demo && scripts/setup.sh test
@@ -54,6 +56,10 @@ fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real
 fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+
+radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, overflow checked
+	@scripts/setup.sh build
+	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --test radio_fuzz -- --nocapture
 
 drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build
