@@ -64,6 +64,9 @@ pub struct LowpanConfig {
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.
     pub red: Option<RedConfig>,
+    /// Seeds the dice of [`Self::red`]. Nodes that have different ones do not drop at the
+    /// same moments; who knows it can tell whom they hit. Default an arbitrary number.
+    pub red_seed: u64,
     /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
     /// a restarted node from repeating the tags it has just used. Default 0.
     pub first_tag: u16,
@@ -87,6 +90,7 @@ impl Default for LowpanConfig {
             fragment_gap: Duration::ZERO,
             pause: Duration::ZERO,
             red: None,
+            red_seed: 0x7265_6470_6f6c_6c21,
             receive_reserve: 1,
             first_tag: 0,
         }

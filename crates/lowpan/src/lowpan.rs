@@ -147,9 +147,7 @@ impl<M: Memory> Lowpan<M> {
             gap_until: Instant::ZERO,
             pause: config.pause,
             paused_until: None,
-            red: config
-                .red
-                .map(|red| Red::new(red, u64::from(config.first_tag))),
+            red: config.red.map(|red| Red::new(red, config.red_seed)),
             frame_out: false,
             turn: Turn::Own,
             next_tag: config.first_tag,

@@ -74,9 +74,18 @@ pub(crate) fn build(
     let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), now, seed, &mut node);
+    let sleeps = |to: &Addr| {
+        let sleepy = scenario.nodes.iter().filter(|node| node.sleepy);
+        let mut addresses = sleepy.map(|node| global_address(&scenario.border.prefix, node.short));
+        addresses.any(|address| address == *to)
+    };
     for route in routes_of(scenario, index, routes) {
-        // The table was made as long as the list.
-        let _ = node.add_route(route);
+        // The table was made as long as the list. Where a sleepy node is it says itself,
+        // once it has registered.
+        let _ = match route.len == 128 && sleeps(&route.prefix) {
+            true => node.add_route_until_registered(route.prefix, route.via),
+            false => node.add_route(route),
+        };
     }
     // A microcontroller's node has what it uses.
     let unused = match scenario.mac.duty {
@@ -185,6 +194,7 @@ fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
         fragment_gap: lowpan.fragment_gap,
         pause: lowpan.pause,
         red: lowpan.red,
+        red_seed: first_tag.into(),
         drop_rest: lowpan.drop_rest,
         reassembly_timeout: lowpan.reassembly_timeout,
         first_tag,

@@ -151,6 +151,9 @@ pub struct NodeCounters {
     pub fast_opens: u32,
     /// How often a sleepy node has turned to another parent.
     pub parent_changes: u32,
+    /// How often a router has refused this node's address, because it is somebody
+    /// else's.
+    pub duplicate_addresses: u32,
     drops: [u32; DropReason::ALL.len()],
 }
 

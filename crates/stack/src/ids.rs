@@ -68,6 +68,10 @@ pub enum NodeEvent {
     Accepted(ListenerId),
     /// A UDP socket holds a datagram.
     UdpReadable(UdpId),
+    /// A router refuses this node's address: somebody else has registered it (RFC 6775
+    /// §4.1, status 1). The node has no other, and asks again later; whoever runs it must
+    /// give it one, or find out who the other is.
+    AddressInUse,
     /// An echo reply came back (RFC 4443 §4.2).
     EchoReply {
         /// The identifier of the request.

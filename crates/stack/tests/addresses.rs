@@ -268,6 +268,32 @@ fn extension_headers_are_passed_over_or_objected_to() {
     assert_eq!(lone.dropped(DropReason::UnknownProtocol), 5);
 }
 
+/// RFC 4443 §4.2: every echo request is answered, whatever stands in front of it; RFC
+/// 6946: a fragment that is the whole packet among it.
+#[test]
+fn echo_requests_behind_extension_headers_are_answered() {
+    let mut lone = lone();
+    let plain = echo_request(address(5), address(1));
+    lone.link_sends(5, &plain);
+    let expected = lone.link_packets().remove(0).1;
+    let padding = [58, 0, 1, 4, 0, 0, 0, 0];
+    let atomic = [58, 0, 0, 0, 0, 0, 0, 7];
+    let both = [[44, 0, 1, 4, 0, 0, 0, 0], atomic].concat();
+    for (first, headers) in [
+        (0, &padding[..]),
+        (60, &padding[..]),
+        (44, &atomic[..]),
+        (60, &both[..]),
+    ] {
+        let upper = [headers, &plain[40..]].concat();
+        lone.link_sends(5, &packet(address(5), address(1), first, 64, &upper));
+        let sent = lone.link_packets();
+        assert_eq!(sent.len(), 1, "{first}");
+        assert_eq!(sent[0].1, expected, "{first}");
+    }
+    assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
 #[test]
 fn bytes_behind_the_payload_are_cut_off() {
     let mut lone = lone();

@@ -308,3 +308,45 @@ fn a_long_registration_is_cut() {
     lone.now += redpoll_base::Duration::from_secs(500);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
+
+/// What the program has said of an address no registration changes: neither a neighbour's
+/// nor one that another router reports.
+#[test]
+fn a_given_route_is_not_displaced() {
+    use redpoll_stack::{Route, Via};
+    for given in [true, false] {
+        let mut lone = router();
+        let (to, via) = (address(LEAF), Via::Neighbour(Address::Short(5)));
+        match given {
+            true => lone.node.add_route(Route {
+                prefix: to,
+                len: 128,
+                via,
+            }),
+            false => lone.node.add_route_until_registered(to, via),
+        }
+        .unwrap();
+        let expected = |status| if given { 1 } else { status };
+        report(&mut lone, 6, Some(241));
+        assert_eq!(answers(&mut lone)[0].2, expected(SUCCESS), "reported by 6");
+        let way = |lone: &mut Lone| {
+            let host = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+            lone.host_sends(&packets::echo_request(host, to)).unwrap();
+            lone.link_packets()[0].0
+        };
+        let now_at = if given { 5 } else { 6 };
+        assert_eq!(way(&mut lone), Address::Short(now_at));
+        register(&mut lone, 242, true);
+        let all = answers(&mut lone);
+        let to_leaf = all.iter().find(|answer| answer.1 == ADVERTISEMENT);
+        assert_eq!(to_leaf.map(|answer| answer.2), Some(expected(SUCCESS)));
+        let now_at = if given { 5 } else { LEAF };
+        assert_eq!(way(&mut lone), Address::Short(now_at));
+        // Who reports it from where it is hears that all is well.
+        if given {
+            report(&mut lone, 5, Some(243));
+            assert_eq!(answers(&mut lone)[0].2, SUCCESS);
+            assert_eq!(way(&mut lone), Address::Short(5));
+        }
+    }
+}

@@ -206,7 +206,7 @@ impl HalfOpen {
 }
 
 impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
-    /// No half-open connections yet. The table has at most 255 entries.
+    /// No half-open connections yet. Of the table 255 entries are used at most.
     pub fn new(table: T) -> Self {
         SynCache {
             table,
@@ -430,7 +430,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     }
 
     fn free_entry(&self) -> Option<u8> {
-        let mut entries = (0u8..).zip(self.table.as_ref());
+        let mut entries = (0..u8::MAX).zip(self.table.as_ref());
         Some(entries.find(|(_, half_open)| half_open.is_free())?.0)
     }
 
@@ -441,7 +441,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                 && half_open.local == local
                 && !half_open.is_free()
         };
-        let mut entries = (0u8..).zip(self.table.as_ref());
+        let mut entries = (0..u8::MAX).zip(self.table.as_ref());
         Some(entries.find(|(_, half_open)| is_it(half_open))?.0)
     }
 }

@@ -69,6 +69,20 @@ impl Node {
         self.take(header.as_bytes())
     }
 
+    /// A request of the peer at this port.
+    fn another_from(&mut self, port: u16) -> Answer {
+        let fields = Fields {
+            flags: Flags::SYN,
+            ..Fields::default()
+        };
+        let remote = Endpoint {
+            port: 1_000 + port,
+            ..REMOTE
+        };
+        let header = Header::encode(&fields, &remote, &LOCAL, [&[], &[]]);
+        self.take(header.as_bytes())
+    }
+
     /// The answer to a request must be a cookie, or must not.
     fn ask(&mut self, syn: &Record, by_cookie: bool) -> SynAck {
         match self.input(syn) {
@@ -112,6 +126,23 @@ fn rich() -> Record {
         .mss(474)
         .ts((7, 0))
         .sack_ok(true)
+}
+
+/// Tables of any length: what no index can name is not used.
+#[test]
+fn a_table_longer_than_an_index_can_say() {
+    for (entries, usable) in [(254, 254), (255, 255), (256, 255), (300, 255)] {
+        let mut node = Node::new(entries);
+        for _ in 0..usable {
+            let free = node.cache.len();
+            node.another_from(free as u16);
+        }
+        assert_eq!(node.cache.len(), usable, "{entries}");
+        assert!(
+            matches!(node.another_from(999), Answer::Cookie(_)),
+            "{entries}"
+        );
+    }
 }
 
 /// §3.5 and §3.6: a connection is the same whoever kept its state.

@@ -205,7 +205,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         let identity = self.identity;
         let src = header.src;
         match message {
-            Message::EchoRequest { .. } if offset == 0 => {
+            Message::EchoRequest { .. } => {
                 if src.is_unspecified() {
                     return Err(DropReason::BadSource);
                 }
@@ -264,11 +264,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 self.routing.on_rpl(now, identity, ends, message, from)?;
             }
             // RFC 8201 §4: below the minimum MTU it must be discarded; and no
-            // packet of ours is larger than that. An echo request behind extension
-            // headers is not answered in place.
-            Message::PacketTooBig { .. }
-            | Message::EchoRequest { .. }
-            | Message::Unknown { .. } => return Err(DropReason::IcmpIgnored),
+            // packet of ours is larger than that.
+            Message::PacketTooBig { .. } | Message::Unknown { .. } => {
+                return Err(DropReason::IcmpIgnored);
+            }
         }
         Ok(Consequence::Done)
     }

@@ -153,6 +153,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Consequence::Echo { from } => {
                 let identity = &self.net.identity;
                 let ip = identity.header(from, packet.header.src, next_header::ICMPV6);
+                // RFC 4443 §4.2 wants the data back, not the extension headers.
+                let end = Ipv6Header::LEN.saturating_add(packet.header.payload_len.into());
+                let bytes = self.link.lowpan.packet_mut(slot);
+                let message = Ipv6Header::LEN.saturating_add(offset)..end;
+                if message.end > bytes.len() || message.is_empty() {
+                    return Err(DropReason::Malformed.into());
+                }
+                bytes.copy_within(message, Ipv6Header::LEN);
+                self.link.lowpan.resize(slot, end.saturating_sub(offset));
                 let bytes = self.link.lowpan.packet_mut(slot);
                 let header = icmp::write_echo_reply(bytes, ip).ok_or(DropReason::Malformed)?;
                 return self.send_answer(now, packet, header);

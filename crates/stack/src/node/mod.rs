@@ -45,7 +45,7 @@ use crate::net::Net;
 use crate::net::icmp::ErrorLimiter;
 use crate::net::identity::Identity;
 use crate::net::nd::{Discovery, Solicitor};
-use crate::net::routing::{Route, Routing};
+use crate::net::routing::{Route, Routing, Via};
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
 use crate::transports::{NoStreams, StreamTransport, Transports};
@@ -181,6 +181,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.routing.add(route)
     }
 
+    /// Adds a route to the one address `to` that holds until its owner registers, with
+    /// this router or one behind it. Of addresses that have a route of
+    /// [`Node::add_route`] no registration leads packets elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::NoSlot`] if the table is full.
+    pub fn add_route_until_registered(&mut self, to: Addr, via: Via) -> Result<(), Error> {
+        self.net.routing.add_until_registered(to, via)
+    }
+
     /// Forgets every route.
     pub fn clear_routes(&mut self) {
         self.net.routing.clear();
@@ -210,6 +220,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         if let Some((ident, seq)) = self.echo_reply.take() {
             return Some(NodeEvent::EchoReply { ident, seq });
+        }
+        if self.net.nd.solicitor.take_duplicate() {
+            let count = &mut self.counters.duplicate_addresses;
+            *count = count.wrapping_add(1);
+            return Some(NodeEvent::AddressInUse);
         }
         self.transports.poll_event()
     }

@@ -15,6 +15,7 @@ mod common;
 mod mesh;
 mod mutate;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -22,6 +23,9 @@ use mesh::Mesh;
 
 /// Steps of one mesh, behind which all must be quiet.
 const ROUND: u64 = 20_000;
+
+/// What a round reaches at least, on average: see [`Mesh::reach`].
+const LEAST: [u64; 5] = [1_000, 100, 50, 50, 100];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| {
@@ -36,6 +40,7 @@ fn whatever_the_radio_does() {
     let first = number("REDPOLL_FUZZ_SEED", 1);
     let rounds = steps.div_ceil(ROUND);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let reach = Mutex::new([0_u64; 5]);
     let workers = thread::available_parallelism()
         .map_or(1, usize::from)
         .min(8);
@@ -47,7 +52,12 @@ fn whatever_the_radio_does() {
                     if round >= rounds {
                         return;
                     }
-                    run(first + round);
+                    let reached = run(first + round);
+                    let mut reach = reach.lock().unwrap();
+                    for (sum, count) in reach.iter_mut().zip(reached) {
+                        *sum += count;
+                    }
+                    drop(reach);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if rounds >= 100 && done % (rounds / 100) == 0 {
                         println!("{} of {} steps", done * ROUND, rounds * ROUND);
@@ -56,6 +66,15 @@ fn whatever_the_radio_does() {
             });
         }
     });
+    // A campaign that comes nowhere would be passed by anybody.
+    let reach = reach.into_inner().unwrap();
+    for (sum, least) in reach.into_iter().zip(LEAST) {
+        assert!(
+            sum >= rounds * least,
+            "{reach:?} in {rounds} rounds, expected {LEAST:?}"
+        );
+    }
+    println!("reached {reach:?}");
     println!(
         "{} steps, seeds {first} to {}",
         rounds * ROUND,
@@ -63,23 +82,24 @@ fn whatever_the_radio_does() {
     );
 }
 
-/// One round; a panic in it names the seed.
-fn run(seed: u64) {
+/// One round, and how far it came; a panic in it names the seed.
+fn run(seed: u64) -> [u64; 5] {
     let outcome = std::panic::catch_unwind(|| {
         let mut mesh = Mesh::new(seed);
         for _ in 0..ROUND {
             mesh.step();
         }
         mesh.check_counters();
-        mesh.check_reach();
+        let reach = mesh.reach();
         mesh.come_to_rest();
         mesh.check_counters();
+        reach
     });
-    if let Err(panic) = outcome {
+    outcome.unwrap_or_else(|panic| {
         eprintln!(
             "again: REDPOLL_FUZZ_SEED={seed} REDPOLL_FUZZ_STEPS={ROUND} \
              cargo test -p redpoll-stack --test radio_fuzz"
         );
         std::panic::resume_unwind(panic);
-    }
+    })
 }

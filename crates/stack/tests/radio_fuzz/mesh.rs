@@ -429,34 +429,20 @@ impl Mesh {
         }
     }
 
-    /// A campaign that comes nowhere would be passed by anybody.
-    pub fn check_reach(&self) {
-        let macs = || self.nodes.iter().map(|it| it.node.mac_counters());
-        let sums = [
-            ("frames taken", macs().map(|mac| mac.rx_frames).sum(), 1_000),
-            (
-                "data requests",
-                macs().map(|mac| mac.rx_data_requests).sum(),
-                100,
-            ),
-            (
-                "broken frames",
-                macs().map(|mac| mac.rx_malformed).sum(),
-                50,
-            ),
-            (
-                "stray results",
-                macs().map(|mac| mac.radio_faults).sum(),
-                50,
-            ),
-        ];
-        for (what, sum, least) in sums {
-            let sum: u32 = sum;
-            assert!(sum >= least, "{what}: {sum}, expected {least}");
-        }
-        let nodes = self.nodes.iter();
-        let delivered: u32 = nodes.map(|it| it.node.counters().delivered).sum();
-        assert!(delivered >= 100, "packets delivered: {delivered}");
+    /// How far it came: frames taken, data requests heard, broken frames, results of the
+    /// radio that belonged to nothing, packets delivered.
+    pub fn reach(&self) -> [u64; 5] {
+        let sum = |count: fn(&TestNode) -> u32| {
+            let counts = self.nodes.iter().map(|it| u64::from(count(&it.node)));
+            counts.sum()
+        };
+        [
+            sum(|node| node.mac_counters().rx_frames),
+            sum(|node| node.mac_counters().rx_data_requests),
+            sum(|node| node.mac_counters().rx_malformed),
+            sum(|node| node.mac_counters().radio_faults),
+            sum(|node| node.counters().delivered),
+        ]
     }
 
     /// All is well again: everything ends, and every table is empty.

@@ -48,6 +48,8 @@ pub(crate) struct Solicitor {
     tid: Tid,
     /// Registrations in a row that nobody answered.
     failures: u8,
+    /// A router has said that the address is somebody else's, and nobody knows yet.
+    is_duplicate: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,7 @@ impl Solicitor {
             },
             tid: Tid::FIRST,
             failures: 0,
+            is_duplicate: false,
         }
     }
 
@@ -188,6 +191,7 @@ impl Solicitor {
             },
             tid: Tid::FIRST,
             failures: 0,
+            is_duplicate: false,
         }
     }
 
@@ -217,6 +221,12 @@ impl Solicitor {
         if let HostState::Registered { router, .. } = self.state {
             self.begin_registration(router, now);
         }
+    }
+
+    /// Whether a router has said since the last call that the address is somebody
+    /// else's.
+    pub(crate) fn take_duplicate(&mut self) -> bool {
+        core::mem::take(&mut self.is_duplicate)
     }
 
     /// The router's answer to a registration, with its status (RFC 6775 §4.1, RFC
@@ -252,6 +262,7 @@ impl Solicitor {
                 until: now + lifetime.divided_by(2),
             }
         } else {
+            self.is_duplicate |= answer.status == status::DUPLICATE;
             // Duplicate, or no room there: look for another router, later.
             HostState::Soliciting {
                 at: now + MAX_RTR_SOLICITATION_INTERVAL,

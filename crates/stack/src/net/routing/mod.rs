@@ -118,6 +118,11 @@ impl<M: Memory + 'static> Routing<M> {
         self.table.add(route)
     }
 
+    /// Adds a host route that holds until its destination registers.
+    pub(crate) fn add_until_registered(&mut self, to: Addr, via: Via) -> Result<(), Error> {
+        self.table.add_until_registered(to, via)
+    }
+
     pub(crate) fn remove(&mut self, route: &Route) {
         self.table.remove(route);
     }

@@ -152,7 +152,11 @@ impl<M: Memory + 'static> Router<'_, M> {
             ..asked
         };
         let known = self.table.registration(self.now, &src);
+        let elsewhere = |via| via != Via::Neighbour(link);
+        let firm = self.table.firm(self.now, &src);
         let status = match known {
+            // The program has said where this address is.
+            _ if firm.is_some_and(elsewhere) => status::DUPLICATE,
             // RFC 6775 §6.5.1: somebody else's, registered with another router.
             Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,
             // It may have moved on while this was on its way.
@@ -263,9 +267,15 @@ impl<M: Memory + 'static> Router<'_, M> {
         let owner = neighbours.owner(&address, self.now);
         let is_others = owner.is_some_and(|owner| owner != report.eui64)
             || registration.is_some_and(|it| !it.is_of(report.eui64));
+        // The program has said where this address is.
+        let firm = self.table.firm(self.now, &address);
+        let is_elsewhere = firm.is_some_and(|via| via != Via::Neighbour(behind));
         // RFC 6775 §8.2.4: the address is somebody else's.
-        if is_others {
+        if is_others || is_elsewhere {
             return status::DUPLICATE;
+        }
+        if firm.is_some() {
+            return status::SUCCESS;
         }
         if is_stale(tid, here) || is_stale(tid, known) {
             return status::MOVED;

@@ -48,6 +48,10 @@ pub struct RouteSlot {
     kind: Kind,
 }
 
+/// In the place of a given route's length: 128, until its destination registers. A flag
+/// of its own would make each route larger.
+const UNTIL_REGISTERED: u8 = 255;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Given {
@@ -128,7 +132,7 @@ impl RouteSlot {
 
     fn len(&self) -> u8 {
         match self.kind {
-            Kind::Given { len, .. } => len,
+            Kind::Given { len, .. } => len.min(128),
             Kind::Registered { .. } => 128,
             #[cfg(feature = "rpl")]
             Kind::Downward(_) => 128,
@@ -185,6 +189,25 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     /// Adds a route or, if prefix and length are known, replaces it.
     pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
         self.insert(RouteSlot::given(route))
+    }
+
+    /// Adds a host route that holds until its destination registers.
+    pub(crate) fn add_until_registered(&mut self, to: Addr, via: Via) -> Result<(), Error> {
+        self.insert(RouteSlot {
+            prefix: to,
+            kind: Kind::Given {
+                len: UNTIL_REGISTERED,
+                via,
+            },
+        })
+    }
+
+    /// Where the program has said that this one address is, whoever registers it.
+    pub(crate) fn firm(&self, now: Instant, to: &Addr) -> Option<Via> {
+        match self.host(now, to)?.kind {
+            Kind::Given { len: 128, via } => Some(via),
+            _ => None,
+        }
     }
 
     /// Adds or replaces the route to the one address `to`, by the neighbour with this
