@@ -1,0 +1,60 @@
+//! Redpoll's TCP at the nodes, where the paper's do worst.
+
+use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments};
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::{Gap, Reading, Run};
+use crate::vocabulary::read::{JAIN, fairness};
+
+const GOODPUT: Metric = Metric::new("total goodput", "segments");
+const RADIO: Metric = Metric::new("radio on", "ms a delivered byte");
+
+/// Time for which the radios of all nodes but the border router's were on, for each
+/// byte that the server received.
+fn radio_on(run: &Run) -> Reading {
+    let nodes = run.nodes("node")?;
+    let share = crate::engine::run::numbers(&nodes, "/radio_duty_cycle")?;
+    let on_s: f64 = share.iter().skip(1).sum::<f64>() * run.number("/simulated_s")?;
+    let bytes = 48.0 * segments(run)?;
+    match bytes > 0.0 {
+        true => Ok(1_000.0 * on_s / bytes),
+        false => Err(Gap::Nothing),
+    }
+}
+
+/// The three TCPs at the heaviest load over ContikiMAC at 8 Hz.
+pub fn beyond() -> Figure {
+    let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
+        .x_label("transmission range in m")
+        .about(
+            "Figure 2c at 8 Hz with Redpoll's TCP beside the two of the paper: segments as \
+             its defaults have them, which hold several readings of 48 bytes where several \
+             wait. Radio time is that of all nodes but the border router.",
+        )
+        .aside();
+    let load = LOADS[2];
+    let mac = Mac::ContikiMac(8);
+    let lines = [BEYOND, UIP, LIM].map(|tcp| {
+        let cases = || RANGES.map(|range_m| (range_m, case(tcp, mac, load, range_m)));
+        let goodput = figure.line(tcp.name, GOODPUT, cases(), segments);
+        let jain = figure.line(tcp.name, JAIN, cases(), |run| fairness(run, "readings"));
+        let radio = figure.line(tcp.name, RADIO, cases(), radio_on);
+        (goodput, jain, radio)
+    });
+    let [ours, rivals @ ..] = &lines;
+    for (tcp, theirs) in [UIP, LIM].into_iter().zip(rivals) {
+        let word = tcp.word;
+        figure
+            .ratio("goodput at 50 m", ours.0.at(50), theirs.0.at(50))
+            .note(format!("over {}", tcp.name))
+            .judged(format!("goodput-over-{word}"));
+        figure
+            .difference("Jain's index at 50 m", ours.1.at(50), theirs.1.at(50))
+            .note(format!("less that of {}", tcp.name))
+            .judged(format!("fairness-over-{word}"));
+        figure
+            .ratio("radio time a byte at 50 m", ours.2.at(50), theirs.2.at(50))
+            .note(format!("over {}", tcp.name))
+            .judged(format!("radio-over-{word}"));
+    }
+    figure
+}

@@ -1,0 +1,61 @@
+//! Figure 1: who is hidden from node 5.
+
+use super::scenes::RANGES;
+use crate::engine::figure::{Figure, Metric};
+
+const HIDDEN: Metric = Metric::new("nodes hidden from node 5", "");
+
+/// Spacing of the grid and range of interference, in metres.
+const SPACING_M: f64 = 40.0;
+const INTERFERENCE_M: f64 = 100.0;
+
+/// Nodes, counted from 0 along the rows of four, within the range of interference of
+/// `node` but beyond `range_m`.
+fn hidden(node: u32, range_m: f64) -> usize {
+    let place = |node: u32| (f64::from(node % 4), f64::from(node / 4));
+    let (x, y) = place(node);
+    let distances = (0..16).filter(|other| *other != node).map(|other| {
+        let (to_x, to_y) = place(other);
+        SPACING_M * (to_x - x).hypot(to_y - y)
+    });
+    distances
+        .filter(|distance| *distance > range_m && *distance <= INTERFERENCE_M)
+        .count()
+}
+
+/// Fig. 1.
+pub fn figure_1() -> Figure {
+    let mut figure = Figure::new("1", "Nodes hidden from node 5")
+        .x_label("transmission range in m")
+        .about(
+            "Four by four nodes, 40 m apart, interference to 100 m: nodes that node 5 does not \
+             hear and whose frames destroy what it receives. By geometry alone.",
+        );
+    // Numbered from the border router, which is 0, node 5 is one step from both edges.
+    for range_m in RANGES {
+        let count = hidden(5, f64::from(range_m)) as f64;
+        let entry = figure.known(("geometry", range_m), HIDDEN, count);
+        match range_m {
+            50 => entry.paper(9.0).judged("hidden-50"),
+            80 => entry.paper(4.0).judged("hidden-80"),
+            _ => entry,
+        };
+    }
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hidden;
+
+    /// At 80 m the paper lists 7, 10, 14 and 15, of a numbering from 1 or from 0; by
+    /// geometry each of the four inner nodes sees as many.
+    #[test]
+    fn all_inner_nodes_see_as_many() {
+        for node in [5, 6, 9, 10] {
+            assert_eq!(hidden(node, 50.0), hidden(5, 50.0));
+            assert_eq!(hidden(node, 80.0), hidden(5, 80.0));
+        }
+        assert_eq!(hidden(0, 500.0), 0);
+    }
+}

@@ -1,0 +1,65 @@
+//! Lim: A simulation study on TCP performance for constrained IoT networks (2022).
+//!
+//! The paper's curves have no numbers beside them: what its text says of them is
+//! judged. What it leaves open is in `scenes`, each choice with its reason.
+
+mod beyond;
+mod fairness;
+mod goodput;
+mod hidden;
+mod retransmissions;
+mod scenes;
+
+use crate::engine::figure::Figure;
+use crate::engine::study::{Hue, Study};
+
+/// The study.
+pub const STUDY: Study = Study {
+    name: "lim2022",
+    citation: "Lim: A simulation study on TCP performance for constrained IoT networks, \
+               November 2022",
+    terms: TERMS,
+    palette: PALETTE,
+    criteria: include_str!("criteria.toml"),
+    figures,
+};
+
+const TERMS: &[(&str, &str)] = &[
+    (
+        "uIP",
+        "uIP's TCP as of Contiki 3.0: one segment of 48 bytes under way, a timeout of three \
+         seconds for the first retransmission and those after it.",
+    ),
+    (
+        "Lim",
+        "The same with the timer of the author's earlier work: round-trip times of segments \
+         that were sent again count, too, timeouts grow by limits of their own, and are \
+         dithered. Its constants are not published and are assumptions here.",
+    ),
+    (
+        "NullRDC, 8 Hz, 16 Hz",
+        "Radios that are always on, and ContikiMAC with so many wake-ups a second, as of \
+         Contiki 3.0.",
+    ),
+    (
+        "beyond",
+        "The same mesh and the same MAC with Redpoll's own TCP at the nodes. The paper has no \
+         numbers for it: its rows are promises of the project's, and count in no headline.",
+    ),
+];
+
+const PALETTE: &[(&str, Hue)] = &[
+    ("uIP", Hue::Blue),
+    ("Lim", Hue::Orange),
+    ("beyond", Hue::Vermilion),
+    ("geometry", Hue::Grey),
+];
+
+fn figures() -> Vec<Figure> {
+    let mut figures = vec![hidden::figure_1()];
+    figures.extend(scenes::LOADS.map(|load| goodput::figure_2(&load)));
+    figures.extend(scenes::LOADS.map(|load| retransmissions::figure_3(&load)));
+    figures.extend(scenes::LOADS.map(|load| fairness::figure_4(&load)));
+    figures.push(beyond::beyond());
+    figures
+}

@@ -1,0 +1,52 @@
+//! Figure 3: segments sent again for each that was received.
+
+use super::scenes::{Load, Mac, TIMERS, line, segments};
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::{Gap, Reading, Run};
+use crate::vocabulary::read::{Cause, retransmissions};
+
+const RATIO: Metric = Metric::new("retransmission ratio", "");
+
+fn ratio(run: &Run) -> Reading {
+    let received = segments(run)?;
+    match received > 0.0 {
+        true => Ok(retransmissions(run, "readings", &Cause::ALL)? / received),
+        false => Err(Gap::Nothing),
+    }
+}
+
+/// One part of fig. 3.
+pub fn figure_3(load: &Load) -> Figure {
+    let (name, title) = match load.letter {
+        "a" => ("3a", "Retransmission ratio, 5 segments a minute and node"),
+        "b" => ("3b", "Retransmission ratio, 10 segments a minute and node"),
+        _ => ("3c", "Retransmission ratio, 20 segments a minute and node"),
+    };
+    let mut figure = Figure::new(name, title)
+        .x_label("transmission range in m")
+        .about("The runs of figure 2: segments sent again, of each that the server received.");
+    for tcp in TIMERS {
+        let [null, slow, fast] =
+            Mac::ALL.map(|mac| line(&mut figure, RATIO, (tcp, mac), *load, ratio));
+        for (mac, line) in Mac::ALL.into_iter().zip([&null, &slow, &fast]) {
+            let what = match mac {
+                Mac::NullRdc => "NullRDC, at 50 m less at 100 m",
+                Mac::ContikiMac(8) => "8 Hz, at 50 m less at 100 m",
+                Mac::ContikiMac(_) => "16 Hz, at 50 m less at 100 m",
+            };
+            figure
+                .difference(what, line.at(50), line.at(100))
+                .note(tcp.name)
+                .judged(format!("{}-{}-falls", tcp.word, mac.word()));
+        }
+        let both: Vec<_> = fast.all().into_iter().chain(null.all()).collect();
+        figure
+            .verdict_of_all("16 Hz less NullRDC, over all ranges", &both, |all| {
+                let (fast, null) = all.split_at(all.len() / 2);
+                (fast.iter().sum::<f64>() - null.iter().sum::<f64>()) / fast.len() as f64
+            })
+            .note(tcp.name)
+            .judged(format!("{}-16hz-near-nullrdc", tcp.word));
+    }
+    figure
+}
