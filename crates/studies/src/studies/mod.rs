@@ -1,9 +1,10 @@
 //! The studies. A new one is a folder here, a line below, and nothing in the engine.
 
+pub mod kim2015;
 pub mod kumar2020;
 pub mod lim2022;
 
 use crate::engine::study::Study;
 
 /// All studies.
-pub const STUDIES: &[Study] = &[kumar2020::STUDY, lim2022::STUDY];
+pub const STUDIES: &[Study] = &[kumar2020::STUDY, kim2015::STUDY, lim2022::STUDY];

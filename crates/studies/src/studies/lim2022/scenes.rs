@@ -52,7 +52,10 @@ port = 9000
 
 [apps.readings]
 type = "sensor"
-on = "every other node"
+on = [
+    "node-2", "node-3", "node-4", "node-5", "node-6", "node-7", "node-8", "node-9",
+    "node-10", "node-11", "node-12", "node-13", "node-14", "node-15", "node-16",
+]
 to = "host:9000"
 transport = "tcp"
 reading = "48 B"

@@ -1,0 +1,48 @@
+//! Redpoll's TCP at the nodes.
+
+use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
+use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case};
+use crate::engine::figure::Figure;
+use crate::vocabulary::read::{JAIN, fairness};
+
+/// The heaviest load.
+pub fn beyond() -> Figure {
+    let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
+        .about(
+            "60 packets a minute and node, with Redpoll's TCP at the nodes and Linux's rules at \
+             the server; UDP and BLIP's TCP are those of figure 5b.",
+        )
+        .aside();
+    let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];
+    for (way, udp, tcp) in pairs {
+        let ours = case(tcp, HEAVY).set("tcp.transport", "redpoll");
+        let at = |name: &str| format!("{name}, {way}");
+        let least = figure
+            .point((at("UDP"), way), THROUGHPUT, &case(udp, HEAVY), throughput)
+            .handle();
+        figure.point((at("BLIP"), way), THROUGHPUT, &case(tcp, HEAVY), throughput);
+        let most = figure
+            .point((at("beyond"), way), THROUGHPUT, &ours, throughput)
+            .handle();
+        let jain = figure
+            .point((at("beyond"), way), JAIN, &ours, |run| fairness(run, FLOWS))
+            .handle();
+        figure
+            .ratio("throughput over UDP's", most, least)
+            .note(way)
+            .judged(format!("{way}-throughput"));
+        figure
+            .of("Jain's index", jain)
+            .note(way)
+            .judged(format!("{way}-fair"));
+        if way == "down" {
+            let segments = figure
+                .point((at("beyond"), way), SEGMENTS, &ours, segments_a_packet)
+                .handle();
+            figure
+                .of("segments a packet", segments)
+                .judged("no-small-segments");
+        }
+    }
+    figure
+}

@@ -1,0 +1,83 @@
+//! Figures 7, 8 and 10: who gets how much, by hop distance.
+
+use super::read::{FLOWS, THROUGHPUT, by_hops, throughput};
+use super::scenes::{
+    Building, HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_in, line,
+};
+use crate::engine::figure::{Figure, Handle, Metric};
+use crate::engine::run::{mean, numbers};
+use crate::vocabulary::read::{JAIN, fairness};
+
+const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
+const RTT: Metric = Metric::new("median RTT", "ms");
+
+/// Fig. 7.
+pub fn figure_7() -> Figure {
+    let mut figure = Figure::new("7", "Throughput by hop distance")
+        .about("60 packets a minute: how the throughput of a node goes with its hop distance.");
+    for (traffic, id) in [(TCP_UP, "up-falls"), (TCP_DOWN, "down-falls")] {
+        let case = case(traffic, HEAVY);
+        let row = figure.point((traffic.name, HEAVY), BY_HOPS, &case, |run| {
+            by_hops(run, "/readings/delivered")
+        });
+        let row = row.handle();
+        figure.of(traffic.name, row).judged(id);
+    }
+    figure
+}
+
+/// Fig. 8.
+pub fn figure_8() -> Figure {
+    let mut figure = Figure::new("8", "Round-trip time downstream")
+        .x_label("packets a minute and node")
+        .about("Median round-trip time of the server's segments, on average over the nodes.");
+    let rtt = line(&mut figure, RTT, TCP_DOWN, |run| {
+        mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?)
+    });
+    figure
+        .ratio("heavy / light", rtt.at(HEAVY), rtt.at(LIGHT))
+        .judged("by-load");
+    let hops = figure
+        .point(
+            (TCP_DOWN.name, HEAVY),
+            BY_HOPS,
+            &case(TCP_DOWN, HEAVY),
+            |run| by_hops(run, "/rtt_ms/p50"),
+        )
+        .handle();
+    figure
+        .of("correlation with hop distance", hops)
+        .judged("by-hops");
+    figure
+}
+
+/// Fig. 10.
+pub fn figure_10() -> Figure {
+    let mut figure = Figure::new("10", "Seven hops instead of five")
+        .x_label("hops to the farthest node")
+        .about("60 packets a minute in two buildings of thirty nodes.");
+    let mut pair = |traffic: Traffic, metric, read: fn(&_) -> _| -> [Handle; 2] {
+        let buildings = [(5_u32, Building::FiveHops), (7, Building::SevenHops)];
+        let cases = buildings.map(|(x, building)| (x, case_in(building, traffic, HEAVY)));
+        let line = figure.line(traffic.name, metric, cases, read);
+        [line.at(5_u32), line.at(7_u32)]
+    };
+    let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
+    let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
+    for (id, [five, seven]) in ["udp-up", "udp-down"].into_iter().zip(udp) {
+        figure
+            .ratio("throughput, 7 hops / 5 hops", seven, five)
+            .note(id)
+            .judged(id);
+    }
+    for (id, [five, seven]) in ["tcp-up-unfairer", "tcp-down-unfairer"]
+        .into_iter()
+        .zip(tcp)
+    {
+        figure
+            .difference("Jain's index, 5 hops less 7 hops", five, seven)
+            .note(id)
+            .judged(id);
+    }
+    figure
+}

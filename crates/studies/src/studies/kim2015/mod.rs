@@ -1,0 +1,80 @@
+//! Kim, Im, Lee, Paek, Bahk: A Measurement Study of TCP over RPL in Low-Power and Lossy
+//! Networks (Journal of Communications and Networks 17(6), 2015).
+//!
+//! The paper's figures are scatter plots: what its text says of them is judged. What it
+//! leaves open is in `scenes`, each choice with its reason.
+
+mod beyond;
+mod fairness;
+mod link;
+mod read;
+mod scenes;
+mod sweep;
+mod throughput;
+mod udp;
+
+use crate::engine::figure::Figure;
+use crate::engine::study::{Hue, Study};
+
+/// The study.
+pub const STUDY: Study = Study {
+    name: "kim2015",
+    citation: "Kim, Im, Lee, Paek, Bahk: A Measurement Study of TCP over RPL in Low-Power and \
+               Lossy Networks, Journal of Communications and Networks 17(6), December 2015",
+    terms: TERMS,
+    palette: PALETTE,
+    criteria: include_str!("criteria.toml"),
+    figures,
+};
+
+const TERMS: &[(&str, &str)] = &[
+    (
+        "up, down",
+        "From all thirty nodes to the server behind the border router, or from it to each of \
+         them.",
+    ),
+    (
+        "TCP",
+        "BLIP's TCP at the nodes, with the two corrections that the authors made, and a TCP \
+         with Linux's rules at the server.",
+    ),
+    (
+        "packets a minute",
+        "What the application of each node is given to send; all begin at random moments.",
+    ),
+    (
+        "TCP ETX",
+        "Segments that a sender made for each packet that arrived.",
+    ),
+    (
+        "beyond",
+        "The same mesh with Redpoll's own TCP at the nodes; the server's is unchanged. The \
+         paper has no numbers for it: its rows are promises of the project's, and count in \
+         no headline.",
+    ),
+];
+
+const PALETTE: &[(&str, Hue)] = &[
+    ("UDP up", Hue::Sky),
+    ("UDP down", Hue::Green),
+    ("TCP up", Hue::Blue),
+    ("TCP down", Hue::Purple),
+    ("beyond", Hue::Vermilion),
+];
+
+fn figures() -> Vec<Figure> {
+    vec![
+        link::figure_4a(),
+        link::figure_4b(),
+        udp::figure_5a(),
+        throughput::figure_5b(),
+        throughput::figure_6a(),
+        throughput::figure_6b(),
+        fairness::figure_7(),
+        fairness::figure_8(),
+        link::figure_9(),
+        fairness::figure_10(),
+        sweep::figure_11(),
+        beyond::beyond(),
+    ]
+}

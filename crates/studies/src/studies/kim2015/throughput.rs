@@ -1,0 +1,75 @@
+//! Figures 5b and 6: throughput, and what it costs.
+
+use super::read::{FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, segments_a_packet, tcp_etx, throughput};
+use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, line};
+use crate::engine::figure::Figure;
+use crate::vocabulary::read::{JAIN, fairness};
+
+const LOAD: &str = "packets a minute and node";
+
+/// Fig. 5b.
+pub fn figure_5b() -> Figure {
+    let mut figure = Figure::new("5b", "Throughput").x_label(LOAD).about(
+        "Packets of 39 bytes that arrived, on average over the nodes, and how alike they fare.",
+    );
+    let [udp_up, udp_down, tcp_up, tcp_down] =
+        Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));
+    let jain =
+        Traffic::ALL.map(|traffic| line(&mut figure, JAIN, traffic, |run| fairness(run, FLOWS)));
+    figure
+        .ratio("up, UDP / TCP", udp_up.at(HEAVY), tcp_up.at(HEAVY))
+        .judged("udp-over-tcp-up");
+    figure
+        .ratio("down, UDP / TCP", udp_down.at(HEAVY), tcp_down.at(HEAVY))
+        .judged("udp-over-tcp-down");
+    figure
+        .ratio("TCP, up / down", tcp_up.at(HEAVY), tcp_down.at(HEAVY))
+        .judged("tcp-up-over-down");
+    let [udp_up, udp_down, tcp_up, tcp_down] = jain.map(|line| line.at(HEAVY));
+    figure
+        .of("UDP up, Jain's index", udp_up)
+        .judged("udp-up-fair");
+    figure
+        .of("UDP down, Jain's index", udp_down)
+        .judged("udp-down-fair");
+    figure
+        .difference("up, Jain's index of UDP less TCP", udp_up, tcp_up)
+        .judged("tcp-up-unfair");
+    figure
+        .difference("down, Jain's index of UDP less TCP", udp_down, tcp_down)
+        .judged("tcp-down-unfair");
+    figure
+}
+
+/// Fig. 6a.
+pub fn figure_6a() -> Figure {
+    let mut figure = Figure::new("6a", "TCP ETX").x_label(LOAD).about(
+        "Segments with data that a sender made, retransmissions included, for each made anew.",
+    );
+    let up = line(&mut figure, TCP_ETX, TCP_UP, tcp_etx);
+    let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
+    figure
+        .difference("light, down less up", down.at(LIGHT), up.at(LIGHT))
+        .judged("light");
+    figure
+        .difference("heavy, up less down", up.at(HEAVY), down.at(HEAVY))
+        .judged("heavy");
+    figure
+}
+
+/// Fig. 6b.
+pub fn figure_6b() -> Figure {
+    let mut figure = Figure::new("6b", "Segments for each packet")
+        .x_label(LOAD)
+        .about(
+            "All segments with data, retransmissions and parts of packets included, for each \
+             packet that arrived. The server cuts packets into small segments when the node's \
+             window, one segment, is smaller than what it wants to send.",
+        );
+    line(&mut figure, SEGMENTS, TCP_UP, segments_a_packet);
+    let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);
+    figure
+        .of("down, heavy", down.at(HEAVY))
+        .judged("linux-overhead");
+    figure
+}

@@ -1,0 +1,43 @@
+//! Figure 5a: what gets lost without TCP.
+
+use super::read::{LOSS, loss, losses};
+use super::scenes::{HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::quantile;
+
+const SPREAD: Metric = Metric::new("upper less lower quartile of the nodes", "%");
+
+/// Fig. 5a.
+pub fn figure_5a() -> Figure {
+    let mut figure = Figure::new("5a", "End-to-end loss of UDP")
+        .x_label("packets a minute and node")
+        .about(
+            "Packets that did not arrive, of those that were made, on average over the nodes. \
+             The paper finds the loss downstream at the border router's queue.",
+        );
+    let up = line(&mut figure, LOSS, UDP_UP, loss);
+    let down = line(&mut figure, LOSS, UDP_DOWN, loss);
+    figure.of("up, light", up.at(LIGHT)).judged("up-light");
+    figure
+        .of("down, light", down.at(LIGHT))
+        .judged("down-light");
+    figure.of("up, heavy", up.at(HEAVY)).judged("up-heavy");
+    figure
+        .difference("heavy, down less up", down.at(HEAVY), up.at(HEAVY))
+        .judged("down-over-up");
+    let spread = figure
+        .point(
+            (UDP_DOWN.name, HEAVY),
+            SPREAD,
+            &case(UDP_DOWN, HEAVY),
+            |run| {
+                let losses = losses(run)?;
+                Ok(quantile(&losses, 0.75)? - quantile(&losses, 0.25)?)
+            },
+        )
+        .handle();
+    figure
+        .of("heavy, down, spread", spread)
+        .judged("down-alike");
+    figure
+}
