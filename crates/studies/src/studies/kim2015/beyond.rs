@@ -2,7 +2,7 @@
 
 use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
 use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case};
-use crate::engine::figure::Figure;
+use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::read::{JAIN, fairness};
 
 /// The heaviest load.
@@ -28,12 +28,20 @@ pub fn beyond() -> Figure {
             .point((at("beyond"), way), JAIN, &ours, |run| fairness(run, FLOWS))
             .handle();
         figure
-            .ratio("throughput over UDP's", most, least)
-            .note(way)
+            .made(
+                (VERDICT, way),
+                Metric::new("throughput over UDP's", ""),
+                [most, least],
+                |[most, least]| most / least,
+            )
             .judged(format!("{way}-throughput"));
         figure
-            .of("Jain's index", jain)
-            .note(way)
+            .made(
+                (VERDICT, way),
+                Metric::new("Jain's index", ""),
+                [jain],
+                |[jain]| jain,
+            )
             .judged(format!("{way}-fair"));
         if way == "down" {
             let segments = figure

@@ -4,7 +4,7 @@ use super::read::{FLOWS, THROUGHPUT, by_hops, throughput};
 use super::scenes::{
     Building, HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_in, line,
 };
-use crate::engine::figure::{Figure, Handle, Metric};
+use crate::engine::figure::{Figure, Handle, Metric, VERDICT};
 use crate::engine::run::{mean, numbers};
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -65,18 +65,22 @@ pub fn figure_10() -> Figure {
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
     for (id, [five, seven]) in ["udp-up", "udp-down"].into_iter().zip(udp) {
+        let what = Metric::new("throughput, 7 hops / 5 hops", "");
         figure
-            .ratio("throughput, 7 hops / 5 hops", seven, five)
-            .note(id)
+            .made((VERDICT, id), what, [seven, five], |[seven, five]| {
+                seven / five
+            })
             .judged(id);
     }
     for (id, [five, seven]) in ["tcp-up-unfairer", "tcp-down-unfairer"]
         .into_iter()
         .zip(tcp)
     {
+        let what = Metric::new("Jain's index, 5 hops less 7 hops", "");
         figure
-            .difference("Jain's index, 5 hops less 7 hops", five, seven)
-            .note(id)
+            .made((VERDICT, id), what, [five, seven], |[five, seven]| {
+                five - seven
+            })
             .judged(id);
     }
     figure

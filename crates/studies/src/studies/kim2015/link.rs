@@ -2,7 +2,7 @@
 
 use super::read::{LINK_ETX, QUEUE_LOSS, link_etx, queue_loss};
 use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, line};
-use crate::engine::figure::{Figure, Metric};
+use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::engine::run::{Reading, Run};
 
 const LOAD: &str = "packets a minute and node";
@@ -23,9 +23,9 @@ pub fn figure_4a() -> Figure {
     );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, LINK_ETX, traffic, link_etx));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
+        let at = (VERDICT, traffic.name);
         figure
-            .verdict_of_all("the greatest", &line.all(), greatest)
-            .note(traffic.name)
+            .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
             .judged(format!("{}-low", traffic.word));
     }
     let [udp_up, udp_down, tcp_up, tcp_down] = &lines;
@@ -49,9 +49,9 @@ pub fn figure_4b() -> Figure {
         );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, QUEUE_LOSS, traffic, queue_loss));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
+        let at = (VERDICT, traffic.name);
         figure
-            .verdict_of_all("the greatest", &line.all(), greatest)
-            .note(traffic.name)
+            .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
             .judged(format!("{}-negligible", traffic.word));
     }
     let [_, _, up, down] = &lines;

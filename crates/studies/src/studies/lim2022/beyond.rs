@@ -1,6 +1,6 @@
 //! Redpoll's TCP at the nodes, where the paper's do worst.
 
-use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments};
+use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments, verdict};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{JAIN, fairness};
@@ -43,18 +43,33 @@ pub fn beyond() -> Figure {
     let [ours, rivals @ ..] = &lines;
     for (tcp, theirs) in [UIP, LIM].into_iter().zip(rivals) {
         let word = tcp.word;
-        figure
-            .ratio("goodput at 50 m", ours.0.at(50), theirs.0.at(50))
-            .note(format!("over {}", tcp.name))
-            .judged(format!("goodput-over-{word}"));
-        figure
-            .difference("Jain's index at 50 m", ours.1.at(50), theirs.1.at(50))
-            .note(format!("less that of {}", tcp.name))
-            .judged(format!("fairness-over-{word}"));
-        figure
-            .ratio("radio time a byte at 50 m", ours.2.at(50), theirs.2.at(50))
-            .note(format!("over {}", tcp.name))
-            .judged(format!("radio-over-{word}"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "goodput at 50 m",
+            &[ours.0.at(50), theirs.0.at(50)],
+            |all| all[0] / all[1],
+        )
+        .note(format!("over {}", tcp.name))
+        .judged(format!("goodput-over-{word}"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "Jain's index at 50 m",
+            &[ours.1.at(50), theirs.1.at(50)],
+            |all| all[0] - all[1],
+        )
+        .note(format!("less that of {}", tcp.name))
+        .judged(format!("fairness-over-{word}"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "radio time a byte at 50 m",
+            &[ours.2.at(50), theirs.2.at(50)],
+            |all| all[0] / all[1],
+        )
+        .note(format!("over {}", tcp.name))
+        .judged(format!("radio-over-{word}"));
     }
     figure
 }

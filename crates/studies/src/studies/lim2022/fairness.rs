@@ -1,6 +1,6 @@
 //! Figure 4: how alike the nodes fare.
 
-use super::scenes::{Load, Mac, TIMERS, line};
+use super::scenes::{Load, Mac, TIMERS, line, verdict};
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -19,36 +19,46 @@ pub fn figure_4(load: &Load) -> Figure {
         let [null, slow, fast] =
             Mac::ALL.map(|mac| line(&mut figure, JAIN, (tcp, mac), *load, jain));
         let word = tcp.word;
-        figure
-            .verdict_of_all("NullRDC, the least", &null.all(), |all| {
-                all.iter().copied().fold(f64::INFINITY, f64::min)
-            })
-            .note(tcp.name)
-            .judged(format!("{word}-nullrdc-fair"));
-        figure
-            .difference("8 Hz, at 100 m less at 50 m", slow.at(100), slow.at(50))
-            .note(tcp.name)
-            .judged(format!("{word}-8hz-falls"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "NullRDC, the least",
+            &null.all(),
+            |all| all.iter().copied().fold(f64::INFINITY, f64::min),
+        )
+        .judged(format!("{word}-nullrdc-fair"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "8 Hz, at 100 m less at 50 m",
+            &[slow.at(100), slow.at(50)],
+            |all| all[0] - all[1],
+        )
+        .judged(format!("{word}-8hz-falls"));
         let mean_difference = |all: &[f64]| {
             let (more, less) = all.split_at(all.len() / 2);
             (more.iter().sum::<f64>() - less.iter().sum::<f64>()) / more.len() as f64
         };
         if load.letter == "c" {
             let both: Vec<_> = fast.all().into_iter().chain(slow.all()).collect();
-            figure
-                .verdict_of_all("16 Hz less 8 Hz, over all ranges", &both, mean_difference)
-                .note(tcp.name)
-                .judged(format!("{word}-16hz-over-8hz"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "16 Hz less 8 Hz, over all ranges",
+                &both,
+                mean_difference,
+            )
+            .judged(format!("{word}-16hz-over-8hz"));
         } else {
             let both: Vec<_> = null.all().into_iter().chain(fast.all()).collect();
-            figure
-                .verdict_of_all(
-                    "NullRDC less 16 Hz, over all ranges",
-                    &both,
-                    mean_difference,
-                )
-                .note(tcp.name)
-                .judged(format!("{word}-16hz-near-nullrdc"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "NullRDC less 16 Hz, over all ranges",
+                &both,
+                mean_difference,
+            )
+            .judged(format!("{word}-16hz-near-nullrdc"));
         }
     }
     figure

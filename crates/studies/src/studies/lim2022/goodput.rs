@@ -1,6 +1,6 @@
 //! Figure 2: what the server received.
 
-use super::scenes::{Load, Mac, RANGES, TIMERS, line, segments};
+use super::scenes::{Load, Mac, RANGES, TIMERS, line, segments, verdict};
 use crate::engine::figure::{Figure, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
@@ -25,39 +25,59 @@ pub fn figure_2(load: &Load) -> Figure {
             Mac::ALL.map(|mac| line(&mut figure, GOODPUT, (tcp, mac), *load, segments));
         let word = tcp.word;
         let flat = RANGES.into_iter().filter(|range| !is_heavy || *range > 50);
-        figure
-            .verdict_of_all("NullRDC, least / greatest", &null.some(flat), |all| {
+        verdict(
+            &mut figure,
+            tcp.name,
+            "NullRDC, least / greatest",
+            &null.some(flat),
+            |all| {
                 let least = all.iter().copied().fold(f64::INFINITY, f64::min);
                 least / all.iter().copied().fold(0.0, f64::max)
-            })
-            .note(tcp.name)
-            .judged(format!("{word}-nullrdc-flat"));
-        figure
-            .ratio("8 Hz, 50 m / 100 m", slow.at(50), slow.at(100))
-            .note(tcp.name)
-            .judged(format!("{word}-8hz-50-over-100"));
+            },
+        )
+        .judged(format!("{word}-nullrdc-flat"));
+        verdict(
+            &mut figure,
+            tcp.name,
+            "8 Hz, 50 m / 100 m",
+            &[slow.at(50), slow.at(100)],
+            |all| all[0] / all[1],
+        )
+        .judged(format!("{word}-8hz-50-over-100"));
         if is_heavy {
-            figure
-                .ratio("NullRDC, 50 m / 100 m", null.at(50), null.at(100))
-                .note(tcp.name)
-                .judged(format!("{word}-nullrdc-50-over-100"));
-            figure
-                .ratio("100 m, 8 Hz / NullRDC", slow.at(100), null.at(100))
-                .note(tcp.name)
-                .judged(format!("{word}-8hz-gap"));
-            figure
-                .ratio("100 m, 8 Hz / 16 Hz", slow.at(100), fast.at(100))
-                .note(tcp.name)
-                .judged(format!("{word}-8hz-below-16hz"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "NullRDC, 50 m / 100 m",
+                &[null.at(50), null.at(100)],
+                |all| all[0] / all[1],
+            )
+            .judged(format!("{word}-nullrdc-50-over-100"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "100 m, 8 Hz / NullRDC",
+                &[slow.at(100), null.at(100)],
+                |all| all[0] / all[1],
+            )
+            .judged(format!("{word}-8hz-gap"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "100 m, 8 Hz / 16 Hz",
+                &[slow.at(100), fast.at(100)],
+                |all| all[0] / all[1],
+            )
+            .judged(format!("{word}-8hz-below-16hz"));
         } else {
-            figure
-                .verdict(
-                    "8 Hz / NullRDC, at 100 m less at 50 m",
-                    [slow.at(100), null.at(100), slow.at(50), null.at(50)],
-                    |[far, far_null, near, near_null]| far / far_null - near / near_null,
-                )
-                .note(tcp.name)
-                .judged(format!("{word}-8hz-nears"));
+            verdict(
+                &mut figure,
+                tcp.name,
+                "8 Hz / NullRDC, at 100 m less at 50 m",
+                &[slow.at(100), null.at(100), slow.at(50), null.at(50)],
+                |all| all[0] / all[1] - all[2] / all[3],
+            )
+            .judged(format!("{word}-8hz-nears"));
         }
     }
     figure

@@ -1,6 +1,6 @@
 //! Figure 3: segments sent again for each that was received.
 
-use super::scenes::{Load, Mac, TIMERS, line, segments};
+use super::scenes::{Load, Mac, TIMERS, line, segments, verdict};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{Cause, retransmissions};
@@ -34,19 +34,27 @@ pub fn figure_3(load: &Load) -> Figure {
                 Mac::ContikiMac(8) => "8 Hz, at 50 m less at 100 m",
                 Mac::ContikiMac(_) => "16 Hz, at 50 m less at 100 m",
             };
-            figure
-                .difference(what, line.at(50), line.at(100))
-                .note(tcp.name)
-                .judged(format!("{}-{}-falls", tcp.word, mac.word()));
+            verdict(
+                &mut figure,
+                tcp.name,
+                what,
+                &[line.at(50), line.at(100)],
+                |all| all[0] - all[1],
+            )
+            .judged(format!("{}-{}-falls", tcp.word, mac.word()));
         }
         let both: Vec<_> = fast.all().into_iter().chain(null.all()).collect();
-        figure
-            .verdict_of_all("16 Hz less NullRDC, over all ranges", &both, |all| {
+        verdict(
+            &mut figure,
+            tcp.name,
+            "16 Hz less NullRDC, over all ranges",
+            &both,
+            |all| {
                 let (fast, null) = all.split_at(all.len() / 2);
                 (fast.iter().sum::<f64>() - null.iter().sum::<f64>()) / fast.len() as f64
-            })
-            .note(tcp.name)
-            .judged(format!("{}-16hz-near-nullrdc", tcp.word));
+            },
+        )
+        .judged(format!("{}-16hz-near-nullrdc", tcp.word));
     }
     figure
 }

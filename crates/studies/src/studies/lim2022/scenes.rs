@@ -1,7 +1,7 @@
 //! The paper's grid, its three MACs and two timers.
 
 use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Figure, Line, Metric};
+use crate::engine::figure::{Entry, Figure, Handle, Line, Metric, VERDICT};
 use crate::engine::run::{Reading, Run};
 
 /// Four by four nodes, 40 m apart, the border router in a corner; every other node
@@ -193,4 +193,15 @@ pub fn line(
 /// Segments that the server received.
 pub fn segments(run: &Run) -> Reading {
     run.flow_sum("readings", "/readings/delivered")
+}
+
+/// A statement about a figure for one TCP, made of its rows.
+pub fn verdict<'f>(
+    figure: &'f mut Figure,
+    tcp: &'static str,
+    what: &'static str,
+    of: &[Handle],
+    make: impl Fn(&[f64]) -> f64 + 'static,
+) -> Entry<'f> {
+    figure.made_of_all((VERDICT, tcp), Metric::new(what, ""), of, make)
 }
