@@ -550,6 +550,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Under which command it runs. An app that sends to the host or beyond has a peer under `redpoll up`; `redpoll run` leaves it out unless an app on `host` takes what it sends. Apps on `host` run in virtual time only."),
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it starts, from the beginning of the run."),
+    key("apps.*.start_spread", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
+        "It starts at a random moment of so long a span from `start` on, at each node another."),
     key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server, 7 for echo; required for bulk-sink"), SERVERS,
         "Port that it listens on."),
     key("apps.*.to", Target, Required, SENDERS,

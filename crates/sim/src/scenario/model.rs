@@ -380,8 +380,10 @@ pub struct AppSpec {
     /// The name of its flow in results: the app's name in the scenario, and
     /// if it runs on several nodes, a slash and the node's name.
     pub name: String,
-    /// When it starts, after the beginning of the run.
+    /// When it starts at the earliest, after the beginning of the run.
     pub start: Duration,
+    /// It starts at a random moment of a span of this length.
+    pub start_spread: Duration,
     /// Under which commands it runs.
     pub when: When,
     /// What it does.

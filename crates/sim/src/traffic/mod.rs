@@ -17,7 +17,7 @@ mod peers;
 mod sensor;
 mod sessions;
 
-use redpoll_base::{Instant, Rng};
+use redpoll_base::{Duration, Instant, Rng};
 use redpoll_stack::NodeEvent;
 use redpoll_tcp::Endpoint;
 
@@ -128,7 +128,7 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
             for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
                 if spec.kind.target().is_none() == receives {
                     let app = maker.app(scenario, index, spec);
-                    apps.push((index, Later::wrap(app, spec.start)));
+                    apps.push((index, Later::wrap(app, maker.delay(scenario, index, spec))));
                 }
             }
         }
@@ -168,6 +168,17 @@ impl Maker<'_> {
         let node = name_of(scenario, index);
         let seeded = Rng::named(self.seed, &format!("coap/{}/{node}", spec.name));
         self.secrets.stream(seeded)
+    }
+
+    /// How long an app waits from the beginning of the run.
+    fn delay(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Duration {
+        let span_us = spec.start_spread.as_micros();
+        if span_us == 0 {
+            return spec.start;
+        }
+        let node = name_of(scenario, index);
+        let mut rng = Rng::named(self.seed, &format!("start/{}/{node}", spec.name));
+        spec.start + Duration::from_micros(rng.below_u64(span_us))
     }
 
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
@@ -257,5 +268,35 @@ impl Route {
             is_inside: scenario.index_of(to).is_some(),
             peers,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apps_start_apart_within_their_span() {
+        let text = "duration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 9\nspacing = \"10 m\"\n\
+                    [apps.echo]\ntype = \"echo\"\non = \"every node\"\nstart = \"2 s\"\n\
+                    start_spread = \"3 s\"";
+        let scenario = Scenario::parse("apart", text, &[]).unwrap();
+        let maker = Maker {
+            seed: 1,
+            secrets: &mut Secrets::of_seed(),
+            rng: Rng::named(1, "traffic"),
+            peers: Peers::default(),
+        };
+        let nodes = scenario.nodes.iter().enumerate();
+        let delays = nodes.map(|(index, node)| maker.delay(&scenario, index, &node.apps[0]));
+        let mut delays: Vec<Duration> = delays.collect();
+        let span = Duration::from_secs(2)..Duration::from_secs(5);
+        assert!(
+            delays.iter().all(|delay| span.contains(delay)),
+            "{delays:?}"
+        );
+        delays.sort_unstable();
+        delays.dedup();
+        assert_eq!(delays.len(), 9);
     }
 }

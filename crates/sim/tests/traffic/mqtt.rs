@@ -151,6 +151,7 @@ fn sensor(change: impl FnOnce(&mut AppKind)) -> Scenario {
     let app = AppSpec {
         name,
         start: Duration::ZERO,
+        start_spread: Duration::ZERO,
         when: When::Always,
         kind,
     };

@@ -21,6 +21,7 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
         let spec = AppSpec {
             name: name.clone(),
             start: values.duration(&app.key("start")),
+            start_spread: values.duration(&app.key("start_spread")),
             when: app.when(),
             kind: app.kind()?,
         };

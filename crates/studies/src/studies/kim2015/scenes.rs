@@ -152,7 +152,7 @@ impl Traffic {
         let nodes = nodes.join(", ");
         let transport = if self.is_tcp { "tcp" } else { "udp" };
         let sensor = format!(
-            "type = \"sensor\"\ntransport = \"{transport}\"\nreading = \"39 B\"\nqueue = 4\nstart = \"10 min\""
+            "type = \"sensor\"\ntransport = \"{transport}\"\nreading = \"39 B\"\nqueue = 4\nstart = \"9 min\"\nstart_spread = \"1 min\""
         );
         let sink = |on: &str| {
             let sink = format!("\n[apps.sink]\ntype = \"bulk-sink\"\non = {on}\nport = 9000\n");
