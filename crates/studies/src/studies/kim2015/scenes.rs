@@ -44,6 +44,7 @@ lifetime = "20 min"
 routes = 32
 
 [tcp]
+connections = 200
 delayed_ack = "0 ms"
 "#;
 
@@ -159,10 +160,12 @@ impl Traffic {
             if self.is_tcp { sink } else { String::new() }
         };
         if self.is_up {
-            let sink = sink("\"host\"");
-            return format!(
-                "{sink}\n[apps.readings]\n{sensor}\non = [{nodes}]\nto = \"host:9000\"\n"
-            );
+            // Datagrams are counted at the border router: a simulated host takes none.
+            let (sink, to) = match self.is_tcp {
+                true => (sink("\"host\""), "host:9000"),
+                false => (String::new(), "border:9000"),
+            };
+            return format!("{sink}\n[apps.readings]\n{sensor}\non = [{nodes}]\nto = \"{to}\"\n");
         }
         let mut text = sink(&format!("[{nodes}]"));
         for node in 2..NODES + 2 {

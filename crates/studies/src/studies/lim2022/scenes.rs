@@ -42,6 +42,9 @@ routes = 20
 [lowpan]
 slots = 4
 
+[tcp]
+connections = 200
+
 [nodes.node-1]
 role = "border"
 
