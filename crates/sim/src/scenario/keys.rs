@@ -380,7 +380,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Send buffer of a connection."),
     key("tcp.receive_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
         "Receive buffer of a connection, which is its largest window."),
-    key("tcp.connections", Count { min: 1, max: CONNECTIONS_MAX as u64 }, Optional("4, and on a node that others send to, one for each of them and 2"), None,
+    key("tcp.connections", Count { min: 1, max: CONNECTIONS_MAX as u64 }, Optional("4, or more: one for each app that sends from there or to there, and 2"), None,
         "Connections that every node has memory for."),
     key("tcp.nagle", Bool, Default("true"), None,
         "Nagle's algorithm."),

@@ -375,7 +375,7 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
 }
 
 /// Gives every node memory for as many connections as the scenario says, else
-/// for a few, and where others send to for each of them and two to spare.
+/// for a few, and for each app that sends from there or to there and two to spare.
 fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const A_FEW: u16 = 4;
     const TO_SPARE: u16 = 2;
@@ -386,20 +386,26 @@ fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
         }
         return;
     }
-    let mut senders = vec![0u16; scenario.places().count()];
-    for app in scenario.places().flat_map(|place| &place.apps) {
-        let over_udp = match app.kind {
-            AppKind::Sensor(sensor) => sensor.transport.is_udp(),
-            AppKind::Client(client) => client.protocol == ClientProtocol::Coap,
-            _ => false,
-        };
-        if let Some(index) = app.kind.target().and_then(|to| scenario.index_of(to))
-            && !over_udp
-        {
-            senders[index] = senders[index].saturating_add(1);
+    let mut flows = vec![0u16; scenario.places().count()];
+    for (from, place) in scenario.places().enumerate() {
+        for app in &place.apps {
+            let over_udp = match app.kind {
+                AppKind::Sensor(sensor) => sensor.transport.is_udp(),
+                AppKind::Client(client) => client.protocol == ClientProtocol::Coap,
+                _ => false,
+            };
+            let Some(target) = app.kind.target().filter(|_| !over_udp) else {
+                continue;
+            };
+            for end in [Some(from), scenario.index_of(target)]
+                .into_iter()
+                .flatten()
+            {
+                flows[end] = flows[end].saturating_add(1);
+            }
         }
     }
-    for (place, senders) in scenario.places_mut().zip(senders) {
-        place.connections = senders.saturating_add(TO_SPARE).clamp(A_FEW, MOST);
+    for (place, flows) in scenario.places_mut().zip(flows) {
+        place.connections = flows.saturating_add(TO_SPARE).clamp(A_FEW, MOST);
     }
 }

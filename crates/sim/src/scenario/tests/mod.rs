@@ -399,3 +399,20 @@ fn long_seeds_are_exact() {
         assert_eq!(Scenario::load("pair", &overrides).unwrap().seed, seed);
     }
 }
+
+/// A host that sends to thirty nodes has a connection for each.
+#[test]
+fn a_place_has_connections_for_what_it_sends_and_gets() {
+    let mut text = "duration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 9\n\
+                    spacing = \"10 m\"\n[apps.sink]\ntype = \"bulk-sink\"\n\
+                    on = \"every other node\"\nport = 9\n"
+        .to_owned();
+    for node in 2..=9 {
+        text += &format!(
+            "[apps.to-{node}]\ntype = \"bulk-sender\"\non = \"node-1\"\nto = \"node-{node}:9\"\n"
+        );
+    }
+    let scenario = Scenario::parse("fan", &text, &[]).unwrap();
+    let connections: Vec<u16> = scenario.nodes.iter().map(|node| node.connections).collect();
+    assert_eq!(connections, [10, 4, 4, 4, 4, 4, 4, 4, 4]);
+}
