@@ -70,6 +70,7 @@ pub(super) fn begin(
         probe_interval: params.probe_interval,
         tunnels: params.tunnels,
         load_aware: params.load_aware,
+        dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)
     };
     let memory = RplMemory {

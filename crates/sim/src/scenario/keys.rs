@@ -501,6 +501,8 @@ pub(crate) const KEYS: &[Key] = &[
         "DelayDAO (RFC 6550 §9.5). RFC 6550's default."),
     key("rpl.dao_ack", Bool, Default("true"), None,
         "DAOs ask for acknowledgments and are repeated."),
+    key("rpl.dtsn_each_dio", Bool, Default("false"), None,
+        "The DTSN counts up with each multicast DIO, as in Contiki 2.7 and 3.0, so that everybody behind a router sends DAOs again, for which all routers on the way pay."),
     key("rpl.probe_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("90 s"), None,
         "Mean time between two probes of the link to a neighbour that could be the parent. RPL-Lite's."),
     key("rpl.dis_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("30 s"), None,

@@ -33,6 +33,8 @@ pub struct RplParams {
     pub dao_delay: Duration,
     /// DAOs ask for acknowledgements.
     pub dao_ack: bool,
+    /// The DTSN counts up with each multicast DIO.
+    pub dtsn_each_dio: bool,
     /// Mean time between two probes of a link.
     pub probe_interval: Duration,
     /// Time between two solicitations of a node without a DODAG.

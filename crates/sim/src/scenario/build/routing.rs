@@ -57,6 +57,7 @@ pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing
         },
         dao_delay: values.duration("rpl.dao_delay"),
         dao_ack: values.flag("rpl.dao_ack"),
+        dtsn_each_dio: values.flag("rpl.dtsn_each_dio"),
         probe_interval: values.duration("rpl.probe_interval"),
         dis_interval: values.duration("rpl.dis_interval"),
         neighbours: values.small("rpl.neighbours"),

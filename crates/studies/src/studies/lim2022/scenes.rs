@@ -34,6 +34,7 @@ dio_redundancy = 10
 min_hop_rank_increase = 256
 max_rank_increase = 1792
 dao_ack = false
+dtsn_each_dio = true
 dao_delay = "4 s"
 probe_interval = "120 s"
 dis_interval = "60 s"

@@ -32,6 +32,10 @@ pub struct RplConfig {
     /// Whether a node that has more to carry than it can says so, and whether others
     /// avoid it then (RFC 6551 §3.1, the O flag). Off by default.
     pub load_aware: bool,
+    /// Whether the DTSN counts up with each multicast DIO, as Contiki's does: everybody
+    /// behind a router then tells of itself again (RFC 6550 §9.6), which mends what lost
+    /// DAOs have left, and costs all routers on the way a DAO each time. Off by default.
+    pub dtsn_each_dio: bool,
     /// Seed of delays and first numbers.
     pub seed: u64,
 }
@@ -85,6 +89,7 @@ impl RplConfig {
             probe_interval: Duration::from_secs(90),
             tunnels: true,
             load_aware: false,
+            dtsn_each_dio: false,
             seed,
         }
     }

@@ -153,6 +153,9 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Option<Envelope> {
         let rank = self.advertised_rank();
         count(&mut self.counters.dios_sent);
+        if self.config.dtsn_each_dio && dst.is_multicast() {
+            self.dtsn = self.dtsn.next();
+        }
         self.advertised = self.rank;
         let mut buffer = [0; 64];
         let mut area = Cursor::new(&mut buffer);

@@ -9,9 +9,6 @@ pub(super) const ETX: u16 = 128;
 /// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a
 /// parameter of ours.
 const ETX_UNKNOWN: u16 = 2 * ETX;
-/// What a frame that was given up has taken beside its attempts: it was not delivered
-/// after them. As above.
-const GIVEN_UP: u16 = 12;
 /// Samples until an estimate follows slowly.
 const YOUNG: u8 = 4;
 /// Frames in a row that were given up, after which a neighbour counts as gone.
@@ -74,9 +71,12 @@ impl RplNeighbour {
     /// A frame to it has ended after so many attempts.
     pub(super) fn on_frame(&mut self, now: Instant, attempts: u8, ok: bool) {
         self.measured_s = seconds(now);
-        let lost = if ok { 0 } else { GIVEN_UP };
-        let taken = u16::from(attempts.max(1)).saturating_add(lost);
-        let sample = taken.saturating_mul(ETX);
+        // A frame that was given up would have taken as many attempts more as any other is
+        // expected to take: attempts succeed alike, whatever came before.
+        let yet = if ok { 0 } else { self.etx };
+        let sample = u16::from(attempts.max(1))
+            .saturating_mul(ETX)
+            .saturating_add(yet);
         self.failures = if ok {
             0
         } else {
