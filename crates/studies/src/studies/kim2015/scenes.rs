@@ -65,13 +65,6 @@ pub enum Building {
 }
 
 impl Building {
-    fn name(self) -> &'static str {
-        match self {
-            Building::FiveHops => "building-5",
-            Building::SevenHops => "building-7",
-        }
-    }
-
     fn border(self) -> (u32, u32) {
         match self {
             Building::FiveHops => (0, 25),
@@ -148,6 +141,19 @@ impl Traffic {
     /// All of them.
     pub const ALL: [Traffic; 4] = [UDP_UP, UDP_DOWN, TCP_UP, TCP_DOWN];
 
+    fn scene(self, building: Building) -> &'static str {
+        match (building, self.word) {
+            (Building::FiveHops, "udp-up") => "five-hops-udp-up",
+            (Building::FiveHops, "udp-down") => "five-hops-udp-down",
+            (Building::FiveHops, "tcp-up") => "five-hops-tcp-up",
+            (Building::FiveHops, _) => "five-hops-tcp-down",
+            (Building::SevenHops, "udp-up") => "seven-hops-udp-up",
+            (Building::SevenHops, "udp-down") => "seven-hops-udp-down",
+            (Building::SevenHops, "tcp-up") => "seven-hops-tcp-up",
+            (Building::SevenHops, _) => "seven-hops-tcp-down",
+        }
+    }
+
     fn apps(self) -> String {
         let nodes: Vec<String> = (2..NODES + 2)
             .map(|node| format!("\"node-{node}\""))
@@ -190,7 +196,7 @@ pub const LIGHT: u32 = 10;
 /// Half an hour of traffic in a building.
 pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
     let scene = Scene {
-        name: building.name(),
+        name: traffic.scene(building),
         text: building.text() + &traffic.apps(),
     };
     let interval = format!("{} ms", 60_000 / load);
