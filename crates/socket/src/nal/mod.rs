@@ -148,7 +148,9 @@ impl<M: Memory + 'static, T: AsMut<[Watch]>> Inner<M, T> {
     fn tell(&mut self) {
         while let Some(event) = self.node.poll_event() {
             match event {
-                NodeEvent::Tcp(_, Event::Trouble(_)) | NodeEvent::EchoReply { .. } => {}
+                NodeEvent::Tcp(_, Event::Trouble(_))
+                | NodeEvent::EchoReply { .. }
+                | NodeEvent::AddressInUse => {}
                 NodeEvent::Tcp(id, _) => self.wake(Key::Tcp(id)),
                 NodeEvent::Accepted(id) => self.wake(Key::Listener(id)),
                 NodeEvent::UdpReadable(id) => self.wake(Key::Udp(id)),
