@@ -8,7 +8,10 @@ use redpoll_studies::{STUDIES, Study, find, select};
 #[test]
 fn unknown_names_are_told_with_those_that_are_known() {
     let error = find("nobody1999").unwrap_err().to_string();
-    assert_eq!(error, "unknown study \"nobody1999\"; allowed: kumar2020, kim2015, lim2022");
+    assert_eq!(
+        error,
+        "unknown study \"nobody1999\"; allowed: kumar2020, kim2015, lim2022"
+    );
     let error = select(kumar2020().load().unwrap(), &["5z".to_owned()])
         .unwrap_err()
         .to_string();

@@ -160,7 +160,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 if message.end > bytes.len() || message.is_empty() {
                     return Err(DropReason::Malformed.into());
                 }
-                bytes.copy_within(message, Ipv6Header::LEN);
+                // Forwards, byte by byte: `copy_within` may panic, for all that the
+                // optimiser knows, and its routine takes more than a kilobyte.
+                let places = message.zip(Ipv6Header::LEN..).filter(|_| offset > 0);
+                for (from, to) in places {
+                    let byte = bytes.get(from).copied().unwrap_or_default();
+                    bytes
+                        .get_mut(to)
+                        .into_iter()
+                        .for_each(|place| *place = byte);
+                }
                 self.link.lowpan.resize(slot, end.saturating_sub(offset));
                 let bytes = self.link.lowpan.packet_mut(slot);
                 let header = icmp::write_echo_reply(bytes, ip).ok_or(DropReason::Malformed)?;
