@@ -1,5 +1,7 @@
 //! Copying without a panic, and without the slow way of a small processor.
 
+use core::ops::Range;
+
 use bytemuck::{pod_align_to, pod_align_to_mut};
 
 /// Copies what fits of `from` to the front of `to`; says how much.
@@ -15,6 +17,29 @@ pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
         }
     }
     len
+}
+
+/// Moves what there is of `from` to where it begins at `to`, within `bytes`; the two may
+/// overlap. Says how much there was room for.
+///
+/// `copy_within` panics where that is not all of it, and takes a routine of more than a
+/// kilobyte.
+pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
+    let end = from.end.min(bytes.len());
+    let room = bytes.len().saturating_sub(to);
+    let count = end.saturating_sub(from.start).min(room);
+    let mut one = |at: usize| {
+        let byte = bytes.get(from.start.saturating_add(at)).copied();
+        if let Some((byte, place)) = byte.zip(bytes.get_mut(to.saturating_add(at))) {
+            *place = byte;
+        }
+    };
+    // What is read last must not have been written before.
+    match to <= from.start {
+        true => (0..count).for_each(&mut one),
+        false => (0..count).rev().for_each(&mut one),
+    }
+    count
 }
 
 /// Whether these are long, and the first begins at the other half of a word than the
@@ -47,7 +72,7 @@ fn copy_bytes(from: &[u8], to: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{copy, copy_halves};
+    use super::{copy, copy_halves, move_within};
 
     /// What only a small processor does.
     #[test]
@@ -62,6 +87,29 @@ mod tests {
                     assert_eq!(to[copied.clone()], from[at..at + len]);
                     let around = to.iter().filter(|byte| **byte == 0).count();
                     assert_eq!(around, 80 - len, "nothing else is touched");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_is_moved_whether_it_overlaps_or_not() {
+        for from in 0..9 {
+            for until in 0..12 {
+                for to in 0..12 {
+                    let mut bytes = *b"01234567";
+                    let before = bytes;
+                    let count = move_within(&mut bytes, from..until, to);
+                    let end = until.min(8);
+                    assert_eq!(
+                        count,
+                        end.saturating_sub(from).min(8_usize.saturating_sub(to))
+                    );
+                    let mut expected = before;
+                    if count > 0 {
+                        expected.copy_within(from..from + count, to);
+                    }
+                    assert_eq!(bytes, expected, "{from}..{until} to {to}");
                 }
             }
         }

@@ -29,7 +29,7 @@ mod rng;
 mod time;
 
 pub use addr::Addr;
-pub use copy::copy;
+pub use copy::{copy, move_within};
 pub use divide::divide;
 pub use ecn::Ecn;
 pub use hash::half_sip_hash;

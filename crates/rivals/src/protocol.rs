@@ -1,7 +1,7 @@
 //! What a TCP has to decide; the [`Table`](crate::Table) does the rest.
 
 use redpoll_base::{Bytes, Instant, Rng};
-use redpoll_tcp::{Fields, Flags, Header, IpMeta, Options, Segment, SeqNum, State};
+use redpoll_tcp::{Fields, Flags, Header, IpMeta, Options, Segment, SeqNum, State, reset_reply};
 
 use crate::Body;
 
@@ -64,8 +64,12 @@ pub trait Protocol {
     fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Self::Control>;
 
     /// What is sent back for a segment that begins no connection and belongs to
-    /// none. `listens`: somebody listens on its port, and no memory is free.
-    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header>;
+    /// none: a reset, but for a SYN where somebody `listens` on its port and no memory
+    /// is free.
+    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
+        let waits = listens && seg.flags.syn() && !seg.flags.ack();
+        if waits { None } else { reset_reply(meta, seg) }
+    }
 
     /// Whether checksums of what comes in are verified (RFC 9293 §3.1, MUST-3).
     fn verifies(&self) -> bool {

@@ -19,7 +19,7 @@ mod rtt;
 mod send;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Error, Flags, Header, IpMeta, Segment, SeqNum, State, reset_reply};
+use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
 
 use crate::{Body, Out, Protocol};
 use congestion::Window;
@@ -179,11 +179,6 @@ impl Protocol for Linux {
         control.on_syn(&self.config, seg);
         control.snd.syn_due = true;
         Some(control)
-    }
-
-    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
-        let waits = listens && seg.flags.syn() && !seg.flags.ack();
-        if waits { None } else { reset_reply(meta, seg) }
     }
 
     fn input<B: Bytes>(

@@ -13,7 +13,7 @@ mod input;
 mod timer;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Error, Flags, Header, IpMeta, Segment, SeqNum, State, reset_reply};
+use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
 
 pub use timer::{Standard, Timing, Weak};
 
@@ -232,12 +232,6 @@ impl Protocol for Uip {
         control.rcv_nxt = seg.seq + 1;
         control.due = SYN_ACK;
         Some(control)
-    }
-
-    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
-        // Without memory for a connection its SYN is not answered.
-        let waits = listens && seg.flags.syn() && !seg.flags.ack();
-        if waits { None } else { reset_reply(meta, seg) }
     }
 
     fn input<B: Bytes>(

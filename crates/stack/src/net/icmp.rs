@@ -3,7 +3,7 @@
 //! slot of the packet it speaks of.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Duration, Instant, move_within};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 use crate::counters::DropReason;
@@ -107,7 +107,7 @@ pub(crate) fn write_error(
     let quoted = len.min(room);
     let total = BEFORE_QUOTE.checked_add(quoted)?;
     let buffer = buffer.get_mut(..total)?;
-    buffer.copy_within(..quoted, BEFORE_QUOTE);
+    move_within(buffer, 0..quoted, BEFORE_QUOTE);
     let (kind, code, word) = error.fields();
     let [a, b, c, d] = word.to_be_bytes();
     buffer

@@ -1,7 +1,7 @@
 //! What a node does with packets for itself, and the answers, which are written over
 //! the packet that they answer.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::{Instant, Memory, move_within};
 use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
@@ -160,16 +160,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 if message.end > bytes.len() || message.is_empty() {
                     return Err(DropReason::Malformed.into());
                 }
-                // Forwards, byte by byte: `copy_within` may panic, for all that the
-                // optimiser knows, and its routine takes more than a kilobyte.
-                let places = message.zip(Ipv6Header::LEN..).filter(|_| offset > 0);
-                for (from, to) in places {
-                    let byte = bytes.get(from).copied().unwrap_or_default();
-                    bytes
-                        .get_mut(to)
-                        .into_iter()
-                        .for_each(|place| *place = byte);
-                }
+                move_within(bytes, message, Ipv6Header::LEN);
                 self.link.lowpan.resize(slot, end.saturating_sub(offset));
                 let bytes = self.link.lowpan.packet_mut(slot);
                 let header = icmp::write_echo_reply(bytes, ip).ok_or(DropReason::Malformed)?;

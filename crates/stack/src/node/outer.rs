@@ -1,7 +1,7 @@
 //! What RPL puts before packets and into them, and takes away: packet information,
 //! source routes, outer headers (RFC 6553, RFC 6554, RFC 9008).
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::{Instant, Memory, move_within};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
@@ -76,7 +76,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if from > len {
             return Err(DropReason::Malformed.into());
         }
-        bytes.copy_within(from.., Ipv6Header::LEN);
+        move_within(bytes, from..len, Ipv6Header::LEN);
         if let Some(next) = bytes.get_mut(NEXT_HEADER_AT) {
             *next = behind;
         }
@@ -166,7 +166,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
         lowpan.resize(packet.slot, total);
         let bytes = lowpan.packet_mut(packet.slot);
-        bytes.copy_within(at..len, at.saturating_add(more));
+        move_within(bytes, at..len, at.saturating_add(more));
         match outer {
             Some(outer) => {
                 let header = Ipv6Header {
@@ -219,7 +219,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if nested.is_ok_and(|(protocol, _)| protocol == next_header::IPV6) {
             return Err(DropReason::UnknownProtocol.into());
         }
-        bytes.copy_within(start.., 0);
+        move_within(bytes, start..len, 0);
         let rest = len.saturating_sub(start);
         self.link.lowpan.resize(slot, rest);
         // RFC 6040 §4.2: a mark on the outside counts inside.

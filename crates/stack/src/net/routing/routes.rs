@@ -291,11 +291,10 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         let Some(at) = used.iter().position(is_it) else {
             return;
         };
-        if let Some(tail) = used.get_mut(at..) {
-            tail.rotate_left(1);
-            if let Some(last) = tail.last_mut() {
-                *last = None;
-            }
+        // Those behind it move up, from the last one on.
+        let mut moved = None;
+        for place in used.get_mut(at..).unwrap_or_default().iter_mut().rev() {
+            core::mem::swap(place, &mut moved);
         }
         self.used = self.used.saturating_sub(1);
         let hosts = usize::from(route.len == 128);

@@ -47,7 +47,6 @@ routes = 32
 
 [tcp]
 connections = 200
-delayed_ack = "0 ms"
 "#;
 
 /// Nodes beside the border router.
@@ -104,6 +103,8 @@ pub struct Traffic {
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
+    /// The names of its scenes with five hops and with seven.
+    scenes: [&'static str; 2],
     is_tcp: bool,
     is_up: bool,
 }
@@ -112,6 +113,7 @@ pub struct Traffic {
 pub const UDP_UP: Traffic = Traffic {
     name: "UDP up",
     word: "udp-up",
+    scenes: ["five-hops-udp-up", "seven-hops-udp-up"],
     is_tcp: false,
     is_up: true,
 };
@@ -119,6 +121,7 @@ pub const UDP_UP: Traffic = Traffic {
 pub const UDP_DOWN: Traffic = Traffic {
     name: "UDP down",
     word: "udp-down",
+    scenes: ["five-hops-udp-down", "seven-hops-udp-down"],
     is_tcp: false,
     is_up: false,
 };
@@ -126,6 +129,7 @@ pub const UDP_DOWN: Traffic = Traffic {
 pub const TCP_UP: Traffic = Traffic {
     name: "TCP up",
     word: "tcp-up",
+    scenes: ["five-hops-tcp-up", "seven-hops-tcp-up"],
     is_tcp: true,
     is_up: true,
 };
@@ -133,6 +137,7 @@ pub const TCP_UP: Traffic = Traffic {
 pub const TCP_DOWN: Traffic = Traffic {
     name: "TCP down",
     word: "tcp-down",
+    scenes: ["five-hops-tcp-down", "seven-hops-tcp-down"],
     is_tcp: true,
     is_up: false,
 };
@@ -142,15 +147,9 @@ impl Traffic {
     pub const ALL: [Traffic; 4] = [UDP_UP, UDP_DOWN, TCP_UP, TCP_DOWN];
 
     fn scene(self, building: Building) -> &'static str {
-        match (building, self.word) {
-            (Building::FiveHops, "udp-up") => "five-hops-udp-up",
-            (Building::FiveHops, "udp-down") => "five-hops-udp-down",
-            (Building::FiveHops, "tcp-up") => "five-hops-tcp-up",
-            (Building::FiveHops, _) => "five-hops-tcp-down",
-            (Building::SevenHops, "udp-up") => "seven-hops-udp-up",
-            (Building::SevenHops, "udp-down") => "seven-hops-udp-down",
-            (Building::SevenHops, "tcp-up") => "seven-hops-tcp-up",
-            (Building::SevenHops, _) => "seven-hops-tcp-down",
+        match building {
+            Building::FiveHops => self.scenes[0],
+            Building::SevenHops => self.scenes[1],
         }
     }
 

@@ -156,9 +156,12 @@ impl<M: Memory + 'static> Rpl<M> {
     /// §9.6: the parent wants to hear of everybody.
     pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<M>) {
         // In storing mode it need not go on; what is lost farther down comes back so, too.
-        self.dtsn = self.dtsn.next();
-        if !self.is_leaf() {
-            self.reset_trickle(now);
+        // Where each DIO says it the next one does.
+        if !self.config.dtsn_each_dio {
+            self.dtsn = self.dtsn.next();
+            if !self.is_leaf() {
+                self.reset_trickle(now);
+            }
         }
         self.tell_all(now, table);
     }
@@ -189,7 +192,6 @@ impl<M: Memory + 'static> Rpl<M> {
         self.untell(table);
         if pending.tries < self.config.dao_retries {
             self.daos.due = Some(now);
-            self.daos.pending = None;
             self.replies.dao_tries = pending.tries;
             return;
         }
