@@ -79,7 +79,7 @@ mod present {
     use std::process::ExitCode;
 
     use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-    use redpoll_peers::{Subject, fairness, loss, matrix, ota_ack};
+    use redpoll_peers::{Subject, fairness, loss, matrix, ota_ack, sweep};
 
     use super::BenchArgs;
     use crate::output;
@@ -153,21 +153,26 @@ mod present {
         Ok(subjects)
     }
 
+    /// Takes over which seeds and losses are asked for.
+    fn choose(args: &BenchArgs, seeds: &mut u64, losses: &mut Vec<u32>) {
+        *seeds = args.seeds.unwrap_or(*seeds);
+        if !args.loss.is_empty() {
+            losses.clone_from(&args.loss);
+        }
+    }
+
     fn measure_loss(args: &BenchArgs, subjects: Vec<Subject>) -> Outcome {
         let mut plan = loss::Plan {
             subjects,
             ..loss::Plan::default()
         };
-        plan.seeds = args.seeds.unwrap_or(plan.seeds);
-        if !args.loss.is_empty() {
-            plan.losses.clone_from(&args.loss);
-        }
-        let mut steps = Steps::new(plan.transfers());
-        let figures = plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")));
-        steps.end();
+        choose(args, &mut plan.seeds, &mut plan.losses);
+        let figures = Steps::of(plan.transfers(), |steps| {
+            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")))
+        });
         Outcome {
             table: format!("{}{}", loss::rules(&plan), loss::table(&figures)),
-            lines: figures.iter().map(loss::Figure::to_json).collect(),
+            lines: figures.iter().map(sweep::Figure::to_json).collect(),
         }
     }
 
@@ -178,9 +183,9 @@ mod present {
         };
         plan.seeds = args.seeds.unwrap_or(plan.seeds);
         plan.loss = args.loss.first().copied().unwrap_or(plan.loss);
-        let mut steps = Steps::new(plan.transfers());
-        let figures = plan.run(|sender, receiver| steps.begin(format!("{sender} to {receiver}")));
-        steps.end();
+        let figures = Steps::of(plan.transfers(), |steps| {
+            plan.run(|sender, receiver| steps.begin(format!("{sender} to {receiver}")))
+        });
         Outcome {
             table: matrix::table(&plan, &figures),
             lines: figures.iter().map(matrix::Figure::to_json).collect(),
@@ -192,16 +197,13 @@ mod present {
             subjects,
             ..ota_ack::Plan::default()
         };
-        plan.seeds = args.seeds.unwrap_or(plan.seeds);
-        if !args.loss.is_empty() {
-            plan.losses.clone_from(&args.loss);
-        }
-        let mut steps = Steps::new(plan.transfers());
-        let figures = plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")));
-        steps.end();
+        choose(args, &mut plan.seeds, &mut plan.losses);
+        let figures = Steps::of(plan.transfers(), |steps| {
+            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")))
+        });
         Outcome {
             table: ota_ack::table(&plan, &figures),
-            lines: figures.iter().map(ota_ack::Figure::to_json).collect(),
+            lines: figures.iter().map(sweep::Figure::to_json).collect(),
         }
     }
 
@@ -214,11 +216,9 @@ mod present {
         if !args.queue.is_empty() {
             plan.queues = args.queue.iter().copied().map(usize::from).collect();
         }
-        let mut steps = Steps::new(plan.runs());
-        let figures = plan.run(|subject, queue| {
-            steps.begin(format!("{subject}, queue of {queue}"));
+        let figures = Steps::of(plan.runs(), |steps| {
+            plan.run(|subject, queue| steps.begin(format!("{subject}, queue of {queue}")))
         });
-        steps.end();
         Outcome {
             table: fairness::table(&plan, &figures),
             lines: figures.iter().map(fairness::Figure::to_json).collect(),
@@ -248,8 +248,12 @@ mod present {
             self.begun += 1;
         }
 
-        fn end(self) {
-            self.bar.finish_and_clear();
+        /// Shows the steps of `run`, of which there are `count`.
+        fn of<T>(count: usize, run: impl FnOnce(&mut Steps) -> T) -> T {
+            let mut steps = Steps::new(count);
+            let result = run(&mut steps);
+            steps.bar.finish_and_clear();
+            result
         }
     }
 

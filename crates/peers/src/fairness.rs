@@ -9,6 +9,7 @@ use redpoll_testkit::pattern;
 use crate::link::{Link, Pipe};
 use crate::loss;
 use crate::peer::{Limits, Peer, Subject};
+use crate::sweep;
 
 /// The name of the bench.
 pub const NAME: &str = "fairness";
@@ -105,9 +106,9 @@ impl Plan {
                 let indices: Vec<f64> = bytes.iter().map(|bytes| jain(*bytes)).collect();
                 let shares = bytes.iter().map(|[a, b]| *b as f64 / (a + b).max(1) as f64);
                 let values = [
-                    loss::median(indices.clone()),
+                    sweep::median(indices.clone()),
                     indices.iter().copied().fold(1.0, f64::min),
-                    loss::median(shares.collect()),
+                    sweep::median(shares.collect()),
                 ];
                 figures.extend(
                     METRICS

@@ -24,6 +24,7 @@ pub mod packet;
 mod peer;
 mod redpoll;
 mod smoltcp;
+pub mod sweep;
 mod tcplp;
 mod transfer;
 

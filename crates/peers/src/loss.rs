@@ -1,11 +1,10 @@
 //! The bench `loss`: how long a bulk transfer takes when packets get lost.
 
-use std::fmt::Write as _;
-
 use redpoll_base::Duration;
 
 use crate::link::Link;
 use crate::peer::{Limits, Subject};
+use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 
 /// The name of the bench.
@@ -41,6 +40,11 @@ pub const METRICS: [(&str, &str); 8] = [
     ("needless_share", "%"),
 ];
 
+const BENCH: Bench<{ METRICS.len() }> = Bench {
+    name: NAME,
+    metrics: METRICS,
+};
+
 /// What to measure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
@@ -54,26 +58,10 @@ pub struct Plan {
     pub bytes: usize,
 }
 
-/// One figure: the median over the seeds.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Figure {
-    /// Which stack.
-    pub subject: Subject,
-    /// Which of [`METRICS`].
-    pub metric: &'static str,
-    /// Loss in percent.
-    pub loss: u32,
-    /// `None` if half of the transfers or more did not end.
-    pub value: Option<f64>,
-    /// The unit.
-    pub unit: &'static str,
-}
-
 impl Default for Plan {
     fn default() -> Self {
-        let is_there = |subject: &Subject| subject.missing().is_none();
         Plan {
-            subjects: Subject::ALL.into_iter().filter(is_there).collect(),
+            subjects: sweep::present(),
             losses: LOSSES.to_vec(),
             seeds: SEEDS,
             bytes: 1 << 20,
@@ -106,62 +94,23 @@ impl Plan {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
 
-    /// Measures. `on_transfer` hears of each transfer before it begins.
-    pub fn run(&self, mut on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
-        let mut figures = Vec::new();
-        for &subject in &self.subjects {
-            for &loss in &self.losses {
-                let transfer = transfer(loss, self.bytes);
-                let samples: Vec<[f64; METRICS.len()]> = (1..=self.seeds)
-                    .map(|seed| {
-                        on_transfer(subject, loss);
-                        sample(&transfer.run(subject, seed))
-                    })
-                    .collect();
-                for (index, (metric, unit)) in METRICS.into_iter().enumerate() {
-                    let median = median(samples.iter().map(|sample| sample[index]).collect());
-                    figures.push(Figure {
-                        subject,
-                        metric,
-                        loss,
-                        value: median.is_finite().then_some(median),
-                        unit,
-                    });
-                }
-            }
-        }
-        figures
+    /// Measures: medians over the seeds. `on_transfer` hears of each transfer before it
+    /// begins.
+    pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
+        let over = Over {
+            subjects: &self.subjects,
+            losses: &self.losses,
+            seeds: self.seeds,
+        };
+        let at = |loss| transfer(loss, self.bytes);
+        BENCH.run(&over, at, medians, on_transfer)
     }
 }
 
-impl Figure {
-    /// The figure as a JSON object on one line.
-    pub fn to_json(&self) -> String {
-        json(
-            NAME,
-            self.subject,
-            self.metric,
-            self.loss,
-            self.value,
-            self.unit,
-        )
-    }
-}
-
-/// A figure as a JSON object on one line.
-pub(crate) fn json(
-    bench: &str,
-    subject: Subject,
-    metric: &str,
-    loss: u32,
-    value: Option<f64>,
-    unit: &str,
-) -> String {
-    let value = value.map_or("null".to_owned(), |v| v.to_string());
-    format!(
-        "{{\"bench\":\"{bench}\",\"subject\":\"{subject}\",\"metric\":\"{metric}\",\
-         \"x\":{loss},\"value\":{value},\"unit\":\"{unit}\"}}"
-    )
+/// In the order of [`METRICS`].
+fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
+    let samples: Vec<_> = runs.iter().map(sample).collect();
+    std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))
 }
 
 /// In the order of [`METRICS`]. Of a transfer that did not end nothing is
@@ -185,58 +134,14 @@ fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     ]
 }
 
-/// The middle one; infinite if half of them are.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        odd if odd % 2 == 1 => values[middle],
-        _ => f64::midpoint(values[middle - 1], values[middle]),
-    }
-}
-
 /// The figures as text: a block a metric, a line a subject, a column a loss.
 pub fn table(figures: &[Figure]) -> String {
-    let mut text = String::new();
-    let mut losses: Vec<u32> = figures.iter().map(|figure| figure.loss).collect();
-    losses.sort_unstable();
-    losses.dedup();
-    for (metric, unit) in METRICS {
-        let _ = write!(text, "{:<30}", format!("{metric} [{unit}]"));
-        for loss in &losses {
-            let _ = write!(text, "{:>10}", format!("{loss} %"));
-        }
-        text.push('\n');
-        for subject in Subject::ALL {
-            let row: Vec<&Figure> = figures
-                .iter()
-                .filter(|figure| figure.subject == subject && figure.metric == metric)
-                .collect();
-            if row.is_empty() {
-                continue;
-            }
-            let _ = write!(text, "  {subject:<28}");
-            for loss in &losses {
-                let value = row.iter().find(|figure| figure.loss == *loss);
-                let cell = value.map(|figure| cell(metric, figure.value));
-                let _ = write!(text, "{:>10}", cell.unwrap_or_default());
-            }
-            text.push('\n');
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn cell(metric: &str, value: Option<f64>) -> String {
-    match (metric, value) {
-        (_, None) => "failed".to_owned(),
-        ("completion_s", Some(value)) => format!("{value:.1}"),
-        ("needless_retransmissions" | "needless_share", Some(value)) => format!("{value:.2}"),
-        ("timeouts" | "retransmissions", Some(value)) => format!("{value:.0}"),
-        (_, Some(value)) => format!("{value:.3}"),
-    }
+    BENCH.table(figures, |metric, value| match metric {
+        "completion_s" => format!("{value:.1}"),
+        "needless_retransmissions" | "needless_share" => format!("{value:.2}"),
+        "timeouts" | "retransmissions" => format!("{value:.0}"),
+        _ => format!("{value:.3}"),
+    })
 }
 
 /// What stands above the table: the rules.
@@ -248,31 +153,4 @@ pub fn rules(plan: &Plan) -> String {
          (0.03 s, and 0.2 s that it adds to each)\n",
         plan.bytes, plan.seeds
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle_one() {
-        assert_eq!(median(vec![3.0, 1.0, f64::INFINITY]), 3.0);
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(vec![1.0, f64::INFINITY, f64::INFINITY]).is_infinite());
-    }
-
-    #[test]
-    fn a_figure_is_one_object() {
-        let figure = Figure {
-            subject: Subject::Redpoll,
-            metric: "completion_s",
-            loss: 5,
-            value: Some(170.25),
-            unit: "s",
-        };
-        assert_eq!(
-            figure.to_json(),
-            r#"{"bench":"loss","subject":"redpoll","metric":"completion_s","x":5,"value":170.25,"unit":"s"}"#
-        );
-    }
 }

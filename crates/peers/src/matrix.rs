@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::loss::{median, transfer};
+use crate::loss::transfer;
 use crate::peer::Subject;
+use crate::sweep::{self, median};
 
 /// The name of the bench.
 pub const NAME: &str = "matrix";
@@ -36,9 +37,8 @@ pub struct Figure {
 
 impl Default for Plan {
     fn default() -> Self {
-        let is_there = |subject: &Subject| subject.missing().is_none();
         Plan {
-            subjects: Subject::ALL.into_iter().filter(is_there).collect(),
+            subjects: sweep::present(),
             loss: 10,
             seeds: 5,
             bytes: 1 << 18,

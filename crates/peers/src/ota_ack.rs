@@ -5,12 +5,11 @@
 //! are lost, a second and a half becomes 48 s in five steps, and whoever waits for the byte
 //! gives up.
 
-use std::fmt::Write as _;
-
 use redpoll_base::Duration;
 
 use crate::loss;
 use crate::peer::Subject;
+use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 
 /// The name of the bench.
@@ -38,6 +37,11 @@ pub const METRICS: [(&str, &str); 3] = [
     ("completion_s", "s"),
 ];
 
+const BENCH: Bench<{ METRICS.len() }> = Bench {
+    name: NAME,
+    metrics: METRICS,
+};
+
 /// What to measure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
@@ -51,26 +55,10 @@ pub struct Plan {
     pub blocks: usize,
 }
 
-/// One figure.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Figure {
-    /// Which stack.
-    pub subject: Subject,
-    /// Which of [`METRICS`].
-    pub metric: &'static str,
-    /// Loss in percent.
-    pub loss: u32,
-    /// `None` if half of the updates or more did not end.
-    pub value: Option<f64>,
-    /// The unit.
-    pub unit: &'static str,
-}
-
 impl Default for Plan {
     fn default() -> Self {
-        let is_there = |subject: &Subject| subject.missing().is_none();
         Plan {
-            subjects: Subject::ALL.into_iter().filter(is_there).collect(),
+            subjects: sweep::present(),
             losses: LOSSES.to_vec(),
             seeds: 40,
             blocks: 8,
@@ -93,29 +81,14 @@ impl Plan {
     }
 
     /// Measures. `on_transfer` hears of each update before it begins.
-    pub fn run(&self, mut on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
-        let mut figures = Vec::new();
-        for &subject in &self.subjects {
-            for &loss in &self.losses {
-                let update = update(loss, self.blocks);
-                let runs: Vec<Measured> = (1..=self.seeds)
-                    .map(|seed| {
-                        on_transfer(subject, loss);
-                        update.run(subject, seed)
-                    })
-                    .collect();
-                for ((metric, unit), value) in METRICS.into_iter().zip(values(&runs)) {
-                    figures.push(Figure {
-                        subject,
-                        metric,
-                        loss,
-                        value: value.is_finite().then_some(value),
-                        unit,
-                    });
-                }
-            }
-        }
-        figures
+    pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
+        let over = Over {
+            subjects: &self.subjects,
+            losses: &self.losses,
+            seeds: self.seeds,
+        };
+        let at = |loss| update(loss, self.blocks);
+        BENCH.run(&over, at, values, on_transfer)
     }
 }
 
@@ -131,7 +104,7 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
             Some(_) => seconds(of(run)),
             None => f64::INFINITY,
         });
-        loss::median(all.collect())
+        median(all.collect())
     };
     [
         100.0 * stalled as f64 / runs.len().max(1) as f64,
@@ -140,47 +113,12 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     ]
 }
 
-impl Figure {
-    /// The figure as a JSON object on one line.
-    pub fn to_json(&self) -> String {
-        loss::json(
-            NAME,
-            self.subject,
-            self.metric,
-            self.loss,
-            self.value,
-            self.unit,
-        )
-    }
-}
-
 /// The rules, and the figures as text: a block a metric, a line a subject, a column a loss.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
-    let mut text = format!(
+    let rules = format!(
         "ota-ack: {} blocks of {BLOCK} B, each answered by one byte; the link of the bench \
          `loss`, {} seeds\n",
         plan.blocks, plan.seeds
     );
-    for (metric, unit) in METRICS {
-        let _ = write!(text, "{:<30}", format!("{metric} [{unit}]"));
-        for loss in &plan.losses {
-            let _ = write!(text, "{:>10}", format!("{loss} %"));
-        }
-        text.push('\n');
-        for subject in &plan.subjects {
-            let _ = write!(text, "  {subject:<28}");
-            let row = figures
-                .iter()
-                .filter(|figure| figure.subject == *subject && figure.metric == metric);
-            for figure in row {
-                let cell = figure
-                    .value
-                    .map_or("failed".to_owned(), |value| format!("{value:.1}"));
-                let _ = write!(text, "{cell:>10}");
-            }
-            text.push('\n');
-        }
-        text.push('\n');
-    }
-    text
+    rules + &BENCH.table(figures, |_, value| format!("{value:.1}"))
 }
