@@ -21,6 +21,8 @@ const HEAD: &str = "\
 # how many more for each byte of the packet that a step makes or completes.
 # Counted by `cargo xtask size` in the image `mesh`, compared by `--check` within
 # 10 %; `cargo xtask size --accept` writes anew what differs by more.
+# Where core built from source gives another count than rustup's, a line stands
+# between the two, so that both are within those 10 %.
 ";
 
 /// A step's instructions.

@@ -160,7 +160,10 @@ mod tests {
     #[test]
     fn every_step_has_a_cost_and_bytes_cost_something_where_they_are_copied() {
         for (step, cost) in Step::ALL.into_iter().zip(COSTS.iter()) {
-            assert!(cost.base >= 50.0 && cost.per_byte >= 0.0, "{step:?}: {cost:?}");
+            assert!(
+                cost.base >= 50.0 && cost.per_byte >= 0.0,
+                "{step:?}: {cost:?}"
+            );
             // A packet that is made is a line that falls (`xtask/src/size/steps.rs`).
             let copies = [
                 Step::PacketIn,
