@@ -215,12 +215,20 @@ pub(crate) fn medium(scenario: &Scenario) -> Medium {
     }
 }
 
+/// What was lost at the border router's host side.
+pub(crate) struct HostSide<'a> {
+    pub(crate) gate: &'a Gate,
+    /// Packets for the mesh that too many others waited with.
+    pub(crate) to_mesh: u64,
+    /// Packets that the host did not take in time.
+    pub(crate) to_host: u64,
+}
+
 /// All that was lost at a node, by layer and reason.
 pub(crate) fn drops(
     node: &SimNode,
     lost: &Counts,
-    gate: Option<&Gate>,
-    host_overflow: u64,
+    host: Option<&HostSide<'_>>,
     losses: &[(&'static str, u64)],
 ) -> BTreeMap<String, u64> {
     let mut drops = BTreeMap::new();
@@ -255,8 +263,8 @@ pub(crate) fn drops(
     for (reason, count) in node.counters().drops() {
         add("ip", reason.name(), count.into());
     }
-    if let Some(gate) = gate {
-        let counters = gate.counters();
+    if let Some(host) = host {
+        let counters = host.gate.counters();
         for (reason, count) in [
             ("malformed", counters.malformed),
             ("spoofed_source", counters.spoofed_source),
@@ -265,7 +273,8 @@ pub(crate) fn drops(
         ] {
             add("host", reason, count.into());
         }
-        add("host", "queue_full", host_overflow);
+        add("host", "to_mesh_full", host.to_mesh);
+        add("host", "queue_full", host.to_host);
     }
     for (reason, count) in losses {
         add("app", reason, *count);

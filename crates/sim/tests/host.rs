@@ -165,3 +165,35 @@ fn pings_cross_a_sinr_medium() {
     assert!(answers >= 8, "{answers}");
     assert_eq!(world.report().oracle.violations, [""; 0]);
 }
+
+/// Forty packets at once are more than a border router has slots for.
+#[test]
+fn packets_wait_at_the_host_until_the_border_router_has_room() {
+    let burst = |queue: usize| {
+        let mut scenario = office();
+        scenario.border.queue = queue;
+        let mut world = World::new(&scenario, 1).unwrap();
+        for seq in 0..40 {
+            let to = ["node-3", "leaf-12", "leaf-13", "leaf-14", "leaf-15"][seq % 5];
+            world.host_input(&echo_request(&scenario, to, seq as u16));
+        }
+        world.run_until(Instant::from_millis(30_000));
+        let answers = std::iter::from_fn(|| world.host_output()).count();
+        let drops = world.report().nodes[0].drops.clone();
+        let count = |name: &str| drops.get(name).copied().unwrap_or(0);
+        (
+            answers,
+            count("ip.no_packet_slot"),
+            count("host.to_mesh_full"),
+        )
+    };
+    let (answers, no_slot, full) = burst(500);
+    assert_eq!((no_slot, full), (0, 0));
+    // What is missing was lost on the air.
+    assert!(answers >= 30, "{answers} of 40");
+    let (answers, no_slot, full) = burst(0);
+    assert!(no_slot >= 20 && full == 0, "{no_slot} {full}");
+    assert!(answers <= 20, "{answers}");
+    let (_, no_slot, full) = burst(4);
+    assert!(no_slot == 0 && full >= 15, "{no_slot} {full}");
+}

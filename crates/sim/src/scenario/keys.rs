@@ -524,6 +524,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("border.host_delay", time(0.0, 10.0 * US_PER_S), Default("6 ms"), None,
         "How long a packet takes between the border router and a simulated host, each way."),
 
+    key("border.queue", Count { min: 0, max: 100_000 }, Default("500"), None,
+        "Packets from the host that wait at most while all slots of the border router are taken, as in the queue of Linux's interface: a queue for each pair of source and destination, served in turn; when all are full, the longest loses a packet. With 0 what finds no slot is dropped."),
+
     key("border.host_transport", TRANSPORT, Default("redpoll"), None,
         "Which TCP a simulated host has."),
 

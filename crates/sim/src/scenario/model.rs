@@ -296,6 +296,8 @@ pub struct BorderParams {
     pub host: Addr,
     /// How long a packet takes between the border router and a simulated host.
     pub host_delay: Duration,
+    /// Packets from the host that wait at most until the border router has room.
+    pub queue: usize,
 }
 
 /// What a node is to the mesh.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 
+use super::waiting::Waiting;
 use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
@@ -104,6 +105,7 @@ impl World {
             border: scenario.border_router(),
             host: scenario.host_index(),
             wire: VecDeque::new(),
+            from_host: Waiting::new(scenario.border.queue),
             to_host: VecDeque::new(),
             is_tapped: false,
             host_overflow: 0,

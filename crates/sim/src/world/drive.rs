@@ -25,6 +25,11 @@ impl World {
             Event::Wire => self.on_wire(),
         }
         self.drain();
+        if !self.from_host.is_empty()
+            && let Some(border) = self.border
+        {
+            self.admit_waiting(border);
+        }
     }
 
     fn on_wake(&mut self, index: usize) {

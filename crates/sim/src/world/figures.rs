@@ -17,7 +17,11 @@ impl World {
             .map(|(index, (inhabitant, spec))| {
                 let name = &spec.name;
                 let gate = (Some(index) == self.border).then_some(&self.gate);
-                let overflow = gate.map_or(0, |_| self.host_overflow);
+                let host = gate.map(|gate| report::HostSide {
+                    gate,
+                    to_mesh: self.from_host.overflow(),
+                    to_host: self.host_overflow,
+                });
                 let losses: Vec<_> = inhabitant
                     .apps
                     .iter()
@@ -34,8 +38,7 @@ impl World {
                     drops: report::drops(
                         &inhabitant.node,
                         self.air.ledger().lost_at(index),
-                        gate,
-                        overflow,
+                        host.as_ref(),
                         &losses,
                     ),
                     radio_duty_cycle: match self.scenario.mac.duty {

@@ -20,12 +20,30 @@ impl World {
         };
         let Some(border) = self.border else { return };
         for _ in 0..copies {
-            let Inhabitant { node, clock, .. } = &mut self.inhabitants[border];
-            // Rejected packets are counted by the gate.
-            let _ = self.gate.input_packet(clock.local(self.now), node, packet);
-            self.serve(border);
+            let is_free = self.from_host.is_empty() && self.inhabitants[border].node.has_room();
+            if is_free || !self.from_host.push(packet) {
+                self.enter(border, packet);
+            }
         }
         self.drain();
+    }
+
+    fn enter(&mut self, border: usize, packet: &[u8]) {
+        let Inhabitant { node, clock, .. } = &mut self.inhabitants[border];
+        // Rejected packets are counted by the gate.
+        let _ = self.gate.input_packet(clock.local(self.now), node, packet);
+        self.serve(border);
+    }
+
+    /// Lets packets of the host in that have waited, as long as there is room.
+    pub(super) fn admit_waiting(&mut self, border: usize) {
+        while self.inhabitants[border].node.has_room() {
+            let Some(packet) = self.from_host.pop() else {
+                return;
+            };
+            self.enter(border, &packet);
+            self.drain();
+        }
     }
 
     /// From here on packets from the mesh that are not for the simulated host's own

@@ -15,9 +15,11 @@ mod host;
 mod outlaw;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use build::BuildError;
 pub use outlaw::OutlawFigures;
+use waiting::Waiting;
 
 use std::collections::VecDeque;
 
@@ -98,6 +100,8 @@ pub struct World {
     /// Packets between border router and simulated host, in the order of their
     /// arrival, and whether they are for the mesh.
     wire: VecDeque<(bool, Vec<u8>)>,
+    /// Packets from the host for which the border router has no room yet.
+    from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
     /// What is not for the simulated host goes to the queue, too.
     is_tapped: bool,

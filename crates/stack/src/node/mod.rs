@@ -242,6 +242,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.identity.source_for(dst)
     }
 
+    /// Whether a packet from the host side would find a slot now. A host that asks
+    /// first can have its packets wait with itself, where there is more memory.
+    pub fn has_room(&self) -> bool {
+        self.link.lowpan.has_room()
+    }
+
     /// Counters of the IP layer.
     pub fn counters(&self) -> &NodeCounters {
         &self.counters

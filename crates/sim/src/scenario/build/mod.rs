@@ -86,6 +86,7 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         prefix,
         host,
         host_delay: values.duration("border.host_delay"),
+        queue: values.count("border.queue").unwrap_or(0) as usize,
     })
 }
 
