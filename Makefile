@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill size figures validate bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
@@ -64,6 +64,10 @@ radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, over
 drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
+
+heal: ## How a mesh of 30 mends by RPL when a router dies or its border router restarts, 20 seeds
+	@scripts/setup.sh build
+	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test rpl -- --nocapture
 
 size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size

@@ -175,8 +175,8 @@ fn busiest_router(mode: &str, seed: u64) -> usize {
     (1..30).max_by_key(|index| behind[*index]).unwrap()
 }
 
-/// How long a network takes to mend, by seed: with `REDPOLL_SEEDS=20` as many as the
-/// project's aim names, else three.
+/// How long a network takes to mend, by seed: with `REDPOLL_SEEDS=20` (`make heal`) as
+/// many as the project's aim names, else two.
 fn seeds() -> std::ops::RangeInclusive<u64> {
     let asked = std::env::var("REDPOLL_SEEDS").ok();
     1..=asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(2)
@@ -187,7 +187,7 @@ fn seeds() -> std::ops::RangeInclusive<u64> {
 #[test]
 fn a_mesh_heals_when_its_busiest_router_dies() {
     for mode in ["storing", "non-storing"] {
-        let (mut late, mut count) = (0, 0);
+        let (mut late, mut failed) = (Vec::new(), 0);
         for seed in seeds() {
             let router = busiest_router(mode, seed);
             let name = format!("node-{}", router + 1);
@@ -202,11 +202,15 @@ fn a_mesh_heals_when_its_busiest_router_dies() {
                 "{mode}, seed {seed}: {name} dies; longest silence {} s ({}), {} failed",
                 longest.0, longest.1, healing.failed
             );
-            assert_eq!(healing.failed, 0, "{mode}, seed {seed}");
-            late += u32::from(longest.0 > 60);
-            count += 1;
+            if longest.0 > 60 {
+                late.push(seed);
+            }
+            failed += healing.failed;
         }
-        assert!(late * 20 <= count, "{mode}: {late} of {count} seeds");
+        let count = seeds().count();
+        println!("{mode}: {} of {count} seeds within 60 s", count - late.len());
+        assert_eq!(failed, 0, "{mode}");
+        assert!(late.len() * 20 <= count, "{mode}: late at seeds {late:?}");
     }
 }
 
@@ -215,6 +219,7 @@ fn a_mesh_heals_when_its_busiest_router_dies() {
 #[test]
 fn a_border_router_that_restarts_is_found_again() {
     for mode in ["storing", "non-storing"] {
+        let (mut late, mut failed) = (Vec::new(), 0);
         for seed in seeds() {
             let fault = [
                 ("faults.restarts.type", "node-restart"),
@@ -228,8 +233,14 @@ fn a_border_router_that_restarts_is_found_again() {
                 "{mode}, seed {seed}: all reachable after {:?} s, longest silence {} s ({}), {} failed",
                 healing.reachable_s, longest.0, longest.1, healing.failed
             );
-            assert!(healing.reachable_s.is_some_and(|s| (4..=120).contains(&s)));
-            assert_eq!(healing.failed, 0, "{mode}, seed {seed}");
+            if !healing.reachable_s.is_some_and(|s| (4..=120).contains(&s)) {
+                late.push(seed);
+            }
+            failed += healing.failed;
         }
+        let count = seeds().count();
+        println!("{mode}: {} of {count} seeds within 120 s", count - late.len());
+        assert_eq!(failed, 0, "{mode}");
+        assert_eq!(late, [0; 0], "{mode}: late at these seeds");
     }
 }

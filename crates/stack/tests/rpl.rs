@@ -1,6 +1,6 @@
 //! RPL at one node, whose neighbours are the test: what the standard has it do, and what
 //! malformed, contradictory or hostile messages cannot make it do.
-#![cfg(feature = "rpl")]
+#![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 #[allow(dead_code, reason = "shared with tests that use more of it")]
 mod common;
@@ -400,6 +400,54 @@ fn forged_no_paths_and_daos_are_not_believed() {
         !packets.iter().any(|(to, _)| *to == Address::Short(CHILD)),
         "{packets:?}"
     );
+}
+
+/// Two routers that take each other for their parent: a DAO from the parent shows it. What
+/// is known of its rank is out of date, and it is asked for a DIO.
+#[test]
+fn a_dao_of_the_parent_ends_a_loop() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 256);
+    lone.run_for(Duration::from_secs(3));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROUTER));
+    lone.frames.clear();
+    dao(&mut lone, ROUTER, 1, &[(ROUTER, 240, 30)]);
+    assert_eq!(lone.node.rpl_place().unwrap().1, None);
+    assert_eq!(lone.node.rpl_counters().loops, 1);
+    let asked = said(&mut lone, 0);
+    assert!(
+        asked.iter().any(|(to, _)| *to == link_local(ROUTER)),
+        "{asked:?}"
+    );
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+    // Whom the parent cannot be behind: the root.
+    let mut lone = joined();
+    dao(&mut lone, ROOT, 1, &[(CHILD, 240, 30)]);
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+}
+
+/// RFC 6550 §8.2.2.1: a new version of the DODAG forms anew. Targets of the version before
+/// are told to nobody: they may lie above the node now.
+#[test]
+fn what_was_behind_a_router_in_one_version_is_not_told_in_the_next() {
+    let mut lone = joined();
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30), (8, 240, 30)]);
+    lone.run_for(Duration::from_secs(3));
+    assert_eq!(lone.node.rpl_targets(lone.now), 2);
+    lone.frames.clear();
+    dio(&mut lone, ROOT, VERSION.next(), 128);
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+    lone.run_for(Duration::from_secs(20));
+    let told = said(&mut lone, 2);
+    let contains = |short: u16| {
+        let address = address(short).0;
+        let mut all = told.iter();
+        all.any(|(_, body)| body.windows(16).any(|window| window == address))
+    };
+    assert!(contains(1) && !contains(CHILD) && !contains(8), "{told:?}");
+    // A child that says so again is behind it in this version, too.
+    dao(&mut lone, CHILD, 2, &[(CHILD, 241, 30)]);
+    assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }
 
 /// RFC 6550 §9.2.1, kim2015's third correction: each DAO begins a route's lifetime anew.

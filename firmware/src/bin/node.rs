@@ -135,21 +135,10 @@ fn image_main() -> ! {
 #[cfg(feature = "rpl")]
 #[inline(never)]
 fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<StaticMemory>) {
-    use redpoll_stack::wire::rpl::Configuration;
-    use redpoll_stack::{RplConfig, RplRole, RplRoot};
-    let configuration = Configuration {
-        flags: any(1),
-        interval_doublings: any(1),
-        interval_min: any(1),
-        redundancy: any(1),
-        max_rank_increase: any(1),
-        min_hop_rank_increase: any(1),
-        objective: any(1),
-        lifetime: any(1),
-        lifetime_unit_s: any(1),
-    };
+    use redpoll_stack::{RplConfig, RplRole};
     let role = match any(0u8) {
-        0 => RplRole::Root(RplRoot::new(addr(), any(1), configuration)),
+        #[cfg(feature = "rpl-root")]
+        0 => root(),
         1 => RplRole::Router,
         _ => RplRole::Leaf,
     };
@@ -163,10 +152,29 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         probe_interval: span(),
         tunnels: any(true),
         load_aware: any(true),
+        dtsn_each_dio: any(false),
         seed: any(1),
     };
     node.route_by_rpl(now(), config, memory);
     black_box((node.rpl_counters(), node.rpl_place(), node.rpl_targets(now())));
+}
+
+#[cfg(feature = "rpl-root")]
+fn root() -> redpoll_stack::RplRole {
+    use redpoll_stack::wire::rpl::Configuration;
+    use redpoll_stack::{RplRole, RplRoot};
+    let configuration = Configuration {
+        flags: any(1),
+        interval_doublings: any(1),
+        interval_min: any(1),
+        redundancy: any(1),
+        max_rank_increase: any(1),
+        min_hop_rank_increase: any(1),
+        objective: any(1),
+        lifetime: any(1),
+        lifetime_unit_s: any(1),
+    };
+    RplRole::Root(RplRoot::new(addr(), any(1), configuration))
 }
 
 /// The calls of a driver.

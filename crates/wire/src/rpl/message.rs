@@ -2,7 +2,7 @@
 
 use redpoll_base::Addr;
 
-use super::{Options, Sequence, code};
+use super::{Options, Sequence, code, put, take};
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
 
@@ -99,7 +99,7 @@ impl<'a> Message<'a> {
         let mut input = Reader::new(body);
         Ok(match code {
             code::DIS => {
-                input.u16()?;
+                let [_, _] = take(&mut input)?;
                 let options = Options::parse(input.rest())?;
                 Message::Dis { options }
             }
@@ -124,8 +124,8 @@ impl<'a> Message<'a> {
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
             Message::Dis { options } => {
-                out.put_u16(0)?;
-                out.put(options.as_bytes())
+                put(out, &[0; 2])?;
+                put(out, options.as_bytes())
             }
             Message::Dio(dio) => dio.emit(out),
             Message::Dao(dao) => dao.emit(out),
@@ -136,21 +136,16 @@ impl<'a> Message<'a> {
 
 impl<'a> Dio<'a> {
     fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
-        let instance = input.u8()?;
-        let version = Sequence(input.u8()?);
-        let rank = input.u16()?;
-        let flags = input.u8()?;
-        let dtsn = Sequence(input.u8()?);
-        input.u16()?;
+        let &[instance, version, high, low, flags, dtsn, _, _] = take(input)?;
         Ok(Dio {
             instance,
-            version,
-            rank,
+            version: Sequence(version),
+            rank: u16::from_be_bytes([high, low]),
             grounded: flags & GROUNDED != 0,
             mode: flags >> 3 & 0b111,
             preference: flags & 0b111,
-            dtsn,
-            dodag: Addr(input.array()?),
+            dtsn: Sequence(dtsn),
+            dodag: Addr(*take(input)?),
             options: Options::parse(input.rest())?,
         })
     }
@@ -158,17 +153,17 @@ impl<'a> Dio<'a> {
     fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let grounded = if self.grounded { GROUNDED } else { 0 };
         let flags = grounded | (self.mode & 0b111) << 3 | self.preference & 0b111;
-        out.put(&[self.instance, self.version.0])?;
-        out.put_u16(self.rank)?;
-        out.put(&[flags, self.dtsn.0, 0, 0])?;
-        out.put(&self.dodag.0)?;
-        out.put(self.options.as_bytes())
+        let [high, low] = self.rank.to_be_bytes();
+        let [version, dtsn] = [self.version.0, self.dtsn.0];
+        put(out, &[self.instance, version, high, low, flags, dtsn, 0, 0])?;
+        put(out, &self.dodag.0)?;
+        put(out, self.options.as_bytes())
     }
 }
 
 impl<'a> Dao<'a> {
     fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
-        let [instance, flags, _, sequence] = input.array()?;
+        let &[instance, flags, _, sequence] = take(input)?;
         let has_dodag = flags & HAS_DODAG != 0;
         Ok(Dao {
             instance,
@@ -182,17 +177,17 @@ impl<'a> Dao<'a> {
     fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let acknowledge = if self.acknowledge { ACKNOWLEDGE } else { 0 };
         let has_dodag = if self.dodag.is_some() { HAS_DODAG } else { 0 };
-        out.put(&[self.instance, acknowledge | has_dodag, 0, self.sequence])?;
+        put(out, &[self.instance, acknowledge | has_dodag, 0, self.sequence])?;
         if let Some(dodag) = self.dodag {
-            out.put(&dodag.0)?;
+            put(out, &dodag.0)?;
         }
-        out.put(self.options.as_bytes())
+        put(out, self.options.as_bytes())
     }
 }
 
 impl DaoAck {
     fn read(input: &mut Reader<'_>) -> Result<Self, Error> {
-        let [instance, flags, sequence, status] = input.array()?;
+        let &[instance, flags, sequence, status] = take(input)?;
         Ok(DaoAck {
             instance,
             sequence,
@@ -206,9 +201,9 @@ impl DaoAck {
             Some(_) => ACK_HAS_DODAG,
             None => 0,
         };
-        out.put(&[self.instance, has_dodag, self.sequence, self.status])?;
+        put(out, &[self.instance, has_dodag, self.sequence, self.status])?;
         match self.dodag {
-            Some(dodag) => out.put(&dodag.0),
+            Some(dodag) => put(out, &dodag.0),
             None => Ok(()),
         }
     }
@@ -216,7 +211,7 @@ impl DaoAck {
 
 fn dodag_if(is_there: bool, input: &mut Reader<'_>) -> Result<Option<Addr>, Error> {
     Ok(match is_there {
-        true => Some(Addr(input.array()?)),
+        true => Some(Addr(*take(input)?)),
         false => None,
     })
 }

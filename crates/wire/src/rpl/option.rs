@@ -3,7 +3,7 @@
 
 use redpoll_base::Addr;
 
-use super::Sequence;
+use super::{Sequence, put, take};
 use crate::cursor::Reader;
 use crate::ipv6::addr;
 use crate::{Cursor, Error, NoRoom};
@@ -176,13 +176,15 @@ impl<'a> Options<'a> {
     }
 }
 
+/// The next option. Out of line: many look through options.
+#[inline(never)]
 fn read<'a>(input: &mut Reader<'a>) -> Result<RplOption<'a>, Error> {
-    let kind = input.u8()?;
+    let &[kind] = take(input)?;
     if kind == PAD1 {
         return Ok(RplOption::Unknown { kind, data: &[] });
     }
-    let len = usize::from(input.u8()?);
-    let data = input.take(len)?;
+    let &[len] = take(input)?;
+    let data = input.take(len.into())?;
     // What ends too early inside an option contradicts the option's length.
     contents(kind, data).map_err(|error| match error {
         Error::Truncated => Error::Length,
@@ -192,12 +194,13 @@ fn read<'a>(input: &mut Reader<'a>) -> Result<RplOption<'a>, Error> {
 
 fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     let mut input = Reader::new(data);
+    let input = &mut input;
     Ok(match kind {
-        CONFIGURATION => RplOption::Configuration(Configuration::read(&mut input)?),
-        PREFIX => RplOption::Prefix(PrefixInformation::read(&mut input)?),
+        CONFIGURATION => RplOption::Configuration(Configuration::read(take(input)?)?),
+        PREFIX => RplOption::Prefix(PrefixInformation::read(take(input)?)?),
         TARGET => {
-            input.u8()?;
-            let len = prefix_len(input.u8()?)?;
+            let &[_, len] = take(input)?;
+            let len = prefix_len(len)?;
             let bytes = input.take(usize::from(len).div_ceil(8))?;
             let mut prefix = Addr::default();
             for (to, from) in prefix.0.iter_mut().zip(bytes) {
@@ -207,10 +210,10 @@ fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
             RplOption::Target(TargetOption { prefix, len })
         }
         TRANSIT => {
-            let [flags, control, sequence, lifetime] = input.array()?;
+            let &[flags, control, sequence, lifetime] = take(input)?;
             let parent = match input.rest() {
                 [] => None,
-                _ => Some(Addr(input.array()?)),
+                _ => Some(Addr(*take(input)?)),
             };
             RplOption::Transit(Transit {
                 external: flags & 0x80 != 0,
@@ -234,7 +237,7 @@ fn node_state(data: &[u8]) -> Result<Option<bool>, Error> {
     let mut input = Reader::new(data);
     let mut found = None;
     while !input.rest().is_empty() {
-        let [kind, _, _, len] = input.array()?;
+        let &[kind, _, _, len] = take(&mut input)?;
         let object = input.take(len.into())?;
         if let (NODE_STATE, [_, flags, ..]) = (kind, object) {
             found = Some(flags & OVERLOAD != 0);
@@ -251,12 +254,11 @@ fn prefix_len(len: u8) -> Result<u8, Error> {
 }
 
 impl Configuration {
-    fn read(input: &mut Reader<'_>) -> Result<Self, Error> {
-        let [flags, interval_doublings, interval_min, redundancy] = input.array()?;
-        let max_rank_increase = input.u16()?;
-        let min_hop_rank_increase = input.u16()?;
-        let objective = input.u16()?;
-        let [_, lifetime] = input.array()?;
+    fn read(bytes: &[u8; 14]) -> Result<Self, Error> {
+        let [flags, interval_doublings, interval_min, redundancy, rest @ ..] = *bytes;
+        let [max_high, max_low, min_high, min_low, of_high, of_low, rest @ ..] = rest;
+        let [_, lifetime, unit_high, unit_low] = rest;
+        let min_hop_rank_increase = u16::from_be_bytes([min_high, min_low]);
         // A rank could not grow from hop to hop.
         if min_hop_rank_increase == 0 {
             return Err(Error::Reserved);
@@ -266,28 +268,49 @@ impl Configuration {
             interval_doublings,
             interval_min,
             redundancy,
-            max_rank_increase,
+            max_rank_increase: u16::from_be_bytes([max_high, max_low]),
             min_hop_rank_increase,
-            objective,
+            objective: u16::from_be_bytes([of_high, of_low]),
             lifetime,
-            lifetime_unit_s: input.u16()?,
+            lifetime_unit_s: u16::from_be_bytes([unit_high, unit_low]),
         })
+    }
+
+    fn to_bytes(self) -> [u8; 16] {
+        let [max_high, max_low] = self.max_rank_increase.to_be_bytes();
+        let [min_high, min_low] = self.min_hop_rank_increase.to_be_bytes();
+        let [of_high, of_low] = self.objective.to_be_bytes();
+        let [unit_high, unit_low] = self.lifetime_unit_s.to_be_bytes();
+        [
+            CONFIGURATION,
+            14,
+            self.flags,
+            self.interval_doublings,
+            self.interval_min,
+            self.redundancy,
+            max_high,
+            max_low,
+            min_high,
+            min_low,
+            of_high,
+            of_low,
+            0,
+            self.lifetime,
+            unit_high,
+            unit_low,
+        ]
     }
 }
 
 impl PrefixInformation {
-    fn read(input: &mut Reader<'_>) -> Result<Self, Error> {
-        let len = prefix_len(input.u8()?)?;
-        let flags = input.u8()?;
-        let lifetime_s = input.u32()?;
-        input.u32()?;
-        input.u32()?;
+    fn read(bytes: &[u8; 30]) -> Result<Self, Error> {
+        let [len, flags, a, b, c, d, _, _, _, _, _, _, _, _, prefix @ ..] = *bytes;
         Ok(PrefixInformation {
-            len,
+            len: prefix_len(len)?,
             autonomous: flags & 0x40 != 0,
             router_address: flags & 0x20 != 0,
-            prefix: Addr(input.array()?),
-            lifetime_s,
+            prefix: Addr(prefix),
+            lifetime_s: u32::from_be_bytes([a, b, c, d]),
         })
     }
 }
@@ -296,49 +319,42 @@ impl RplOption<'_> {
     /// Writes the option.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
-            RplOption::Configuration(it) => {
-                out.put(&[CONFIGURATION, 14, it.flags, it.interval_doublings])?;
-                out.put(&[it.interval_min, it.redundancy])?;
-                out.put_u16(it.max_rank_increase)?;
-                out.put_u16(it.min_hop_rank_increase)?;
-                out.put_u16(it.objective)?;
-                out.put(&[0, it.lifetime])?;
-                out.put_u16(it.lifetime_unit_s)
-            }
+            RplOption::Configuration(it) => put(out, &it.to_bytes()),
             RplOption::Prefix(it) => {
                 let autonomous = if it.autonomous { 0x40 } else { 0 };
                 let router = if it.router_address { 0x20 } else { 0 };
-                out.put(&[PREFIX, 30, it.len, autonomous | router])?;
-                out.put_u32(it.lifetime_s)?;
-                out.put_u32(it.lifetime_s)?;
-                out.put_u32(0)?;
-                out.put(&it.prefix.0)
+                let lifetime = it.lifetime_s.to_be_bytes();
+                put(out, &[PREFIX, 30, it.len, autonomous | router])?;
+                put(out, &lifetime)?;
+                put(out, &lifetime)?;
+                put(out, &[0; 4])?;
+                put(out, &it.prefix.0)
             }
             RplOption::Target(it) => {
                 let bytes = usize::from(it.len.min(128)).div_ceil(8);
                 let prefix = it.prefix.0.get(..bytes).unwrap_or(&it.prefix.0);
-                out.put(&[TARGET, prefix.len().saturating_add(2) as u8, 0, it.len])?;
-                out.put(prefix)
+                put(out, &[TARGET, prefix.len().saturating_add(2) as u8, 0, it.len])?;
+                put(out, prefix)
             }
             RplOption::Transit(it) => {
                 let len = if it.parent.is_some() { 20 } else { 4 };
                 let external = if it.external { 0x80 } else { 0 };
-                out.put(&[TRANSIT, len, external, it.control])?;
-                out.put(&[it.sequence.0, it.lifetime])?;
+                let [sequence, lifetime] = [it.sequence.0, it.lifetime];
+                put(out, &[TRANSIT, len, external, it.control, sequence, lifetime])?;
                 match it.parent {
-                    Some(parent) => out.put(&parent.0),
+                    Some(parent) => put(out, &parent.0),
                     None => Ok(()),
                 }
             }
             RplOption::NodeState { overloaded } => {
                 let flags = if *overloaded { OVERLOAD } else { 0 };
-                out.put(&[METRIC_CONTAINER, 6, NODE_STATE, 0, 0, 2, 0, flags])
+                put(out, &[METRIC_CONTAINER, 6, NODE_STATE, 0, 0, 2, 0, flags])
             }
-            RplOption::Unknown { kind: PAD1, .. } => out.put_u8(PAD1),
+            RplOption::Unknown { kind: PAD1, .. } => put(out, &[PAD1]),
             RplOption::Unknown { kind, data } => {
                 let data = data.get(..usize::from(u8::MAX)).unwrap_or(data);
-                out.put(&[*kind, data.len() as u8])?;
-                out.put(data)
+                put(out, &[*kind, data.len() as u8])?;
+                put(out, data)
             }
         }
     }

@@ -95,6 +95,13 @@ impl Downward {
         self.news = News::Gone;
     }
 
+    /// As [`Self::end`], and nobody is told: it belongs to a version of the DODAG that is
+    /// over.
+    pub(crate) fn fade(&mut self, now: Instant) {
+        self.end(now, self.sequence);
+        self.news = News::GoneTold;
+    }
+
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self.news, News::Gone | News::GoneTold)
     }

@@ -44,6 +44,7 @@ pub struct RplConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplRole {
     /// Its root.
+    #[cfg(feature = "rpl-root")]
     Root(RplRoot),
     /// Joins, and others may join through it.
     Router,
@@ -135,6 +136,9 @@ pub struct RplCounters {
     pub stale: u32,
     /// Versions of the DODAG that were heard and not joined.
     pub versions_ignored: u32,
+    /// DAOs of the preferred parent, which takes this node for its own: it is not the
+    /// parent any more until it says what its rank is.
+    pub loops: u32,
     /// Packets whose direction and ranks contradicted each other for the first time.
     pub rank_errors: u32,
     /// Packets that were given back for want of a route.

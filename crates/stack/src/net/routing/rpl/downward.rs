@@ -137,10 +137,9 @@ impl<M: Memory + 'static> Rpl<M> {
         self.tell_own();
         if self.is_storing() {
             table.each_downward(|_, downward| {
-                downward.news = match downward.is_gone() {
-                    true => News::Gone,
-                    false => News::Fresh,
-                };
+                if !downward.is_gone() {
+                    downward.news = News::Fresh;
+                }
             });
         }
         let delay = Duration::from_micros(self.rng.below_u64(self.config.dao_delay.as_micros()));
@@ -292,8 +291,17 @@ impl<M: Memory + 'static> Rpl<M> {
             return Ok(());
         }
         let from = match (dodag.is_storing(), near) {
-            // §9.1 (4): link-local addresses. Nobody's parent is behind it.
-            (true, Some(link)) if Some(link) != self.parent && !self.is_leaf() => Some(link),
+            // Each is the other's parent: what it has said of its rank is out of date.
+            (true, Some(link)) if Some(link) == self.parent => {
+                if addr::link_address(&dodag.id) != Address::Short(link) {
+                    count(&mut self.counters.loops);
+                    self.lose_neighbour(now, table, link);
+                    self.replies.probe = Some(link);
+                }
+                return Err(DropReason::BadSource);
+            }
+            // §9.1 (4): link-local addresses.
+            (true, Some(link)) if !self.is_leaf() => Some(link),
             // §9.1 (5), (6): to the root, from a routable address.
             (false, _) if self.is_root() && src.shares_prefix(&dodag.prefix, 64) => None,
             _ => return Err(DropReason::BadSource),

@@ -59,7 +59,7 @@ struct Dodag {
 
 impl Dodag {
     fn is_storing(&self) -> bool {
-        self.mode == mode::STORING
+        cfg!(feature = "rpl-storing") && self.mode == mode::STORING
     }
 }
 
@@ -113,6 +113,7 @@ impl<M: Memory + 'static> Rpl<M> {
             Address::Short(own) => own,
             Address::Extended(_) | Address::Absent => u16::MAX,
         };
+        #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
             own,
             candidates: Candidates::new(memory.neighbours),
@@ -138,14 +139,18 @@ impl<M: Memory + 'static> Rpl<M> {
             counters: RplCounters::default(),
             config,
         };
+        #[cfg(feature = "rpl-root")]
         if let RplRole::Root(root) = rpl.config.role {
             rpl.begin_as_root(now, &root, identity);
         }
         rpl
     }
 
-    fn is_root(&self) -> bool {
-        matches!(self.config.role, RplRole::Root(_))
+    const fn is_root(&self) -> bool {
+        #[cfg(feature = "rpl-root")]
+        return matches!(self.config.role, RplRole::Root(_));
+        #[cfg(not(feature = "rpl-root"))]
+        false
     }
 
     fn is_leaf(&self) -> bool {

@@ -5,7 +5,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
-use super::config::{RplRole, RplRoot, count};
+use super::config::{RplRoot, count};
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
 use super::objective::{Objective, Offer};
@@ -33,6 +33,7 @@ const VERSION_PAUSE: Duration = Duration::from_secs(60);
 impl<M: Memory + 'static> Rpl<M> {
     /// §8.2.2.2: this node's own DODAG. It first listens who is in it already: a root
     /// that has restarted must begin a new version, or nobody would send it DAOs.
+    #[cfg_attr(not(feature = "rpl-root"), allow(dead_code, reason = "a root's"))]
     pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
         let configuration = root.configuration;
         let Some(objective) = Objective::of(configuration.objective) else {
@@ -179,7 +180,12 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
     fn consider_joining(&mut self, dio: &Dio<'_>, identity: &mut Identity) {
-        if dio.rank == INFINITE_RANK || !matches!(dio.mode, mode::STORING | mode::NON_STORING) {
+        let is_known = match dio.mode {
+            mode::NON_STORING => true,
+            mode::STORING => cfg!(feature = "rpl-storing"),
+            _ => false,
+        };
+        if dio.rank == INFINITE_RANK || !is_known {
             return;
         }
         let (Some(configuration), Some(prefix)) =
@@ -227,7 +233,7 @@ impl<M: Memory + 'static> Rpl<M> {
             // not often.
             let is_root = addr::link_address(&dodag.id) == Address::Short(link);
             if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
-                self.join_version(dio.version);
+                self.join_version(now, table, dio.version);
             } else {
                 count(&mut self.counters.versions_ignored);
             }
@@ -263,10 +269,13 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// §8.2.2.1, §8.2.2.4 (5): nothing of the former version counts any more.
-    fn join_version(&mut self, version: Sequence) {
+    fn join_version(&mut self, now: Instant, table: &mut Table<M>, version: Sequence) {
         if let Some(dodag) = &mut self.dodag {
             dodag.version = version;
         }
+        // Who is behind this node in the new version will say so. What it knew may be
+        // above it now: told again, such targets would go round in circles.
+        table.each_downward(|_, downward| downward.fade(now));
         self.lowest = INFINITE_RANK;
         self.rank = INFINITE_RANK;
         self.parent = None;
@@ -277,7 +286,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// A neighbour is in no DODAG of ours any more.
-    fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: u16) {
+    pub(super) fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: u16) {
         if let Some(neighbour) = self.candidates.get_mut(link) {
             neighbour.rank = INFINITE_RANK;
             self.reconsider(now, table);
@@ -462,9 +471,9 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// The rank that its DIOs have: a leaf's is infinite (§8.5 (2)).
     pub(super) fn advertised_rank(&self) -> u16 {
-        match self.config.role {
-            RplRole::Leaf => INFINITE_RANK,
-            RplRole::Root(_) | RplRole::Router => self.rank,
+        match self.is_leaf() {
+            true => INFINITE_RANK,
+            false => self.rank,
         }
     }
 }
