@@ -208,7 +208,10 @@ fn a_mesh_heals_when_its_busiest_router_dies() {
             failed += healing.failed;
         }
         let count = seeds().count();
-        println!("{mode}: {} of {count} seeds within 60 s", count - late.len());
+        println!(
+            "{mode}: {} of {count} seeds within 60 s",
+            count - late.len()
+        );
         assert_eq!(failed, 0, "{mode}");
         assert!(late.len() * 20 <= count, "{mode}: late at seeds {late:?}");
     }
@@ -239,7 +242,10 @@ fn a_border_router_that_restarts_is_found_again() {
             failed += healing.failed;
         }
         let count = seeds().count();
-        println!("{mode}: {} of {count} seeds within 120 s", count - late.len());
+        println!(
+            "{mode}: {} of {count} seeds within 120 s",
+            count - late.len()
+        );
         assert_eq!(failed, 0, "{mode}");
         assert_eq!(late, [0; 0], "{mode}: late at these seeds");
     }

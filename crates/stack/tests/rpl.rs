@@ -426,6 +426,43 @@ fn a_dao_of_the_parent_ends_a_loop() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
 }
 
+/// A child whose knowledge is out of date tells a router of the router itself. Its other
+/// targets count, and are acknowledged: or it would repeat the DAO for ever, and nobody
+/// behind it would be reached.
+#[test]
+fn one_target_that_cannot_be_does_not_cost_the_others() {
+    let mut lone = joined();
+    dao(
+        &mut lone,
+        CHILD,
+        1,
+        &[(CHILD, 240, 30), (1, 240, 30), (8, 240, 30)],
+    );
+    assert_eq!(acks(&mut lone), [status::ACCEPTED]);
+    assert_eq!(lone.node.rpl_targets(lone.now), 2);
+    assert_eq!(lone.node.rpl_counters().implausible, 1);
+}
+
+/// A new parent is above the node: a way down to it, through somebody else, is not told.
+#[test]
+fn a_parent_is_not_told_of_itself() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 700);
+    lone.run_for(Duration::from_secs(3));
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30), (8, 240, 30)]);
+    lone.run_for(Duration::from_secs(3));
+    lone.frames.clear();
+    dio(&mut lone, 8, VERSION, 256);
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(8));
+    lone.run_for(Duration::from_secs(5));
+    let to_parent = said(&mut lone, 2)
+        .into_iter()
+        .filter(|(to, _)| *to == link_local(8));
+    let told: Vec<u8> = to_parent.flat_map(|(_, body)| body).collect();
+    let contains = |short: u16| told.windows(16).any(|window| window == address(short).0);
+    assert!(contains(1) && contains(CHILD) && !contains(8), "{told:?}");
+}
+
 /// RFC 6550 §8.2.2.1: a new version of the DODAG forms anew. Targets of the version before
 /// are told to nobody: they may lie above the node now.
 #[test]

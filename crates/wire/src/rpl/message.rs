@@ -177,7 +177,10 @@ impl<'a> Dao<'a> {
     fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let acknowledge = if self.acknowledge { ACKNOWLEDGE } else { 0 };
         let has_dodag = if self.dodag.is_some() { HAS_DODAG } else { 0 };
-        put(out, &[self.instance, acknowledge | has_dodag, 0, self.sequence])?;
+        put(
+            out,
+            &[self.instance, acknowledge | has_dodag, 0, self.sequence],
+        )?;
         if let Some(dodag) = self.dodag {
             put(out, &dodag.0)?;
         }

@@ -255,8 +255,22 @@ fn prefix_len(len: u8) -> Result<u8, Error> {
 
 impl Configuration {
     fn read(bytes: &[u8; 14]) -> Result<Self, Error> {
-        let [flags, interval_doublings, interval_min, redundancy, rest @ ..] = *bytes;
-        let [max_high, max_low, min_high, min_low, of_high, of_low, rest @ ..] = rest;
+        let [
+            flags,
+            interval_doublings,
+            interval_min,
+            redundancy,
+            rest @ ..,
+        ] = *bytes;
+        let [
+            max_high,
+            max_low,
+            min_high,
+            min_low,
+            of_high,
+            of_low,
+            rest @ ..,
+        ] = rest;
         let [_, lifetime, unit_high, unit_low] = rest;
         let min_hop_rank_increase = u16::from_be_bytes([min_high, min_low]);
         // A rank could not grow from hop to hop.
@@ -333,14 +347,20 @@ impl RplOption<'_> {
             RplOption::Target(it) => {
                 let bytes = usize::from(it.len.min(128)).div_ceil(8);
                 let prefix = it.prefix.0.get(..bytes).unwrap_or(&it.prefix.0);
-                put(out, &[TARGET, prefix.len().saturating_add(2) as u8, 0, it.len])?;
+                put(
+                    out,
+                    &[TARGET, prefix.len().saturating_add(2) as u8, 0, it.len],
+                )?;
                 put(out, prefix)
             }
             RplOption::Transit(it) => {
                 let len = if it.parent.is_some() { 20 } else { 4 };
                 let external = if it.external { 0x80 } else { 0 };
                 let [sequence, lifetime] = [it.sequence.0, it.lifetime];
-                put(out, &[TRANSIT, len, external, it.control, sequence, lifetime])?;
+                put(
+                    out,
+                    &[TRANSIT, len, external, it.control, sequence, lifetime],
+                )?;
                 match it.parent {
                     Some(parent) => put(out, &parent.0),
                     None => Ok(()),

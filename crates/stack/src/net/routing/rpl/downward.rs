@@ -115,6 +115,10 @@ impl<M: Memory + 'static> Rpl<M> {
         former: Option<u16>,
     ) {
         let storing = self.is_storing();
+        if let (Some(dodag), Some(parent)) = (self.dodag.filter(|_| storing), self.parent) {
+            // It is above this node now, whatever was told of it before.
+            table.forget_downward(&addr::from_prefix_and_short(&dodag.prefix, parent));
+        }
         if let Some(former) = former.filter(|_| storing) {
             // §9.8 (4), if it can hear it.
             let hears = self.candidates.get(former).is_some_and(|it| !it.is_gone());
@@ -367,8 +371,13 @@ impl<M: Memory + 'static> Rpl<M> {
                         None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
                     };
                     for target in group.iter().flatten() {
-                        let to = self.check_target(identity, dodag, target)?;
-                        accepted &= self.take_target(now, table, to, link, &transit);
+                        // One that cannot be is no reason to refuse the others: nobody
+                        // behind a router that has one would be reached.
+                        if !is_possible(identity, dodag, target) {
+                            count(&mut self.counters.implausible);
+                            continue;
+                        }
+                        accepted &= self.take_target(now, table, target.prefix, link, &transit);
                     }
                 }
                 _ => {}
@@ -378,21 +387,6 @@ impl<M: Memory + 'static> Rpl<M> {
         match filled > 0 && in_transit {
             true => Ok(accepted),
             false => Err(DropReason::Malformed),
-        }
-    }
-
-    /// A target that can be: one address of the DODAG that is not this node's.
-    fn check_target(
-        &self,
-        identity: &Identity,
-        dodag: &Dodag,
-        target: &TargetOption,
-    ) -> Result<Addr, DropReason> {
-        let to = target.prefix;
-        let is_inside = to.shares_prefix(&dodag.prefix, 64);
-        match target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id {
-            true => Ok(to),
-            false => Err(DropReason::BadDestination),
         }
     }
 
@@ -506,6 +500,13 @@ impl<M: Memory + 'static> Rpl<M> {
             self.reset_trickle(now);
         }
     }
+}
+
+/// A target that can be: one address of the DODAG that is not this node's.
+fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOption) -> bool {
+    let to = target.prefix;
+    let is_inside = to.shares_prefix(&dodag.prefix, 64);
+    target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id
 }
 
 /// Whether the parent is to hear of a target.

@@ -180,11 +180,8 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
     fn consider_joining(&mut self, dio: &Dio<'_>, identity: &mut Identity) {
-        let is_known = match dio.mode {
-            mode::NON_STORING => true,
-            mode::STORING => cfg!(feature = "rpl-storing"),
-            _ => false,
-        };
+        let stores = cfg!(feature = "rpl-storing") && dio.mode == mode::STORING;
+        let is_known = stores || dio.mode == mode::NON_STORING;
         if dio.rank == INFINITE_RANK || !is_known {
             return;
         }
