@@ -11,6 +11,8 @@ mod tables;
 
 pub use tables::LowpanTables;
 
+use core::ops::Range;
+
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -291,6 +293,14 @@ impl<M: Memory> Lowpan<M> {
             if let Some(slot) = self.pool.slot_mut(slot) {
                 slot.len = len as u16;
             }
+        }
+    }
+
+    /// Copies what there is of the bytes `from` of the packet in one held slot to where
+    /// the packet in another has them at `to`, as far as both go.
+    pub fn copy_part(&mut self, source: SlotId, from: Range<usize>, target: SlotId, to: usize) {
+        if self.is_held(source) && self.is_held(target) {
+            self.pool.copy_part(source, from, target, to);
         }
     }
 

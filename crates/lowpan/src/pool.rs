@@ -1,6 +1,8 @@
 //! The slots in which datagrams lie, and what each of them is being used for.
 
-use redpoll_base::{Instant, Memory};
+use core::ops::Range;
+
+use redpoll_base::{Instant, Memory, move_within};
 use redpoll_wire::ieee802154::Address;
 
 use crate::coverage::Coverage;
@@ -189,6 +191,24 @@ impl<M: Memory> Pool<M> {
     pub(crate) fn part_mut(&mut self, id: SlotId, offset: usize, len: usize) -> Option<&mut [u8]> {
         self.packet_mut(id)
             .get_mut(offset..offset.checked_add(len)?)
+    }
+
+    /// Copies what there is of the bytes `from` of one packet to `to` in another.
+    pub(crate) fn copy_part(
+        &mut self,
+        source: SlotId,
+        from: Range<usize>,
+        target: SlotId,
+        to: usize,
+    ) {
+        let (start, end) = self.range(source);
+        let begin = start.saturating_add(from.start).min(end);
+        let from = begin..start.saturating_add(from.end).min(end);
+        let (start, end) = self.range(target);
+        // What does not fit is not copied.
+        let room = end.saturating_sub(start).saturating_sub(to);
+        let from = from.start..from.end.min(from.start.saturating_add(room));
+        move_within(self.bytes.as_mut(), from, start.saturating_add(to));
     }
 
     fn range(&self, id: SlotId) -> (usize, usize) {

@@ -326,6 +326,9 @@ fn memory(
 /// fragments, and a gap between them.
 fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize {
     let lowpan = &scenario.lowpan;
+    if lowpan.join_fragments {
+        node.join_fragments();
+    }
     let Some(fragments) = lowpan.forwarded_fragments.map(usize::from) else {
         return 0;
     };

@@ -197,3 +197,35 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
     let (_, no_slot, full) = burst(4);
     assert!(no_slot == 0 && full >= 15, "{no_slot} {full}");
 }
+
+/// Two packets of the host are one for the leaf, of more than a packet's length on the
+/// mesh.
+#[test]
+fn a_leaf_joins_what_ipv6_has_cut() {
+    let mut scenario = office();
+    let cut = |scenario: &Scenario, offset: u16, more: bool, data: &[u8]| {
+        let whole = echo_request(scenario, "leaf-14", 0);
+        let header = Ipv6Header {
+            next_header: 44,
+            payload_len: 8 + data.len() as u16,
+            ..Ipv6Header::parse(&whole).unwrap().0
+        };
+        let [high, low] = (offset | u16::from(more)).to_be_bytes();
+        let fragment = [58, 0, high, low, 0, 0, 0, 1];
+        [&header.to_bytes()[..], &fragment, data].concat()
+    };
+    let echo = |scenario: &Scenario| {
+        let mut world = World::new(scenario, 1).unwrap();
+        let whole = echo_request(scenario, "leaf-14", 0);
+        // The end comes first.
+        world.host_input(&cut(scenario, 96, false, &whole[136..]));
+        world.host_input(&cut(scenario, 0, true, &whole[40..136]));
+        world.run_until(Instant::from_millis(5_000));
+        let answers = std::iter::from_fn(|| world.host_output()).map(|packet| packet[40]);
+        answers.collect::<Vec<_>>()
+    };
+    // What may be an ICMPv6 error is not answered by one.
+    assert_eq!(echo(&scenario), [0; 0]);
+    scenario.lowpan.join_fragments = true;
+    assert_eq!(echo(&scenario), [129]);
+}

@@ -57,10 +57,20 @@ pub enum DropReason {
     /// border (RFC 6554 §4.2).
     #[cfg(feature = "rpl")]
     SourceRoute,
+    /// A fragment that came twice, or one of a packet that was given up: its fragments
+    /// overlap, or not all have come in time (RFC 8200 §4.5).
+    #[cfg(feature = "ipv6-fragments")]
+    Fragment,
 }
 
 /// How many reasons there are.
-const REASONS: usize = if cfg!(feature = "rpl") { 21 } else { 19 };
+const REASONS: usize = 19
+    + if cfg!(feature = "rpl") { 2 } else { 0 }
+    + if cfg!(feature = "ipv6-fragments") {
+        1
+    } else {
+        0
+    };
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
@@ -88,6 +98,8 @@ impl DropReason {
         DropReason::RankError,
         #[cfg(feature = "rpl")]
         DropReason::SourceRoute,
+        #[cfg(feature = "ipv6-fragments")]
+        DropReason::Fragment,
     ];
 
     /// The reason's name in reports.
@@ -116,6 +128,8 @@ impl DropReason {
             DropReason::RankError => "rank_error",
             #[cfg(feature = "rpl")]
             DropReason::SourceRoute => "source_route",
+            #[cfg(feature = "ipv6-fragments")]
+            DropReason::Fragment => "ipv6_fragment",
         }
     }
 }

@@ -349,6 +349,8 @@ pub(crate) const KEYS: &[Key] = &[
         "With `lowpan.fragment_forwarding`: how long a datagram's next fragment waits after one of them, so that the latter gets ahead."),
     key("lowpan.fragments", Count { min: 1, max: 254 }, Default("24"), None,
         "With `lowpan.fragment_forwarding`: fragments that wait at most in a router; it knows of half as many datagrams."),
+    key("lowpan.join_fragments", Bool, Default("false"), None,
+        "Whether a node puts packets together that IPv6 has cut on their way to it (RFC 8200, section 4.5), two at a time; 1,500 B, as section 5 asks for, need a `slot_size` of 1508 B. Without it the sender of a fragment hears of a problem."),
     key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
         "Collision avoidance: when a datagram has gone to a node that forwards it, how long its sender waits for each of its frames before it sends another. Nodes two hops apart do not hear each other."),
     key("lowpan.segment_burst", Bool, Default("false"), None,

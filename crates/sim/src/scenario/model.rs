@@ -137,6 +137,8 @@ pub struct LowpanParams {
     pub slots: u8,
     /// Bytes of one datagram slot.
     pub slot_bytes: u16,
+    /// Packets that IPv6 has cut are put together by the node they are for.
+    pub join_fragments: bool,
     /// The rest of a datagram is dropped once one frame is lost.
     pub drop_rest: bool,
     /// All fragments but the last promise another.

@@ -36,7 +36,7 @@ fn parameter_problem_at(code: u8, at: usize) -> Objection {
 
 /// Walks over the extension headers in `payload`, of which `first` says what
 /// the first one is. Fragments are not put together here: a fragment header
-/// counts as an upper layer, which nobody has.
+/// counts as an upper layer.
 pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, Objection> {
     let mut upper = Upper {
         protocol: first,

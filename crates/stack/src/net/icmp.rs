@@ -32,6 +32,9 @@ pub(crate) enum IcmpError {
     PacketTooBig { mtu: u32 },
     /// RFC 4443 §3.3, code 0.
     HopLimitExceeded,
+    /// RFC 4443 §3.3, code 1.
+    #[cfg(feature = "ipv6-fragments")]
+    ReassemblyTimeExceeded,
     /// RFC 4443 §3.4; the pointer counts bytes from the packet's beginning.
     ParameterProblem { code: u8, pointer: u32 },
 }
@@ -46,6 +49,8 @@ impl IcmpError {
             IcmpError::PortUnreachable => (1, 4, 0),
             IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
             IcmpError::HopLimitExceeded => (3, 0, 0),
+            #[cfg(feature = "ipv6-fragments")]
+            IcmpError::ReassemblyTimeExceeded => (3, 1, 0),
             IcmpError::ParameterProblem { code, pointer } => (4, code, pointer),
         }
     }

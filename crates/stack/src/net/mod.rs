@@ -4,6 +4,7 @@
 //! - `routing/`: the next hop;
 //! - `nd/`: neighbour discovery;
 //! - `icmp.rs`: errors and echo; `extension.rs`: the way to the upper layer;
+//!   `joiner.rs`: packets that were cut;
 //! - [`assist`](crate::assist): who looks at what is passed on.
 //!
 //! Nothing here sends: neighbour discovery and routing have messages to be polled,
@@ -12,6 +13,8 @@
 pub(crate) mod extension;
 pub(crate) mod icmp;
 pub(crate) mod identity;
+#[cfg(feature = "ipv6-fragments")]
+pub(crate) mod joiner;
 pub(crate) mod nd;
 pub(crate) mod outgoing;
 pub(crate) mod routing;
@@ -42,6 +45,9 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     /// worth an answer, which costs a network of radios more than it tells.
     pub(crate) resets: ErrorLimiter,
     pub(crate) assist: A,
+    /// Without it a fragment header is one that the node does not have.
+    #[cfg(feature = "ipv6-fragments")]
+    pub(crate) joiner: Option<joiner::Joiner>,
 }
 
 /// The neighbour from which a message has come.
@@ -389,6 +395,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         let wake = earliest(self.nd.poll_at(), self.assist.poll_at());
         #[cfg(feature = "rpl")]
         let wake = earliest(wake, self.routing.poll_at());
+        #[cfg(feature = "ipv6-fragments")]
+        let wake = earliest(wake, self.joiner.as_ref().and_then(joiner::Joiner::poll_at));
         wake
     }
 }

@@ -19,6 +19,8 @@
 pub(crate) mod config;
 mod deliver;
 mod fragments;
+#[cfg(feature = "ipv6-fragments")]
+mod joining;
 mod messages;
 #[cfg(feature = "rpl")]
 mod outer;
@@ -132,6 +134,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 errors: ErrorLimiter::new(),
                 resets: ErrorLimiter::new(),
                 assist,
+                #[cfg(feature = "ipv6-fragments")]
+                joiner: None,
             },
             transports: Transports {
                 tcp: TcpSockets::new(
@@ -212,6 +216,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if let Some(parent) = self.net.on_timeout(now, &mut self.counters) {
             self.link.on_new_parent(now, parent);
         }
+        #[cfg(feature = "ipv6-fragments")]
+        self.give_up_fragments(now);
         self.send_messages(now);
         self.drain_assistant(now);
     }

@@ -129,14 +129,20 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// Takes care of a packet from outside, and of its slot.
     pub(super) fn input(&mut self, now: Instant, packet: Packet) {
-        if let Err(Refusal(reason, error)) = self.dispatch(now, &packet) {
+        let result = self.dispatch(now, &packet);
+        self.conclude(now, &packet, result);
+        self.drain_assistant(now);
+    }
+
+    /// Counts a packet that is refused, tells its sender why, or releases its slot.
+    pub(super) fn conclude(&mut self, now: Instant, packet: &Packet, result: Result<(), Refusal>) {
+        if let Err(Refusal(reason, error)) = result {
             self.counters.drop(reason);
             match error {
-                Some(error) if self.answer_with(now, &packet, error) => {}
+                Some(error) if self.answer_with(now, packet, error) => {}
                 _ => self.link.lowpan.release(packet.slot),
             }
         }
-        self.drain_assistant(now);
     }
 
     /// A packet that is refused keeps its slot.
@@ -194,6 +200,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             #[cfg(feature = "duty-cycled")]
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
                 Err(DropReason::NoSlot.into())
+            }
+            // An answer may be as long as a packet that was put together.
+            #[cfg(feature = "ipv6-fragments")]
+            NextHop::Link(_) if self.link.lowpan.packet(packet.slot).len() > LINK_MTU => {
+                Err(DropReason::TooBig.into())
             }
             NextHop::Link(neighbour) => {
                 self.admit_neighbour(now, neighbour)?;

@@ -75,6 +75,8 @@ pub mod parameter_problem {
     pub const NEXT_HEADER: u8 = 1;
     /// An IPv6 option that is not known.
     pub const OPTION: u8 = 2;
+    /// The first fragment lacks headers (RFC 7112 §5).
+    pub const INCOMPLETE_HEADERS: u8 = 3;
 }
 
 /// How much of the invoking packet an error quotes at most: what fits the

@@ -273,6 +273,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         reassembly_timeout: values.duration("lowpan.reassembly_timeout"),
         slots: values.small("lowpan.slots"),
         slot_bytes: values.real("lowpan.slot_size") as u16,
+        join_fragments: values.flag("lowpan.join_fragments"),
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_pending: values.flag("lowpan.frame_pending"),
         // A burst ends with the datagram unless it is to go on.

@@ -1,0 +1,329 @@
+//! Packets that their senders have cut into fragments (RFC 8200 §4.5): what has come
+//! of each, and when it is whole.
+//!
+//! The bytes lie in a slot of 6LoWPAN: the first fragment's IPv6 header, its fragment
+//! header, and behind them what was cut.
+
+use redpoll_base::{Addr, Duration, Ecn, Instant, Wake};
+use redpoll_lowpan::SlotId;
+use redpoll_wire::icmpv6::parameter_problem;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use super::icmp::{IcmpError, Refusal};
+use crate::counters::DropReason;
+
+/// Where the data of a packet lie while it is put together: behind an IPv6 header and a
+/// fragment header.
+pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
+pub(crate) const FRAGMENT_HEADER: usize = 8;
+/// Packets at a time, each of which holds a slot.
+const PARTIALS: usize = 2;
+/// Offsets count in units of 8 octets.
+const UNIT: usize = 8;
+/// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks
+/// for 1,460.
+const UNITS: usize = 192;
+/// "If insufficient fragments are received to complete reassembly of a packet within 60
+/// seconds" (§4.5).
+const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
+/// Where in a packet its length stands.
+const PAYLOAD_LENGTH: u32 = 4;
+
+/// What tells the packets of one sender apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    pub(crate) src: Addr,
+    pub(crate) dst: Addr,
+    pub(crate) identification: u32,
+}
+
+/// A fragment header, and how many octets lie behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) identification: u32,
+    pub(crate) next_header: u8,
+    /// In octets.
+    pub(crate) offset: usize,
+    pub(crate) more: bool,
+    pub(crate) len: usize,
+}
+
+impl Fragment {
+    /// Reads the header at the start of `bytes`, which stands `at` bytes into its
+    /// packet.
+    pub(crate) fn parse(bytes: &[u8], at: usize) -> Result<Fragment, Refusal> {
+        let &[next_header, _, high, low, a, b, c, d, ref data @ ..] = bytes else {
+            return Err(DropReason::Malformed.into());
+        };
+        let field = u16::from_be_bytes([high, low]);
+        let fragment = Fragment {
+            identification: u32::from_be_bytes([a, b, c, d]),
+            next_header,
+            offset: usize::from(field & 0xfff8),
+            more: field & 1 != 0,
+            len: data.len(),
+        };
+        let problem = |pointer| {
+            let code = parameter_problem::HEADER_FIELD;
+            let error = IcmpError::ParameterProblem { code, pointer };
+            Refusal(DropReason::Malformed, Some(error))
+        };
+        if fragment.more && !fragment.len.is_multiple_of(UNIT) {
+            return Err(problem(PAYLOAD_LENGTH));
+        }
+        if fragment.end() > usize::from(u16::MAX) {
+            let at = at.saturating_add(2);
+            return Err(problem(u32::try_from(at).unwrap_or(u32::MAX)));
+        }
+        if fragment.len == 0 {
+            return Err(DropReason::Malformed.into());
+        }
+        Ok(fragment)
+    }
+
+    fn end(&self) -> usize {
+        self.offset.saturating_add(self.len)
+    }
+}
+
+/// A set of units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Units([u32; UNITS / 32]);
+
+impl Units {
+    const NONE: Units = Units([0; UNITS / 32]);
+
+    fn has(&self, unit: usize) -> bool {
+        let word = self.0.get(unit / 32).copied().unwrap_or(0);
+        word >> (unit % 32) & 1 != 0
+    }
+
+    fn add(&mut self, unit: usize) {
+        if let Some(word) = self.0.get_mut(unit / 32) {
+            *word |= 1 << (unit % 32);
+        }
+    }
+}
+
+/// A packet of which not all has come.
+#[derive(Clone, Debug)]
+struct Partial {
+    key: Key,
+    /// Until the packet is spoilt.
+    slot: Option<SlotId>,
+    began: Instant,
+    seen: Units,
+    /// The units with which fragments begin.
+    begins: Units,
+    /// Octets behind the fragment header, once the last fragment has come.
+    end: Option<usize>,
+    /// From the fragment with offset zero, once that has come.
+    next_header: Option<u8>,
+    ecn: Ecn,
+}
+
+/// What to do with a fragment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// It is the first that comes of its packet: [`Joiner::begin`].
+    Begin,
+    /// Its data belong into this slot, at its offset behind [`DATA`].
+    Copy(SlotId),
+    /// It is dropped.
+    Drop(DropReason),
+    /// It is dropped, and so is all that has come of its packet, which lies in this
+    /// slot: fragments overlap (§4.5).
+    Spoilt(SlotId),
+}
+
+/// A packet of which all has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Joined {
+    pub(crate) slot: SlotId,
+    /// Octets behind the fragment header.
+    pub(crate) len: usize,
+    pub(crate) next_header: u8,
+    pub(crate) ecn: Ecn,
+}
+
+/// A packet of which not all has come in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Late {
+    pub(crate) slot: Option<SlotId>,
+    /// Octets from its beginning on, without a gap, that lie behind the fragment header.
+    /// With some of them its sender is told (§4.5).
+    pub(crate) len: usize,
+}
+
+/// All packets of which some has come.
+#[derive(Debug)]
+pub(crate) struct Joiner {
+    partials: [Option<Partial>; PARTIALS],
+    /// The longest that a slot holds, in octets behind the fragment header.
+    longest: usize,
+}
+
+impl Joiner {
+    /// For slots of `slot_size` bytes.
+    pub(crate) fn new(slot_size: usize) -> Self {
+        Joiner {
+            partials: [const { None }; PARTIALS],
+            longest: slot_size.saturating_sub(DATA).min(UNITS * UNIT),
+        }
+    }
+
+    /// Notes a fragment.
+    pub(crate) fn on_fragment(&mut self, key: Key, fragment: &Fragment, ecn: Ecn) -> Verdict {
+        let known = self.partials.iter_mut().flatten().find(|it| it.key == key);
+        let Some(partial) = known else {
+            return match fragment.end() > self.longest {
+                true => Verdict::Drop(DropReason::TooBig),
+                false => Verdict::Begin,
+            };
+        };
+        let Some(slot) = partial.slot else {
+            return Verdict::Drop(DropReason::Fragment);
+        };
+        if partial.has_exactly(fragment) {
+            return Verdict::Drop(DropReason::Fragment);
+        }
+        if fragment.end() > self.longest || !partial.add(fragment, ecn) {
+            partial.slot = None;
+            return Verdict::Spoilt(slot);
+        }
+        Verdict::Copy(slot)
+    }
+
+    /// The first fragment of a packet lies in `slot`. Returns the slot of a packet that
+    /// gives way to it: the oldest.
+    pub(crate) fn begin(
+        &mut self,
+        now: Instant,
+        (key, slot): (Key, SlotId),
+        fragment: &Fragment,
+        ecn: Ecn,
+    ) -> Option<SlotId> {
+        let mut partial = Partial {
+            key,
+            slot: Some(slot),
+            began: now,
+            seen: Units::NONE,
+            begins: Units::NONE,
+            end: None,
+            next_header: None,
+            ecn,
+        };
+        // Alone it overlaps nothing.
+        partial.add(fragment, ecn);
+        let oldest = |it: &&mut Option<Partial>| it.as_ref().map(|partial| partial.began);
+        let place = self.partials.iter_mut().min_by_key(oldest)?;
+        place.replace(partial)?.slot
+    }
+
+    /// A packet of which all has come; it is forgotten here.
+    pub(crate) fn take_joined(&mut self) -> Option<Joined> {
+        let mut places = self.partials.iter_mut();
+        places.find_map(|place| {
+            let joined = place.as_ref()?.joined()?;
+            *place = None;
+            Some(joined)
+        })
+    }
+
+    /// A packet that has waited too long; it is forgotten here.
+    pub(crate) fn take_late(&mut self, now: Instant) -> Option<Late> {
+        let is_late = |it: &Partial| it.began + TIMEOUT <= now;
+        let mut places = self.partials.iter_mut();
+        let place = places.find(|place| place.as_ref().is_some_and(is_late))?;
+        let late = place.take()?;
+        let first = (0..UNITS).take_while(|unit| late.seen.has(*unit)).count();
+        Some(Late {
+            slot: late.slot,
+            len: late
+                .end
+                .unwrap_or(usize::MAX)
+                .min(first.saturating_mul(UNIT)),
+        })
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        let began = self.partials.iter().flatten().map(|it| it.began).min()?;
+        Some(Wake::within(began + TIMEOUT, TIMEOUT_SLACK))
+    }
+}
+
+impl Partial {
+    fn units(fragment: &Fragment) -> core::ops::Range<usize> {
+        fragment.offset / UNIT..fragment.end().div_ceil(UNIT)
+    }
+
+    /// Whether a fragment with the same beginning and the same end has come.
+    fn has_exactly(&self, fragment: &Fragment) -> bool {
+        let units = Self::units(fragment);
+        let (first, behind) = (units.start, units.end);
+        let ends_there = match fragment.more {
+            true => !self.seen.has(behind) || self.begins.has(behind),
+            false => self.end == Some(fragment.end()),
+        };
+        let mut inner = first.saturating_add(1)..behind;
+        self.begins.has(first)
+            && units.into_iter().all(|unit| self.seen.has(unit))
+            && !inner.any(|unit| self.begins.has(unit))
+            && ends_there
+            && (!fragment.more || self.end != Some(fragment.end()))
+    }
+
+    /// Takes a fragment in; `false` where it contradicts what has come.
+    fn add(&mut self, fragment: &Fragment, ecn: Ecn) -> bool {
+        let units = Self::units(fragment);
+        if units.clone().any(|unit| self.seen.has(unit)) {
+            return false;
+        }
+        let end = fragment.end();
+        match (fragment.more, self.end) {
+            (true, Some(last)) if end >= last => return false,
+            (false, Some(_)) => return false,
+            (false, None) if (units.end..UNITS).any(|unit| self.seen.has(unit)) => return false,
+            (false, None) => self.end = Some(end),
+            (true, _) => {}
+        }
+        // RFC 3168 §5.3: a mark on one is a mark on all, and a packet that says that it
+        // must not be marked cannot have been.
+        self.ecn = match (self.ecn, ecn) {
+            (Ecn::NotEct, Ecn::Ce) | (Ecn::Ce, Ecn::NotEct) => return false,
+            (Ecn::Ce, _) | (_, Ecn::Ce) => Ecn::Ce,
+            (Ecn::NotEct, _) | (_, Ecn::NotEct) => Ecn::NotEct,
+            (as_before, _) => as_before,
+        };
+        if fragment.offset == 0 {
+            self.next_header = Some(fragment.next_header);
+        }
+        self.begins.add(units.start);
+        units.for_each(|unit| self.seen.add(unit));
+        true
+    }
+
+    fn joined(&self) -> Option<Joined> {
+        let (slot, len) = self.slot.zip(self.end)?;
+        let is_whole = (0..len.div_ceil(UNIT)).all(|unit| self.seen.has(unit));
+        Some(Joined {
+            slot,
+            len,
+            next_header: self.next_header.filter(|_| is_whole)?,
+            ecn: self.ecn,
+        })
+    }
+}
+
+/// Whether the fragment with offset zero, of which `data` are the octets, has all
+/// headers up to the upper layer's, as §4.5 demands.
+pub(crate) fn has_all_headers(protocol: u8, upper: &[u8]) -> bool {
+    let least = match protocol {
+        next_header::TCP => 20,
+        next_header::UDP => 8,
+        next_header::ICMPV6 => 4,
+        _ => 0,
+    };
+    upper.len() >= least
+}

@@ -1,0 +1,154 @@
+//! Packets for this node that were cut by their senders (RFC 8200 §4.5).
+
+use redpoll_base::{Instant, Memory, move_within};
+use redpoll_wire::icmpv6::parameter_problem;
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::Node;
+use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::extension;
+use crate::net::icmp::{IcmpError, Refusal};
+use crate::net::joiner::{
+    DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, Verdict, has_all_headers,
+};
+use crate::packet::{Origin, Packet};
+use crate::transports::StreamTransport;
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// From now on this node puts packets together that IPv6 has cut on its way here
+    /// (RFC 8200 §4.5), two at a time, each in a slot of 6LoWPAN and at most as long as
+    /// a slot less 8 bytes: slots of 1,508 bytes hold the 1,500 that RFC 8200 §5 asks
+    /// for. Without it a fragment is answered with a parameter problem.
+    ///
+    /// A packet that is not whole after a minute is given up; so is the older one when
+    /// a third begins, and one whose fragments overlap.
+    pub fn join_fragments(&mut self) {
+        let slot_size = self.link.lowpan.slot_size();
+        self.net.joiner = Some(Joiner::new(slot_size));
+    }
+
+    /// Takes in a fragment for this node, whose fragment header stands `offset` bytes
+    /// behind the fixed header.
+    pub(super) fn collect(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        offset: usize,
+    ) -> Result<(), Refusal> {
+        let header = &packet.header;
+        let at = Ipv6Header::LEN.saturating_add(offset);
+        let end = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+        let lowpan = &mut self.link.lowpan;
+        let bytes = lowpan.packet(packet.slot);
+        let bytes = bytes.get(at..end).ok_or(DropReason::Malformed)?;
+        let fragment = Fragment::parse(bytes, at)?;
+        let data = bytes.get(FRAGMENT_HEADER..).unwrap_or_default();
+        if fragment.offset == 0 {
+            check_headers(&fragment, data)?;
+        }
+        let key = Key {
+            src: header.src,
+            dst: header.dst,
+            identification: fragment.identification,
+        };
+        let Some(joiner) = &mut self.net.joiner else {
+            return Err(DropReason::UnknownProtocol.into());
+        };
+        let place = DATA.saturating_add(fragment.offset);
+        let data = at.saturating_add(FRAGMENT_HEADER)..end;
+        match joiner.on_fragment(key, &fragment, header.ecn) {
+            Verdict::Drop(reason) => return Err(reason.into()),
+            Verdict::Spoilt(slot) => {
+                lowpan.release(slot);
+                return Err(DropReason::Fragment.into());
+            }
+            Verdict::Begin => {
+                let oldest = joiner.begin(now, (key, packet.slot), &fragment, header.ecn);
+                if let Some(slot) = oldest {
+                    lowpan.release(slot);
+                    self.counters.drop(DropReason::Fragment);
+                }
+                lowpan.resize(packet.slot, usize::MAX);
+                let bytes = lowpan.packet_mut(packet.slot);
+                move_within(bytes, at..data.start, Ipv6Header::LEN);
+                move_within(bytes, data, place);
+            }
+            Verdict::Copy(slot) => {
+                lowpan.copy_part(packet.slot, data, slot, place);
+                if fragment.offset == 0 {
+                    // What its sender is told about, should the rest not come.
+                    lowpan.copy_part(packet.slot, 0..Ipv6Header::LEN, slot, 0);
+                    let header = at..at.saturating_add(FRAGMENT_HEADER);
+                    lowpan.copy_part(packet.slot, header, slot, Ipv6Header::LEN);
+                }
+                lowpan.release(packet.slot);
+            }
+        }
+        if let Some(joined) = joiner.take_joined() {
+            self.deliver_joined(now, joined, packet.origin);
+        }
+        Ok(())
+    }
+
+    /// Delivers a packet of which all has come, as if it had come so.
+    fn deliver_joined(&mut self, now: Instant, joined: Joined, origin: Origin) {
+        let lowpan = &mut self.link.lowpan;
+        let bytes = lowpan.packet_mut(joined.slot);
+        let end = DATA.saturating_add(joined.len);
+        move_within(bytes, DATA..end, Ipv6Header::LEN);
+        let Ok((first, _)) = Ipv6Header::parse_partial(bytes) else {
+            return lowpan.release(joined.slot);
+        };
+        let header = Ipv6Header {
+            payload_len: joined.len as u16,
+            next_header: joined.next_header,
+            ecn: joined.ecn,
+            ..first
+        };
+        if let Some(head) = bytes.first_chunk_mut() {
+            *head = header.to_bytes();
+        }
+        lowpan.resize(joined.slot, end.saturating_sub(FRAGMENT_HEADER));
+        let packet = Packet {
+            slot: joined.slot,
+            header,
+            origin,
+        };
+        let delivered = self.deliver(now, &packet);
+        self.conclude(now, &packet, delivered);
+    }
+
+    /// Gives up what has waited too long for the rest.
+    pub(super) fn give_up_fragments(&mut self, now: Instant) {
+        while let Some(late) = self.net.joiner.as_mut().and_then(|it| it.take_late(now)) {
+            let Some(slot) = late.slot else { continue };
+            let lowpan = &mut self.link.lowpan;
+            lowpan.resize(slot, DATA.saturating_add(late.len));
+            let header = Ipv6Header::parse_partial(lowpan.packet(slot));
+            let Some((header, _)) = header.ok().filter(|_| late.len > 0) else {
+                lowpan.release(slot);
+                self.counters.drop(DropReason::Fragment);
+                continue;
+            };
+            let packet = Packet {
+                slot,
+                header,
+                origin: Origin::Own,
+            };
+            let error = Some(IcmpError::ReassemblyTimeExceeded);
+            let late = Err(Refusal(DropReason::Fragment, error));
+            self.conclude(now, &packet, late);
+        }
+    }
+}
+
+/// RFC 8200 §4.5: the first fragment has all headers up to the upper layer's.
+fn check_headers(fragment: &Fragment, data: &[u8]) -> Result<(), Refusal> {
+    let code = parameter_problem::INCOMPLETE_HEADERS;
+    let error = IcmpError::ParameterProblem { code, pointer: 0 };
+    let incomplete = || Refusal(DropReason::Malformed, Some(error));
+    let upper = extension::walk(fragment.next_header, data, false).map_err(|_| incomplete())?;
+    let is_complete = has_all_headers(upper.protocol, data.get(upper.offset..).unwrap_or_default());
+    is_complete.then_some(()).ok_or_else(incomplete)
+}
