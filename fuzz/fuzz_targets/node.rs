@@ -91,6 +91,7 @@ fn node() -> Node<Heap> {
         datagrams: vec![VirtualBuffer::EMPTY; 2].into(),
         fragments: vec![FragmentBuffer::EMPTY; 3].into(),
     });
+    node.join_fragments();
     node.recover_fragments(
         RecoveryConfig::default(),
         RecoveryMemory {

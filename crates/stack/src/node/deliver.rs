@@ -189,6 +189,17 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         Ok(())
     }
 
+    /// Counts a packet that is refused, tells its sender why, or releases its slot.
+    pub(super) fn conclude(&mut self, now: Instant, packet: &Packet, result: Result<(), Refusal>) {
+        if let Err(Refusal(reason, error)) = result {
+            self.counters.drop(reason);
+            match error {
+                Some(error) if self.answer_with(now, packet, error) => {}
+                _ => self.link.lowpan.release(packet.slot),
+            }
+        }
+    }
+
     /// Sends an ICMPv6 error about a packet, in its slot. `false` if no error may or
     /// can be sent; the slot is still the caller's.
     pub(super) fn answer_with(&mut self, now: Instant, packet: &Packet, error: IcmpError) -> bool {

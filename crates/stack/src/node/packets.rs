@@ -134,17 +134,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.drain_assistant(now);
     }
 
-    /// Counts a packet that is refused, tells its sender why, or releases its slot.
-    pub(super) fn conclude(&mut self, now: Instant, packet: &Packet, result: Result<(), Refusal>) {
-        if let Err(Refusal(reason, error)) = result {
-            self.counters.drop(reason);
-            match error {
-                Some(error) if self.answer_with(now, packet, error) => {}
-                _ => self.link.lowpan.release(packet.slot),
-            }
-        }
-    }
-
     /// A packet that is refused keeps its slot.
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         match self.net.admit(packet) {
