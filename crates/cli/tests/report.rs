@@ -32,6 +32,7 @@ fn the_documentation_has_every_key_of_a_report() {
     for more in [
         &["testbed-3"][..],
         &["readings"],
+        &["office", "--set", "border.taim=true"],
         &["sleepy-3", "--set", server, "--set", client],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));

@@ -42,6 +42,9 @@ pub struct Report {
     pub oracle: Verdict,
     /// All flows, in the order of the scenario.
     pub flows: Vec<FlowFigures>,
+    /// What TAiM has done at the border router; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taim: Option<TaimFigures>,
     /// All nodes, in the order of the scenario.
     pub nodes: Vec<NodeFigures>,
     /// All interferers, in the order of the scenario.
@@ -102,6 +105,49 @@ pub struct NodeFigures {
     pub duty: Option<DutyFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
+}
+
+/// TAiM at the border router.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TaimFigures {
+    /// The time between two packets that leave, at the end.
+    pub delay_ms: f64,
+    /// Periods over.
+    pub periods: u64,
+    /// Flows of which both ends were heard.
+    pub flows: u64,
+    /// Packets that waited and have left.
+    pub waited: u64,
+    /// How long those waited on average.
+    pub wait_ms: f64,
+    /// The longest that one of them waited.
+    pub longest_wait_ms: f64,
+    /// Packets that passed at once.
+    pub passed: u64,
+    /// Packets that left before their turn, for want of room or by the limit of waiting.
+    pub hurried: u64,
+    /// Packets that still wait.
+    pub waiting: u64,
+}
+
+impl TaimFigures {
+    pub(crate) fn of<M: redpoll_base::Memory, H>(taim: &redpoll_assist::taim::Taim<M, H>) -> Self {
+        let counters = taim.counters();
+        TaimFigures {
+            delay_ms: taim.delay_ns() as f64 / 1e6,
+            periods: counters.periods,
+            flows: counters.confirmed,
+            waited: counters.released,
+            wait_ms: counters.waited_us as f64 / 1e3 / f64::max(counters.released as f64, 1.0),
+            longest_wait_ms: counters.longest_wait_us as f64 / 1e3,
+            passed: counters.foreign
+                + counters.malformed
+                + counters.on_probation
+                + counters.untracked,
+            hurried: counters.overdue + counters.pushed_out,
+            waiting: taim.waiting_packets().into(),
+        }
+    }
 }
 
 /// The duty-cycled MAC of a node.

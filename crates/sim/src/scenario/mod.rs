@@ -31,7 +31,7 @@ pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading,
     Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role, Scenario, SensorSpec,
-    SensorTransport, SleepyParams, Target, TargetHost, TcpParams, TransportSpec, When,
+    SensorTransport, SleepyParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
     global_address,
 };
 pub use reference::reference;

@@ -300,6 +300,19 @@ pub struct BorderParams {
     pub host_delay: Duration,
     /// Packets from the host that wait at most until the border router has room.
     pub queue: usize,
+    /// TAiM between mesh and host.
+    pub taim: Option<TaimParams>,
+}
+
+/// TAiM at the border router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaimParams {
+    /// How it decides.
+    pub params: redpoll_assist::taim::Params,
+    /// Flows that there is room for.
+    pub flows: u16,
+    /// Packets that may wait.
+    pub packets: u16,
 }
 
 /// What a node is to the mesh.

@@ -102,6 +102,7 @@ impl World {
             inhabitants,
             oracle: Oracle::default(),
             gate: Gate::new(scenario.border.prefix, 64),
+            taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
             border: scenario.border_router(),
             host: scenario.host_index(),
             wire: VecDeque::new(),

@@ -23,6 +23,7 @@ impl World {
             Event::App { node } => self.on_app_timer(node as usize),
             Event::Restart { node } => self.on_restart(node as usize),
             Event::Wire => self.on_wire(),
+            Event::Taim => self.on_taim(),
         }
         self.drain();
         if !self.from_host.is_empty()

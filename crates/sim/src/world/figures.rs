@@ -79,6 +79,7 @@ impl World {
                 violations: self.oracle.violations().to_vec(),
             },
             flows: self.oracle.figures(self.now),
+            taim: self.taim(),
             nodes,
             interferers: report::interferers(self.air.medium(), self.now),
         }

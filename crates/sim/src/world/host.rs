@@ -18,14 +18,24 @@ impl World {
             Verdict::Pass => 1,
             Verdict::Duplicate => 2,
         };
-        let Some(border) = self.border else { return };
         for _ in 0..copies {
-            let is_free = self.from_host.is_empty() && self.inhabitants[border].node.has_room();
-            if is_free || !self.from_host.push(packet) {
-                self.enter(border, packet);
+            if self.taim.is_some() {
+                self.cross(true, packet.to_vec());
+            } else {
+                self.enter_mesh(packet);
             }
         }
         self.drain();
+    }
+
+    /// A packet goes from the host's link towards the mesh, and waits where the border
+    /// router has no room for it.
+    pub(super) fn enter_mesh(&mut self, packet: &[u8]) {
+        let Some(border) = self.border else { return };
+        let is_free = self.from_host.is_empty() && self.inhabitants[border].node.has_room();
+        if is_free || !self.from_host.push(packet) {
+            self.enter(border, packet);
+        }
     }
 
     fn enter(&mut self, border: usize, packet: &[u8]) {
@@ -70,29 +80,37 @@ impl World {
             let Some(len) = self.gate.poll_packet(now, node, &mut self.packet) else {
                 return;
             };
-            let copies = match self.air.faults_mut().on_packet(self.now) {
-                Verdict::Drop | Verdict::Lose => 0,
-                Verdict::Pass => 1,
-                Verdict::Duplicate => 2,
-            };
-            for _ in 0..copies {
-                if self.host.is_some() && !self.is_for_others(len) {
-                    let packet = self.packet[..len].to_vec();
-                    self.send_over_wire(false, packet);
-                } else if self.to_host.len() >= HOST_QUEUE {
-                    self.host_overflow += 1;
-                } else {
-                    self.to_host.push_back(self.packet[..len].to_vec());
-                }
+            let packet = self.packet[..len].to_vec();
+            if self.taim.is_some() {
+                self.cross(false, packet);
+            } else {
+                self.leave_mesh(packet);
             }
         }
     }
 
-    /// Whether the packet in hand, `len` bytes, is for somebody beside the simulated
-    /// host.
-    fn is_for_others(&self, len: usize) -> bool {
+    /// A packet goes from the border router's host side towards the host.
+    pub(super) fn leave_mesh(&mut self, packet: Vec<u8>) {
+        let copies = match self.air.faults_mut().on_packet(self.now) {
+            Verdict::Drop | Verdict::Lose => 0,
+            Verdict::Pass => 1,
+            Verdict::Duplicate => 2,
+        };
+        for _ in 0..copies {
+            if self.host.is_some() && !self.is_for_others(&packet) {
+                self.send_over_wire(false, packet.clone());
+            } else if self.to_host.len() >= HOST_QUEUE {
+                self.host_overflow += 1;
+            } else {
+                self.to_host.push_back(packet.clone());
+            }
+        }
+    }
+
+    /// Whether a packet is for somebody beside the simulated host.
+    fn is_for_others(&self, packet: &[u8]) -> bool {
         let host = self.scenario.border.host;
-        self.is_tapped && self.packet[..len].get(24..40) != Some(&host.0[..])
+        self.is_tapped && packet.get(24..40) != Some(&host.0[..])
     }
 
     /// Sends the host's packets to the border router.

@@ -13,6 +13,7 @@ mod drive;
 mod figures;
 mod host;
 mod outlaw;
+mod taim;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -56,6 +57,8 @@ enum Event {
     /// The packet that has been longest on the way between border router and
     /// simulated host arrives.
     Wire,
+    /// A packet that waits at the border router may leave.
+    Taim,
 }
 
 impl From<air::Event> for Event {
@@ -94,6 +97,8 @@ pub struct World {
     inhabitants: Vec<Inhabitant>,
     oracle: Oracle,
     gate: Gate,
+    /// What waits between mesh and host, if anything does.
+    taim: Option<Box<taim::Crossing>>,
     border: Option<usize>,
     /// Index of the simulated host, behind the nodes.
     host: Option<usize>,

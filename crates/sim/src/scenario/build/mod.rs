@@ -6,6 +6,7 @@ mod interferers;
 mod medium;
 mod nodes;
 mod routing;
+mod taim;
 mod transports;
 
 use redpoll_base::Addr;
@@ -87,6 +88,7 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         host,
         host_delay: values.duration("border.host_delay"),
         queue: values.count("border.queue").unwrap_or(0) as usize,
+        taim: taim::taim(values)?,
     })
 }
 

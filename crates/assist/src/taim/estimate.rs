@@ -1,0 +1,223 @@
+//! What is learnt of a flow by watching it: bytes, round-trip times, the
+//! retransmission timeout that its ends are expected to have.
+
+use redpoll_base::{Duration, Instant};
+
+use super::segment::{From, Segment};
+
+/// A sequence number that is farther than this beyond the highest one is not believed
+/// unless the next segment goes on from there: no window of these networks is larger.
+const ADVANCE_MAX: i32 = 1 << 20;
+/// An acknowledgment that confirms what the other end has sent is at most so far behind
+/// it: a window without scaling. Who has not seen the other end's numbers guesses one of
+/// 2^16 right.
+const ANSWER_MAX: i32 = 0xffff;
+
+/// The longest first sample that is made of an answer with new bytes.
+const FIRST_MAX: Duration = Duration::from_secs(60);
+
+/// A round-trip time smoothed by RFC 6298 §2.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    /// SRTT in microseconds; 0 before the first sample.
+    srtt: u32,
+    /// RTTVAR in microseconds.
+    rttvar: u32,
+}
+
+impl Smoothed {
+    fn sample(&mut self, time: Duration) {
+        let sample = u32::try_from(time.as_micros()).unwrap_or(u32::MAX).max(1);
+        if self.srtt == 0 {
+            self.srtt = sample;
+            self.rttvar = sample >> 1;
+            return;
+        }
+        let deviation = self.srtt.abs_diff(sample);
+        // RFC 6298 §2.3, beta 1/4 and alpha 1/8.
+        self.rttvar = self.rttvar.saturating_sub(self.rttvar >> 2);
+        self.rttvar = self.rttvar.saturating_add(deviation >> 2);
+        self.srtt = self.srtt.saturating_sub(self.srtt >> 3);
+        self.srtt = self.srtt.saturating_add(sample >> 3).max(1);
+    }
+}
+
+/// What one end of a flow sends and how it answers.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    /// Something of it was seen, so that `high` has a meaning.
+    is_known: bool,
+    /// It has acknowledged what the other end sent.
+    has_answered: bool,
+    has_ended: bool,
+    /// The number after the last one that it sent.
+    high: u32,
+    /// Where a segment ended that was too far beyond `high`.
+    jump: Option<u32>,
+    /// What it sent last and is timed: the number after it, and when it came by.
+    timed: Option<(u32, Instant)>,
+    /// An acknowledgment of all that it had sent came by for it: its next new byte
+    /// tells how far away it is.
+    freed: Option<Instant>,
+    /// From here to this end and back.
+    round: Smoothed,
+}
+
+/// What a segment has told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    /// This many new bytes; 0 if none.
+    Bytes(u32),
+    /// Numbers that this flow cannot have.
+    Nonsense,
+}
+
+/// The throughput/RTT estimator of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    lower: Side,
+    upper: Side,
+    is_reset: bool,
+}
+
+impl Estimate {
+    /// Of a flow of which nothing was seen.
+    pub(super) const NEW: Estimate = Estimate {
+        lower: Side::NEW,
+        upper: Side::NEW,
+        is_reset: false,
+    };
+
+    fn sides(&mut self, from: From) -> (&mut Side, &mut Side) {
+        match from {
+            From::Lower => (&mut self.lower, &mut self.upper),
+            From::Upper => (&mut self.upper, &mut self.lower),
+        }
+    }
+
+    /// A segment came by.
+    pub(super) fn on_segment(&mut self, now: Instant, from: From, segment: &Segment) -> Told {
+        if segment.syn && segment.ack.is_none() && self.is_over() {
+            // The ports are used again (RFC 9293 §3.6.1).
+            *self = Estimate::NEW;
+        }
+        let expected = self.rto();
+        let (sender, other) = self.sides(from);
+        if let Some(ack) = segment.ack {
+            sender.acknowledges(now, other, ack, segment.takes() == 0);
+        }
+        let told = sender.sends(now, segment, expected);
+        if segment.fin && told != Told::Nonsense {
+            sender.has_ended = true;
+        }
+        // RFC 9293 §3.5.3: only a reset with a number that is awaited counts.
+        if segment.rst && told != Told::Nonsense && sender.is_known {
+            self.is_reset = true;
+        }
+        told
+    }
+
+    /// Each end has acknowledged what the other one sent: both exist.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.lower.has_answered && self.upper.has_answered
+    }
+
+    /// The connection is closed or reset.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_reset || self.lower.has_ended && self.upper.has_ended
+    }
+
+    /// The round-trip time between both ends, time spent waiting here included;
+    /// `None` before there is a sample of both sides.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        let (a, b) = (self.lower.round.srtt, self.upper.round.srtt);
+        (a > 0 && b > 0).then(|| Duration::from_micros(u64::from(a).saturating_add(b.into())))
+    }
+
+    /// RFC 6298 §2: SRTT + 4 RTTVAR, over both sides; `None` as [`Estimate::rtt`].
+    pub(super) fn rto(&self) -> Option<Duration> {
+        let variation = u64::from(self.lower.round.rttvar)
+            .saturating_add(self.upper.round.rttvar.into())
+            .saturating_mul(4);
+        Some(self.rtt()?.plus(Duration::from_micros(variation)))
+    }
+}
+
+impl Side {
+    const NEW: Side = Side {
+        is_known: false,
+        has_answered: false,
+        has_ended: false,
+        high: 0,
+        jump: None,
+        timed: None,
+        freed: None,
+        round: Smoothed { srtt: 0, rttvar: 0 },
+    };
+
+    /// This end acknowledges what `other` sent; with nothing else if `is_bare`.
+    fn acknowledges(&mut self, now: Instant, other: &mut Side, ack: u32, is_bare: bool) {
+        if !other.is_known {
+            return;
+        }
+        let behind = other.high.wrapping_sub(ack).cast_signed();
+        if !(0..=ANSWER_MAX).contains(&behind) {
+            return;
+        }
+        self.has_answered = true;
+        if let Some((end, at)) = other.timed
+            && ack.wrapping_sub(end).cast_signed() >= 0
+        {
+            self.round.sample(now.since(at));
+            other.timed = None;
+        }
+        if is_bare && behind == 0 {
+            other.freed.get_or_insert(now);
+        }
+    }
+
+    /// This end sends; `expected` is the flow's retransmission timeout so far.
+    fn sends(&mut self, now: Instant, segment: &Segment, expected: Option<Duration>) -> Told {
+        let takes = segment.takes();
+        let end = segment.seq.wrapping_add(takes);
+        if !self.is_known {
+            self.is_known = true;
+            self.high = end;
+            self.timed = (takes > 0).then_some((end, now));
+            return Told::Bytes(segment.len);
+        }
+        let beyond = end.wrapping_sub(self.high).cast_signed();
+        let goes_on = self.jump == Some(segment.seq);
+        if beyond > ADVANCE_MAX || beyond < ADVANCE_MAX.saturating_neg() {
+            if !goes_on {
+                self.jump = Some(end);
+                return Told::Nonsense;
+            }
+            self.jump = None;
+            self.high = end;
+            self.timed = None;
+            return Told::Bytes(segment.len);
+        }
+        self.jump = None;
+        if beyond <= 0 {
+            if takes > 0 {
+                // RFC 6298 §3, Karn: nobody knows which copy an answer is for.
+                self.timed = None;
+            }
+            return Told::Bytes(0);
+        }
+        self.high = end;
+        if takes > 0 && self.timed.is_none() {
+            self.timed = Some((end, now));
+        }
+        if let Some(at) = self.freed.take() {
+            // Who waits longer than the timeout had nothing to send, or lost it.
+            let time = now.since(at);
+            if time <= expected.unwrap_or(FIRST_MAX) {
+                self.round.sample(time);
+            }
+        }
+        let flags = takes.saturating_sub(segment.len);
+        Told::Bytes(beyond.cast_unsigned().saturating_sub(flags))
+    }
+}

@@ -1,0 +1,547 @@
+//! TAiM, the TCP assistant in the middle (M. Park and J. Paek, "TAiM: TCP
+//! Assistant-in-the-Middle for Multihop Low-power and Lossy Networks in IoT", Journal of
+//! Communications and Networks 21(2), 2019).
+//!
+//! At a border router, TCP segments between mesh and host wait in a queue for each flow.
+//! Every `delaytime` one packet leaves, of the flow that has had the least throughput.
+//! Once a minute `delaytime` grows by 2 % if the fastest flow had more than twice the
+//! throughput of the slowest one, and falls by 5 % if it had less; it never exceeds the
+//! ends' mean expected retransmission timeout, divided by the flows that wait. Nothing
+//! is dropped or changed, and packets of a flow never overtake one another.
+//!
+//! [`Taim::input`] is shown each packet's beginning and keeps a handle for it, whatever
+//! the caller knows it by: its bytes, or its number in a queue of the kernel.
+//! [`Taim::poll`] gives back the handles that may leave now, and [`Taim::poll_at`] says
+//! when there is more. All memory is the caller's ([`Memory`](self::Memory)), so that it
+//! is bounded.
+//!
+//! What the paper leaves open:
+//!
+//! - Numbers without a value there are parameters with an assumed default ([`Params`]).
+//! - Who leaves first is decided by what a flow has accumulated: its smoothed throughput,
+//!   and what it has had in this period beside that. So a slow flow overtakes a fast one
+//!   until it has caught up, and not for the rest of the period.
+//! - A flow is a connection: its two directions share one queue and one throughput, the
+//!   new bytes of both, by the highest sequence numbers seen.
+//! - Round-trip times are the sum of those to both ends, each from when a segment to it
+//!   arrives here until its answer does; so they contain the time spent waiting here, as
+//!   the ends' own do. An answer is an acknowledgment, or a new byte after an
+//!   acknowledgment of all before. The expected retransmission timeout is RFC 6298's.
+//! - The number of flows that wait is its mean over the period.
+//! - A flow counts among fastest and slowest once it has been there for a whole period,
+//!   and while it is active. A flow that has nothing to send is taken for a slow one
+//!   until then: TAiM is for flows that send as fast as they can.
+//!
+//! What it does besides, against forged traffic: packets of a flow pass at once until
+//! each end has acknowledged what the other one sent, which takes three packets and which
+//! nobody can forge who does not see the numbers. Real fragments pass at once, too.
+//!
+//! ```
+//! use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};
+//! use redpoll_base::Instant;
+//!
+//! struct Heap;
+//! impl redpoll_base::Memory for Heap {
+//!     type Buffer = Box<[u8]>;
+//!     type Table<T: 'static> = Box<[T]>;
+//! }
+//! let memory = Memory::<Heap, u32> {
+//!     flows: vec![FlowSlot::EMPTY; 64].into(),
+//!     index: vec![0; 128].into(),
+//!     schedule: vec![0; 64].into(),
+//!     held: (0..256).map(|_| HeldSlot::EMPTY).collect(),
+//! };
+//! let mut taim = Taim::new(Params::default(), [1, 2], memory);
+//! // Whatever is not TCP over IPv6 passes at once.
+//! let Input::Pass(7) = taim.input(Instant::ZERO, b"no packet", 7) else { unreachable!() };
+//! ```
+
+mod delay;
+mod estimate;
+mod flow;
+mod flows;
+mod held;
+mod params;
+mod schedule;
+mod segment;
+
+use redpoll_base::{Duration, Instant, Memory as Kind, Wake};
+
+use delay::{Census, DelayTime};
+use estimate::Told;
+pub use flow::{FlowCounters, FlowSlot};
+use flow::{NONE, Standing, rate};
+use flows::Flows;
+use held::Held;
+pub use held::HeldSlot;
+pub use params::{Params, Share};
+use schedule::Schedule;
+use segment::Foreign;
+pub use segment::{End, Ends};
+
+/// How much of the time that a caller came too late is made up for: beyond it, `delaytime`
+/// counts from when a packet really left.
+const MAKES_UP: Duration = Duration::from_millis(2);
+
+/// The memory of TAiM, which says how much it can take.
+#[derive(Debug)]
+pub struct Memory<M: Kind, H: 'static> {
+    /// A slot for each flow; a quarter of them is for flows on probation.
+    pub flows: M::Table<FlowSlot>,
+    /// At least twice as many as flows, and a power of two.
+    pub index: M::Table<u32>,
+    /// As many as flows.
+    pub schedule: M::Table<u32>,
+    /// A slot for each packet that waits.
+    pub held: M::Table<HeldSlot<H>>,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Input<H> {
+    /// It is to be passed on at once.
+    Pass(H),
+    /// It waits: [`Taim::poll`] gives it back.
+    Wait,
+    /// It waits, and for want of room this one is to be passed on at once instead.
+    WaitInstead(H),
+}
+
+/// A packet that may leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Released<H> {
+    /// The packet.
+    pub handle: H,
+    /// How long it has waited.
+    pub waited: Duration,
+    /// How long after it was due the caller asked for it.
+    pub late: Duration,
+}
+
+/// What has happened to packets and flows, all together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Packets that waited and have left.
+    pub released: u64,
+    /// How long those waited, in microseconds, all together.
+    pub waited_us: u64,
+    /// How long the longest of them waited, in microseconds.
+    pub longest_wait_us: u64,
+    /// Of those, how many left because [`Params::max_wait`] was over.
+    pub overdue: u64,
+    /// Of those, how many left before their turn for want of room.
+    pub pushed_out: u64,
+    /// Packets that passed at once: not TCP over IPv6, or a fragment.
+    pub foreign: u64,
+    /// Packets that passed at once: cut short, or with impossible headers.
+    pub malformed: u64,
+    /// Packets that passed at once: of flows on probation.
+    pub on_probation: u64,
+    /// Packets that passed at once: of flows for which there was no room.
+    pub untracked: u64,
+    /// Segments with sequence numbers that their flow cannot have; they wait as others
+    /// do, and nothing is learnt from them.
+    pub nonsense: u64,
+    /// Flows that went for others while on probation.
+    pub probation_evicted: u64,
+    /// Confirmed flows that went for others, the one idle for longest first.
+    pub evicted: u64,
+    /// Flows confirmed.
+    pub confirmed: u64,
+    /// Periods over.
+    pub periods: u64,
+}
+
+/// A flow, to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowView {
+    /// Its ends.
+    pub ends: Ends,
+    /// Each end has acknowledged what the other one sent; packets of others do not wait.
+    pub is_confirmed: bool,
+    /// It is closed or reset.
+    pub is_over: bool,
+    /// Smoothed throughput at the end of the last period, in bytes a second.
+    pub throughput: u64,
+    /// What decides who leaves first, the least of it: throughput, and what the flow has had
+    /// in this period, in 256ths of a byte a second, as of when its first packet became that.
+    pub share: u64,
+    /// Round-trip time, if it is known.
+    pub rtt: Option<Duration>,
+    /// The retransmission timeout that its ends are expected to have, if it is known.
+    pub rto: Option<Duration>,
+    /// Packets that wait.
+    pub waiting: u32,
+    /// What has become of its packets.
+    pub counters: FlowCounters,
+}
+
+/// See the [module](self).
+pub struct Taim<M: Kind, H: 'static> {
+    params: Params,
+    flows: Flows<M::Table<FlowSlot>, M::Table<u32>>,
+    schedule: Schedule<M::Table<u32>>,
+    held: Held<M::Table<HeldSlot<H>>>,
+    delay: DelayTime,
+    /// Before this, in nanoseconds, no packet leaves by its turn.
+    next_ns: u64,
+    /// When the first of the packets that wait now found none waiting.
+    waits_since: Instant,
+    /// The beginning of the period; `None` before the first packet.
+    period_began: Option<Instant>,
+    /// Flows that wait times microseconds, up to `summed_at`.
+    waiting_sum: u64,
+    summed_at: Instant,
+    /// Smoothed number of flows that wait, in 256ths; `None` in the first period.
+    waiting: Option<u64>,
+    counters: Counters,
+}
+
+impl<M: Kind, H: 'static> Taim<M, H> {
+    /// An assistant without flows. `secret` is nothing that others could guess: it keeps
+    /// them from choosing flows that are hard to find.
+    pub fn new(params: Params, secret: [u32; 2], memory: Memory<M, H>) -> Self {
+        let Memory {
+            flows,
+            index,
+            schedule,
+            held,
+        } = memory;
+        Taim {
+            delay: DelayTime::new(&params),
+            params,
+            flows: Flows::new(flows, index, secret),
+            schedule: Schedule::new(schedule),
+            held: Held::new(held),
+            next_ns: 0,
+            waits_since: Instant::ZERO,
+            period_began: None,
+            waiting_sum: 0,
+            summed_at: Instant::ZERO,
+            waiting: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// A packet is about to pass the border. `packet` is its beginning, at least as far as
+    /// the end of the TCP header; any bytes do no harm.
+    pub fn input(&mut self, now: Instant, packet: &[u8], handle: H) -> Input<H> {
+        self.period_began.get_or_insert(now);
+        let (ends, from, segment) = match segment::read(packet) {
+            Ok(read) => read,
+            Err(why) => {
+                let counter = match why {
+                    Foreign::NotTcp => &mut self.counters.foreign,
+                    Foreign::Malformed => &mut self.counters.malformed,
+                };
+                count(counter);
+                return Input::Pass(handle);
+            }
+        };
+        let Some((flow, evicts)) = self.flows.find_or_add(&ends) else {
+            count(&mut self.counters.untracked);
+            return Input::Pass(handle);
+        };
+        if evicts {
+            count(&mut self.counters.probation_evicted);
+        }
+        let Some(slot) = self.flows.get_mut(flow) else {
+            return Input::Pass(handle);
+        };
+        count(&mut slot.counters.packets);
+        match slot.estimate.on_segment(now, from, &segment) {
+            Told::Bytes(0) => {}
+            Told::Bytes(bytes) => {
+                slot.bytes = slot.bytes.saturating_add(bytes.into());
+                slot.counters.bytes = slot.counters.bytes.saturating_add(bytes.into());
+                slot.active_at = now;
+            }
+            Told::Nonsense => count(&mut self.counters.nonsense),
+        }
+        match slot.standing {
+            Standing::Confirmed => self.wait(now, flow, handle),
+            _ if slot.estimate.is_confirmed() => self.confirm(now, flow, handle),
+            _ => {
+                self.flows.touch(flow);
+                count(&mut self.counters.on_probation);
+                Input::Pass(handle)
+            }
+        }
+    }
+
+    /// The next packet that may leave now. To be called after each packet that waits, and
+    /// at [`Taim::poll_at`], until there is none.
+    pub fn poll(&mut self, now: Instant) -> Option<Released<H>> {
+        self.end_period(now);
+        if let Some((flow, arrived)) = self.held.oldest()
+            && let Some(max_wait) = self.params.max_wait
+            && let due = arrived + max_wait
+            && due <= now
+        {
+            count(&mut self.counters.overdue);
+            return self.release(now, flow, now.since(due));
+        }
+        let flow = self.schedule.first()?;
+        let due = self.due()?;
+        if due > now {
+            return None;
+        }
+        let base = due.max(Instant::from_micros(
+            now.as_micros().saturating_sub(MAKES_UP.as_micros()),
+        ));
+        let base = base.as_micros().saturating_mul(1_000).max(self.next_ns);
+        self.next_ns = base.saturating_add(self.delay.as_nanos());
+        self.release(now, flow, now.since(due))
+    }
+
+    /// When [`Taim::poll`] is to be called next.
+    pub fn poll_at(&self) -> Option<Wake> {
+        let (_, confirmed) = self.flows.counts();
+        let period = self.period_began.filter(|_| confirmed > 0);
+        let overdue = self.held.oldest().zip(self.params.max_wait);
+        let at = [
+            self.due(),
+            period.map(|began| began + self.params.period),
+            overdue.map(|((_, arrived), max_wait)| arrived + max_wait),
+        ];
+        at.into_iter().flatten().min().map(Wake::exactly)
+    }
+
+    /// A packet that waits, whatever its turn, of the least flow first: for a caller that
+    /// ends, or that has no use for TAiM any more.
+    pub fn take(&mut self, now: Instant) -> Option<H> {
+        let flow = self.schedule.first()?;
+        self.release(now, flow, Duration::ZERO)
+            .map(|released| released.handle)
+    }
+
+    /// `delaytime`, in nanoseconds.
+    pub fn delay_ns(&self) -> u64 {
+        self.delay.as_nanos()
+    }
+
+    /// Packets that wait.
+    pub fn waiting_packets(&self) -> u32 {
+        self.held.count()
+    }
+
+    /// Flows with packets that wait.
+    pub fn waiting_flows(&self) -> u32 {
+        self.schedule.len()
+    }
+
+    /// Flows on probation, and confirmed ones.
+    pub fn flow_counts(&self) -> (u32, u32) {
+        self.flows.counts()
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// All flows, in no order.
+    pub fn flows(&self) -> impl Iterator<Item = FlowView> {
+        self.flows.iter().map(|flow| FlowView {
+            ends: flow.ends,
+            is_confirmed: flow.standing == Standing::Confirmed,
+            is_over: flow.estimate.is_over(),
+            throughput: flow.throughput >> 8,
+            share: flow.share,
+            rtt: flow.estimate.rtt(),
+            rto: flow.estimate.rto().map(|rto| rto.max(self.params.min_rto)),
+            waiting: flow.waiting,
+            counters: flow.counters,
+        })
+    }
+
+    /// When the next packet's turn comes.
+    fn due(&self) -> Option<Instant> {
+        self.schedule.first()?;
+        // Not before the nanosecond.
+        let next = self.next_ns.div_ceil(1_000);
+        Some(Instant::from_micros(next).max(self.waits_since))
+    }
+
+    fn confirm(&mut self, now: Instant, flow: u32, handle: H) -> Input<H> {
+        match self.flows.confirm(flow) {
+            Some(evicts) => {
+                if evicts {
+                    count(&mut self.counters.evicted);
+                }
+                count(&mut self.counters.confirmed);
+                if let Some(slot) = self.flows.get_mut(flow) {
+                    slot.confirmed_at = now;
+                }
+                self.wait(now, flow, handle)
+            }
+            None => {
+                self.flows.touch(flow);
+                count(&mut self.counters.untracked);
+                Input::Pass(handle)
+            }
+        }
+    }
+
+    /// A packet of a confirmed flow waits for its turn. When its flow has too many, or
+    /// there is room for no more packets, another one has to leave for it.
+    fn wait(&mut self, now: Instant, flow: u32, handle: H) -> Input<H> {
+        let waiting = self.flows.get(flow).map_or(0, |flow| flow.waiting);
+        if waiting >= self.params.flow_packets.max(1) {
+            return self.push_out(now, flow, flow, handle);
+        }
+        match self.enqueue(now, flow, handle) {
+            Ok(()) => Input::Wait,
+            Err(handle) => match self.schedule.first() {
+                Some(first) => self.push_out(now, first, flow, handle),
+                // Memory for no packet at all.
+                None => {
+                    count(&mut self.counters.untracked);
+                    Input::Pass(handle)
+                }
+            },
+        }
+    }
+
+    fn push_out(&mut self, now: Instant, victim: u32, flow: u32, handle: H) -> Input<H> {
+        count(&mut self.counters.pushed_out);
+        let released = self.release(now, victim, Duration::ZERO);
+        match (released, self.enqueue(now, flow, handle)) {
+            (Some(released), Ok(())) => Input::WaitInstead(released.handle),
+            (None, Ok(())) => Input::Wait,
+            // There was room for the one that left.
+            (_, Err(handle)) => Input::Pass(handle),
+        }
+    }
+
+    fn enqueue(&mut self, now: Instant, flow: u32, handle: H) -> Result<(), H> {
+        let Some(slot) = self.flows.get_mut(flow) else {
+            return Err(handle);
+        };
+        let was_idle = slot.waiting == 0;
+        self.held.push(now, (flow, slot), handle)?;
+        if was_idle {
+            slot.take_stock(self.params.period);
+            self.sum_up(now);
+            if self.schedule.len() == 0 {
+                self.waits_since = now;
+            }
+            self.flows.begin_waiting(flow);
+            self.schedule.insert(self.flows.slots_mut(), flow);
+        }
+        Ok(())
+    }
+
+    /// Takes the first packet of a flow out.
+    fn release(&mut self, now: Instant, flow: u32, late: Duration) -> Option<Released<H>> {
+        let slot = self.flows.get_mut(flow)?;
+        let taken = self.held.pop(slot)?;
+        let waited = now.since(taken.arrived);
+        let counters = &mut slot.counters;
+        count(&mut counters.released);
+        counters.waited_us = counters.waited_us.saturating_add(waited.as_micros());
+        counters.longest_wait_us = counters.longest_wait_us.max(waited.as_micros());
+        let all = &mut self.counters;
+        count(&mut all.released);
+        all.waited_us = all.waited_us.saturating_add(waited.as_micros());
+        all.longest_wait_us = all.longest_wait_us.max(waited.as_micros());
+        if slot.first == NONE {
+            self.sum_up(now);
+            self.schedule.remove(self.flows.slots_mut(), flow);
+            self.flows.end_waiting(flow);
+        } else {
+            slot.take_stock(self.params.period);
+            self.schedule.update(self.flows.slots_mut(), flow);
+        }
+        Some(Released {
+            handle: taken.handle,
+            waited,
+            late,
+        })
+    }
+
+    /// Adds up how many flows waited for how long, before that changes.
+    fn sum_up(&mut self, now: Instant) {
+        let time = now.since(self.summed_at).as_micros();
+        let sum = u64::from(self.schedule.len()).saturating_mul(time);
+        self.waiting_sum = self.waiting_sum.saturating_add(sum);
+        self.summed_at = self.summed_at.max(now);
+    }
+
+    /// Algorithm 1, once a period.
+    fn end_period(&mut self, now: Instant) {
+        let Some(began) = self.period_began else {
+            return;
+        };
+        let lasted = now.since(began);
+        if lasted < self.params.period {
+            return;
+        }
+        self.period_began = Some(now);
+        self.sum_up(now);
+        count(&mut self.counters.periods);
+        let census = self.census(now, began, lasted);
+        // Where nobody has sent anything there is nothing to decide.
+        self.delay.decide(&self.params, &census);
+        self.schedule.order_again(self.flows.slots_mut());
+    }
+
+    /// Smooths what was measured in a period, and looks at all flows.
+    fn census(&mut self, now: Instant, began: Instant, lasted: Duration) -> Census {
+        let us = lasted.as_micros().max(1);
+        let sum = core::mem::take(&mut self.waiting_sum);
+        let waited = sum.saturating_mul(256).checked_div(us).unwrap_or(0);
+        let waiting = match self.waiting {
+            None => waited,
+            Some(old) => self.params.waiting_weight.towards(old, waited),
+        };
+        self.waiting = Some(waiting);
+
+        let params = &self.params;
+        let mut extremes: Option<(u64, u64)> = None;
+        let (mut rto_sum, mut rtos) = (0u64, 0u64);
+        for flow in self.flows.iter_mut() {
+            let bytes = core::mem::take(&mut flow.bytes);
+            let rate = rate(bytes, lasted);
+            if flow.standing != Standing::Confirmed || flow.confirmed_at > began {
+                flow.take_stock(params.period);
+                continue;
+            }
+            flow.throughput = match flow.is_measured {
+                true => params.throughput_weight.towards(flow.throughput, rate),
+                false => rate,
+            };
+            flow.is_measured = true;
+            flow.take_stock(params.period);
+            if flow.estimate.is_over() || now.since(flow.active_at) > params.active {
+                continue;
+            }
+            let (least, most) = extremes.unwrap_or((u64::MAX, 0));
+            extremes = Some((least.min(flow.throughput), most.max(flow.throughput)));
+            if let Some(rto) = flow.estimate.rto() {
+                rto_sum = rto_sum.saturating_add(rto.max(params.min_rto).as_micros());
+                rtos = rtos.saturating_add(1);
+            }
+        }
+        Census {
+            extremes,
+            rto: rto_sum.checked_div(rtos).map(Duration::from_micros),
+            waiting,
+        }
+    }
+}
+
+impl<M: Kind, H: 'static> core::fmt::Debug for Taim<M, H> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Taim")
+            .field("params", &self.params)
+            .field("delay", &self.delay)
+            .field("waiting", &self.held.count())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+fn count(counter: &mut u64) {
+    *counter = counter.wrapping_add(1);
+}

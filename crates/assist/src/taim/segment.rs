@@ -1,0 +1,152 @@
+//! The packet checker: what TAiM reads of a packet.
+
+use redpoll_base::Addr;
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+
+/// Where a flow ends: an address and a TCP port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct End {
+    /// The host.
+    pub addr: Addr,
+    /// The port of TCP.
+    pub port: u16,
+}
+
+/// Which of a flow's two ends a packet comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum From {
+    /// The end that is the lower one of the two as numbers.
+    Lower,
+    /// The other one.
+    Upper,
+}
+
+/// The name of a flow: its ends, the lower one first.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ends {
+    /// The lower one.
+    pub lower: End,
+    /// The other one.
+    pub upper: End,
+}
+
+impl Ends {
+    /// As words for a hash.
+    pub(super) fn words(&self) -> [u32; 9] {
+        let mut words = [0; 9];
+        let (a, _) = self.lower.addr.0.as_chunks::<4>();
+        let (b, _) = self.upper.addr.0.as_chunks::<4>();
+        for (word, chunk) in words.iter_mut().zip(a.iter().chain(b)) {
+            *word = u32::from_be_bytes(*chunk);
+        }
+        if let Some(last) = words.last_mut() {
+            *last = u32::from(self.lower.port) << 16 | u32::from(self.upper.port);
+        }
+        words
+    }
+}
+
+/// What a TCP header says (RFC 9293 §3.1), as far as TAiM wants it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Segment {
+    pub(super) seq: u32,
+    /// The acknowledgment number, if the ACK bit is set.
+    pub(super) ack: Option<u32>,
+    pub(super) syn: bool,
+    pub(super) fin: bool,
+    pub(super) rst: bool,
+    /// Bytes of payload.
+    pub(super) len: u32,
+}
+
+impl Segment {
+    /// What it takes of the sequence space (RFC 9293 §3.4).
+    pub(super) fn takes(&self) -> u32 {
+        let flags = u32::from(self.syn).saturating_add(u32::from(self.fin));
+        self.len.saturating_add(flags)
+    }
+}
+
+/// Why a packet is none of TAiM's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Foreign {
+    /// Not TCP over IPv6, or only a fragment of it.
+    NotTcp,
+    /// Cut short, or with fields that cannot be.
+    Malformed,
+}
+
+/// Reads the beginning of a packet, of which the rest may be missing: what its IPv6
+/// header says of its length counts.
+pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
+    let (header, rest) = match Ipv6Header::parse_partial(packet) {
+        Ok(read) => read,
+        Err(redpoll_wire::Error::Version) => return Err(Foreign::NotTcp),
+        Err(_) => return Err(Foreign::Malformed),
+    };
+    let (protocol, at) =
+        ipv6::skip_extension_headers(header.next_header, rest).map_err(|_| Foreign::Malformed)?;
+    if protocol != next_header::TCP {
+        return Err(Foreign::NotTcp);
+    }
+    let tcp = rest.get(at..).ok_or(Foreign::Malformed)?;
+    let Some((fixed, _)) = tcp.split_first_chunk::<20>() else {
+        return Err(Foreign::Malformed);
+    };
+    let [
+        a,
+        b,
+        c,
+        d,
+        s0,
+        s1,
+        s2,
+        s3,
+        a0,
+        a1,
+        a2,
+        a3,
+        offset,
+        flags,
+        ..,
+    ] = *fixed;
+    let header_len = usize::from(offset >> 4).saturating_mul(4);
+    let announced = usize::from(header.payload_len).saturating_sub(at);
+    let len = match announced.checked_sub(header_len) {
+        Some(len) if header_len >= 20 => len as u32,
+        _ => return Err(Foreign::Malformed),
+    };
+    let from = End {
+        addr: header.src,
+        port: u16::from_be_bytes([a, b]),
+    };
+    let to = End {
+        addr: header.dst,
+        port: u16::from_be_bytes([c, d]),
+    };
+    let (ends, from) = match from <= to {
+        true => (
+            Ends {
+                lower: from,
+                upper: to,
+            },
+            From::Lower,
+        ),
+        false => (
+            Ends {
+                lower: to,
+                upper: from,
+            },
+            From::Upper,
+        ),
+    };
+    let segment = Segment {
+        seq: u32::from_be_bytes([s0, s1, s2, s3]),
+        ack: (flags & 0x10 != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+        syn: flags & 0x02 != 0,
+        fin: flags & 0x01 != 0,
+        rst: flags & 0x04 != 0,
+        len,
+    };
+    Ok((ends, from, segment))
+}

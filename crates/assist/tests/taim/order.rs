@@ -1,0 +1,300 @@
+//! Who leaves when: nothing is lost or doubled, a flow keeps its order, the flow with the
+//! least throughput is first, and no time is wasted.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use proptest::prelude::*;
+use redpoll_assist::taim::{Input, Params};
+use redpoll_base::{Duration, Instant};
+
+use crate::packets::{ACK, Conn, Engine, FIN, RST, SYN, Tcp, engine, ms};
+
+#[test]
+fn a_flow_waits_from_its_third_packet_on_and_others_pass() {
+    let mut engine = engine(Params::default(), 16, 16);
+    let mut conn = Conn::of(1);
+    let [syn, syn_ack, ack] = conn.handshake();
+    assert_eq!(engine.input(ms(0), &syn, 0), Input::Pass(0));
+    assert_eq!(engine.input(ms(1), &syn_ack, 1), Input::Pass(1));
+    assert_eq!(engine.input(ms(2), &ack, 2), Input::Wait);
+    assert_eq!(engine.poll(ms(2)).map(|packet| packet.handle), Some(2));
+
+    let mut udp = conn.data(10);
+    udp[6] = 17;
+    assert_eq!(engine.input(ms(3), &udp, 3), Input::Pass(3));
+    let mut fragment = udp.clone();
+    fragment[6] = 44;
+    fragment[40..48].copy_from_slice(&[6, 0, 0, 1, 0, 0, 0, 9]);
+    assert_eq!(engine.input(ms(3), &fragment, 4), Input::Pass(4));
+    assert_eq!(engine.counters().foreign, 2);
+}
+
+#[test]
+fn one_packet_leaves_every_delaytime_and_the_first_one_at_once() {
+    let mut engine = engine(Params::default(), 16, 16);
+    let mut conns = [Conn::of(1), Conn::of(2)];
+    for conn in &mut conns {
+        conn.open(&mut engine, ms(0));
+    }
+    for (handle, conn) in conns.iter_mut().enumerate() {
+        assert_eq!(engine.input(ms(1_000), &conn.data(9), handle), Input::Wait);
+    }
+    assert_eq!(engine.poll(ms(1_000)).map(|packet| packet.handle), Some(0));
+    assert_eq!(engine.poll(ms(1_000)), None);
+    let at = engine.poll_at().expect("one waits").at;
+    assert_eq!(at, ms(1_050));
+    let second = engine.poll(at).expect("it is due");
+    assert_eq!(
+        (second.handle, second.waited),
+        (1, Duration::from_millis(50))
+    );
+    assert_eq!(second.late, Duration::ZERO);
+}
+
+/// Two flows of which the first has had ten times the second one's throughput, at the end
+/// of their second period.
+fn unequal() -> (Engine, [Conn; 2], Instant) {
+    let mut engine = engine(Params::default(), 16, 64);
+    let mut conns = [Conn::of(1), Conn::of(2)];
+    for conn in &mut conns {
+        conn.open(&mut engine, ms(0));
+    }
+    let end = 2 * 60_000;
+    for step in 0..end / 1_000 {
+        let now = ms(step * 1_000);
+        for (conn, len) in conns.iter_mut().zip([100, 10]) {
+            for packet in [conn.data(len), conn.ack()] {
+                engine.input(now, &packet, usize::MAX);
+                while engine.take(now).is_some() {}
+            }
+        }
+        assert!(engine.poll(now).is_none());
+    }
+    assert!(engine.poll(ms(end)).is_none());
+    (engine, conns, ms(end))
+}
+
+#[test]
+fn the_least_throughput_leaves_first_and_overtakes_what_came_before() {
+    let (mut engine, [mut fast, mut slow], now) = unequal();
+    let throughputs: Vec<_> = engine.flows().map(|flow| flow.throughput).collect();
+    assert!(
+        throughputs == [100, 10] || throughputs == [10, 100],
+        "{throughputs:?}"
+    );
+    let mut handles = Vec::new();
+    for handle in 0..3 {
+        assert_eq!(engine.input(now, &fast.data(100), handle), Input::Wait);
+    }
+    for handle in 3..6 {
+        assert_eq!(engine.input(now, &slow.data(10), handle), Input::Wait);
+    }
+    while let Some(wake) = engine.poll_at().filter(|_| engine.waiting_packets() > 0) {
+        handles.extend(engine.poll(wake.at).map(|packet| packet.handle));
+    }
+    assert_eq!(handles, [3, 4, 5, 0, 1, 2]);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Milliseconds go by.
+    Time(u64),
+    /// What is due leaves.
+    Poll,
+    /// A flow's node or host sends so many bytes, or acknowledges with none.
+    Send { flow: u8, is_up: bool, len: usize },
+    /// A segment of a flow with any numbers and flags.
+    Lie {
+        flow: u8,
+        seq: u32,
+        ack: u32,
+        flags: u8,
+    },
+    /// A segment of nobody's.
+    Forge { from: u8, port: u16 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0u64..200).prop_map(Step::Time),
+        (0u64..2).prop_map(|minutes| Step::Time(minutes * 60_000)),
+        Just(Step::Poll),
+        Just(Step::Poll),
+        (1u8..9, any::<bool>(), 0usize..50).prop_map(|(flow, is_up, len)| Step::Send {
+            flow,
+            is_up,
+            len
+        }),
+        (1u8..9, any::<bool>(), 0usize..50).prop_map(|(flow, is_up, len)| Step::Send {
+            flow,
+            is_up,
+            len
+        }),
+        (1u8..9, any::<u32>(), any::<u32>(), 0u8..32).prop_map(|(flow, seq, ack, flags)| {
+            Step::Lie {
+                flow,
+                seq,
+                ack,
+                flags,
+            }
+        }),
+        (9u8..80, any::<u16>()).prop_map(|(from, port)| Step::Forge { from, port }),
+    ]
+}
+
+/// What is known of all packets: those of each flow that have not left, in order.
+#[derive(Default)]
+struct Ledger {
+    inside: BTreeMap<usize, VecDeque<usize>>,
+    left: usize,
+}
+
+impl Ledger {
+    fn leaves(&mut self, flow_of: &[usize], handle: usize) {
+        let flow = flow_of[handle];
+        let queue = self.inside.entry(flow).or_default();
+        assert_eq!(queue.pop_front(), Some(handle), "out of order, or doubled");
+        self.left += 1;
+    }
+}
+
+/// The shares of the flows that wait, by node.
+fn waiting_shares(engine: &Engine, conns: &[Conn]) -> BTreeMap<usize, u64> {
+    let waiting = engine.flows().filter(|flow| flow.waiting > 0);
+    let shares = waiting.filter_map(|flow| {
+        let ends = [flow.ends.lower, flow.ends.upper];
+        let is_of = |conn: &Conn| {
+            ends.iter()
+                .any(|end| (end.addr.0[15], end.port) == conn.node)
+        };
+        Some((conns.iter().position(is_of)?, flow.share))
+    });
+    shares.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// With little memory, so that flows go and packets are pushed out: every packet leaves
+    /// once, a flow's in their order; whose turn it is has the least throughput of those
+    /// that wait; and when nothing may leave, something may at the time that is said, which
+    /// is `delaytime` after the last turn at most.
+    #[test]
+    fn nothing_is_lost_doubled_or_out_of_order(
+        steps in prop::collection::vec(step(), 1..400),
+        flows in 4usize..24,
+        packets in 1usize..40,
+        flow_packets in 1u32..10,
+        max_wait in prop::option::of(1u64..3_000),
+    ) {
+        let params = Params {
+            flow_packets,
+            max_wait: max_wait.map(Duration::from_millis),
+            ..Params::default()
+        };
+        let mut engine = engine(params, flows, packets);
+        let mut conns: Vec<Conn> = (0..9).map(Conn::of).collect();
+        let mut now = Instant::ZERO;
+        let mut flow_of = Vec::new();
+        let mut ledger = Ledger::default();
+        let mut turn = Instant::ZERO;
+        let mut input = |engine: &mut Engine, ledger: &mut Ledger, now, flow, packet: &[u8]| {
+            let handle = flow_of.len();
+            flow_of.push(flow);
+            ledger.inside.entry(flow).or_default().push_back(handle);
+            match engine.input(now, packet, handle) {
+                Input::Wait => {}
+                Input::Pass(handle) | Input::WaitInstead(handle) => {
+                    ledger.leaves(&flow_of, handle);
+                }
+            }
+            flow_of.clone()
+        };
+        let mut known = Vec::new();
+        for conn in &mut conns[1..] {
+            for packet in conn.handshake() {
+                known = input(&mut engine, &mut ledger, now, conn.node.0.into(), &packet);
+            }
+        }
+        for step in steps {
+            match step {
+                Step::Time(ms) => now += Duration::from_millis(ms),
+                Step::Poll => loop {
+                    let before = waiting_shares(&engine, &conns);
+                    let (overdue, periods) = (engine.counters().overdue, engine.counters().periods);
+                    let Some(packet) = engine.poll(now) else { break };
+                    ledger.leaves(&known, packet.handle);
+                    let in_turn = engine.counters().overdue == overdue;
+                    if in_turn && engine.counters().periods == periods {
+                        let own = before.get(&known[packet.handle]);
+                        prop_assert_eq!(own, before.values().min());
+                    }
+                    if in_turn {
+                        turn = now;
+                    }
+                    let delay = Duration::from_micros(engine.delay_ns().div_ceil(1_000));
+                    let next = engine.poll_at().map(|wake| wake.at);
+                    if engine.waiting_packets() > 0 {
+                        prop_assert!(next.is_some_and(|at| at <= turn.max(now) + delay));
+                    }
+                },
+                Step::Send { flow, is_up, len } => {
+                    let conn = &mut conns[usize::from(flow)];
+                    let packet = match is_up {
+                        true => conn.data(len),
+                        false => conn.data_down(len),
+                    };
+                    known = input(&mut engine, &mut ledger, now, flow.into(), &packet);
+                }
+                Step::Lie { flow, seq, ack, flags } => {
+                    let (from, to) = (conns[usize::from(flow)].node, conns[usize::from(flow)].host);
+                    let packet = Tcp { from, to, seq, ack, flags, len: 1 }.packet();
+                    known = input(&mut engine, &mut ledger, now, flow.into(), &packet);
+                }
+                Step::Forge { from, port } => {
+                    let packet = Tcp {
+                        from: (from, port),
+                        to: (200, 80),
+                        seq: 5,
+                        ack: 6,
+                        flags: [SYN, ACK, FIN | ACK, RST][usize::from(port % 4)],
+                        len: 3,
+                    }
+                    .packet();
+                    let flow = 1_000 + usize::from(from) * 65_536 + usize::from(port);
+                    known = input(&mut engine, &mut ledger, now, flow, &packet);
+                }
+            }
+            let inside: usize = ledger.inside.values().map(VecDeque::len).sum();
+            prop_assert_eq!(inside, engine.waiting_packets() as usize);
+            prop_assert!(inside <= packets);
+            let (on_probation, confirmed) = engine.flow_counts();
+            prop_assert!((on_probation + confirmed) as usize <= flows);
+        }
+        // Left alone, it empties itself by its own clock.
+        while engine.waiting_packets() > 0 {
+            now = engine.poll_at().expect("somebody waits").at.max(now);
+            if let Some(packet) = engine.poll(now) {
+                ledger.leaves(&known, packet.handle);
+            }
+        }
+        prop_assert_eq!(ledger.left, known.len());
+    }
+}
+
+#[test]
+fn a_slow_flow_overtakes_until_it_has_caught_up() {
+    let (mut engine, [mut fast, mut slow], now) = unequal();
+    // It is 5,400 bytes behind in a period of a minute: 27 times 200.
+    for handle in 0..40 {
+        assert_eq!(engine.input(now, &slow.data(200), handle), Input::Wait);
+    }
+    assert_eq!(engine.input(now, &fast.data(1), 99), Input::Wait);
+    let mut first = Vec::new();
+    for _ in 0..41 {
+        first.extend(engine.take(now));
+    }
+    let place = first.iter().position(|handle| *handle == 99);
+    // What it sends counts when it comes, so all 40 have: but its first was first by then.
+    assert_eq!(place, Some(1));
+}
