@@ -8,10 +8,9 @@ use crate::engine::run::{Reading, Run};
 /// makes segments of 48 bytes for a server behind it, which has the rules of Linux.
 ///
 /// Left open by the paper, and chosen here: 60 s in which the mesh forms before there is
-/// traffic, and ten more in which the nodes begin one after the other; readings at fixed intervals, each node with a phase of its own; a queue of
-/// the application that holds whatever waits; RPL as of Contiki 3.0; carriers sensed to
-/// 94.1 % of the range, where Cooja's signal strength falls below the -90 dBm of that
-/// release.
+/// traffic, and ten more in which the nodes begin one after the other; readings at fixed
+/// intervals, each node with a phase of its own; a queue of the application that holds
+/// whatever waits; RPL as of Contiki 3.0; carriers sensed to [`CARRIER_SENSE`].
 const GRID: &str = r#"
 duration = "670 s"
 routing = "rpl"
@@ -67,6 +66,12 @@ queue = 1024
 start = "60 s"
 start_spread = "10 s"
 "#;
+
+/// As a share of the transmission range. Cooja's signal falls from -10 to -95 dBm, in a
+/// straight line, from the sender to the end of that range; the emulated radio is given
+/// whole dBm, cut towards zero, and senses what is not below the -90 dBm of Contiki 3.0:
+/// up to where the signal is -91 dBm.
+const CARRIER_SENSE: f64 = (91.0 - 10.0) / (95.0 - 10.0);
 
 /// Transmission ranges in metres.
 pub const RANGES: [u32; 6] = [50, 60, 70, 80, 90, 100];
@@ -172,7 +177,7 @@ pub fn case(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
         name: "grid-4x4",
         text: GRID.to_owned(),
     };
-    let carrier_m = 0.941 * f64::from(range_m);
+    let carrier_m = CARRIER_SENSE * f64::from(range_m);
     let interval_ms = 60_000 / load.a_minute;
     mac.of(Case::new(scene))
         .set("medium.transmission_range", format!("{range_m} m"))
