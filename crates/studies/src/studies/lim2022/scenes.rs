@@ -10,7 +10,8 @@ use crate::engine::run::{Reading, Run};
 /// Left open by the paper, and chosen here: 60 s in which the mesh forms before there is
 /// traffic, and ten more in which the nodes begin one after the other; readings at fixed
 /// intervals, each node with a phase of its own; a queue of the application that holds
-/// whatever waits; RPL as of Contiki 3.0; carriers sensed to [`CARRIER_SENSE`].
+/// whatever waits; four packets at the border router, where what the serial line brings
+/// beyond them is lost; RPL as of Contiki 3.0; carriers sensed to [`CARRIER_SENSE`].
 const GRID: &str = r#"
 duration = "670 s"
 routing = "rpl"
@@ -41,6 +42,9 @@ routes = 20
 
 [lowpan]
 slots = 4
+
+[border]
+queue = 0
 
 [tcp]
 connections = 200
