@@ -19,11 +19,14 @@ mod mesh;
 mod status;
 
 use std::fmt::Write as _;
+use std::os::fd::AsFd;
 use std::process::{Command, ExitCode};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Splice;
+use redpoll_linux::advertiser::{Advertiser, AdvertiserError};
 use redpoll_linux::child::Companion;
+use redpoll_linux::entropy;
 use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
 use redpoll_linux::privilege;
@@ -107,6 +110,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         true => unusable(error),
         false => failed(error),
     })?;
+    let advertiser = advertiser(args, &scenario, joined.way)?;
     if let Some(path) = &args.hosts {
         let text = hosts(&scenario);
         let written = match output::is_standard(path) {
@@ -131,6 +135,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         gateway: Gateway::new(joined.tun, forwarder),
         mesh,
         companion: None,
+        advertiser,
         signals,
         tells: chatty && args.is_alone(),
         status: StatusLine::new(args.is_alone() && !args.verbose),
@@ -253,6 +258,42 @@ fn listen(
     Ok((forwarder, forwards))
 }
 
+/// What `--advertise` asks for.
+fn advertiser(
+    args: &UpArgs,
+    scenario: &Scenario,
+    way: join::Way,
+) -> Result<Option<Advertiser>, Failure> {
+    let Some(interface) = &args.advertise else {
+        return Ok(None);
+    };
+    if way != join::Way::Tun {
+        let line = "--advertise: the mesh is not joined to the network that the interface is in; run it as root";
+        return Err(failed(line));
+    }
+    let mut seed = [0; 8];
+    entropy::fill(&mut seed).map_err(failed)?;
+    let prefix = scenario.border.prefix.into();
+    let advertiser = Advertiser::new(interface, prefix, u64::from_le_bytes(seed));
+    let advertiser = advertiser.map_err(|error| {
+        let line = format!("--advertise: {error}");
+        match error {
+            AdvertiserError::NoInterface(_) => unusable(line),
+            _ => failed(line),
+        }
+    })?;
+    let forwards = std::fs::read_to_string(FORWARDING);
+    if forwards.is_ok_and(|value| value.trim() == "0") {
+        eprintln!(
+            "warning: this computer does not forward packets, so nobody it advertises the mesh to will reach it: sysctl -w net.ipv6.conf.all.forwarding=1"
+        );
+    }
+    Ok(Some(advertiser))
+}
+
+/// Whether this computer passes packets on.
+const FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
+
 /// The program to run beside the mesh, if one is asked for.
 fn companion(args: &UpArgs) -> Option<Command> {
     if args.demo {
@@ -277,6 +318,7 @@ struct Session {
     gateway: Gateway,
     mesh: SimulatedMesh,
     companion: Option<Companion>,
+    advertiser: Option<Advertiser>,
     signals: Signals,
     /// Standard output is for lines about connections.
     tells: bool,
@@ -326,9 +368,12 @@ impl Session {
                 }
                 look_again = self.gateway.clock().now() + Self::REMINDER;
             }
-            let wait = self
-                .gateway
-                .wait(&self.mesh, Some(&self.signals), Some(look_again));
+            self.advertise();
+            let mut others = vec![self.signals.as_fd()];
+            others.extend(self.advertiser.as_ref().map(AsFd::as_fd));
+            let next = self.advertiser.as_ref().map(Advertiser::next_at);
+            let until = next.map_or(look_again, |next| next.min(look_again));
+            let wait = self.gateway.wait(&self.mesh, &others, Some(until));
             wait.map_err(failed)?;
         }
     }
@@ -349,6 +394,19 @@ impl Session {
             }
         }
         Ok(None)
+    }
+
+    /// Tells the computers of the user's link the way to the mesh; the mesh lives on
+    /// where that goes wrong.
+    fn advertise(&mut self) {
+        let now = self.gateway.clock().now();
+        let turn = self.advertiser.as_mut().map(|it| it.turn(now));
+        if let Some(Err(error)) = turn {
+            self.advertiser = None;
+            self.status.around(|| {
+                eprintln!("warning: no router advertisements any more: {error}");
+            });
+        }
     }
 
     fn warn_if_late(&mut self) {

@@ -3,6 +3,8 @@
 
 #[path = "../../linux/tests/common/mod.rs"]
 mod common;
+#[path = "up/neighbour.rs"]
+mod neighbour;
 #[path = "up/program.rs"]
 mod program;
 
@@ -13,6 +15,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use common::{Case, host_address};
+use neighbour::{Neighbour, no_wire};
 use nix::sys::signal::Signal;
 use program::{Program, expected};
 
@@ -51,6 +54,15 @@ fn main() -> ExitCode {
             interface_set_down,
         ),
         Case::with("curl", "curl_keeps_a_connection_and_goes_on", curl_goes_on),
+        Case::unless(
+            no_wire,
+            "neighbours_learn_the_way_to_the_mesh",
+            neighbours_learn_the_way,
+        ),
+        Case::new(
+            "nobody_is_told_on_an_interface_that_is_not",
+            nobody_is_told_on_an_interface_that_is_not,
+        ),
         Case::new("names_for_the_hosts_file", names_for_the_hosts_file),
         Case::new("a_capture_has_the_time_of_the_day", capture_has_the_time),
         Case::new("strangers_do_not_fill_a_sink", strangers_do_not_fill_a_sink),
@@ -418,6 +430,36 @@ fn second_mesh_is_refused() {
     );
     assert_eq!(error.lines().count(), 1, "{error}");
     first.end(Signal::SIGINT, Some(0));
+}
+
+/// The neighbour learns the way to the mesh, uses it, and forgets it with the mesh.
+fn neighbours_learn_the_way() {
+    let neighbour = Neighbour::beside("wire0");
+    std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").unwrap();
+    let mut mesh = office(17, &["--advertise", "wire0"]);
+    mesh.wait_until_up();
+    let prefix = format!("{}/64", prefix(17));
+    neighbour.wait_for_route(&prefix, true);
+    let leaf = leaf(17, 12).to_string();
+    let ping = neighbour.run(&["ping", "-6", "-c", "3", "-w", "20", &leaf]);
+    assert!(ping.contains("bytes from"), "{ping}");
+    // Who has just come asks.
+    neighbour.run(&["ip", "-6", "route", "flush", &prefix]);
+    neighbour.run(&["ip", "link", "set", "wire1", "down"]);
+    neighbour.run(&["ip", "link", "set", "wire1", "up"]);
+    neighbour.wait_for_route(&prefix, true);
+    assert!(!neighbour.run(&["ip", "-6", "route"]).contains("default"));
+    mesh.end(Signal::SIGINT, Some(0));
+    neighbour.wait_for_route(&prefix, false);
+}
+
+fn nobody_is_told_on_an_interface_that_is_not() {
+    let (code, error) = office(18, &["--advertise", "nowhere0"]).fails();
+    assert_eq!(code, 2, "{error}");
+    assert!(
+        error.contains("--advertise: there is no interface nowhere0"),
+        "{error}"
+    );
 }
 
 fn another_interface_is_refused() {

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::SocketAddrV6;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{self, Duration as StdDuration};
 
 use nix::errno::Errno;
@@ -19,7 +19,6 @@ use redpoll_stack::Streams;
 use redpoll_stack::transport::Endpoint;
 
 use crate::forward::{Broken, ForwardEvent, Forwarder, MeshTcp, Received};
-use crate::signals::Signals;
 use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
@@ -193,8 +192,8 @@ impl Gateway {
         self.give_to_host(mesh)
     }
 
-    /// Sleeps until the mesh, the host or a signal has something to say, or
-    /// until `deadline`.
+    /// Sleeps until the mesh, the host or one of `others` (signals, an advertiser) has
+    /// something to say, or until `deadline`.
     ///
     /// # Errors
     ///
@@ -202,7 +201,7 @@ impl Gateway {
     pub fn wait(
         &self,
         mesh: &impl Mesh,
-        signals: Option<&Signals>,
+        others: &[BorrowedFd<'_>],
         deadline: Option<Instant>,
     ) -> io::Result<()> {
         let now = self.clock.now();
@@ -218,7 +217,8 @@ impl Gateway {
                 .as_ref()
                 .map(|t| PollFd::new(t.as_fd(), PollFlags::POLLIN)),
         );
-        fds.extend(signals.map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)));
+        let others = others.iter();
+        fds.extend(others.map(|other| PollFd::new(*other, PollFlags::POLLIN)));
         self.forwarder.interests(&mut fds);
         match ppoll(&mut fds, Some(TimeSpec::from_duration(timeout)), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),

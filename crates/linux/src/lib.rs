@@ -5,6 +5,7 @@
 //! - [`forward`]: loopback connections carried into the mesh by the border
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
+//! - [`advertiser`]: router advertisements for the computers beside this one;
 //! - [`entropy`]: random bytes that nobody can guess;
 //! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
@@ -17,6 +18,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+pub mod advertiser;
 pub mod child;
 pub mod entropy;
 pub mod forward;

@@ -52,6 +52,12 @@ pub struct UpArgs {
     #[arg(long, value_name = "PREFIX/64")]
     pub prefix: Option<String>,
 
+    /// Tell the computers on this interface's link the way to the mesh, by router
+    /// advertisements with a route (RFC 4191) and nothing else; needs root or
+    /// CAP_NET_RAW, and a TUN interface
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "shell")]
+    pub advertise: Option<String>,
+
     /// Write every frame on the air to this pcapng file; - is standard output,
     /// if nothing runs beside the mesh
     #[arg(long, value_name = "FILE")]

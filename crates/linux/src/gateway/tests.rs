@@ -93,7 +93,7 @@ fn waiting_ends_when_the_mesh_has_something_to_do() {
         due: Some(soon),
         ..Diary::default()
     };
-    gateway.wait(&mesh, None, None).unwrap();
+    gateway.wait(&mesh, &[], None).unwrap();
     let now = gateway.clock().now();
     assert!(
         now >= soon && now < soon + Duration::from_millis(500),

@@ -132,7 +132,7 @@ impl Bench {
             let now = self.gateway.clock().now();
             assert!(now < deadline, "time is up: {}", self.report());
             self.gateway
-                .wait(&self.mesh, None, Some(now + Duration::from_millis(10)))
+                .wait(&self.mesh, &[], Some(now + Duration::from_millis(10)))
                 .expect("poll(2) works");
         }
     }
