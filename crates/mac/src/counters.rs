@@ -1,7 +1,7 @@
 //! What a MAC counts. Every frame that comes in, and every attempt to send
 //! one, is found in exactly one reason.
 
-/// Counters since the [`Mac`](crate::Mac) was made. They saturate.
+/// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MacCounters {
     /// Frames accepted from the layer above.
@@ -61,7 +61,7 @@ pub struct MacCounters {
     pub rx_stray_acks: u32,
 }
 
-/// Adds one, saturating.
+/// Adds one.
 pub(crate) fn count(counter: &mut u32) {
-    *counter = counter.saturating_add(1);
+    *counter = counter.wrapping_add(1);
 }

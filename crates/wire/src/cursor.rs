@@ -158,11 +158,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The next byte.
+    #[inline(never)] // size
     pub fn u8(&mut self) -> Result<u8, Error> {
         self.array().map(u8::from_be_bytes)
     }
 
     /// The next 16 bits, in network order.
+    #[inline(never)] // size
     pub fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(u16::from_be_bytes)
     }
@@ -173,6 +175,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next 32 bits, in network order.
+    #[inline(never)] // size
     pub fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(u32::from_be_bytes)
     }

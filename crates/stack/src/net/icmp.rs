@@ -15,6 +15,8 @@ const MIN_MTU: usize = 1280;
 const ERROR_HEADER: usize = 8;
 /// RFC 4861 §4.5.
 const REDIRECT: u8 = 137;
+/// The same of an echo: its type, code, checksum, identifier and sequence number.
+pub(crate) const ECHO_HEADER: usize = 8;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 
 /// What an ICMPv6 error says.
@@ -121,6 +123,19 @@ pub(crate) fn write_error(
     finish(buffer, ip)
 }
 
+/// Fills `message` with an echo request (RFC 4443 §4.1), whose addresses are those of `ip`.
+pub(crate) fn write_echo_request(
+    message: &mut [u8],
+    ip: &Ipv6Header,
+    ident: u16,
+    seq: u16,
+) -> Option<()> {
+    message.fill(0x70);
+    let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
+    *message.first_chunk_mut()? = [128, 0, 0, 0, a, b, c, d];
+    put_checksum(message, ip)
+}
+
 /// Turns an echo request into its reply (RFC 4443 §4.2), with the addresses and the
 /// hop limit of `ip`. Returns the reply's IPv6 header.
 pub(crate) fn write_echo_reply(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
@@ -141,13 +156,20 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
         ..ip
     };
     head.copy_from_slice(&header.to_bytes());
-    let (src, dst) = (&header.src, &header.dst);
-    let mut sum = Checksum::pseudo_header(src, dst, next_header::ICMPV6, u32::from(len));
+    put_checksum(message, &header)?;
+    Some(header)
+}
+
+/// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must
+/// be zero.
+fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
+    let len = u32::try_from(message.len()).ok()?;
+    let mut sum = Checksum::pseudo_header(&ip.src, &ip.dst, next_header::ICMPV6, len);
     sum.add(message);
     message
         .get_mut(2..4)?
         .copy_from_slice(&sum.finish().to_be_bytes());
-    Some(header)
+    Some(())
 }
 
 /// Limits the rate of ICMPv6 errors (RFC 4443 §2.4(f)), or of resets for segments

@@ -2,13 +2,12 @@
 
 use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_tcp::Endpoint;
-use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
 use crate::assist::Assist;
-use crate::packet::LINK_MTU;
+use crate::net::icmp;
 use crate::transports::StreamTransport;
 use crate::{Error, UdpId};
 
@@ -75,11 +74,10 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         seq: u16,
         len: usize,
     ) -> Result<(), Error> {
-        static DATA: [u8; LINK_MTU] = [0x70; LINK_MTU];
         let src = self.source_for(&dst).ok_or(Error::NoRoute)?;
-        let data = DATA.get(..len).ok_or(Error::TooLong)?;
-        let message = Message::EchoRequest { ident, seq, data };
         let ip = self.net.identity.header(src, dst, next_header::ICMPV6);
-        self.send_icmp(now, ip, &message)
+        self.originate(now, ip, len.saturating_add(icmp::ECHO_HEADER), |message| {
+            icmp::write_echo_request(message, &ip, ident, seq)
+        })
     }
 }

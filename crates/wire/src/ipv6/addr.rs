@@ -19,11 +19,13 @@ pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
 
 /// The first `len` bits of `addr`, zeros after them; `len` over 128 counts as
 /// 128.
+#[inline(never)] // size: 128 bits are many on 32-bit processors
 pub const fn prefix(addr: &Addr, len: u8) -> Addr {
     Addr((u128::from_be_bytes(addr.0) & mask(len)).to_be_bytes())
 }
 
 /// The first `len` bits of `prefix`, the rest from `addr`.
+#[inline(never)] // size: as above
 pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     let mask = mask(len);
     let prefix = u128::from_be_bytes(prefix.0) & mask;
