@@ -1,6 +1,6 @@
 //! Figure 4: how alike the nodes fare.
 
-use super::scenes::{Load, Mac, TIMERS, line, verdict};
+use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, line, verdict};
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -34,7 +34,8 @@ pub fn figure_4(load: &Load) -> Figure {
             &[slow.at(100), slow.at(50)],
             |all| all[0] - all[1],
         )
-        .judged(format!("{word}-8hz-falls"));
+        .judged(format!("{word}-8hz-falls"))
+        .cause(OTHER_TIMER, &[slow.at(50), slow.at(100)]);
         let mean_difference = |all: &[f64]| {
             let (more, less) = all.split_at(all.len() / 2);
             (more.iter().sum::<f64>() - less.iter().sum::<f64>()) / more.len() as f64

@@ -1,6 +1,6 @@
 //! Figure 3: segments sent again for each that was received.
 
-use super::scenes::{Load, Mac, TIMERS, line, segments, verdict};
+use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, line, segments, verdict};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{Cause, retransmissions};
@@ -54,7 +54,8 @@ pub fn figure_3(load: &Load) -> Figure {
                 (fast.iter().sum::<f64>() - null.iter().sum::<f64>()) / fast.len() as f64
             },
         )
-        .judged(format!("{}-16hz-near-nullrdc", tcp.word));
+        .judged(format!("{}-16hz-near-nullrdc", tcp.word))
+        .cause(OTHER_TIMER, &[fast.at(50), fast.at(80), fast.at(90)]);
     }
     figure
 }

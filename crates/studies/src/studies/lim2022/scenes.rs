@@ -172,6 +172,10 @@ pub const BEYOND: Tcp = Tcp {
     word: "beyond",
     transport: "redpoll",
 };
+/// Why a statement holds for one timer and not for the other.
+pub const OTHER_TIMER: &str = "the paper does not say which timer its figures are of: with the \
+    other one this holds";
+
 /// Those that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
