@@ -9,6 +9,7 @@ use redpoll_sim::scenario::BUILT_IN;
 
 use crate::bench::BenchArgs;
 use crate::drill::DrillArgs;
+use crate::taim::TaimArgs;
 use crate::up::UpArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
@@ -33,6 +34,7 @@ pub enum Command {
     Bench(BenchArgs),
     Drill(DrillArgs),
     Study(StudyArgs),
+    Taim(TaimArgs),
     /// List the built-in scenarios, each with the first words of its file
     List,
     Show(ShowArgs),

@@ -12,6 +12,7 @@ mod output;
 mod places;
 mod run;
 mod study;
+mod taim;
 mod up;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),
+        Command::Taim(args) => taim::run(&args),
         Command::List => guide::list(),
         Command::Show(args) => guide::show(&args),
         Command::Completions(args) => guide::completions(&args),

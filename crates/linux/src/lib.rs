@@ -6,6 +6,7 @@
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`advertiser`]: router advertisements for the computers beside this one;
+//! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
 //! - [`entropy`]: random bytes that nobody can guess;
 //! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
@@ -25,6 +26,7 @@ pub mod forward;
 pub mod gateway;
 mod ioctl;
 pub mod namespace;
+pub mod nfqueue;
 pub mod privilege;
 pub mod signals;
 pub mod tun;

@@ -58,6 +58,11 @@ pub struct UpArgs {
     #[arg(long, value_name = "INTERFACE", conflicts_with = "shell")]
     pub advertise: Option<String>,
 
+    /// Let the border router forward so that TCP flows get fair shares (TAiM); short for
+    /// --set border.taim=true
+    #[arg(long)]
+    pub taim: bool,
+
     /// Write every frame on the air to this pcapng file; - is standard output,
     /// if nothing runs beside the mesh
     #[arg(long, value_name = "FILE")]
@@ -149,6 +154,9 @@ impl UpArgs {
         let mut overrides = self.scenario.overrides();
         if let Some(prefix) = &self.prefix {
             overrides.push(("border.prefix".to_owned(), prefix.clone()));
+        }
+        if self.taim {
+            overrides.push(("border.taim".to_owned(), "true".to_owned()));
         }
         overrides
     }

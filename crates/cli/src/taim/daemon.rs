@@ -1,0 +1,155 @@
+//! The loop between the kernel's queue and the engine.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::Duration as StdDuration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use redpoll_assist::taim::{Input, Taim};
+use redpoll_base::{Duration, Instant};
+use redpoll_linux::gateway::Clock;
+use redpoll_linux::nfqueue::NfQueue;
+use redpoll_linux::signals::{Notice, Signals};
+
+use super::Heap;
+use super::serve::Server;
+use super::tell::{Lateness, Snapshot, Status};
+use crate::output;
+
+/// Packets taken from the kernel before what is due leaves.
+const BURST: usize = 64;
+/// Who asks over HTTP waits no longer for the loop to hear of it.
+const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
+
+/// See the [module](self).
+pub(super) struct Daemon {
+    queue: NfQueue,
+    taim: Taim<Heap, u32>,
+    clock: Clock,
+    signals: Signals,
+    metrics: Option<Server>,
+    late: Lateness,
+    /// How late the packets were that leave in this turn.
+    turn: Vec<Duration>,
+}
+
+impl Daemon {
+    pub(super) fn new(
+        queue: NfQueue,
+        taim: Taim<Heap, u32>,
+        signals: Signals,
+        metrics: Option<Server>,
+    ) -> Self {
+        Daemon {
+            queue,
+            taim,
+            clock: Clock::start(),
+            signals,
+            metrics,
+            late: Lateness::default(),
+            turn: Vec::with_capacity(4 * BURST),
+        }
+    }
+
+    /// Lives until a signal; then everything that is held goes on.
+    pub(super) fn live(mut self, json: Option<Box<dyn Write>>, every: Duration) -> io::Result<()> {
+        let mut status = Status::new();
+        let lived = self.rounds(json, every, &mut status);
+        status.clear();
+        let freed = self.queue.accept_all();
+        lived.and(freed)
+    }
+
+    fn rounds(
+        &mut self,
+        mut json: Option<Box<dyn Write>>,
+        every: Duration,
+        status: &mut Status,
+    ) -> io::Result<()> {
+        let mut write_at = Instant::ZERO + every;
+        loop {
+            let is_busy = self.turn()?;
+            let now = self.clock.now();
+            if self.metrics.as_ref().is_some_and(Server::is_asked) {
+                let snapshot = self.snapshot();
+                if let Some(server) = &self.metrics {
+                    server.answer(snapshot);
+                }
+            }
+            if let Some(file) = json.as_mut().filter(|_| now >= write_at) {
+                write_at = now + every;
+                let line = self.snapshot().json() + "\n";
+                let written = file.write_all(line.as_bytes()).and_then(|()| file.flush());
+                match written {
+                    Err(error) if output::is_closed_pipe(&error) => json = None,
+                    other => other?,
+                }
+            }
+            if status.is_due(now) {
+                status.show(now, &self.taim);
+            }
+            while let Some(notice) = self.signals.next()? {
+                if matches!(notice, Notice::End(_)) {
+                    if let Some(file) = &mut json {
+                        let _ = writeln!(file, "{}", self.snapshot().json());
+                    }
+                    return Ok(());
+                }
+            }
+            if !is_busy {
+                self.wait()?;
+            }
+        }
+    }
+
+    /// Takes packets from the kernel and gives back what may leave. Whether there may be
+    /// more.
+    fn turn(&mut self) -> io::Result<bool> {
+        let now = self.clock.now();
+        let mut taken = 0;
+        while taken < BURST {
+            let Some(packet) = self.queue.recv()? else {
+                break;
+            };
+            taken += 1;
+            match self.taim.input(now, packet.bytes, packet.id) {
+                Input::Pass(id) | Input::WaitInstead(id) => self.queue.accept(id)?,
+                Input::Wait => {}
+            }
+        }
+        let now = self.clock.now();
+        while let Some(packet) = self.taim.poll(now) {
+            self.queue.accept(packet.handle)?;
+            self.turn.push(packet.late);
+        }
+        self.queue.flush()?;
+        if !self.turn.is_empty() {
+            let took = self.clock.now().since(now);
+            for late in self.turn.drain(..) {
+                self.late.add(late + took);
+            }
+        }
+        Ok(taken == BURST)
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let now = self.clock.now();
+        let due = self.taim.poll_at().map(|wake| wake.at.since(now));
+        let due = due.map_or(MAX_WAIT, |due| StdDuration::from_micros(due.as_micros()));
+        let mut fds = [
+            PollFd::new(self.queue.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+        ];
+        let timeout = TimeSpec::from_duration(due.min(MAX_WAIT));
+        match ppoll(&mut fds, Some(timeout), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::of(self.clock.now(), &self.taim, self.late)
+    }
+}

@@ -1,0 +1,180 @@
+//! `redpoll taim`: TAiM for a Linux border router, on packets that it forwards.
+//!
+//! - `daemon`: the kernel's queue, the engine, and the loop between them;
+//! - `tell`: what there is to tell, for the status line, for JSON and for Prometheus;
+//! - `serve`: who asks over HTTP.
+
+mod daemon;
+mod serve;
+mod tell;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use redpoll_assist::taim::{FlowSlot, HeldSlot, Memory, Params, Taim};
+use redpoll_base::Duration;
+use redpoll_linux::nfqueue::{NfQueue, QueueError};
+use redpoll_linux::signals::Signals;
+
+use crate::output::{self, fail};
+use crate::{FAILED, USAGE};
+use daemon::Daemon;
+
+/// Give the TCP flows through this Linux border router fair shares, by when their packets
+/// are forwarded.
+///
+/// Takes an NFQUEUE of forwarded packets; a rule such as
+///
+///   ip6tables -I FORWARD -o wpan0 -p tcp -j NFQUEUE --queue-num 0 --queue-bypass
+///
+/// and the one with -i instead of -o bring them there. Nothing is changed or dropped. All
+/// but TCP over IPv6 passes at once, and so does everything while this program does not
+/// run, or does not keep up. Ctrl-C sets all held packets free and ends it; killed, what
+/// it held is lost, and TCP sends it again. See docs/taim.md.
+///
+/// Exit code: 0 after Ctrl-C, 1 when the queue cannot be had or a file cannot be written,
+/// 2 when an option cannot be used.
+#[derive(Debug, ClapArgs)]
+pub struct TaimArgs {
+    /// The number of the queue, as in the rule
+    #[arg(long, value_name = "N")]
+    pub queue: u16,
+
+    /// Time between two packets that leave in the beginning, in milliseconds: D_init, of
+    /// which its authors say no number
+    #[arg(long, value_name = "MS", default_value_t = 50.0, value_parser = milliseconds)]
+    pub delay: f64,
+
+    /// That time does not fall below this, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1.0, value_parser = milliseconds)]
+    pub min_delay: f64,
+
+    /// No packet waits longer, in milliseconds; 0 is no limit
+    #[arg(long, value_name = "MS", default_value_t = 1_000.0, value_parser = milliseconds)]
+    pub max_wait: f64,
+
+    /// How often throughputs are measured and the time between packets is decided upon,
+    /// in seconds
+    #[arg(long, value_name = "S", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub period: u64,
+
+    /// Flows that there is room for; the one that has been idle for longest goes first
+    #[arg(long, value_name = "N", default_value_t = 8_192,
+          value_parser = clap::value_parser!(u32).range(4..=1_048_576))]
+    pub flows: u32,
+
+    /// Packets that may wait; with one more the one whose turn is next leaves at once
+    #[arg(long, value_name = "N", default_value_t = 16_384,
+          value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub packets: u32,
+
+    /// Answer Prometheus at this address, such as [::]:9633 for everybody
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
+          default_missing_value = "127.0.0.1:9633")]
+    pub metrics: Option<SocketAddr>,
+
+    /// Write what is known of all flows to this file, one JSON object on a line each time;
+    /// - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// How often that is written, in seconds
+    #[arg(long, value_name = "S", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub every: u64,
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    let ms = text.parse::<f64>().ok();
+    ms.filter(|ms| (0.0..=3_600_000.0).contains(ms))
+        .ok_or_else(|| "allowed: milliseconds from 0 to 3600000, such as 50 or 0.05".to_owned())
+}
+
+fn duration(ms: f64) -> Duration {
+    Duration::from_micros((ms * 1e3).round() as u64)
+}
+
+/// Memory on the heap.
+#[derive(Debug)]
+pub enum Heap {}
+
+impl redpoll_base::Memory for Heap {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+/// An engine with room for so many flows and packets, which are known by numbers.
+pub fn engine(params: Params, secret: [u32; 2], flows: u32, packets: u32) -> Taim<Heap, u32> {
+    let (flows, packets) = (flows as usize, packets as usize);
+    let memory = Memory {
+        flows: vec![FlowSlot::EMPTY; flows].into(),
+        index: vec![0; (2 * flows).next_power_of_two()].into(),
+        schedule: vec![0; flows].into(),
+        held: (0..packets).map(|_| HeldSlot::EMPTY).collect(),
+    };
+    Taim::new(params, secret, memory)
+}
+
+/// Runs the command.
+pub fn run(args: &TaimArgs) -> ExitCode {
+    match live(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, line)) => fail(code, line),
+    }
+}
+
+fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
+    let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
+    // Before anything else, so that no signal comes between the queue and its end.
+    let signals = Signals::watch().map_err(|e| failed(&e))?;
+    if args.min_delay > args.delay {
+        let line = "--min-delay is more than --delay; allowed: at most as much";
+        return Err((USAGE, line.to_owned()));
+    }
+    let json = match &args.json {
+        None => None,
+        Some(path) if output::is_standard(path) => Some(Box::new(io::stdout()) as Box<dyn Write>),
+        Some(path) => {
+            let file = File::create(path);
+            let file =
+                file.map_err(|e| failed(&format!("cannot write {}: {e}", path.display())))?;
+            Some(Box::new(file) as Box<dyn Write>)
+        }
+    };
+    let metrics = match args.metrics {
+        None => None,
+        Some(address) => Some(serve::Server::start(address).map_err(|e| {
+            failed(&format!(
+                "cannot listen at {address}: {e}; choose another with --metrics ADDRESS:PORT"
+            ))
+        })?),
+    };
+    let mut secret = [0; 8];
+    redpoll_linux::entropy::fill(&mut secret).map_err(|e| failed(&e))?;
+    let secret = u64::from_le_bytes(secret);
+    let params = Params {
+        initial_delay: duration(args.delay),
+        min_delay: duration(args.min_delay),
+        period: Duration::from_secs(args.period),
+        max_wait: Some(duration(args.max_wait)).filter(|wait| !wait.is_zero()),
+        ..Params::default()
+    };
+    let secret = [secret as u32, (secret >> 32) as u32];
+    let engine = engine(params, secret, args.flows, args.packets);
+    let queue = NfQueue::open(args.queue, args.packets).map_err(|e: QueueError| failed(&e))?;
+    eprintln!(
+        "redpoll: queue {} is ours{}; Ctrl-C ends it",
+        args.queue,
+        metrics.as_ref().map_or(String::new(), |server| {
+            format!(", metrics at http://{}/metrics", server.address())
+        })
+    );
+    let daemon = Daemon::new(queue, engine, signals, metrics);
+    let every = Duration::from_secs(args.every);
+    daemon.live(json, every).map_err(|e| failed(&e))
+}

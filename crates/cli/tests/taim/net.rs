@@ -1,0 +1,245 @@
+//! A border router made of this kernel: two nodes and a host, each in a network namespace
+//! of a thread's own, joined to the namespace of the test by TUN interfaces between which
+//! packets are carried with a delay.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{Ipv6Addr, Shutdown, SocketAddrV6, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+use redpoll_linux::tun::{Tun, TunConfig};
+
+/// What sets rules here: NFQUEUE by the older interface, which more kernels have.
+pub const IP6TABLES: &str = "ip6tables-legacy";
+const PORT: u16 = 5_001;
+const PATIENCE: Duration = Duration::from_secs(90);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A host in a namespace of its own: jobs run there.
+struct Place {
+    jobs: Sender<Job>,
+}
+
+impl Place {
+    /// A namespace that is joined to this one; `near` is the other end's address here.
+    fn new(n: u16, k: u16, delay: Duration) -> (Place, String) {
+        let (far, near) = (address(n, k, 2), address(n, k, 1));
+        let own = Tun::create(&TunConfig {
+            name: format!("rpt{n}x{k}"),
+            address: near,
+            route: (address(n, k, 0), 64),
+            mtu: 1_280,
+        })
+        .expect("a TUN interface here");
+        let name = own.name().to_owned();
+        let (jobs, todo) = channel::<Job>();
+        let (made, is_made) = channel();
+        std::thread::spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).expect("a namespace for a thread");
+            let tun = Tun::create(&TunConfig {
+                name: "rpt".to_owned(),
+                address: far,
+                // All test networks.
+                route: (Ipv6Addr::new(0xfd72, 0x7461, 0, 0, 0, 0, 0, 0), 32),
+                mtu: 1_280,
+            })
+            .expect("a TUN interface there");
+            made.send(tun).unwrap();
+            for job in todo {
+                // Threads are made here, and so live in this namespace.
+                std::thread::spawn(job);
+            }
+        });
+        let there = is_made.recv().expect("the namespace is there");
+        std::thread::spawn(move || carry(&own, &there, delay));
+        (Place { jobs }, name)
+    }
+
+    fn run(&self, job: impl FnOnce() + Send + 'static) {
+        self.jobs.send(Box::new(job)).expect("it lives");
+    }
+}
+
+fn address(n: u16, k: u16, last: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd72, 0x7461, n, k, 0, 0, 0, last)
+}
+
+/// Carries packets between both, each way late by `delay`.
+fn carry(a: &Tun, b: &Tun, delay: Duration) {
+    let mut ways: [VecDeque<(Instant, Vec<u8>)>; 2] = Default::default();
+    let mut packet = vec![0; 65_536];
+    loop {
+        let now = Instant::now();
+        for (way, (from, to)) in ways.iter_mut().zip([(a, b), (b, a)]) {
+            while let Ok(Some(len)) = from.recv(&mut packet) {
+                way.push_back((now + delay, packet[..len].to_vec()));
+            }
+            while way.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, bytes) = way.pop_front().unwrap();
+                let _ = to.send(&bytes);
+            }
+        }
+        std::thread::sleep(Duration::from_micros(300));
+    }
+}
+
+/// Two nodes, a host, and this namespace between them.
+pub struct Network {
+    nodes: [Place; 2],
+    host: Place,
+    server: SocketAddrV6,
+}
+
+impl Network {
+    /// Network `n`, with nodes so many milliseconds away, one way.
+    pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
+        let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
+        let forwarding = "/proc/sys/net/ipv6/conf/all/forwarding";
+        std::fs::write(forwarding, "1").expect("this namespace may forward");
+        let [a, b] = delays_ms.map(Duration::from_millis);
+        let (near, _) = Place::new(n, 0x10, a);
+        let (far, _) = Place::new(n, 0x11, b);
+        let (host, _) = Place::new(n, 0x20, Duration::from_micros(300));
+        Network {
+            nodes: [near, far],
+            host,
+            server: SocketAddrV6::new(address(n, 0x20, 2), PORT, 0, 0),
+        }
+    }
+
+    /// The interfaces of the nodes, as ip6tables has them.
+    pub fn mesh(&self) -> &str {
+        "rpt+"
+    }
+
+    pub fn ip6tables(&self, args: &[&str]) {
+        let done = Command::new(IP6TABLES).args(args).status();
+        assert!(done.is_ok_and(|status| status.success()), "{args:?}");
+    }
+
+    /// Both nodes send to the host as fast as they can with a small window, for so long.
+    /// What arrived of each.
+    pub fn upload(&self, time: Duration, flows: usize) -> [u64; 2] {
+        let server = self.server;
+        let counts: Arc<[AtomicU64; 2]> = Arc::default();
+        let (ready, is_ready) = channel();
+        let counted = Arc::clone(&counts);
+        let until = Instant::now() + time;
+        self.host.run(move || {
+            let listener = TcpListener::bind(server).expect("the host listens");
+            small_buffers(&listener);
+            ready.send(()).unwrap();
+            for _ in 0..2 * flows {
+                let (mut stream, from) = listener.accept().expect("a node connects");
+                let counted = Arc::clone(&counted);
+                std::thread::spawn(move || {
+                    let which = usize::from(SocketAddrV6::ip(&v6(from)).segments()[3] - 0x10);
+                    let mut part = [0; 4_096];
+                    while let Ok(len) = stream.read(&mut part) {
+                        if len == 0 || Instant::now() > until {
+                            return;
+                        }
+                        counted[which].fetch_add(len as u64, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        is_ready.recv_timeout(PATIENCE).expect("the host listens");
+        for node in self.nodes.iter().cycle().take(2 * flows) {
+            node.run(move || {
+                let mut stream = stream(server).expect("the host answers");
+                let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
+                while Instant::now() < until {
+                    let _ = stream.write(&[7; 1_024]);
+                }
+            });
+        }
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        let counts = [0, 1].map(|which| counts[which].load(Ordering::Relaxed));
+        // Until the last connection has ended, and the port is free.
+        std::thread::sleep(Duration::from_millis(1_500));
+        counts
+    }
+
+    /// Each node sends so many bytes to the host over each of so many connections. The
+    /// handle says how many arrived whole, to their end.
+    pub fn transfers(&self, flows: usize, len: usize) -> JoinHandle<usize> {
+        let server = self.server;
+        let (ready, is_ready) = channel();
+        let (done, is_done) = channel();
+        let broken = Arc::new(AtomicBool::new(false));
+        self.host.run(move || {
+            let listener = TcpListener::bind(server).expect("the host listens");
+            ready.send(()).unwrap();
+            for _ in 0..2 * flows {
+                let (mut stream, _) = listener.accept().expect("a node connects");
+                let done = done.clone();
+                std::thread::spawn(move || {
+                    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                    let mut bytes = Vec::new();
+                    let read = stream.read_to_end(&mut bytes);
+                    let is_whole = read.is_ok() && bytes == content(len);
+                    let _ = stream.write_all(&[1]);
+                    let _ = done.send(is_whole);
+                });
+            }
+        });
+        is_ready.recv_timeout(PATIENCE).expect("the host listens");
+        for node in self.nodes.iter().cycle().take(2 * flows) {
+            let broken = Arc::clone(&broken);
+            node.run(move || {
+                let sends = || -> std::io::Result<()> {
+                    let mut stream = stream(server)?;
+                    stream.write_all(&content(len))?;
+                    stream.shutdown(Shutdown::Write)?;
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                    stream.read_exact(&mut [0])
+                };
+                if sends().is_err() {
+                    broken.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+        std::thread::spawn(move || {
+            let whole = (0..2 * flows)
+                .filter(|_| {
+                    is_done
+                        .recv_timeout(PATIENCE)
+                        .is_ok_and(|is_whole| is_whole)
+                })
+                .count();
+            match broken.load(Ordering::Relaxed) {
+                true => 0,
+                false => whole,
+            }
+        })
+    }
+}
+
+fn content(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 31 % 251) as u8).collect()
+}
+
+fn v6(from: std::net::SocketAddr) -> SocketAddrV6 {
+    match from {
+        std::net::SocketAddr::V6(from) => from,
+        std::net::SocketAddr::V4(_) => panic!("all is IPv6"),
+    }
+}
+
+fn small_buffers(listener: &TcpListener) {
+    use nix::sys::socket::{setsockopt, sockopt};
+    setsockopt(listener, sockopt::RcvBuf, &8_192).expect("a small window");
+}
+
+/// A connection, once it is there.
+fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
+    TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
+}

@@ -1,0 +1,361 @@
+//! NFQUEUE: packets that Linux holds in a queue of its own until a program has said what
+//! becomes of each, by netlink (`linux/netfilter/nfnetlink_queue.h`).
+//!
+//! This program only ever says "accept". The queue is told to fail open
+//! (`NFQA_CFG_F_FAIL_OPEN`): packets that find it full, or that this program is too slow
+//! to hear of, pass. A rule with `bypass` has all packets pass while nobody has the queue.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send,
+    setsockopt, socket, sockopt,
+};
+
+/// `NFNL_SUBSYS_QUEUE`, in the upper byte of a message's type.
+const SUBSYSTEM: u16 = 3 << 8;
+/// `NFQNL_MSG_PACKET`, `_VERDICT`, `_CONFIG`, `_VERDICT_BATCH`.
+const PACKET: u16 = SUBSYSTEM;
+const VERDICT: u16 = SUBSYSTEM | 1;
+const CONFIG: u16 = SUBSYSTEM | 2;
+const VERDICT_BATCH: u16 = SUBSYSTEM | 3;
+/// `NLMSG_ERROR`, `NLM_F_REQUEST`, `NLM_F_ACK`.
+const ERROR: u16 = 2;
+const REQUEST: u16 = 1;
+const ACK: u16 = 4;
+/// Attributes of a packet: `NFQA_PACKET_HDR`, `NFQA_VERDICT_HDR`, `NFQA_PAYLOAD`.
+const PACKET_HEADER: u16 = 1;
+const VERDICT_HEADER: u16 = 2;
+const PAYLOAD: u16 = 10;
+/// Attributes of a queue: `NFQA_CFG_CMD`, `_PARAMS`, `_QUEUE_MAXLEN`, `_MASK`, `_FLAGS`.
+const COMMAND: u16 = 1;
+const PARAMS: u16 = 2;
+const MAX_LEN: u16 = 3;
+const MASK: u16 = 4;
+const FLAGS: u16 = 5;
+/// `NFQNL_CFG_CMD_BIND`, `_UNBIND`, `NFQNL_COPY_PACKET`.
+const BIND: u8 = 1;
+const UNBIND: u8 = 2;
+const COPY_PACKET: u8 = 2;
+/// `NFQA_CFG_F_FAIL_OPEN`, and `NFQA_CFG_F_GSO`: large packets are not cut up for us.
+const FAIL_OPEN: u32 = 1;
+const GSO: u32 = 4;
+/// `NF_ACCEPT`.
+const ACCEPT: u32 = 1;
+/// Bytes of `nlmsghdr` and `nfgenmsg`.
+const HEADER: usize = 20;
+/// Bytes of a verdict with its headers.
+const VERDICT_LEN: usize = HEADER + 12;
+/// What of each packet is copied to us: IPv6 and TCP headers with their options, and room
+/// for extension headers.
+const COPIED: u32 = 256;
+/// Verdicts are told at the latest when there are so many.
+const VERDICTS: usize = 64;
+
+/// Why the queue is not ours.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The kernel wants `CAP_NET_ADMIN`.
+    #[error(
+        "no permission to use NFQUEUE (needs root, or CAP_NET_ADMIN: setcap cap_net_admin+ep on the program, or AmbientCapabilities=CAP_NET_ADMIN in its systemd unit)"
+    )]
+    NoPermission,
+    /// Another program has it.
+    #[error(
+        "queue {0} is taken by another program: end that, or choose another number here and in the rule (/proc/net/netfilter/nfnetlink_queue lists those taken)"
+    )]
+    Taken(u16),
+    /// The kernel has no NFQUEUE.
+    #[error(
+        "this kernel has no NFQUEUE: load it with `modprobe nfnetlink_queue`, or build it with CONFIG_NETFILTER_NETLINK_QUEUE"
+    )]
+    NoModule,
+    /// Anything else.
+    #[error("cannot {step}: {source}")]
+    Io {
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+fn at(step: &'static str) -> impl Fn(Errno) -> QueueError {
+    move |errno| QueueError::Io {
+        step,
+        source: errno.into(),
+    }
+}
+
+/// A packet that the kernel holds.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuedPacket<'q> {
+    /// Its number in the queue, for [`NfQueue::accept`].
+    pub id: u32,
+    /// Its beginning.
+    pub bytes: &'q [u8],
+}
+
+/// A queue that is ours. When it is closed, however that comes, the kernel drops what it
+/// holds and has no verdict on; [`NfQueue::accept_all`] first.
+#[derive(Debug)]
+pub struct NfQueue {
+    socket: OwnedFd,
+    number: u16,
+    sequence: u32,
+    /// Verdicts that the kernel has not been told.
+    verdicts: Vec<u8>,
+    buffer: Box<[u8]>,
+    /// The number of the packet that came last.
+    last: u32,
+}
+
+impl NfQueue {
+    /// Takes queue `number`, in which at most `packets` are held.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError`]; each says what to do.
+    pub fn open(number: u16, packets: u32) -> Result<NfQueue, QueueError> {
+        let socket = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkNetFilter,
+        )
+        .map_err(|errno| match errno {
+            Errno::EPROTONOSUPPORT | Errno::EAFNOSUPPORT => QueueError::NoModule,
+            errno => at("open a netlink socket")(errno),
+        })?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(at("bind a netlink socket"))?;
+        // What does not fit passes; the more fits the better. Without the right to more
+        // there is none to the queue either.
+        let _ = setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20));
+        let mut queue = NfQueue {
+            socket,
+            number,
+            sequence: 0,
+            verdicts: Vec::with_capacity(VERDICTS * VERDICT_LEN),
+            buffer: vec![0; 65_536].into_boxed_slice(),
+            last: 0,
+        };
+        let refused = |errno| match errno {
+            Errno::EPERM if !has_net_admin() => QueueError::NoPermission,
+            Errno::EPERM | Errno::EBUSY => QueueError::Taken(number),
+            Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOENT => QueueError::NoModule,
+            errno => at("take the queue")(errno),
+        };
+        let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
+        let [a, b, c, d] = COPIED.to_be_bytes();
+        let flags = FAIL_OPEN | GSO;
+        // In one message, or packets would come before there is a mode to hear of them in.
+        queue
+            .configure(&[
+                (COMMAND, &[BIND, 0, high, low]),
+                (PARAMS, &[a, b, c, d, COPY_PACKET]),
+                (MAX_LEN, &packets.to_be_bytes()),
+                (MASK, &flags.to_be_bytes()),
+                (FLAGS, &flags.to_be_bytes()),
+            ])
+            .map_err(refused)?;
+        queue.flush().map_err(|source| QueueError::Io {
+            step: "say what becomes of the first packets",
+            source,
+        })?;
+        Ok(queue)
+    }
+
+    /// The next packet that the kernel holds for us; `None` if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's. That some packets were too many to hear of is none: they have passed.
+    pub fn recv(&mut self) -> io::Result<Option<QueuedPacket<'_>>> {
+        let len = loop {
+            let flags = MsgFlags::MSG_DONTWAIT;
+            match recv(self.socket.as_raw_fd(), &mut self.buffer, flags) {
+                Ok(len) => {
+                    // Else it is an error about a verdict on a packet that is gone.
+                    if let Some((id, _)) = packet_of(&self.buffer[..len]) {
+                        self.last = id;
+                        break len;
+                    }
+                }
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EINTR | Errno::ENOBUFS) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        };
+        let found = packet_of(&self.buffer[..len]);
+        Ok(found.map(|(id, bytes)| QueuedPacket { id, bytes }))
+    }
+
+    /// A packet goes on. The kernel hears of it by [`NfQueue::flush`] at the latest.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn accept(&mut self, id: u32) -> io::Result<()> {
+        self.verdict(VERDICT, id);
+        if self.verdicts.len() >= VERDICTS * VERDICT_LEN {
+            return self.flush();
+        }
+        Ok(())
+    }
+
+    /// Tells the kernel all verdicts.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.verdicts.is_empty() {
+            return Ok(());
+        }
+        let sent = send(self.socket.as_raw_fd(), &self.verdicts, MsgFlags::empty());
+        self.verdicts.clear();
+        sent.map(drop).map_err(io::Error::from)
+    }
+
+    /// Everything that is held goes on, in the order in which it came, and the queue is
+    /// given back.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn accept_all(mut self) -> io::Result<()> {
+        self.flush()?;
+        // All with a number up to this one, which also those have that are not read yet.
+        self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
+        // In one message, so that nothing comes in between.
+        let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
+        let unbind: (u16, &[u8]) = (COMMAND, &[UNBIND, 0, high, low]);
+        let message = message(CONFIG, REQUEST, 0, self.number, &[unbind]);
+        self.verdicts.extend(message);
+        self.flush()
+    }
+
+    fn verdict(&mut self, kind: u16, id: u32) {
+        let mut header = [0; 8];
+        header[..4].copy_from_slice(&ACCEPT.to_be_bytes());
+        header[4..].copy_from_slice(&id.to_be_bytes());
+        let verdict = message(kind, REQUEST, 0, self.number, &[(VERDICT_HEADER, &header)]);
+        self.verdicts.extend(verdict);
+    }
+
+    /// Sends attributes of the queue and waits for the kernel's answer.
+    fn configure(&mut self, attributes: &[(u16, &[u8])]) -> Result<(), Errno> {
+        self.sequence += 1;
+        let flags = REQUEST | ACK;
+        let message = message(CONFIG, flags, self.sequence, self.number, attributes);
+        send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
+        loop {
+            let len = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
+            // struct nlmsgerr: the error, and the header of what it is about.
+            let Some(reply) = self.buffer[..len].first_chunk::<32>() else {
+                continue;
+            };
+            let kind = u16::from_ne_bytes([reply[4], reply[5]]);
+            let sequence = u32::from_ne_bytes([reply[8], reply[9], reply[10], reply[11]]);
+            if kind == ERROR && sequence == self.sequence {
+                let error = i32::from_ne_bytes([reply[16], reply[17], reply[18], reply[19]]);
+                return match error {
+                    0 => Ok(()),
+                    error => Err(Errno::from_raw(-error)),
+                };
+            }
+            // The first packets come before the answer.
+            if let Some((id, _)) = packet_of(&self.buffer[..len]) {
+                self.verdict(VERDICT, id);
+            }
+        }
+    }
+}
+
+impl AsFd for NfQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// A netlink message of nfnetlink (RFC 3549 §2.3.2; `linux/netfilter/nfnetlink.h`).
+fn message(kind: u16, flags: u16, sequence: u32, queue: u16, all: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend(sequence.to_ne_bytes());
+    bytes.extend([0; 4]);
+    // Family unspecified, version 0, and the queue.
+    bytes.extend([0, 0]);
+    bytes.extend(queue.to_be_bytes());
+    for (kind, value) in all {
+        bytes.extend((4 + value.len() as u16).to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(*value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    }
+    let len = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&len.to_ne_bytes());
+    bytes
+}
+
+/// The number and the bytes of the packet that a message is about.
+fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
+    let kind = u16::from_ne_bytes([*message.get(4)?, *message.get(5)?]);
+    if kind != PACKET {
+        return None;
+    }
+    let mut rest = message.get(HEADER..)?;
+    let (mut id, mut payload) = (None, &[][..]);
+    while let Some(([a, b, c, d], _)) = rest.split_first_chunk::<4>() {
+        let len = usize::from(u16::from_ne_bytes([*a, *b]));
+        let Some(value) = rest.get(4..len) else { break };
+        match u16::from_ne_bytes([*c, *d]) & 0x3fff {
+            PACKET_HEADER => id = value.first_chunk().map(|id| u32::from_be_bytes(*id)),
+            PAYLOAD => payload = value,
+            _ => {}
+        }
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Some((id?, payload))
+}
+
+/// Whether this process has CAP_NET_ADMIN, as proc(5) tells.
+fn has_net_admin() -> bool {
+    const NET_ADMIN: u64 = 1 << 12;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    effective.is_some_and(|effective| effective & NET_ADMIN != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_as_the_kernel_lays_them_out() {
+        let bytes = message(CONFIG, 5, 7, 0x0102, &[(1, &[1, 0, 0, 10]), (2, &[0; 5])]);
+        assert_eq!(bytes.len(), 20 + 8 + 12);
+        assert_eq!(bytes[..4], 40u32.to_ne_bytes());
+        assert_eq!(bytes[4..6], 0x302u16.to_ne_bytes());
+        assert_eq!(bytes[16..20], [0, 0, 1, 2]);
+        assert_eq!(bytes[20..22], 8u16.to_ne_bytes());
+        assert_eq!(bytes[28..30], 9u16.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_packet_is_read_and_what_is_cut_short_is_not() {
+        let header = [0, 0, 0, 9, 0x86, 0xdd, 2];
+        let bytes = message(PACKET, 0, 0, 3, &[(1, &header), (10, b"payload")]);
+        assert_eq!(packet_of(&bytes), Some((9, &b"payload"[..])));
+        assert_eq!(packet_of(&bytes[..20]), None);
+        assert_eq!(packet_of(&bytes[..34]), Some((9, &[][..])));
+        for len in 0..bytes.len() {
+            let _ = packet_of(&bytes[..len]);
+        }
+        assert_eq!(packet_of(&message(VERDICT, 0, 0, 3, &[])), None);
+    }
+}
