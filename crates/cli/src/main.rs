@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Dissect(args) => dissect::run(&args),
+        Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),

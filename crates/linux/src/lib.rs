@@ -8,13 +8,14 @@
 //! - [`advertiser`]: router advertisements for the computers beside this one;
 //! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
 //! - [`entropy`]: random bytes that nobody can guess;
+//! - [`processor`]: time that this thread had a processor;
 //! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
 //! What the mesh is, simulated or behind a radio, this crate does not know: it
 //! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`,
+//! Unsafe code is confined to `ioctl`, `child`, `privilege`, `processor` and `namespace`,
 //! each block with its reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
@@ -28,5 +29,6 @@ mod ioctl;
 pub mod namespace;
 pub mod nfqueue;
 pub mod privilege;
+pub mod processor;
 pub mod signals;
 pub mod tun;

@@ -2,8 +2,10 @@
 //!
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `tell`: what there is to tell, for the status line, for JSON and for Prometheus;
-//! - `serve`: who asks over HTTP.
+//! - `serve`: who asks over HTTP;
+//! - `bench`: what all that costs.
 
+pub mod bench;
 mod daemon;
 mod serve;
 mod tell;

@@ -26,6 +26,11 @@ fn main() -> ExitCode {
                 killed_under_load,
             ),
             Case::with(IP6TABLES, "ctrl_c_sets_free_what_is_held", ctrl_c_sets_free),
+            Case::with(
+                IP6TABLES,
+                "five_thousand_flows_take_less_than_a_core",
+                many_flows,
+            ),
             Case::with(IP6TABLES, "who_may_not_is_told_what_to_do", refusals),
         ],
         1,
@@ -198,7 +203,11 @@ fn killed_under_load() {
     let begun = Instant::now();
     let flows = network.transfers(2, 5_000);
     assert_eq!(flows.join().expect("no flow breaks"), 4);
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 fn ctrl_c_sets_free() {
@@ -250,6 +259,61 @@ fn ctrl_c_sets_free() {
         !queues.lines().any(|line| line.trim().starts_with("13 ")),
         "{queues}"
     );
+}
+
+/// Seconds of processor time that a process has had, in itself and in the kernel.
+fn processor_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    // proc(5): utime and stime, the 14th and 15th, in hundredths.
+    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+fn many_flows() {
+    // All wait from their third packet on; 20,000 of 5,000 flows leave every second.
+    let args = [
+        "--queue",
+        "16",
+        "--delay",
+        "0.05",
+        "--min-delay",
+        "0.05",
+        "--metrics",
+        "127.0.0.1:0",
+    ];
+    let daemon = Daemon::start(&args);
+    let before = processor_seconds(daemon.child.id());
+    let (flows, packets) = (5_000, 60_000);
+    let begun = Instant::now();
+    let arrived = net::pour(4, flows, packets);
+    let spent = processor_seconds(daemon.child.id()) - before;
+    let each = spent * 1e6 / f64::from(packets);
+    let metrics = daemon.metrics();
+    let line = |name: &str| {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0.0, |value| value.trim().parse::<f64>().unwrap())
+    };
+    let (held, released) = (
+        line("redpoll_taim_flows "),
+        line("redpoll_taim_released_total "),
+    );
+    println!(
+        "{packets} packets in {:.1} s, {arrived} arrived, {released} had waited; {held} flows; {each:.1} us of processor time each",
+        begun.elapsed().as_secs_f64(),
+    );
+    assert_eq!(arrived, packets);
+    assert_eq!(held as u32, flows);
+    assert!(
+        released > 0.9 * f64::from(packets - 2 * flows),
+        "{released}"
+    );
+    assert!(each < 50.0, "one core does not carry 20,000 a second");
 }
 
 fn refusals() {

@@ -243,3 +243,105 @@ fn small_buffers(listener: &TcpListener) {
 fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
+
+/// So many packets of so many flows, which nobody ends, written to an interface of this
+/// namespace and read from another one.
+pub fn pour(n: u16, flows: u32, packets: u32) -> u32 {
+    let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
+    std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
+    let tun = |k: u16, name: &str| {
+        Tun::create(&TunConfig {
+            name: format!("{name}{n}"),
+            address: address(n, k, 1),
+            route: (address(n, k, 0), 64),
+            mtu: 1_280,
+        })
+        .expect("a TUN interface")
+    };
+    let (mesh, host) = (tun(0x10, "rpt"), tun(0x20, "rph"));
+    for way in ["-i", "-o"] {
+        let queue = [
+            "-p",
+            "tcp",
+            "-j",
+            "NFQUEUE",
+            "--queue-num",
+            "16",
+            "--queue-bypass",
+        ];
+        let rule = Command::new(IP6TABLES)
+            .args(["-A", "FORWARD", way, mesh.name()])
+            .args(queue)
+            .status();
+        assert!(rule.is_ok_and(|status| status.success()));
+    }
+    let ends = |flow: u32| {
+        let node = address(n, 0x10, 100 + (flow % 50_000) as u16);
+        (node, address(n, 0x20, 2))
+    };
+    let mut out = vec![0; 2_048];
+    let mut arrived = 0;
+    let mut drain = |from: &Tun, wanted: Ipv6Addr| {
+        let mut count = 0;
+        while let Ok(Some(len)) = from.recv(&mut out) {
+            // Both sides have other things to say, too.
+            count += u32::from(len > 60 && out[6] == 6 && out[24..40] == wanted.octets());
+        }
+        count
+    };
+    for packet in 0..packets {
+        // Of one flow after the other each end is heard; then the nodes send in turn.
+        let (flow, round) = match packet < 3 * flows {
+            true => (packet / 3, packet % 3),
+            false => (packet % flows, packet / flows),
+        };
+        let (node, server) = ends(flow);
+        let (from, to, is_up) = match round {
+            1 => (server, node, false),
+            _ => (node, server, true),
+        };
+        let seq = match (is_up, round) {
+            (false, _) => 9,
+            (true, 0) => 1_000,
+            (true, round) => 1_000 + 10 * (round - 1),
+        };
+        let ack = if is_up {
+            9 + 10 * u32::from(round > 1)
+        } else {
+            1_010
+        };
+        let bytes = segment(from, to, is_up, seq, ack);
+        let into = if is_up { &mesh } else { &host };
+        while !into.send(&bytes).expect("the interface is up") {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        arrived += drain(&host, server);
+        if !is_up {
+            drain(&mesh, node);
+            arrived += 1;
+        }
+        if packet % 20 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let patience = Instant::now() + Duration::from_secs(10);
+    while arrived < packets && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
+        arrived += drain(&host, address(n, 0x20, 2));
+    }
+    arrived
+}
+
+/// TCP over IPv6 with ten bytes of payload; nobody looks at its checksum.
+fn segment(from: Ipv6Addr, to: Ipv6Addr, is_up: bool, seq: u32, ack: u32) -> Vec<u8> {
+    let mut bytes = vec![0x60, 0, 0, 0, 0, 30, 6, 64];
+    bytes.extend(from.octets());
+    bytes.extend(to.octets());
+    let ports = if is_up { [7_000u16, 80] } else { [80, 7_000] };
+    bytes.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+    bytes.extend(seq.to_be_bytes());
+    bytes.extend(ack.to_be_bytes());
+    bytes.extend([0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+    bytes.extend([0; 10]);
+    bytes
+}
