@@ -46,6 +46,9 @@ impl Lateness {
     }
 }
 
+/// Writes what is known under a name: its kind, what it is, and its lines.
+type Family<'f> = dyn FnMut(&str, &str, &str, &dyn Fn(&mut String, &str)) + 'f;
+
 /// Everything at one moment.
 pub(super) struct Snapshot {
     now: Instant,
@@ -191,6 +194,12 @@ impl Snapshot {
                 );
             },
         );
+        self.tell_flows(&mut family);
+        text
+    }
+
+    /// What there is of each flow.
+    fn tell_flows(&self, family: &mut Family<'_>) {
         type Read = fn(&FlowView) -> Option<f64>;
         let of_flows: [(&str, &str, &str, Read); 6] = [
             (
@@ -233,7 +242,6 @@ impl Snapshot {
                 }
             });
         }
-        text
     }
 }
 

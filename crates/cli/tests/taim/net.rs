@@ -275,10 +275,7 @@ pub fn pour(n: u16, flows: u32, packets: u32) -> u32 {
             .status();
         assert!(rule.is_ok_and(|status| status.success()));
     }
-    let ends = |flow: u32| {
-        let node = address(n, 0x10, 100 + (flow % 50_000) as u16);
-        (node, address(n, 0x20, 2))
-    };
+    let server = address(n, 0x20, 2);
     let mut out = vec![0; 2_048];
     let mut arrived = 0;
     let mut drain = |from: &Tun, wanted: Ipv6Addr| {
@@ -295,7 +292,7 @@ pub fn pour(n: u16, flows: u32, packets: u32) -> u32 {
             true => (packet / 3, packet % 3),
             false => (packet % flows, packet / flows),
         };
-        let (node, server) = ends(flow);
+        let node = address(n, 0x10, 100 + flow as u16);
         let (from, to, is_up) = match round {
             1 => (server, node, false),
             _ => (node, server, true),
@@ -327,7 +324,7 @@ pub fn pour(n: u16, flows: u32, packets: u32) -> u32 {
     let patience = Instant::now() + Duration::from_secs(10);
     while arrived < packets && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(1));
-        arrived += drain(&host, address(n, 0x20, 2));
+        arrived += drain(&host, server);
     }
     arrived
 }
