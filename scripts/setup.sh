@@ -188,6 +188,7 @@ fi
 
 if [ "$purpose" = test ]; then
     need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
+    need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
 fi
 
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
