@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -27,8 +27,13 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("sim", &["stack", "border", "assist", "coap", "rivals"]),
     ("studies", &["sim"]),
     ("linux", &["border"]),
-    // `peers` only with the feature `bench`, which is off by default.
-    ("cli", &["sim", "studies", "linux", "wire", "peers"]),
+    // `peers` only with the feature `bench`, `modules` with the one of that name; both are
+    // off by default.
+    (
+        "cli",
+        &["sim", "studies", "linux", "wire", "peers", "modules"],
+    ),
+    ("modules", &["sim"]),
     ("capi", &["stack"]),
     ("python", &["sim", "studies"]),
     ("testkit", &["base", "tcp", "wire"]),

@@ -17,7 +17,7 @@ type Step = (
 
 /// What runs on a microcontroller is built both ways, whichever of them this
 /// machine's other builds take.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -29,6 +29,7 @@ const STEPS: [Step; 12] = [
     ("size with build-std", |w| size(w, Way::BuildStd)),
     ("doc", doc),
     ("test", test),
+    ("modules", modules),
     // After the tests, whose build of the program it takes.
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
@@ -152,6 +153,23 @@ fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
         cargo.args(["--features", features]);
         workspace::run(&mut cargo)?;
     }
+    Ok(None)
+}
+
+/// The program with nodes of another stack: its default build has no such code.
+fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let with = ["-p", "redpoll", "--features", "modules"];
+    if has(workspace, "clippy") {
+        let mut cargo = workspace.cargo();
+        cargo.arg("clippy").args(with).arg("--all-targets");
+        if unjudged(workspace).is_none() {
+            cargo.args(["--", "-D", "warnings"]);
+        }
+        workspace::run(&mut cargo)?;
+    }
+    let mut cargo = workspace.cargo();
+    cargo.arg("test").args(with).args(["--test", "modules"]);
+    workspace::run(&mut cargo)?;
     Ok(None)
 }
 

@@ -96,6 +96,10 @@ pub struct RunArgs {
     /// where it takes the table's place
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// Write what nodes of the kind module print to this file: seconds, node, line
+    #[arg(long, value_name = "FILE")]
+    pub module_log: Option<PathBuf>,
 }
 
 fn scenario_help() -> String {

@@ -1,6 +1,7 @@
 //! What a MAC must be told.
 
 use redpoll_base::Duration;
+use redpoll_wire::ieee802154::Address;
 
 use crate::{Ifs, Promised, RadioCaps};
 
@@ -66,6 +67,14 @@ pub struct MacConfig {
 }
 
 impl MacConfig {
+    /// The address that this node's frames carry: the short one if it has one.
+    pub const fn address(&self) -> Address {
+        match self.has_short() {
+            true => Address::Short(self.short),
+            false => Address::Extended(self.extended),
+        }
+    }
+
     /// Whether this node has a short address.
     pub(crate) const fn has_short(&self) -> bool {
         // 0xffff: none; 0xfffe: associated, but uses the extended one.

@@ -202,11 +202,7 @@ impl Mac {
 
     /// The address that this node's frames carry: the short one if it has one.
     pub fn address(&self) -> Address {
-        if self.config.has_short() {
-            Address::Short(self.config.short)
-        } else {
-            Address::Extended(self.config.extended)
-        }
+        self.config.address()
     }
 
     /// Bytes of payload that a frame to `dst` can carry: 116 between short

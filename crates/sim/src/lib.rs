@@ -22,6 +22,7 @@
 //! | what a radio chip can do, and its timing | [`radio`], [`air`] |
 //! | what goes wrong on purpose | [`fault`] |
 //! | what attackers do, and what they achieve | [`drill`] |
+//! | nodes with firmware of others | [`foreign`] |
 //! | what must never happen, and how flows are measured | [`oracle`] |
 //! | captures | [`trace`] |
 //! | how a run is put together and goes on | [`world`], [`node`] |
@@ -40,6 +41,7 @@ pub mod air;
 pub mod drill;
 pub mod energy;
 pub mod fault;
+pub mod foreign;
 pub mod kernel;
 pub mod measured;
 pub mod medium;

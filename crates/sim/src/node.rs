@@ -13,7 +13,7 @@ use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    PARENTS_MAX, Route, SegmentChoice, SleepyConfig, UdpSlot, Via,
+    PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot, Via,
 };
 use redpoll_tcp::RecoveryChoice;
 use redpoll_wire::ieee802154::Address;
@@ -136,7 +136,7 @@ fn config(
                 prefix,
                 router_lifetime_s: 1_800,
                 context_lifetime_min: 60,
-                border_router: global_address(&prefix, scenario.nodes[root].short),
+                border_router: scenario.address(root).unwrap_or_default(),
             }),
         },
         isn_secret: [0; 16],
@@ -147,7 +147,8 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     let (mac, sleepy) = (&scenario.mac, &scenario.sleepy);
     MacConfig {
         pan_id: mac.pan_id,
-        short: spec.short,
+        // IEEE 802.15.4-2015 §6.4: 0xfffe says that there is no short address.
+        short: if mac.extended { 0xfffe } else { spec.short },
         extended: spec.eui64,
         caps: RadioCaps {
             auto_ack: true,
@@ -314,7 +315,7 @@ fn memory(
         + bytes_of(&memory.half_open)
         + udp * ring
         + bytes_of(&memory.udp)
-        + bytes_of(&memory.routes)
+        + table_bytes(scenario, &memory.routes, RouteSlot::SHORT_BYTES)
         + bytes_of(&memory.neighbours)
         + bytes_of(&memory.lowpan.slots)
         + slot_bytes;
@@ -361,6 +362,15 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize
     bytes + more
 }
 
+/// Bytes of a table on a node that is built for the addresses of the scenario: `short`
+/// are those of an entry where no address is extended.
+fn table_bytes<T, C: AsRef<[T]>>(scenario: &Scenario, table: &C, short: usize) -> usize {
+    match scenario.mac.extended {
+        true => bytes_of::<T>(table),
+        false => table.as_ref().len() * short,
+    }
+}
+
 fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
     size_of_val(table.as_ref())
 }
@@ -374,12 +384,15 @@ fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
 
 fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Route> {
     let prefix = scenario.border.prefix;
-    let neighbour = |node: usize| Via::Neighbour(Address::Short(scenario.nodes[node].short));
+    let neighbour = |node| {
+        let link = scenario.link_address(node);
+        Via::Neighbour(link.unwrap_or(Address::Absent))
+    };
     let finds = scenario.routing.rpl().is_some() && Some(index) != scenario.host_index();
     let hosts = routes.hosts.iter().filter(|_| !finds);
     let mut list: Vec<Route> = hosts
         .map(|host| Route {
-            prefix: global_address(&prefix, scenario.nodes[host.dest].short),
+            prefix: scenario.address(host.dest).unwrap_or_default(),
             len: 128,
             via: neighbour(host.next_hop),
         })

@@ -156,10 +156,8 @@ fn busiest_router(mode: &str, seed: u64) -> usize {
     let set: Vec<_> = [("rpl.mode", mode)].iter().chain(THIRTY).copied().collect();
     let mut world = World::new(&load("grid-30", &set), seed).unwrap();
     world.run_until(Instant::from_millis(FAULT_S * 1_000));
-    let index_of = |short: u16| {
-        let mut nodes = world.scenario().nodes.iter();
-        nodes.position(|node| node.short == short)
-    };
+    let scenario = world.scenario();
+    let index_of = |link| (0..30).find(|index| scenario.link_address(*index) == Some(link));
     let above = |index: usize| index_of(world.node(index)?.rpl_place()?.1?);
     let mut behind = [0; 30];
     for node in 1..30 {

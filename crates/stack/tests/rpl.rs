@@ -153,7 +153,7 @@ fn joined() -> Lone {
     let mut lone = lone(RplRole::Router);
     dio(&mut lone, ROOT, VERSION, 128);
     lone.run_for(Duration::from_secs(3));
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
     lone.frames.clear();
     lone
 }
@@ -187,7 +187,10 @@ fn acks(lone: &mut Lone) -> Vec<u8> {
 #[test]
 fn a_router_joins_and_tells_its_parent_whom_it_reaches() {
     let mut lone = joined();
-    assert_eq!(lone.node.rpl_place(), Some((128 + 128, Some(ROOT))));
+    assert_eq!(
+        lone.node.rpl_place(),
+        Some((128 + 128, Some(Address::Short(ROOT))))
+    );
     dao(&mut lone, CHILD, 9, &[(CHILD, 240, 30), (8, 240, 30)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 2);
     lone.run_for(Duration::from_secs(3));
@@ -283,7 +286,7 @@ fn attacks_by_rank_are_bounded() {
         lone.run_for(Duration::from_millis(100));
     }
     let counters = lone.node.rpl_counters();
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
     assert!(counters.dios_sent - before <= 8, "{counters:?}");
     assert_eq!(counters.trickle_resets, 0);
 }
@@ -305,7 +308,7 @@ fn a_flood_of_versions_is_ignored() {
         (0, true),
         "{counters:?}"
     );
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
     // The parent's word counts.
     dio(&mut lone, ROOT, VERSION.next(), 128);
     assert_eq!(lone.node.rpl_counters().versions, 1);
@@ -409,7 +412,10 @@ fn a_dao_of_the_parent_ends_a_loop() {
     let mut lone = lone(RplRole::Router);
     dio(&mut lone, ROUTER, VERSION, 256);
     lone.run_for(Duration::from_secs(3));
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROUTER));
+    assert_eq!(
+        lone.node.rpl_place().unwrap().1,
+        Some(Address::Short(ROUTER))
+    );
     lone.frames.clear();
     dao(&mut lone, ROUTER, 1, &[(ROUTER, 240, 30)]);
     assert_eq!(lone.node.rpl_place().unwrap().1, None);
@@ -423,7 +429,7 @@ fn a_dao_of_the_parent_ends_a_loop() {
     // Whom the parent cannot be behind: the root.
     let mut lone = joined();
     dao(&mut lone, ROOT, 1, &[(CHILD, 240, 30)]);
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
 /// A child whose knowledge is out of date tells a router of the router itself. Its other
@@ -453,7 +459,7 @@ fn a_parent_is_not_told_of_itself() {
     lone.run_for(Duration::from_secs(3));
     lone.frames.clear();
     dio(&mut lone, 8, VERSION, 256);
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(8));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(8)));
     lone.run_for(Duration::from_secs(5));
     let to_parent = said(&mut lone, 2)
         .into_iter()
@@ -648,5 +654,5 @@ fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
     );
     lone.run_for(Duration::from_secs(6));
     dio(&mut lone, ROOT, VERSION, 128);
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(ROOT));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }

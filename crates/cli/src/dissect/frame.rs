@@ -133,13 +133,17 @@ fn recoverable_fragment(payload: &[u8], src: Address, dst: Address, contexts: &C
         return text + &format!(" offset {} len {}", header.offset, header.size);
     }
     // What the datagram measures uncompressed shows only when it is expanded.
-    let mut headers = [0; 48];
+    let mut headers = [0; HEADERS_MAX];
     let size = usize::from(header.offset);
     let done = iphc::decompress_of(rest, src, dst, contexts, size, &mut headers);
     let whole = done.map(|done| size - done.consumed + done.written);
     let inner = datagram(rest, src, dst, contexts, Some(whole.unwrap_or(size)));
     text + &format!(" size {} len {} {inner}", header.offset, header.size)
 }
+
+/// Room for what a frame's compressed headers expand to: IPv6, extension headers
+/// (RFC 6282 §4.2) as long as the frame is, UDP.
+const HEADERS_MAX: usize = 256;
 
 /// A datagram or the beginning of one, whose size is then `whole`.
 fn datagram(
@@ -151,7 +155,7 @@ fn datagram(
 ) -> String {
     match dispatch(bytes) {
         Dispatch::Iphc => {
-            let mut headers = [0; 48];
+            let mut headers = [0; HEADERS_MAX];
             match iphc::decompress(bytes, src, dst, contexts, whole, &mut headers) {
                 Ok(done) => {
                     let mut packet = headers[..done.written].to_vec();

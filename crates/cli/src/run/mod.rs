@@ -11,12 +11,14 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::{Notice, Signals};
+use redpoll_sim::kernel::Secrets;
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::{AppSpec, Scenario, When};
 use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::World;
 
 use crate::args::RunArgs;
+use crate::modules::Log;
 use crate::output::{capture, fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
 use crate::{FAILED, USAGE};
@@ -76,12 +78,14 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     Places::default()
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
+        .with("--module-log", args.module_log.as_deref())
         .check_beside(&scenario)
         .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
     let started = WallInstant::now();
-    let mut world = World::new(&scenario, scenario.seed)
+    let loader = crate::modules::loader(&args.scenario.file);
+    let mut world = World::with_loader(&scenario, scenario.seed, Secrets::of_seed(), &loader)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
@@ -94,8 +98,9 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         }
     }
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
+    let mut log = args.module_log.as_deref().map(Log::create).transpose()?;
     warn_of_flows_without_path(&world);
-    let (signal, capture_failed) = simulate(&mut world, scenario.duration);
+    let (signal, capture_failed) = simulate(&mut world, scenario.duration, &mut log)?;
     let report = world.report();
     let is_taken = args.pcap.as_deref().is_some_and(is_standard)
         || json.as_ref().is_some_and(JsonFile::is_standard);
@@ -145,7 +150,11 @@ fn warn_of_flows_without_path(world: &World) {
 /// Runs the world to its end, or to the signal whose number is returned. A
 /// capture that cannot be written, on a full disk say, ends early and its error
 /// is returned; the result is not worth less for it.
-fn simulate(world: &mut World, duration: Duration) -> (Option<u8>, Option<TraceError>) {
+fn simulate(
+    world: &mut World,
+    duration: Duration,
+    log: &mut Option<Log>,
+) -> Result<(Option<u8>, Option<TraceError>), Failure> {
     // Without descriptors for it Ctrl-C ends the run as it ends any program.
     let signals = Signals::watch().ok();
     let end = Instant::ZERO + duration;
@@ -159,6 +168,10 @@ fn simulate(world: &mut World, duration: Duration) -> (Option<u8>, Option<TraceE
         world.run_until(until);
         step = next_step(step, started.elapsed());
         progress.set(world.now());
+        match log {
+            Some(log) => log.write(world)?,
+            None => drop(world.take_printed()),
+        }
         match world.flush_traces() {
             Err(error) if is_closed_pipe(&error.source) => break,
             Err(error) => capture_failed = Some(error),
@@ -167,7 +180,7 @@ fn simulate(world: &mut World, duration: Duration) -> (Option<u8>, Option<TraceE
         signal = signals.as_ref().and_then(asked_to_end);
     }
     progress.finish();
-    (signal, capture_failed)
+    Ok((signal, capture_failed))
 }
 
 /// Steps that took long become shorter, and the other way round.

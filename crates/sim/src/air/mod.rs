@@ -13,6 +13,7 @@
 
 mod flight;
 mod ledger;
+mod raw;
 mod receive;
 mod send;
 mod strobe;
@@ -80,6 +81,18 @@ pub enum Indication {
     Frame {
         /// Index of the node.
         node: u32,
+    },
+    /// Its raw radio begins to follow a frame.
+    Follows {
+        /// Index of the node.
+        node: u32,
+    },
+    /// The frame that its raw radio followed has ended, or is given up.
+    Heard {
+        /// Index of the node.
+        node: u32,
+        /// [`Air::received`] has it until the next event; else it is destroyed.
+        intact: bool,
     },
     /// Its radio finished a work.
     Done {
@@ -330,6 +343,12 @@ impl Air {
     fn abandon(&mut self, node: usize, outcome: Outcome) {
         if let Some(tx) = self.medium.abandon(node) {
             self.lose(tx, node, outcome);
+            if self.stations[node].is_raw {
+                let node = node as u32;
+                let intact = false;
+                self.indications
+                    .push_back(Indication::Heard { node, intact });
+            }
         }
     }
 

@@ -71,6 +71,9 @@ impl Air {
         queue: &mut Queue<E>,
     ) -> Outcome {
         self.stations[node].rest(now);
+        if self.stations[node].is_raw {
+            return self.receive_raw(now, node, flight, reception, rssi_dbm);
+        }
         let outcome = if reception != Reception::Intact {
             outcome_of(reception)
         } else if flight.label.kind == Kind::Ack {
@@ -207,7 +210,7 @@ impl Air {
 }
 
 /// Link quality from signal strength: 0 at −95 dBm, 255 at −40 dBm.
-fn lqi(rssi_dbm: i8) -> u8 {
+pub(super) fn lqi(rssi_dbm: i8) -> u8 {
     let above = (i32::from(rssi_dbm) + 95).clamp(0, 55);
     (above * 255 / 55) as u8
 }

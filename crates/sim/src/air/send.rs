@@ -6,7 +6,7 @@ use redpoll_mac::{FrameBuf, RadioResult};
 use redpoll_wire::ieee802154;
 
 use super::flight::{Flight, Label};
-use super::{Air, Event, Kind, Outcome};
+use super::{Air, Event, Indication, Kind, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start};
 use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
@@ -235,7 +235,7 @@ impl Air {
     }
 
     /// A transmission begins. `addressee` is known for an acknowledgement.
-    fn take_off<E: From<Event>>(
+    pub(super) fn take_off<E: From<Event>>(
         &mut self,
         now: Instant,
         from: usize,
@@ -361,6 +361,11 @@ impl Air {
     fn on_followed(&mut self, now: Instant, node: usize, label: &Label) {
         let station = &mut self.stations[node];
         station.times.enter(now, State::Receive);
+        if station.is_raw {
+            let node = node as u32;
+            self.indications.push_back(Indication::Follows { node });
+            return;
+        }
         // The acknowledgement that a radio waits for is not stored.
         let awaits_ack = station.work == Work::AwaitAck || station.work.awaits_answer();
         let is_stored = !(label.kind == Kind::Ack && awaits_ack);
@@ -397,7 +402,10 @@ impl Air {
         queue: &mut Queue<E>,
     ) {
         let station = &mut self.stations[from];
-        if kind == Kind::Ack {
+        if station.is_raw {
+            station.rest(now);
+            self.finish(now, from, RadioResult::Sent);
+        } else if kind == Kind::Ack {
             station.acking = None;
             station.rest(now);
             self.resume(now, from, queue);

@@ -1,6 +1,7 @@
 //! Radios and medium, driven by real MACs.
 
 mod duty;
+mod raw;
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
@@ -31,6 +32,9 @@ struct Bench {
     now: Instant,
     received: Vec<(Instant, usize, Vec<u8>)>,
     done: Vec<(Instant, usize, TxStatus, u8)>,
+    /// What raw radios begin to follow (`None`), and what they heard; empty: destroyed.
+    heard: Vec<(Instant, usize, Option<Vec<u8>>)>,
+    is_raw: bool,
 }
 
 /// Nodes can hear their neighbours at 40 m, and nobody else.
@@ -92,6 +96,8 @@ impl Bench {
             now: Instant::ZERO,
             received: Vec::new(),
             done: Vec::new(),
+            heard: Vec::new(),
+            is_raw: false,
         }
     }
 
@@ -133,6 +139,20 @@ impl Bench {
                         self.received.push((self.now, node, up.payload.to_vec()));
                     }
                     node
+                }
+                Indication::Follows { node } => {
+                    self.heard.push((self.now, node as usize, None));
+                    continue;
+                }
+                Indication::Heard { node, intact } => {
+                    let frame = intact.then(|| self.air.received(node as usize).frame.clone());
+                    let frame = frame.map(|frame| frame.as_slice().to_vec());
+                    self.heard
+                        .push((self.now, node as usize, Some(frame.unwrap_or_default())));
+                    continue;
+                }
+                Indication::Done { result, .. } if result == RadioResult::Sent && self.is_raw => {
+                    continue;
                 }
                 Indication::Done { node, result } => {
                     self.macs[node as usize].on_radio_done(self.now, result);

@@ -172,6 +172,11 @@ impl Medium {
         self.interferers.iter().zip(reached)
     }
 
+    /// Whether there is energy in the channel at `node`.
+    pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
+        self.ears.is_busy(now, node)
+    }
+
     /// `node` begins a clear channel assessment.
     pub fn watch(&mut self, now: Instant, node: usize) {
         self.ears.watch(now, node);

@@ -1,9 +1,9 @@
 //! Nodes that find their routes by RPL.
 
 use redpoll_base::Instant;
-use redpoll_stack::{RplConfig, RplMemory, RplRole, RplRoot};
+use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
-use super::{SimNode, bytes_of};
+use super::{SimNode, table_bytes};
 use crate::kernel::Seed;
 use crate::memory::HeapMemory;
 use crate::scenario::{Role, Scenario};
@@ -69,14 +69,16 @@ pub(super) fn begin(
         dis_interval: params.dis_interval,
         probe_interval: params.probe_interval,
         tunnels: params.tunnels,
+        plain_sender_rank: params.plain_sender_rank,
         load_aware: params.load_aware,
+        dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)
     };
     let memory = RplMemory {
         neighbours: vec![None; params.neighbours.into()].into(),
     };
-    let bytes = bytes_of(&memory.neighbours);
+    let bytes = table_bytes(scenario, &memory.neighbours, RplNeighbour::SHORT_BYTES);
     node.route_by_rpl(now, config, memory);
     bytes
 }

@@ -285,6 +285,9 @@ pub struct Station {
     pub generation: u32,
     /// What it does for its MAC.
     pub work: Work,
+    /// Its node's firmware does itself what other radios do; see
+    /// [`Air::make_raw`](crate::air::Air::make_raw).
+    pub is_raw: bool,
     /// What the radio does between works.
     pub rests: Rest,
     /// The frame to send is in the radio, too.
@@ -326,6 +329,7 @@ impl Station {
             identity,
             times: StateTimes::new(),
             work: Work::Idle,
+            is_raw: false,
             generation: 0,
             outgoing: Box::default(),
             loaded: false,

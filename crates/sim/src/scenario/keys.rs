@@ -132,6 +132,7 @@ const PERIODIC: Only = Some((
     &["sensor", "mqtt-sensor", "http-client", "coap-client"],
 ));
 const RETRIES: Only = Some(("type", &["bulk-sender", "http-client", "coap-client"]));
+const MODULE: Only = Some(("kind", &["module"]));
 const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink", "echo"]));
 const BULK: Only = Some(("type", &["bulk-sender"]));
 const FILES: Only = Some(("type", &["http-server", "coap-server"]));
@@ -250,6 +251,8 @@ pub(crate) const KEYS: &[Key] = &[
 
     key("mac.pan_id", Count { min: 0, max: 0xfffe }, Default("29296"), None,
         "PAN identifier; the default is 0x7270."),
+    key("mac.addresses", Choice(&["short", "extended"]), Default("short"), None,
+        "The link-layer addresses of frames, from which IPv6 addresses are made: `short`, two bytes; `extended`, the EUI-64, eight. That costs 12 bytes of each frame, and more where addresses do not compress away."),
     key("mac.max_frame_retries", Count { min: 0, max: 100 }, Default("10"), None,
         "Link retries after the first transmission of a frame (macMaxFrameRetries; the standard's default is 3)."),
     key("mac.min_be", Count { min: 0, max: 8 }, Default("3"), None,
@@ -503,6 +506,8 @@ pub(crate) const KEYS: &[Key] = &[
         "DelayDAO (RFC 6550 §9.5). RFC 6550's default."),
     key("rpl.dao_ack", Bool, Default("true"), None,
         "DAOs ask for acknowledgments and are repeated."),
+    key("rpl.dao_targets", Count { min: 1, max: 4 }, Default("4"), None,
+        "Targets that a router tells of in one DAO (RFC 6550, 9.4). Contiki's routers that store routes read only the last one: 1 beside those."),
     key("rpl.dtsn_each_dio", Bool, Default("false"), None,
         "The DTSN counts up with each multicast DIO, as in Contiki 2.7 and 3.0, so that everybody behind a router sends DAOs again, for which all routers on the way pay."),
     key("rpl.probe_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("90 s"), None,
@@ -515,8 +520,17 @@ pub(crate) const KEYS: &[Key] = &[
         "Targets that a router has room for in storing mode. What finds no room is refused, and its sender looks for another parent."),
     key("rpl.tunnels", Bool, Default("true"), None,
         "Packets from outside, or of nodes that do not know RPL, get packet information and source routes in an outer header (RFC 6553 §4, RFC 9008). `false` puts both into the packet itself, against the standard: 40 bytes less a packet."),
+    key("rpl.packet_option", Choice(&["rfc9008", "rfc6553"]), Default("rfc9008"), None,
+        "Type of the option with packet information that the root tells everybody to use: RFC 9008's 0x23, which nodes that do not know it pass over, or RFC 6553's 0x63, the only one that Contiki knows."),
+    key("rpl.sender_rank", Choice(&["dag-rank", "rank"]), Default("dag-rank"), None,
+        "What packet information says of a sender's rank: DAGRank, its whole hops (RFC 6550, 11.2), or against the standard the rank itself, as Contiki has it. Where both are mixed routers take packets for looping: they send more DIOs, and with ways down in every router they drop the packets of longer ways."),
     key("rpl.load_aware", Bool, Default("false"), None,
         "Routers that have dropped a packet for want of room say for a minute that they are overloaded (RFC 6551 §3.1), and to others they are two transmissions farther away. Changes of parents cost DAOs of everybody behind them."),
+
+    key("modules.quantum", time(50.0, 10_000.0), Default("192 us"), None,
+        "How long firmware of the kind `module` waits between two looks at what it waits for; also the unit of its turnarounds. Frames' acknowledgements come too late beyond 300 us or so."),
+    key("modules.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
+        "How long such firmware may run, in real time, without waiting for anything. Then the program says that it hangs, and ends."),
 
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix; it is compressed away inside the mesh."),
@@ -564,6 +578,10 @@ pub(crate) const KEYS: &[Key] = &[
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
         "Packets of a flow that may wait. With one more, its first leaves at once."),
 
+    key("nodes.*.kind", Choice(&["redpoll", "module"]), Default("redpoll"), None,
+        "What the node is: one of ours, or firmware of others that is loaded from a file ([modules](modules.md)), which needs a program built with the feature `modules`, and `mac.addresses = \"extended\"`."),
+    key("nodes.*.module", Text, Required, MODULE,
+        "The file of its firmware, a shared object with the interface of Contiki-NG's nodes for Cooja; beside the scenario's own file if it is no absolute path."),
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
     key("nodes.*.sleepy", Bool, Default("false"), None,

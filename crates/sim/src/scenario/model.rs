@@ -11,6 +11,8 @@ use redpoll_rivals::blip::BlipConfig;
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_stack::PollConfig;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
 
 use super::routing::Routing;
 use crate::medium::{LinkSource, NoiseSource, RadioSpec};
@@ -45,6 +47,8 @@ pub struct Scenario {
     pub tcp: TcpParams,
     /// Where routes come from.
     pub routing: Routing,
+    /// Nodes with firmware of others.
+    pub modules: ModuleParams,
     /// Where the mesh meets the rest of the world.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
@@ -73,6 +77,8 @@ pub struct Scenario {
 pub struct MacParams {
     /// PAN identifier.
     pub pan_id: u16,
+    /// Frames carry EUI-64s, not short addresses.
+    pub extended: bool,
     /// Retries after the first transmission (macMaxFrameRetries).
     pub max_frame_retries: u8,
     /// macMinBE.
@@ -361,6 +367,15 @@ pub enum TransportSpec {
     },
 }
 
+/// Nodes with firmware of others, the same for all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModuleParams {
+    /// How long one waits between two looks at what it waits for.
+    pub quantum: Duration,
+    /// How long one may run without waiting for anything, in real time.
+    pub patience: std::time::Duration,
+}
+
 /// One node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
@@ -376,6 +391,8 @@ pub struct NodeSpec {
     pub role: Role,
     /// Sleeps between its frames; a leaf.
     pub sleepy: bool,
+    /// The file of its firmware, if that is not ours.
+    pub module: Option<PathBuf>,
     /// What sets its radio apart.
     pub radio: RadioSpec,
     /// By how much its clock is fast, in millionths; `None`: drawn.
@@ -662,16 +679,24 @@ impl AppKind {
 
 impl Scenario {
     /// The global address of node `index`: the prefix and the interface
-    /// identifier made of its short address (RFC 4944 §6).
+    /// identifier made of its link-layer address (RFC 4944 §6).
     ///
     /// Of the simulated host, its own.
     pub fn address(&self, index: usize) -> Option<Addr> {
         if Some(index) == self.host_index() {
             return Some(self.border.host);
         }
-        self.nodes
-            .get(index)
-            .map(|node| global_address(&self.border.prefix, node.short))
+        let iid = addr::iid_of(self.link_address(index)?)?;
+        Some(addr::from_prefix_and_iid(&self.border.prefix, iid))
+    }
+
+    /// The link-layer address of node `index`.
+    pub fn link_address(&self, index: usize) -> Option<Address> {
+        let node = self.nodes.get(index)?;
+        Some(match self.mac.extended {
+            true => Address::Extended(node.eui64),
+            false => Address::Short(node.short),
+        })
     }
 
     /// The index of the simulated host, if there is one.
@@ -710,6 +735,10 @@ impl Scenario {
         };
         let far = self.index_of(target).and_then(|index| self.place(index));
         far.is_some_and(|far| {
+            if far.module.is_some() {
+                // What its firmware takes is not for us to say.
+                return true;
+            }
             let counts_by_itself = matches!(app.kind, AppKind::Sensor(sensor)
                 if sensor.transport.is_udp() && !sensor.transport.is_coap());
             counts_by_itself || far.apps.iter().any(|other| other.kind.serves(&app.kind))

@@ -33,6 +33,8 @@ pub struct RplParams {
     pub dao_delay: Duration,
     /// DAOs ask for acknowledgements.
     pub dao_ack: bool,
+    /// Targets in one DAO.
+    pub dao_targets: u8,
     /// The DTSN counts up with each multicast DIO.
     pub dtsn_each_dio: bool,
     /// Mean time between two probes of a link.
@@ -46,6 +48,8 @@ pub struct RplParams {
     pub routes: Option<u16>,
     /// Packets of others get an outer header.
     pub tunnels: bool,
+    /// Packet information has ranks, not DAGRanks.
+    pub plain_sender_rank: bool,
     /// Overloaded nodes say so, and are avoided.
     pub load_aware: bool,
 }

@@ -10,6 +10,7 @@ use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
 use crate::fault::Rule;
+use crate::foreign::{Loader, NoLoader};
 use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
 use crate::medium::Site;
 use crate::node;
@@ -32,6 +33,14 @@ pub enum BuildError {
         fault: usize,
         /// What it names.
         node: usize,
+    },
+    /// A node's firmware could not be loaded.
+    #[error("nodes.{node}.module: {problem}")]
+    Module {
+        /// The name of the node.
+        node: String,
+        /// What is wrong.
+        problem: String,
     },
     /// There is nothing to simulate.
     #[error("the scenario has no nodes")]
@@ -56,7 +65,20 @@ impl World {
     pub fn with_secrets(
         scenario: &Scenario,
         seed: u64,
+        secrets: Secrets,
+    ) -> Result<World, BuildError> {
+        World::with_loader(scenario, seed, secrets, &NoLoader)
+    }
+
+    /// As [`World::with_secrets`], with a `loader` for the nodes whose firmware is not ours.
+    ///
+    /// # Errors
+    /// [`BuildError`], if the scenario contradicts itself or a node cannot be loaded.
+    pub fn with_loader(
+        scenario: &Scenario,
+        seed: u64,
         mut secrets: Secrets,
+        loader: &dyn Loader,
     ) -> Result<World, BuildError> {
         let count = scenario.nodes.len();
         check(scenario)?;
@@ -108,6 +130,7 @@ impl World {
             wire: VecDeque::new(),
             from_host: Waiting::new(scenario.border.queue),
             to_host: VecDeque::new(),
+            printed: Vec::new(),
             is_tapped: false,
             host_overflow: 0,
             digest: Digest::default(),
@@ -120,6 +143,7 @@ impl World {
             seed,
             root: routes.root,
         };
+        world.invite(scenario, loader)?;
         for index in 0..scenario.places().count() {
             world.serve(index);
         }
@@ -180,6 +204,7 @@ fn inhabitant(
         labour: Labour::new(scenario.energy.packet_instructions),
         memory_bytes: built.memory_bytes + radio_bytes,
         outlaw: None,
+        guest: None,
     }
 }
 
@@ -187,7 +212,10 @@ fn inhabitant(
 fn identities(scenario: &Scenario) -> Vec<Identity> {
     let identity = |node: &NodeSpec| Identity {
         pan_id: scenario.mac.pan_id,
-        short: node.short,
+        short: match scenario.mac.extended {
+            true => 0xfffe,
+            false => node.short,
+        },
         extended: node.eui64,
     };
     scenario.nodes.iter().map(identity).collect()

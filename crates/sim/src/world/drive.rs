@@ -34,7 +34,7 @@ impl World {
     }
 
     fn on_wake(&mut self, index: usize) {
-        if self.on_outlaw_wake(index) {
+        if self.on_outlaw_wake(index) || self.on_guest_wake(index) {
             return;
         }
         let inhabitant = &mut self.inhabitants[index];
@@ -93,6 +93,12 @@ impl World {
                 Indication::Done { node, result } if self.on_outlaw_done(node as usize, result) => {
                     node
                 }
+                Indication::Done { .. } | Indication::Follows { .. } | Indication::Heard { .. }
+                    if self.on_guest_indication(indication) =>
+                {
+                    continue;
+                }
+                Indication::Follows { node } | Indication::Heard { node, .. } => node,
                 Indication::Done { node, result } => {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     let now = inhabitant.clock.local(self.now);
@@ -108,7 +114,7 @@ impl World {
     /// Does everything that a node wants, and notes when it wants to be called
     /// again.
     pub(super) fn serve(&mut self, index: usize) {
-        if self.is_outlaw(index) {
+        if self.is_outlaw(index) || self.is_guest(index) {
             return;
         }
         loop {
@@ -214,7 +220,7 @@ impl World {
 
     /// The time to call a node or its applications that ask for `at`: not in
     /// the past, and not for ever at the same instant.
-    fn no_earlier(&mut self, index: usize, at: Instant) -> Instant {
+    pub(super) fn no_earlier(&mut self, index: usize, at: Instant) -> Instant {
         if at > self.now {
             return at;
         }

@@ -11,6 +11,7 @@
 mod build;
 mod drive;
 mod figures;
+mod foreign;
 mod host;
 mod outlaw;
 mod taim;
@@ -19,6 +20,7 @@ mod tests;
 mod waiting;
 
 pub use build::BuildError;
+pub use foreign::PrintedLine;
 pub use outlaw::OutlawFigures;
 use waiting::Waiting;
 
@@ -87,6 +89,8 @@ struct Inhabitant {
     memory_bytes: usize,
     /// Somebody else has its radio.
     outlaw: Option<Box<outlaw::Outlaw>>,
+    /// It has firmware of others, and its own node is silent.
+    guest: Option<Box<foreign::Guest>>,
 }
 
 /// See the [module](self).
@@ -108,6 +112,8 @@ pub struct World {
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
+    /// What nodes with firmware of others have printed.
+    printed: Vec<PrintedLine>,
     /// What is not for the simulated host goes to the queue, too.
     is_tapped: bool,
     /// Packets that the host did not take in time.

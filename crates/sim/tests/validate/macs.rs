@@ -225,6 +225,8 @@ impl Macs {
                     }
                     node
                 }
+                // No radio here is a raw one.
+                Indication::Follows { .. } | Indication::Heard { .. } => continue,
                 Indication::Done { node, result } => {
                     self.macs[node as usize].on_radio_done(self.now, result);
                     node as usize

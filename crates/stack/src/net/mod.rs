@@ -295,9 +295,9 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         };
         if let Some(prefix) = learned.prefix
             && self.identity.address.is_unspecified()
-            && let Address::Short(short) = self.identity.link
+            && let Some(iid) = addr::iid_of(self.identity.link)
         {
-            self.identity.address = addr::from_prefix_and_short(&prefix, short);
+            self.identity.address = addr::from_prefix_and_iid(&prefix, iid);
         }
         let added = self.routing.add(default_route(router));
         added.map_err(|_| DropReason::NoRoute)?;

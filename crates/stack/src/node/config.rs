@@ -47,7 +47,7 @@ pub struct NodeConfig {
 impl NodeConfig {
     /// The link-layer address that this node's frames carry.
     pub fn link_address(&self) -> Address {
-        Address::Short(self.mac.short)
+        self.mac.address()
     }
 }
 

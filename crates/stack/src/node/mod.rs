@@ -117,7 +117,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let identity = Identity {
             link: config.link_address(),
             eui64: config.mac.extended,
-            link_local: addr::link_local_from_short(config.mac.short),
+            // RFC 4944 §7.
+            link_local: addr::link_local(config.link_address()).unwrap_or_default(),
             address: config.address,
             hop_limit: config.hop_limit,
             forwards: config.forwards,

@@ -14,8 +14,8 @@ use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::routing::rpl::{Dress, MESSAGE_MAX, Passage};
-use crate::net::routing::{RplConfig, RplCounters, RplMemory};
-use crate::packet::{Origin, Packet, is_unicast};
+use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory};
+use crate::packet::{Origin, Packet};
 use crate::transports::StreamTransport;
 
 /// What a segment has before its own header.
@@ -42,9 +42,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 
     /// Its rank ([`INFINITE_RANK`](redpoll_wire::rpl::INFINITE_RANK) without a way to
-    /// the root), and the short address of its preferred parent; `None` if it does not
+    /// the root), and the link-layer address of its preferred parent; `None` if it does not
     /// route by RPL.
-    pub fn rpl_place(&self) -> Option<(u16, Option<u16>)> {
+    pub fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
         self.net.routing.rpl_place()
     }
 
@@ -107,10 +107,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         match passage {
             Passage::On => {}
             Passage::Back => self.link.queue(now, packet.slot, from),
-            Passage::Up(parent) => {
-                let parent = Address::Short(parent);
-                self.link.queue(now, packet.slot, parent);
-            }
+            Passage::Up(parent) => self.link.queue(now, packet.slot, parent),
         }
         Ok(passage)
     }
@@ -163,7 +160,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
         // A strict route: the next stop is a neighbour.
         let link = addr::link_address(&next);
-        if !is_unicast(link) || identity.is_own(&next) || matches!(link, Address::Extended(_)) {
+        if identity.is_own(&next) || Peer::of(link).is_none() {
             return Some(Err(DropReason::NoRoute.into()));
         }
         if let Err(refusal) = self.admit_neighbour(now, link) {

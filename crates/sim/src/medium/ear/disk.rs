@@ -52,9 +52,16 @@ impl DiskEar {
         self.followed.take().map(|followed| followed.tx)
     }
 
+    pub fn is_busy(&self) -> bool {
+        self.sensed > 0 || self.foreign > 0
+    }
+
     pub fn watch(&mut self, now: Instant) {
-        let is_busy = self.sensed > 0 || self.foreign > 0;
-        self.busy_since = if is_busy { now } else { Instant::FAR_FUTURE };
+        self.busy_since = if self.is_busy() {
+            now
+        } else {
+            Instant::FAR_FUTURE
+        };
     }
 
     pub fn was_busy(&self, now: Instant) -> bool {

@@ -133,6 +133,14 @@ impl Ears {
         }
     }
 
+    /// Whether there is energy in the channel at `node`.
+    pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
+        match self {
+            Ears::Disk(ears) => ears[node].is_busy(),
+            Ears::Sinr { rules, ears } => ears[node].is_busy(now, rules),
+        }
+    }
+
     /// A clear channel assessment of `node` begins.
     pub fn watch(&mut self, now: Instant, node: usize) {
         match self {

@@ -126,7 +126,7 @@ impl SinrEar {
         self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, rules)
     }
 
-    fn is_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
+    pub fn is_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
         self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw
     }
 

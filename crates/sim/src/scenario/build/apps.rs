@@ -56,6 +56,7 @@ fn host() -> NodeSpec {
         name: HOST.to_owned(),
         short: 0xfffd,
         eui64: [0; 8],
+        module: None,
         position_m: (0.0, 0.0),
         role: Role::Leaf,
         sleepy: false,

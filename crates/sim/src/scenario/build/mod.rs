@@ -4,6 +4,7 @@ mod apps;
 mod faults;
 mod interferers;
 mod medium;
+mod modules;
 mod nodes;
 mod routing;
 mod taim;
@@ -52,6 +53,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         lowpan: lowpan(values),
         tcp: tcp(values, &nodes, &routing)?,
         routing,
+        modules: modules::params(values),
         border,
         nodes,
         host: None,
@@ -61,11 +63,13 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         files: files::on_disk(values),
     };
     check_slots(values, &scenario)?;
+    modules::check_links(values, &scenario)?;
     apps::add(values, &mut scenario)?;
     if let Some(host) = scenario.host.as_mut() {
         host.transport = transports::transport(values, "border.host_transport")?;
     }
     scenario.faults = faults::faults(values, &scenario.nodes, &scenario.routing)?;
+    modules::check_use(values, &scenario)?;
     set_connections(values, &mut scenario);
     Ok(scenario)
 }
@@ -123,6 +127,7 @@ fn radio(values: &Values<'_>) -> radio::Config {
 fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
     let mac = MacParams {
         pan_id: values.small("mac.pan_id"),
+        extended: values.text("mac.addresses") == "extended",
         max_frame_retries: values.small("mac.max_frame_retries"),
         min_be: values.small("mac.min_be"),
         max_be: values.small("mac.max_be"),
@@ -302,12 +307,16 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
 
 /// Bytes of a frame behind a MAC header with short addresses.
 const FRAME_PAYLOAD: u16 = 116;
+/// What two extended addresses take more than two short ones: in a frame's header, and in
+/// a compressed IPv6 header that carries both.
+const EXTENDED_MORE: u16 = 12;
 
 fn tcp(
     values: &Values<'_>,
     nodes: &[NodeSpec],
     routing: &Routing,
 ) -> Result<TcpParams, ScenarioError> {
+    let extended = values.text("mac.addresses") == "extended";
     // RFC 6553: it travels as it is.
     let packet_information = match routing {
         Routing::Rpl(_) => PacketInformation::LEN as u16,
@@ -326,7 +335,8 @@ fn tcp(
         compressed_header_max: match nodes.iter().any(|node| node.role == Role::Border) {
             true => HEADER_MAX_OUTSIDE,
             false => HEADER_MAX_INSIDE,
-        } + packet_information,
+        } + packet_information
+            + if extended { EXTENDED_MORE } else { 0 },
         send_buffer: values.real("tcp.send_buffer") as u32,
         receive_buffer: values.real("tcp.receive_buffer") as u32,
         nagle: values.flag("tcp.nagle"),
@@ -344,7 +354,10 @@ fn tcp(
         rto_margin: values.duration("tcp.rto_margin"),
         link_feedback: values.flag("tcp.link_feedback"),
         queue_window: values.flag("tcp.queue_window"),
-        frame_payload: FRAME_PAYLOAD - values.small::<u16>("mac.security_bytes"),
+        frame_payload: match extended {
+            true => FRAME_PAYLOAD - EXTENDED_MORE,
+            false => FRAME_PAYLOAD,
+        } - values.small::<u16>("mac.security_bytes"),
     };
     if tcp.max_rto < tcp.min_rto {
         let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";

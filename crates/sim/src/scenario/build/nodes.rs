@@ -1,10 +1,12 @@
 //! The nodes of a scenario and the links between them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::foreign;
 use crate::measured::K7;
 use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
-use crate::scenario::check::{Values, unknown};
+use crate::scenario::check::{NamedFile, Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
 use crate::scenario::model::{NodeSpec, Role, TransportSpec};
@@ -151,13 +153,25 @@ fn listed_nodes(values: &Values<'_>, kind: &str) -> Result<Nodes, ScenarioError>
 
 fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) -> NodeSpec {
     let key = |last| format!("nodes.{name}.{last}");
+    let module = match values.has(&key("module")) {
+        true => Some(values.named_file(&key("module"))),
+        false => None,
+    };
+    let module = module.map(|file| match file {
+        NamedFile::OnDisk(path) => path,
+        NamedFile::BuiltIn(name) => PathBuf::from(name),
+    });
     let short = match values.count(&key("short_address")) {
         Some(short) => short as u16,
         None => (index + 1) as u16,
     };
     NodeSpec {
         short,
-        eui64: eui64(short),
+        eui64: match module {
+            Some(_) => foreign::eui64(short),
+            None => eui64(short),
+        },
+        module,
         position_m: values.position(&key("position")).unwrap_or(generated),
         role: match values.text(&key("role")).as_str() {
             "border" => Role::Border,

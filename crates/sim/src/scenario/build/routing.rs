@@ -41,7 +41,10 @@ pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing
             _ => mode::STORING,
         },
         configuration: Configuration {
-            flags: config_flag::RPI_0X23,
+            flags: match values.text("rpl.packet_option").as_str() {
+                "rfc6553" => 0,
+                _ => config_flag::RPI_0X23,
+            },
             interval_doublings: values.small("rpl.dio_interval_doublings"),
             interval_min: values.small("rpl.dio_interval_min"),
             redundancy: values.small("rpl.dio_redundancy"),
@@ -57,12 +60,14 @@ pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing
         },
         dao_delay: values.duration("rpl.dao_delay"),
         dao_ack: values.flag("rpl.dao_ack"),
+        dao_targets: values.small("rpl.dao_targets"),
         dtsn_each_dio: values.flag("rpl.dtsn_each_dio"),
         probe_interval: values.duration("rpl.probe_interval"),
         dis_interval: values.duration("rpl.dis_interval"),
         neighbours: values.small("rpl.neighbours"),
         routes: values.count("rpl.routes").map(|count| count as u16),
         tunnels: values.flag("rpl.tunnels"),
+        plain_sender_rank: values.text("rpl.sender_rank") == "rank",
         load_aware: values.flag("rpl.load_aware"),
     }))
 }

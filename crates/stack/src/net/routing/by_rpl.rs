@@ -7,7 +7,7 @@ use redpoll_wire::rpl::{Message, PacketInformation};
 
 use super::registered::Registered;
 use super::rpl::{Dress, Envelope, Passage, Rpl, RplConfig, RplCounters, RplMemory};
-use super::{Routing, Way};
+use super::{Peer, Routing, Way};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 
@@ -46,7 +46,7 @@ impl<M: Memory + 'static> Routing<M> {
     }
 
     /// Rank, and the preferred parent.
-    pub(crate) fn rpl_place(&self) -> Option<(u16, Option<u16>)> {
+    pub(crate) fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
         self.rpl().map(|rpl| (rpl.rank(), rpl.parent()))
     }
 
@@ -140,8 +140,8 @@ impl<M: Memory + 'static> Routing<M> {
         from: Address,
         information: &mut PacketInformation,
     ) -> Result<Passage, DropReason> {
-        match (&mut self.way, from) {
-            (Way::Rpl(rpl), Address::Short(from)) => {
+        match (&mut self.way, Peer::of(from)) {
+            (Way::Rpl(rpl), Some(from)) => {
                 rpl.on_passing(now, &mut self.table, dst, from, information)
             }
             _ => Ok(Passage::On),

@@ -16,6 +16,8 @@
 mod by_rpl;
 mod leaf;
 mod neighbours;
+#[cfg(feature = "rpl")]
+mod peer;
 mod registered;
 mod routes;
 #[cfg(feature = "rpl")]
@@ -41,6 +43,8 @@ pub use routes::{Route, RouteSlot, Via};
 pub use rpl::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use leaf::Leaf;
+#[cfg(feature = "rpl")]
+pub(crate) use peer::Peer;
 use registered::Registered;
 pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, Routes};
 

@@ -1,18 +1,17 @@
 //! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
 
 use redpoll_base::{Addr, Instant};
-use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::Sequence;
 
 use super::{Kind, Route, RouteSlot, Routes, Via};
 use crate::Error;
+use crate::net::routing::Peer;
 
 /// What a router knows of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Downward {
-    /// In storing mode the next hop to it, in non-storing mode its parent: a short
-    /// address.
-    pub(crate) link: u16,
+    /// In storing mode the next hop to it, in non-storing mode its parent.
+    pub(crate) link: Peer,
     /// Its Path Sequence.
     pub(crate) sequence: Sequence,
     pub(crate) news: News,
@@ -52,7 +51,7 @@ impl Downward {
     /// A route that ends after `lifetime_s`; `None`: never.
     pub(crate) fn new(
         now: Instant,
-        link: u16,
+        link: Peer,
         sequence: Sequence,
         lifetime_s: Option<u32>,
     ) -> Self {
@@ -167,7 +166,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             self.remove(&Route {
                 prefix: *to,
                 len: 128,
-                via: Via::Neighbour(Address::Short(link)),
+                via: Via::Neighbour(link.link()),
             });
         }
     }
@@ -185,7 +184,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     }
 
     /// Whether a target lies behind this neighbour.
-    pub(crate) fn leads_down_through(&self, now: Instant, link: u16) -> bool {
+    pub(crate) fn leads_down_through(&self, now: Instant, link: Peer) -> bool {
         self.downwards()
             .any(|(_, downward)| downward.link == link && downward.is_good(now))
     }

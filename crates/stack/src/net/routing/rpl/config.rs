@@ -5,6 +5,9 @@ use redpoll_wire::rpl::{Configuration, DEFAULT_INSTANCE};
 
 use super::RplNeighbour;
 
+/// Targets in one DAO at most: with these it fits into one frame.
+pub(super) const TARGETS_MAX: u8 = 4;
+
 /// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
 /// from the root.
 #[derive(Clone, Debug)]
@@ -15,7 +18,10 @@ pub struct RplConfig {
     pub dao_delay: Duration,
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
-    /// How long one may take. RFC 6550 leaves it open; 5 s.
+    /// Targets in one DAO, 1 to 4. With more than one, each has transit information of its
+    /// own (RFC 6550 §9.4); Contiki reads only the last. 4 by default.
+    pub dao_targets: u8,
+    /// How long an acknowledgement may take. RFC 6550 leaves it open; 5 s.
     pub dao_timeout: Duration,
     /// How often a DAO is repeated then. RFC 6550 leaves it open; 5.
     pub dao_retries: u8,
@@ -36,6 +42,9 @@ pub struct RplConfig {
     /// behind a router then tells of itself again (RFC 6550 §9.6), which mends what lost
     /// DAOs have left, and costs all routers on the way a DAO each time. Off by default.
     pub dtsn_each_dio: bool,
+    /// Whether packet information has the sender's rank as it is, as Contiki's has, and not
+    /// DAGRank (RFC 6550 §11.2): such routers take each other's for a loop. Off by default.
+    pub plain_sender_rank: bool,
     /// Seed of delays and first numbers.
     pub seed: u64,
 }
@@ -84,6 +93,7 @@ impl RplConfig {
             role: RplRole::Router,
             dao_delay: Duration::from_secs(1),
             dao_ack: true,
+            dao_targets: TARGETS_MAX,
             dao_timeout: Duration::from_secs(5),
             dao_retries: 5,
             dis_interval: Duration::from_secs(30),
@@ -91,6 +101,7 @@ impl RplConfig {
             tunnels: true,
             load_aware: false,
             dtsn_each_dio: false,
+            plain_sender_rank: false,
             seed,
         }
     }

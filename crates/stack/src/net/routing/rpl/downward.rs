@@ -6,8 +6,6 @@
 //! looks for another parent: what is there stays until it ends.
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
-use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dao, DaoAck, RplOption, Sequence, TargetOption, Transit, status};
 
 use super::config::count;
@@ -15,8 +13,8 @@ use super::messages::Ack;
 use super::{Dodag, Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
+use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, News};
-use crate::packet::is_unicast;
 
 /// Targets of one group in a DAO that are heeded: as many as a frame holds.
 const GROUP_MAX: usize = 4;
@@ -50,7 +48,7 @@ pub(super) struct Daos {
 /// No-Paths for a former parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoPath {
-    pub(super) parent: u16,
+    pub(super) parent: Peer,
     /// When: by then packets take the new way.
     pub(super) at: Instant,
     /// Targets that were told of.
@@ -112,12 +110,12 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         table: &mut Table<M>,
-        former: Option<u16>,
+        former: Option<Peer>,
     ) {
         let storing = self.is_storing();
         if let (Some(dodag), Some(parent)) = (self.dodag.filter(|_| storing), self.parent) {
             // It is above this node now, whatever was told of it before.
-            table.forget_downward(&addr::from_prefix_and_short(&dodag.prefix, parent));
+            table.forget_downward(&parent.within(&dodag.prefix));
         }
         if let Some(former) = former.filter(|_| storing) {
             // §9.8 (4), if it can hear it.
@@ -283,7 +281,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         identity: &Identity,
         table: &mut Table<M>,
-        (src, near): (Addr, Option<u16>),
+        (src, near): (Addr, Option<Peer>),
         dao: &Dao<'_>,
     ) -> Result<(), DropReason> {
         let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
@@ -297,7 +295,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let from = match (dodag.is_storing(), near) {
             // Each is the other's parent: what it has said of its rank is out of date.
             (true, Some(link)) if Some(link) == self.parent => {
-                if addr::link_address(&dodag.id) != Address::Short(link) {
+                if Peer::at(&dodag.id) != Some(link) {
                     count(&mut self.counters.loops);
                     self.lose_neighbour(now, table, link);
                     self.replies.probe = Some(link);
@@ -337,7 +335,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         identity: &Identity,
         table: &mut Table<M>,
-        (dodag, from): (&Dodag, Option<u16>),
+        (dodag, from): (&Dodag, Option<Peer>),
         dao: &Dao<'_>,
     ) -> Result<bool, DropReason> {
         let mut group = [None; GROUP_MAX];
@@ -396,7 +394,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         table: &mut Table<M>,
         to: Addr,
-        link: u16,
+        link: Peer,
         transit: &Transit,
     ) -> bool {
         let is_root = self.is_root();
@@ -453,7 +451,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         table: &mut Table<M>,
-        (src, near): (Addr, Option<u16>),
+        (src, near): (Addr, Option<Peer>),
         ack: &DaoAck,
     ) -> Result<(), DropReason> {
         let Some(dodag) = self.dodag else {
@@ -518,18 +516,9 @@ fn known_is_good(known: &Downward, now: Instant) -> bool {
     !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
 }
 
-/// The parent in transit information (§9.7 (1)), a router of this DODAG: by its short
-/// address, from which its own is formed.
-fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<u16> {
+/// The parent in transit information (§9.7 (1)), a router of this DODAG whose address is
+/// formed from its link-layer address. A No-Path need not say whose child the target was.
+fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<Peer> {
     let parent = transit.parent?;
-    match addr::link_address(&parent) {
-        Address::Short(short)
-            if is_unicast(Address::Short(short))
-                && addr::from_prefix_and_short(&dodag.prefix, short) == parent =>
-        {
-            Some(short)
-        }
-        // A No-Path need not say whose child the target was.
-        _ => None,
-    }
+    Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)
 }

@@ -2,22 +2,20 @@
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::Cursor;
-use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{
     ALL_NODES, Dao, DaoAck, Dio, Message, Options, PrefixInformation, RplOption, TargetOption,
     Transit,
 };
 
-use super::config::{RplRole, count};
+use super::config::{RplRole, TARGETS_MAX, count};
 use super::downward::{NoPath, is_news};
 use super::{Dodag, Rpl, Table};
 use crate::net::identity::Identity;
+use crate::net::routing::Peer;
 use crate::net::routing::routes::News;
 
 /// Bytes of the longest message: a DAO with [`TARGETS_MAX`] targets.
 pub(crate) const MESSAGE_MAX: usize = 128;
-/// Targets in one DAO: with these it fits into one frame.
-const TARGETS_MAX: usize = 4;
 
 /// Where a message goes, and its code.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +39,10 @@ pub(super) struct Ack {
 pub(super) struct Replies {
     acks: [Option<Ack>; 4],
     /// Who has asked for a DIO.
-    dios: [Option<u16>; 2],
+    dios: [Option<Peer>; 2],
     pub(super) dis_due: bool,
     /// A neighbour whose link is to be measured.
-    pub(super) probe: Option<u16>,
+    pub(super) probe: Option<Peer>,
     /// How often the DAO that is due was sent before.
     pub(super) dao_tries: u8,
 }
@@ -57,7 +55,7 @@ impl Replies {
     }
 
     /// `link` is to get a DIO of its own.
-    pub(super) fn answer_dis(&mut self, link: u16) {
+    pub(super) fn answer_dis(&mut self, link: Peer) {
         let is_known = self.dios.contains(&Some(link));
         if let Some(free) = self.dios.iter_mut().find(|place| place.is_none())
             && !is_known
@@ -75,7 +73,7 @@ impl Replies {
         self.acks.iter_mut().find_map(Option::take)
     }
 
-    fn take_dio(&mut self) -> Option<u16> {
+    fn take_dio(&mut self) -> Option<Peer> {
         self.dios.iter_mut().find_map(Option::take)
     }
 }
@@ -97,14 +95,14 @@ impl<M: Memory + 'static> Rpl<M> {
             return self.dis(identity, ALL_NODES, out);
         }
         if let Some(probed) = self.replies.probe.take() {
-            return self.dis(identity, addr::link_local_from_short(probed), out);
+            return self.dis(identity, probed.link_local(), out);
         }
         let dodag = self.dodag?;
         if let Some(ack) = self.replies.take_ack() {
             return self.dao_ack(identity, &dodag, ack, out);
         }
         if let Some(asker) = self.replies.take_dio() {
-            let dst = addr::link_local_from_short(asker);
+            let dst = asker.link_local();
             return self.dio(now, identity, &dodag, dst, out);
         }
         if core::mem::take(&mut self.dio_due) {
@@ -204,16 +202,17 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Option<Envelope> {
         let mut buffer = [0; MESSAGE_MAX];
         let mut area = Cursor::new(&mut buffer);
+        let most = self.targets_max();
         let own = (identity.address, self.daos.path_sequence);
         let others = table
             .downwards()
             .filter(|(_, downward)| !downward.is_gone() && downward.left_s(now) != Some(0))
             .map(|(to, downward)| (to, downward.sequence));
         let mut all = core::iter::once(own).chain(others).skip(no_path.told);
-        for (to, sequence) in all.by_ref().take(TARGETS_MAX) {
+        for (to, sequence) in all.by_ref().take(most) {
             target(&mut area, to, sequence, 0, None)?;
         }
-        let told = no_path.told.saturating_add(TARGETS_MAX);
+        let told = no_path.told.saturating_add(most);
         self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
         self.daos.sequence = self.daos.sequence.wrapping_add(1);
         count(&mut self.counters.daos_sent);
@@ -224,7 +223,7 @@ impl<M: Memory + 'static> Rpl<M> {
             dodag: None,
             options: Options::parse(area.written()).ok()?,
         });
-        let dst = addr::link_local_from_short(no_path.parent);
+        let dst = no_path.parent.link_local();
         envelope(identity.link_local, dst, &message, out)
     }
 
@@ -240,10 +239,11 @@ impl<M: Memory + 'static> Rpl<M> {
         let storing = dodag.is_storing();
         let mut buffer = [0; MESSAGE_MAX];
         let mut area = Cursor::new(&mut buffer);
-        let mut left = TARGETS_MAX;
+        let most = self.targets_max();
+        let mut left = most;
         let has_own = matches!(self.daos.own, News::Fresh);
         if has_own {
-            let transit = (!storing).then(|| addr::from_prefix_and_short(&dodag.prefix, parent));
+            let transit = (!storing).then(|| parent.within(&dodag.prefix));
             let lifetime = dodag.configuration.lifetime.max(1);
             let sequence = self.daos.path_sequence;
             target(&mut area, identity.address, sequence, lifetime, transit)?;
@@ -253,7 +253,7 @@ impl<M: Memory + 'static> Rpl<M> {
         if storing {
             more = self.tell_targets(now, table, &mut left, &mut area)?;
         }
-        if left == TARGETS_MAX {
+        if left == most {
             self.daos.due = None;
             return None;
         }
@@ -270,12 +270,17 @@ impl<M: Memory + 'static> Rpl<M> {
             options: Options::parse(area.written()).ok()?,
         });
         let (src, dst) = match storing {
-            true => (identity.link_local, addr::link_local_from_short(parent)),
+            true => (identity.link_local, parent.link_local()),
             false => (identity.address, dodag.id),
         };
         let envelope = envelope(src, dst, &message, out)?;
         self.on_dao_sent(now, has_own, more);
         Some(envelope)
+    }
+
+    /// How many targets a DAO of this node's has at most.
+    fn targets_max(&self) -> usize {
+        usize::from(self.config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
     }
 
     /// Appends the targets of which there is news, as many as are `left`; whether there

@@ -22,10 +22,9 @@ mod upward;
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Configuration, INFINITE_RANK, Message, Sequence, mode};
 
-use super::{Quality, Table, Via};
+use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 
@@ -66,8 +65,8 @@ impl Dodag {
 /// A node's part in RPL.
 pub(super) struct Rpl<M: Memory + 'static> {
     config: RplConfig,
-    /// This node's short address.
-    own: u16,
+    /// This node, if it has an address that others can know it by.
+    own: Option<Peer>,
     candidates: Candidates<M::Table<Option<RplNeighbour>>>,
     dodag: Option<Dodag>,
     /// [`INFINITE_RANK`] without a parent.
@@ -76,8 +75,8 @@ pub(super) struct Rpl<M: Memory + 'static> {
     lowest: u16,
     /// The rank that was advertised last.
     advertised: u16,
-    /// The preferred parent's short address.
-    parent: Option<u16>,
+    /// The preferred parent.
+    parent: Option<Peer>,
     trickle: Trickle,
     /// This node's DTSN.
     dtsn: Sequence,
@@ -109,10 +108,7 @@ impl<M: Memory + 'static> Rpl<M> {
         identity: &Identity,
     ) -> Self {
         let mut rng = Rng::new(config.seed);
-        let own = match identity.link {
-            Address::Short(own) => own,
-            Address::Extended(_) | Address::Absent => u16::MAX,
-        };
+        let own = Peer::of(identity.link);
         #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
             own,
@@ -175,15 +171,15 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Whether this neighbour has been heard, as one that takes part.
     pub(super) fn names(&self, link: Address) -> bool {
-        matches!(link, Address::Short(short) if self.candidates.get(short).is_some())
+        Peer::of(link).is_some_and(|peer| self.candidates.get(peer).is_some())
     }
 
     pub(super) fn rank(&self) -> u16 {
         self.rank
     }
 
-    pub(super) fn parent(&self) -> Option<u16> {
-        self.parent
+    pub(super) fn parent(&self) -> Option<Address> {
+        self.parent.map(Peer::link)
     }
 
     /// Whether ways down are known by every router.
@@ -196,7 +192,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let down = match (self.is_storing() || !self.is_root(), self.dodag) {
             (false, Some(dodag)) => {
                 let path = self.path(now, table, &dodag, dst);
-                path.map(|path| Via::Neighbour(Address::Short(path.first())))
+                path.and_then(|path| path.first()).map(Via::Neighbour)
             }
             _ => table.lookup_host(now, dst),
         };
@@ -210,7 +206,7 @@ impl<M: Memory + 'static> Rpl<M> {
             .is_some_and(|dodag| dst.shares_prefix(&dodag.prefix, 64));
         match (self.is_root(), self.parent) {
             (true, _) if is_inside => None,
-            (false, Some(parent)) => Some(Via::Neighbour(Address::Short(parent))),
+            (false, Some(parent)) => Some(Via::Neighbour(parent.link())),
             _ => table.lookup(now, dst),
         }
     }
@@ -226,11 +222,9 @@ impl<M: Memory + 'static> Rpl<M> {
         from: Option<Address>,
     ) -> Result<(), DropReason> {
         let to_group = dst.is_multicast();
-        let near = match from {
-            // A message that a neighbour has sent itself.
-            Some(Address::Short(link)) if addr::link_local_from_short(link) == src => Some(link),
-            _ => None,
-        };
+        // A message that a neighbour has sent itself.
+        let near = from.and_then(Peer::of);
+        let near = near.filter(|peer| peer.link_local() == src);
         let result = match (message, near) {
             (Message::Dis { .. }, Some(link)) => {
                 self.on_dis(now, link, to_group);
@@ -250,7 +244,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// A frame to a neighbour has ended.
     pub(super) fn on_link(&mut self, now: Instant, table: &mut Table<M>, quality: Quality) {
-        let Address::Short(link) = quality.neighbour else {
+        let Some(link) = Peer::of(quality.neighbour) else {
             return;
         };
         let Some(neighbour) = self.candidates.get_mut(link) else {

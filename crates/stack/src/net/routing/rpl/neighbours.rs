@@ -4,6 +4,8 @@
 use redpoll_base::Instant;
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
+use crate::net::routing::Peer;
+
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
 pub(super) const ETX: u16 = 128;
 /// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a
@@ -17,8 +19,8 @@ const FAILURES_MAX: u8 = 4;
 /// Room for a neighbour in the table of a node that routes by RPL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RplNeighbour {
-    /// Its short address.
-    pub(super) link: u16,
+    /// Which one it is.
+    pub(super) link: Peer,
     /// The rank that it has advertised.
     pub(super) rank: u16,
     /// ETX of the link to it, in 128ths.
@@ -38,7 +40,10 @@ pub struct RplNeighbour {
 }
 
 impl RplNeighbour {
-    fn new(now: Instant, link: u16) -> Self {
+    /// Its bytes in a build without the feature `rpl-extended`.
+    pub const SHORT_BYTES: usize = 14;
+
+    fn new(now: Instant, link: Peer) -> Self {
         RplNeighbour {
             link,
             rank: INFINITE_RANK,
@@ -132,11 +137,11 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         self.table.as_mut().iter_mut().flatten()
     }
 
-    pub(super) fn get(&self, link: u16) -> Option<&RplNeighbour> {
+    pub(super) fn get(&self, link: Peer) -> Option<&RplNeighbour> {
         self.iter().find(|neighbour| neighbour.link == link)
     }
 
-    pub(super) fn get_mut(&mut self, link: u16) -> Option<&mut RplNeighbour> {
+    pub(super) fn get_mut(&mut self, link: Peer) -> Option<&mut RplNeighbour> {
         self.iter_mut().find(|neighbour| neighbour.link == link)
     }
 
@@ -146,9 +151,9 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
     pub(super) fn admit(
         &mut self,
         now: Instant,
-        link: u16,
+        link: Peer,
         rank: u16,
-        keep: Option<u16>,
+        keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
         let places = self.table.as_mut();
         let known = places
@@ -176,13 +181,19 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
 
 #[cfg(test)]
 mod tests {
+    use redpoll_wire::ieee802154::Address;
+
     use super::*;
+
+    fn peer(short: u16) -> Peer {
+        Peer::of(Address::Short(short)).expect("an address of one node")
+    }
 
     const NOW: Instant = Instant::from_millis(5_000);
 
     #[test]
     fn etx_follows_the_attempts() {
-        let mut it = RplNeighbour::new(NOW, 1);
+        let mut it = RplNeighbour::new(NOW, peer(1));
         assert_eq!((it.etx, it.is_unknown()), (256, true));
         it.on_frame(NOW, 1, true);
         assert_eq!(it.etx, 128);
@@ -203,17 +214,21 @@ mod tests {
     fn a_full_table_keeps_who_is_near_the_root() {
         let mut table = Candidates::new([None; 2]);
         for (link, rank) in [(1, 500), (2, 900)] {
-            table.admit(NOW, link, rank, None).unwrap().rank = rank;
+            table.admit(NOW, peer(link), rank, None).unwrap().rank = rank;
         }
-        assert!(table.admit(NOW, 3, 1000, None).is_none(), "no better");
-        assert!(table.admit(NOW, 3, 300, Some(2)).is_some());
-        assert!(table.get(1).is_none() && table.get(2).is_some());
-        assert!(table.admit(NOW, 2, 2000, None).is_some(), "known");
+        assert!(table.admit(NOW, peer(3), 1000, None).is_none(), "no better");
+        assert!(table.admit(NOW, peer(3), 300, Some(peer(2))).is_some());
+        assert!(table.get(peer(1)).is_none() && table.get(peer(2)).is_some());
+        assert!(table.admit(NOW, peer(2), 2000, None).is_some(), "known");
     }
 
     /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.
     #[test]
     fn a_neighbour_is_small() {
-        assert!(size_of::<Option<RplNeighbour>>() <= 20);
+        let more = if cfg!(feature = "rpl-extended") { 6 } else { 0 };
+        assert_eq!(
+            size_of::<Option<RplNeighbour>>(),
+            RplNeighbour::SHORT_BYTES + more
+        );
     }
 }

@@ -2,12 +2,14 @@
 //! RFC 6554).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
+use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{PacketInformation, config_flag};
 
 use super::config::count;
 use super::{Dodag, Rpl, Table};
 use crate::counters::DropReason;
+use crate::net::routing::Peer;
 
 /// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
 /// in an hour have an effect.
@@ -107,12 +109,16 @@ pub(crate) enum Passage {
     On,
     /// It goes back to the neighbour that has sent it, which knows no better.
     Back,
-    /// It came back, and goes further back: to the parent with this short address.
-    Up(u16),
+    /// It came back, and goes further back: to the parent.
+    Up(Address),
 }
 
 /// What a packet that leaves by the radio is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    feature = "rpl-extended",
+    allow(clippy::large_enum_variant, reason = "a path is made, used and gone")
+)]
 pub(crate) enum Dress {
     /// Nothing: it stays on the link.
     Nothing,
@@ -122,20 +128,20 @@ pub(crate) enum Dress {
     Route(Path),
 }
 
-/// The way down to a node, hop by hop: short addresses, the nearest first. The last
-/// one is left out: it is the destination itself.
+/// The way down to a node, hop by hop, the nearest first. The last one is left
+/// out: it is the destination itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Path {
     prefix: Addr,
-    hops: [u16; STOPS_MAX],
+    hops: [Peer; STOPS_MAX],
     len: usize,
     to: Addr,
 }
 
 impl Path {
     /// The next hop.
-    pub(super) fn first(&self) -> u16 {
-        self.hops.first().copied().unwrap_or_default()
+    pub(super) fn first(&self) -> Option<Address> {
+        self.hops.first().map(|hop| hop.link())
     }
 
     /// Stops behind the first one.
@@ -147,25 +153,29 @@ impl Path {
     pub(crate) fn first_stop(&self) -> Addr {
         match self.len {
             1 => self.to,
-            _ => addr::from_prefix_and_short(&self.prefix, self.first()),
+            _ => {
+                let first = self.hops.first();
+                first.map_or(self.to, |hop| hop.within(&self.prefix))
+            }
         }
     }
 
     /// The addresses behind it.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = Addr> + '_ {
         let between = self.hops.get(1..self.stops()).unwrap_or_default();
-        let between = between
-            .iter()
-            .map(|hop| addr::from_prefix_and_short(&self.prefix, *hop));
+        let between = between.iter().map(|hop| hop.within(&self.prefix));
         between.chain((self.len > 1).then_some(self.to))
     }
 
     /// Leading bytes that all its addresses have in common.
     pub(crate) fn common(&self) -> usize {
         let first = self.first_stop().0;
-        let alike = first.iter().zip(&self.to.0).take_while(|(a, b)| a == b);
+        let alike = |other: Addr| {
+            let both = first.iter().zip(&other.0);
+            both.take_while(|(a, b)| a == b).count()
+        };
         // What differs between two short addresses is in the last two bytes.
-        alike.count().min(14)
+        self.addresses().map(alike).fold(14, usize::min)
     }
 }
 
@@ -181,26 +191,32 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Option<Path> {
         let mut path = Path {
             prefix: dodag.prefix,
-            hops: [0; STOPS_MAX],
+            hops: [Peer::at(dst)?; STOPS_MAX],
             len: 0,
             to: *dst,
         };
         let mut at = *dst;
         loop {
             let parent = table.downward(now, &at)?.link;
-            let redpoll_wire::ieee802154::Address::Short(here) = addr::link_address(&at) else {
-                return None;
-            };
+            let here = Peer::at(&at)?;
             // A loop among parents is longer than any path.
             *path.hops.get_mut(path.len)? = here;
             path.len = path.len.saturating_add(1);
-            if parent == self.own {
+            if Some(parent) == self.own {
                 break;
             }
-            at = addr::from_prefix_and_short(&dodag.prefix, parent);
+            at = parent.within(&dodag.prefix);
         }
         path.hops.get_mut(..path.len)?.reverse();
         Some(path)
+    }
+
+    /// What packet information says of this node's rank.
+    fn sender_rank(&self) -> u16 {
+        match self.config.plain_sender_rank {
+            true => self.rank,
+            false => self.dag_rank(self.rank),
+        }
     }
 
     /// What a packet to `dst` that leaves by the radio is to have, if it has `present`.
@@ -225,7 +241,7 @@ impl<M: Memory + 'static> Rpl<M> {
             }
         }
         let down = self.is_root() || storing && table.lookup_host(now, dst).is_some();
-        let rank = self.dag_rank(self.rank);
+        let rank = self.sender_rank();
         let flags = dodag.configuration.flags;
         let fresh = PacketInformation {
             instance: dodag.instance,
@@ -247,7 +263,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         table: &mut Table<M>,
         dst: &Addr,
-        from: u16,
+        from: Peer,
         information: &mut PacketInformation,
     ) -> Result<Passage, DropReason> {
         let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
@@ -274,12 +290,12 @@ impl<M: Memory + 'static> Rpl<M> {
             return Ok(match self.parent.filter(|_| !is_known) {
                 Some(parent) => {
                     information.forwarding_error = true;
-                    Passage::Up(parent)
+                    Passage::Up(parent.link())
                 }
                 None => Passage::On,
             });
         }
-        let (theirs, ours) = (information.sender_rank, self.dag_rank(self.rank));
+        let (theirs, ours) = (information.sender_rank, self.sender_rank());
         // §11.2.2.2. Zero is a source's.
         let contradicts = match information.down {
             true => theirs > ours,

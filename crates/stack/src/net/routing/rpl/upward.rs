@@ -1,7 +1,6 @@
 //! Upward routes (RFC 6550 §8): DIOs, the choice of a parent, repair.
 
 use redpoll_base::{Duration, Instant, Memory};
-use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
@@ -12,6 +11,7 @@ use super::objective::{Objective, Offer};
 use super::{Dodag, Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
+use crate::net::routing::Peer;
 
 /// How often what has ended is cleared away.
 pub(super) const UPKEEP: Duration = Duration::from_secs(60);
@@ -80,7 +80,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Somebody asks for a DODAG (§8.3).
-    pub(super) fn on_dis(&mut self, now: Instant, link: u16, to_group: bool) {
+    pub(super) fn on_dis(&mut self, now: Instant, link: Peer, to_group: bool) {
         if !self.is_joined() {
             return;
         }
@@ -103,7 +103,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         identity: &mut Identity,
         table: &mut Table<M>,
-        link: u16,
+        link: Peer,
         dio: &Dio<'_>,
     ) -> Result<(), DropReason> {
         self.check_rank(link, dio)?;
@@ -133,13 +133,13 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// A rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): one below the
     /// root's, or a root's of a node that is none.
-    fn check_rank(&self, link: u16, dio: &Dio<'_>) -> Result<(), DropReason> {
+    fn check_rank(&self, link: Peer, dio: &Dio<'_>) -> Result<(), DropReason> {
         let known = self.dodag.map(|dodag| dodag.configuration);
         let Some(configuration) = dio.options.configuration().or(known) else {
             return Ok(());
         };
         let root_rank = configuration.min_hop_rank_increase;
-        let is_root = addr::link_address(&dio.dodag) == Address::Short(link);
+        let is_root = Peer::at(&dio.dodag) == Some(link);
         let lowest = match is_root {
             true => root_rank,
             false => root_rank.saturating_add(root_rank),
@@ -152,7 +152,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// A root hears of its own DODAG. Who is in a version that the root knows nothing of
     /// has been in it before the root started; or lies.
-    fn on_dio_at_root(&mut self, now: Instant, link: u16, dio: &Dio<'_>, is_own: bool) {
+    fn on_dio_at_root(&mut self, now: Instant, link: Peer, dio: &Dio<'_>, is_own: bool) {
         let Some(dodag) = self.dodag.as_mut().filter(|_| is_own) else {
             count(&mut self.counters.foreign);
             return;
@@ -197,9 +197,9 @@ impl<M: Memory + 'static> Rpl<M> {
         // §6.7.10, A: the node forms its address, if it was not told one.
         if identity.address.is_unspecified()
             && prefix.autonomous
-            && let Address::Short(short) = identity.link
+            && let Some(own) = self.own
         {
-            identity.address = addr::from_prefix_and_short(&prefix_of, short);
+            identity.address = own.within(&prefix_of);
         }
         self.dodag = Some(Dodag {
             id: dio.dodag,
@@ -217,7 +217,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.configure_trickle();
     }
 
-    fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: u16, dio: &Dio<'_>) {
+    fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: Peer, dio: &Dio<'_>) {
         let Some(dodag) = self.dodag else {
             return;
         };
@@ -228,7 +228,7 @@ impl<M: Memory + 'static> Rpl<M> {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version,
             // or who comes when it has none. Others' word is enough after a while, and
             // not often.
-            let is_root = addr::link_address(&dodag.id) == Address::Short(link);
+            let is_root = Peer::at(&dodag.id) == Some(link);
             if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
                 self.join_version(now, table, dio.version);
             } else {
@@ -283,7 +283,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// A neighbour is in no DODAG of ours any more.
-    pub(super) fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: u16) {
+    pub(super) fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: Peer) {
         if let Some(neighbour) = self.candidates.get_mut(link) {
             neighbour.rank = INFINITE_RANK;
             self.reconsider(now, table);
@@ -351,7 +351,7 @@ impl<M: Memory + 'static> Rpl<M> {
         }
     }
 
-    fn choose(&mut self, now: Instant, table: &mut Table<M>, link: u16, offer: Offer) {
+    fn choose(&mut self, now: Instant, table: &mut Table<M>, link: Peer, offer: Offer) {
         let former = self.parent.replace(link);
         let joins = !self.is_joined();
         self.take_rank(now, offer.rank);

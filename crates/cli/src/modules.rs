@@ -1,0 +1,61 @@
+//! Nodes with firmware of others: what loads them, and what they print.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use redpoll_sim::foreign::Loader;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+use crate::run::{Failure, cannot_write};
+
+/// What loads them; it ends the program if one of them hangs.
+#[cfg(feature = "modules")]
+pub(crate) fn loader(scenario: &str) -> impl Loader {
+    let scenario = scenario.to_owned();
+    redpoll_modules::Modules::new(move |line| {
+        let line = format!("{scenario}: {line}");
+        // Nothing else can be done: the thread that would end the run is the one that hangs.
+        let _ = crate::output::fail(crate::USAGE, line);
+        std::process::exit(crate::USAGE.into());
+    })
+}
+
+/// A program that was built without them loads none.
+#[cfg(not(feature = "modules"))]
+pub(crate) fn loader(_: &str) -> impl Loader {
+    redpoll_sim::foreign::NoLoader
+}
+
+/// The file for what they print.
+pub(crate) struct Log {
+    file: BufWriter<File>,
+    name: String,
+}
+
+impl Log {
+    pub(crate) fn create(path: &Path) -> Result<Log, Failure> {
+        let name = path.display().to_string();
+        let file = File::create(path).map_err(|error| cannot_write(&name, &error))?;
+        Ok(Log {
+            file: BufWriter::new(file),
+            name,
+        })
+    }
+
+    /// Writes what has been printed since the last call: seconds, node, line.
+    pub(crate) fn write(&mut self, world: &mut World) -> Result<(), Failure> {
+        let lines = world.take_printed();
+        let write = |scenario: &Scenario, file: &mut BufWriter<File>| {
+            for line in &lines {
+                let at = line.at.as_micros();
+                let (seconds, rest) = (at / 1_000_000, at % 1_000_000);
+                let name = &scenario.nodes[line.node].name;
+                writeln!(file, "{seconds}.{rest:06} {name} {}", line.text)?;
+            }
+            file.flush()
+        };
+        write(world.scenario(), &mut self.file).map_err(|error| cannot_write(&self.name, &error))
+    }
+}

@@ -1,0 +1,96 @@
+//! The program with nodes of another stack: what it says where one cannot be used.
+#![cfg(feature = "modules")]
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use support::{Folder, code, redpoll, stderr, stdout};
+
+/// Compiles the node of the tests of `redpoll-modules`.
+fn compile(folder: &Folder, options: &[&str]) -> PathBuf {
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../modules/tests/support/node.c"
+    );
+    let to = PathBuf::from(folder.file("node.so"));
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(compiler);
+    command.args(["-shared", "-fPIC", "-O1"]).args(options);
+    let status = command.arg("-o").arg(&to).arg(source).status();
+    assert!(status.is_ok_and(|status| status.success()));
+    to
+}
+
+fn scenario(folder: &Folder, module: &str) -> String {
+    let text = format!(
+        "duration = \"5 s\"\n[mac]\naddresses = \"extended\"\n[modules]\npatience = \"500 ms\"\n\
+         [topology]\nkind = \"line\"\nnodes = 2\nspacing = \"40 m\"\n\
+         [nodes.node-1]\nkind = \"module\"\nmodule = \"{module}\"\n\
+         [nodes.node-2]\nkind = \"module\"\nmodule = \"{module}\"\n"
+    );
+    let file = folder.file("mesh.toml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// The modules' file is beside the scenario's, and what they print goes to a file.
+#[test]
+fn modules_run_and_print() {
+    let folder = Folder::new("modules-run");
+    compile(&folder, &[]);
+    let file = scenario(&folder, "node.so");
+    let log = folder.file("log.txt");
+    let run = redpoll(&["run", &file, "--module-log", &log]);
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    assert!(stdout(&run).contains("every frame accounted for"));
+    let log = std::fs::read_to_string(log).unwrap();
+    let heard = log.lines().filter(|line| line.ends_with("node-2 heard 1"));
+    assert!(heard.count() >= 3, "{log}");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_one_line_and_exit_code_2() {
+    let folder = Folder::new("modules-missing");
+    std::fs::write(folder.file("text.so"), "no module").unwrap();
+    for (module, expected) in [
+        ("nowhere.so", "cannot be read"),
+        ("text.so", "is no module"),
+    ] {
+        let file = scenario(&folder, module);
+        let run = redpoll(&["run", &file]);
+        let told = stderr(&run);
+        assert_eq!(code(&run), 2, "{told}");
+        assert!(
+            told.contains("mesh.toml: nodes.node-1.module: got "),
+            "{told}"
+        );
+        assert!(
+            told.contains(expected) && told.trim().lines().count() == 1,
+            "{told}"
+        );
+    }
+}
+
+/// A module that never waits ends the program, when it is loaded or when it has run.
+#[test]
+fn a_module_that_hangs_is_one_line_and_exit_code_2() {
+    for tick in ["0", "7"] {
+        let folder = Folder::new("modules-hang");
+        compile(&folder, &[&format!("-DHANGS={tick}")]);
+        let file = scenario(&folder, "node.so");
+        let began = Instant::now();
+        let run = redpoll(&["run", &file]);
+        let told = stderr(&run);
+        assert_eq!(code(&run), 2, "{told}");
+        assert!(told.contains("mesh.toml: nodes.node-"), "{told}");
+        assert!(
+            told.contains("the module hangs: it has run for 0.5 s"),
+            "{told}"
+        );
+        assert_eq!(told.trim().lines().count(), 1, "{told}");
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}

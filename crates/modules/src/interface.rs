@@ -1,0 +1,248 @@
+//! The symbols of a module: plain globals that the node and its host share, and two entry
+//! points. Little C types; the node reads and writes them only while it runs.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr::NonNull;
+
+use crate::library::Library;
+use crate::random;
+
+/// The longest frame without its check sequence (IEEE 802.15.4-2015 §7.2).
+pub(crate) const FRAME_MAX: usize = 125;
+/// What a node can print each time it runs.
+const TEXT_MAX: usize = 8_192;
+
+/// A global of a module.
+#[derive(Clone, Copy)]
+struct Global<T>(NonNull<T>);
+
+impl<T: Copy> Global<T> {
+    fn find(library: &Library, name: &CStr) -> Result<Global<T>, String> {
+        let missing = || format!("has no symbol {}", name.to_string_lossy());
+        let address = library.symbol(name).ok_or_else(missing)?;
+        Ok(Global(address.cast()))
+    }
+
+    fn get(self) -> T {
+        // SAFETY: the symbol is a global of this type in an object that is loaded as long as
+        // the interface is there, and nobody writes it at the same time: its node runs only
+        // within `Interface::tick`, for which the interface is borrowed mutably.
+        unsafe { self.0.as_ptr().read_volatile() }
+    }
+
+    fn set(self, value: T) {
+        // SAFETY: as with `get`.
+        unsafe { self.0.as_ptr().write_volatile(value) }
+    }
+}
+
+/// A buffer of a module.
+#[derive(Clone, Copy)]
+struct Buffer {
+    start: Global<u8>,
+    len: usize,
+}
+
+impl Buffer {
+    fn find(library: &Library, name: &CStr, len: usize) -> Result<Buffer, String> {
+        let start = Global::find(library, name)?;
+        Ok(Buffer { start, len })
+    }
+
+    fn read(self, len: usize, to: &mut Vec<u8>) {
+        let len = len.min(self.len);
+        to.reserve(len);
+        // SAFETY: the buffer has so many bytes, and nobody writes them now; see
+        // `Global::get`. The vector has room for them.
+        unsafe {
+            let end = to.as_mut_ptr().add(to.len());
+            std::ptr::copy_nonoverlapping(self.start.0.as_ptr(), end, len);
+            to.set_len(to.len() + len);
+        }
+    }
+
+    /// Says how many bytes found room.
+    fn write(self, bytes: &[u8]) -> usize {
+        let len = bytes.len().min(self.len);
+        // SAFETY: the buffer has room for so many, and nobody reads them now.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.0.as_ptr(), len) };
+        len
+    }
+}
+
+type Entry = unsafe extern "C" fn();
+
+/// What a host sees of a node.
+pub(crate) struct Interface {
+    init: Entry,
+    tick: Entry,
+    number: Global<c_int>,
+    number_changed: Global<c_char>,
+    random_seed: Global<c_int>,
+    time_ms: Global<u64>,
+    time_us: Global<u64>,
+    runs_on: Global<c_int>,
+    timer_pending: Global<c_int>,
+    timer_ms: Global<u64>,
+    rtimer_pending: Global<c_int>,
+    rtimer_us: Global<u64>,
+    out_size: Global<c_int>,
+    out: Buffer,
+    receiving: Global<c_char>,
+    in_size: Global<c_int>,
+    input: Buffer,
+    signal_dbm: Global<c_int>,
+    lqi: Global<c_int>,
+    radio_on: Global<c_char>,
+    frame_began_us: Global<u64>,
+    text_flag: Global<c_char>,
+    text_len: Global<c_int>,
+    text: Buffer,
+    /// The state of the node's random numbers, between two ticks.
+    random: u64,
+    /// Behind all that points into it.
+    _library: Library,
+}
+
+// SAFETY: a module's node has no thread and keeps nothing in thread-local storage; it runs
+// in whichever thread calls `tick`, and the pointers lead to globals of the process.
+unsafe impl Send for Interface {}
+
+/// The timers that a node has set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    /// It has more to do, or waits in a loop for what its radio or the time brings.
+    pub(crate) runs_on: bool,
+    /// In milliseconds.
+    pub(crate) timer_ms: Option<u64>,
+    /// In microseconds; it is due when the clock shows just that.
+    pub(crate) rtimer_us: Option<u64>,
+}
+
+impl Interface {
+    /// Finds the symbols of a module that nobody has used yet.
+    pub(crate) fn find(library: Library) -> Result<Interface, String> {
+        let it = &library;
+        let entry = |name: &CStr| -> Result<Entry, String> {
+            let Global(address) = Global::<u8>::find(it, name)?;
+            // SAFETY: the symbol is a function of a loaded object, by the interface without
+            // arguments. In some releases it returns a number: the caller ignores what is
+            // in that register.
+            Ok(unsafe { std::mem::transmute::<*mut u8, Entry>(address.as_ptr()) })
+        };
+        let interface = Interface {
+            init: entry(c"cooja_init")?,
+            tick: entry(c"cooja_tick")?,
+            number: Global::find(it, c"simMoteID")?,
+            number_changed: Global::find(it, c"simMoteIDChanged")?,
+            random_seed: Global::find(it, c"simRandomSeed")?,
+            time_ms: Global::find(it, c"simCurrentTime")?,
+            time_us: Global::find(it, c"simRtimerCurrentTicks")?,
+            runs_on: Global::find(it, c"simProcessRunValue")?,
+            timer_pending: Global::find(it, c"simEtimerPending")?,
+            timer_ms: Global::find(it, c"simEtimerNextExpirationTime")?,
+            rtimer_pending: Global::find(it, c"simRtimerPending")?,
+            rtimer_us: Global::find(it, c"simRtimerNextExpirationTime")?,
+            out_size: Global::find(it, c"simOutSize")?,
+            out: Buffer::find(it, c"simOutDataBuffer", FRAME_MAX)?,
+            receiving: Global::find(it, c"simReceiving")?,
+            in_size: Global::find(it, c"simInSize")?,
+            input: Buffer::find(it, c"simInDataBuffer", FRAME_MAX)?,
+            signal_dbm: Global::find(it, c"simSignalStrength")?,
+            lqi: Global::find(it, c"simLQI")?,
+            radio_on: Global::find(it, c"simRadioHWOn")?,
+            frame_began_us: Global::find(it, c"simLastPacketTimestamp")?,
+            text_flag: Global::find(it, c"simLoggedFlag")?,
+            text_len: Global::find(it, c"simLoggedLength")?,
+            text: Buffer::find(it, c"simLoggedData", TEXT_MAX)?,
+            random: 0,
+            _library: library,
+        };
+        if interface.number.get() != 0 {
+            return Err("was loaded before and could not be unloaded".to_owned());
+        }
+        Ok(interface)
+    }
+
+    /// Makes it the node with this number.
+    pub(crate) fn begin(&mut self, number: u16, seed: u64) {
+        self.random = seed;
+        self.number.set(number.into());
+        self.number_changed.set(1);
+        self.random_seed.set((seed >> 33) as c_int);
+        let init = self.init;
+        self.call(init);
+    }
+
+    /// Lets it run until it waits.
+    pub(crate) fn tick(&mut self, now_us: u64) {
+        self.time_us.set(now_us);
+        self.time_ms.set(now_us / 1_000);
+        let tick = self.tick;
+        self.call(tick);
+    }
+
+    fn call(&mut self, entry: Entry) {
+        random::enter(self.random);
+        // SAFETY: an entry point of a loaded module, called by one thread at a time since
+        // this is borrowed mutably. What its code does is the user's choice.
+        unsafe { entry() };
+        self.random = random::leave();
+    }
+
+    pub(crate) fn timers(&self) -> Timers {
+        Timers {
+            runs_on: self.runs_on.get() != 0,
+            timer_ms: (self.timer_pending.get() != 0).then(|| self.timer_ms.get()),
+            rtimer_us: (self.rtimer_pending.get() != 0).then(|| self.rtimer_us.get()),
+        }
+    }
+
+    /// What its antenna receives: a frame, as strong as that; other energy; or nothing.
+    pub(crate) fn set_channel(&self, receiving: bool, signal_dbm: i8) {
+        self.receiving.set(receiving.into());
+        self.signal_dbm.set(signal_dbm.into());
+    }
+
+    pub(crate) fn frame_begins(&self, now_us: u64) {
+        self.frame_began_us.set(now_us);
+    }
+
+    pub(crate) fn set_lqi(&self, lqi: u8) {
+        self.lqi.set(lqi.into());
+    }
+
+    /// A frame has come; one that was not read yet is lost.
+    pub(crate) fn receive(&self, frame: &[u8]) {
+        let len = self.input.write(frame);
+        self.in_size.set(len as c_int);
+    }
+
+    pub(crate) fn radio_is_on(&self) -> bool {
+        self.radio_on.get() != 0
+    }
+
+    /// Copies the frame that is to be sent to `frame`; `false` if there is none.
+    pub(crate) fn frame(&self, frame: &mut Vec<u8>) -> bool {
+        frame.clear();
+        let len = usize::try_from(self.out_size.get()).unwrap_or(0);
+        self.out.read(len, frame);
+        len > 0
+    }
+
+    /// The frame has been sent.
+    pub(crate) fn sent(&self) {
+        self.out_size.set(0);
+    }
+
+    /// Moves what it has printed to the end of `text`.
+    pub(crate) fn take_text(&self, text: &mut Vec<u8>) {
+        if self.text_flag.get() == 0 {
+            return;
+        }
+        let len = usize::try_from(self.text_len.get()).unwrap_or(0);
+        self.text.read(len, text);
+        self.text_len.set(0);
+        self.text_flag.set(0);
+    }
+}

@@ -1,0 +1,78 @@
+//! Nodes of another stack in the simulator: firmware as a shared object, with the interface
+//! that Contiki-NG's nodes have for the simulator Cooja (from release 4.9 on).
+//!
+//! The user names a file; [`Modules`] loads a copy of it for each node and runs it in the
+//! simulation's time. `docs/modules.md` says what for, and what such nodes do not show.
+//!
+//! - `library.rs`: a private copy of a shared object;
+//! - `interface.rs`: its symbols, and what they hold;
+//! - `node.rs`: the simulator's [`ForeignNode`](redpoll_sim::foreign::ForeignNode);
+//! - `random.rs`: libc's `rand`, with a state for each node;
+//! - `watch.rs`: firmware that never waits.
+//!
+//! What is loaded is code of others in this process: it can do whatever this process can,
+//! and if it crashes, so does the program. That is why this is a crate of its own, which
+//! the program has only with the feature `modules`.
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![warn(missing_docs)]
+
+mod interface;
+mod library;
+mod node;
+mod random;
+mod watch;
+
+use std::sync::Arc;
+
+use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Loader};
+
+use interface::Interface;
+use library::Library;
+use node::Module;
+use watch::Watch;
+
+/// Loads modules.
+pub struct Modules {
+    watch: Arc<Watch>,
+}
+
+impl Modules {
+    /// A loader that calls `on_hang` with a line of explanation, in a thread of its own,
+    /// when a module has run for longer than the scenario allows. The module cannot be
+    /// stopped: `on_hang` has to end the process.
+    pub fn new(on_hang: impl Fn(&str) + Send + 'static) -> Modules {
+        Modules {
+            watch: Watch::begin(on_hang),
+        }
+    }
+}
+
+impl Loader for Modules {
+    fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
+        let shown = spec.module.display();
+        let file = std::fs::read(spec.module).map_err(|error| {
+            format!("got {shown}, which cannot be read ({error}); allowed: a file that can")
+        })?;
+        let watched = self.watch.join(spec.name, spec.params.patience);
+        let library = watched.during(|| Library::load(&file));
+        let library = library.map_err(|problem| {
+            format!("got {shown}, which is no module ({problem}); allowed: a shared object for this machine")
+        })?;
+        let interface = Interface::find(library).map_err(|problem| {
+            format!("got {shown}, which {problem}; allowed: a node of Contiki-NG for Cooja, from release 4.9 on")
+        })?;
+        Ok(Box::new(Module::new(interface, watched, spec)))
+    }
+}
+
+impl Drop for Modules {
+    fn drop(&mut self) {
+        self.watch.end();
+    }
+}
+
+impl std::fmt::Debug for Modules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Modules").finish_non_exhaustive()
+    }
+}

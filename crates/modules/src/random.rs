@@ -1,0 +1,49 @@
+//! `rand` and `srand` of the C library, with a state for each node.
+//!
+//! Modules take their random numbers from libc, which has one generator for the whole
+//! process: a node that seeds it would do so for all. The dynamic loader looks for symbols
+//! in the program first, so these two stand in the place of libc's.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_uint};
+
+use redpoll_base::Rng;
+
+thread_local! {
+    /// The state of whoever runs in this thread.
+    static STATE: Cell<u64> = const { Cell::new(1) };
+}
+
+/// From now on the node with this state runs in this thread.
+pub(crate) fn enter(state: u64) {
+    // Whoever links this crate keeps the two functions.
+    std::hint::black_box((
+        rand as extern "C" fn() -> c_int,
+        srand as extern "C" fn(c_uint),
+    ));
+    STATE.set(state);
+}
+
+/// It has run; its state.
+pub(crate) fn leave() -> u64 {
+    STATE.replace(1)
+}
+
+/// C17 §7.22.2.1: a number from 0 to `RAND_MAX`, 2^31 - 1.
+// SAFETY: no other symbol of this name is in the program; libc's is replaced on purpose, by
+// one that does what the C standard says.
+#[unsafe(no_mangle)]
+extern "C" fn rand() -> c_int {
+    let state = STATE.get();
+    let mut rng = Rng::new(state);
+    let number = rng.next_u64();
+    STATE.set(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+    (number >> 33) as c_int
+}
+
+/// C17 §7.22.2.2.
+// SAFETY: as with `rand`.
+#[unsafe(no_mangle)]
+extern "C" fn srand(seed: c_uint) {
+    STATE.set(u64::from(seed));
+}

@@ -1,0 +1,53 @@
+//! Modules of our own, compiled here, and scenarios that name them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use redpoll_sim::kernel::Secrets;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::{BuildError, World};
+
+use redpoll_modules::Modules;
+
+/// Compiles the tests' own node with these options of the C compiler, which whoever links
+/// Rust has.
+pub fn compile(name: &str, options: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/node.c");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));
+    // Tests run side by side, and each loads what is whole.
+    let fresh = to.with_extension(std::process::id().to_string());
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror"]);
+    command.args(options).arg("-o").arg(&fresh).arg(source);
+    let status = command.status().expect("a C compiler");
+    assert!(status.success(), "{compiler} failed");
+    std::fs::rename(&fresh, &to).expect("a folder for temporary files");
+    to
+}
+
+/// A line of nodes in hearing of their neighbours alone, all of them modules.
+pub fn line(modules: &[&Path]) -> String {
+    let mut text =
+        "[mac]\naddresses = \"extended\"\npan_id = 0xabcd\n[border]\nprefix = \"fd00::/64\"\n\
+         [medium]\ntransmission_range = \"50 m\"\n[topology]\nkind = \"line\"\nspacing = \"40 m\"\n"
+            .to_owned();
+    text += &format!("nodes = {}\n", modules.len());
+    for (index, module) in modules.iter().enumerate() {
+        let number = index + 1;
+        let module = module.display();
+        text += &format!("[nodes.node-{number}]\nkind = \"module\"\nmodule = \"{module}\"\n");
+    }
+    text
+}
+
+/// The world of a scenario, with these keys set.
+pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, BuildError> {
+    let set: Vec<_> = set
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let scenario = Scenario::parse("test.toml", text, &set).unwrap_or_else(|it| panic!("{it}"));
+    let modules = Modules::new(|line| panic!("{line}"));
+    World::with_loader(&scenario, seed, Secrets::of_seed(), &modules)
+}

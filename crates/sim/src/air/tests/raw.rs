@@ -1,0 +1,95 @@
+//! Raw radios: everything reaches their firmware, and what they send is theirs alone.
+
+use super::*;
+
+/// A frame of this length to node `to`, with an acknowledgement asked for, by hand
+/// (IEEE 802.15.4-2015 §7.3.1).
+fn data(from: u16, to: u16, dsn: u8, len: usize) -> Vec<u8> {
+    let mut frame = vec![0x61, 0x88, dsn, 0x70, 0x72];
+    frame.extend(to.to_le_bytes());
+    frame.extend(from.to_le_bytes());
+    frame.resize(len, 0xaa);
+    frame
+}
+
+/// Node 1 of three in a line is a raw one.
+fn bench() -> Bench {
+    let mut bench = Bench::line(3, Model::Ideal, 1, &[]);
+    bench.air.make_raw(1);
+    bench.is_raw = true;
+    bench
+}
+
+fn send(bench: &mut Bench, frame: &[u8]) {
+    let (now, queue) = (bench.now, &mut bench.queue);
+    bench.air.send_raw(now, 1, frame, queue);
+    bench.drain();
+}
+
+/// It hears frames for itself and for others, from their beginning to their end, and
+/// acknowledges none: the sender repeats its frame.
+#[test]
+fn a_raw_radio_hears_everything_and_says_nothing() {
+    let mut bench = bench();
+    bench.send(0, Address::Short(short(1)), 40);
+    bench.run_until(Instant::from_millis(900));
+    let (_, _, status, attempts) = bench.done[0];
+    assert_eq!(status, TxStatus::NoAck);
+    let copies = usize::from(attempts) + 1;
+    assert_eq!(bench.heard.len(), 2 * copies, "each with its beginning");
+    let (began, ended) = (bench.heard[0].0, bench.heard[1].0);
+    // 40 bytes with their FCS, and 6 of the PHY's header, at 32 us.
+    assert_eq!(ended.since(began).as_micros(), 46 * 32);
+    assert!(
+        bench.heard[1]
+            .2
+            .as_ref()
+            .is_some_and(|frame| frame.len() == 38)
+    );
+    // For somebody else, out of range of its sender.
+    let before = bench.heard.len();
+    bench.send(0, Address::Short(short(2)), 30);
+    bench.run_until(Instant::from_millis(1_800));
+    assert!(bench.heard.len() > before);
+}
+
+/// An acknowledgement is a frame that its firmware makes: within the sender's time for it
+/// the frame counts as acknowledged, whoever made it.
+#[test]
+fn a_raw_radio_acknowledges_by_sending() {
+    let mut bench = bench();
+    bench.send(0, Address::Short(short(1)), 40);
+    while bench.heard.len() < 2 {
+        let next = bench.queue.next_at().expect("a frame on its way");
+        bench.run_until(next);
+    }
+    let dsn = bench.heard[1].2.as_ref().map(|frame| frame[2]);
+    bench.run_until(bench.now + Duration::from_micros(300));
+    send(&mut bench, &[0x02, 0x00, dsn.unwrap_or_default()]);
+    bench.run_until(Instant::from_millis(200));
+    let (_, _, status, attempts) = bench.done[0];
+    assert_eq!((status, attempts), (TxStatus::Delivered, 1));
+    assert_eq!(bench.air.ledger().count(Kind::Ack, Outcome::Delivered), 1);
+}
+
+/// What it sends arrives, and is acknowledged by a radio that does so; a frame that it
+/// sends while it hears one is on the air, and the other is lost to it.
+#[test]
+fn what_a_raw_radio_sends_is_received() {
+    let mut bench = bench();
+    send(&mut bench, &data(short(1), short(2), 9, 50));
+    bench.run_until(Instant::from_millis(50));
+    assert_eq!(bench.received.len(), 1);
+    let ack: Vec<_> = bench.heard.iter().filter_map(|it| it.2.clone()).collect();
+    assert_eq!(ack, [[0x02, 0x00, 9]], "an immediate acknowledgement");
+    bench.heard.clear();
+    bench.send(0, Address::Short(short(1)), 100);
+    while bench.heard.is_empty() {
+        let next = bench.queue.next_at().expect("a frame on its way");
+        bench.run_until(next);
+    }
+    send(&mut bench, &data(short(1), short(2), 10, 20));
+    assert_eq!(bench.heard[1].2, Some(Vec::new()), "given up");
+    bench.run_until(Instant::from_millis(300));
+    assert_eq!(bench.received.len(), 2);
+}

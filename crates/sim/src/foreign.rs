@@ -1,0 +1,97 @@
+//! Nodes whose firmware is not ours: what a simulation asks of one, and tells it.
+//!
+//! The firmware never blocks and reads no clock: it is run, says what it wants and when it
+//! is to run again. Whoever can load such nodes gives a [`Loader`] to
+//! [`World::with_loader`](crate::world::World::with_loader); this crate has none, since to
+//! load one takes unsafe code.
+
+use std::path::Path;
+
+use redpoll_base::Instant;
+use redpoll_mac::RxInfo;
+
+use crate::scenario::ModuleParams;
+
+/// Why a node is run.
+#[derive(Clone, Copy, Debug)]
+pub enum Occasion<'a> {
+    /// It has asked for this time.
+    Due,
+    /// Its radio begins to follow a frame.
+    FrameBegins {
+        /// What the radio knows about it.
+        info: RxInfo,
+    },
+    /// The frame that its radio followed has ended.
+    FrameEnds {
+        /// The frame without its check sequence; `None` if it is destroyed.
+        frame: Option<&'a [u8]>,
+    },
+    /// The frame that it had its radio send has ended.
+    Sent,
+}
+
+/// What a node wants after it has run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wish {
+    /// When it is to run again at the latest, by its own clock; `None` if nothing but its
+    /// radio can have it run.
+    pub wakes_at: Option<Instant>,
+    /// Its receiver is on.
+    pub listens: bool,
+    /// [`ForeignNode::frame`] is to be sent from now on.
+    pub sends: bool,
+}
+
+/// A node whose firmware is not ours.
+pub trait ForeignNode: Send {
+    /// Lets the node run at `now` by its own clock until it waits for something. `busy`
+    /// says whether there is energy in the channel.
+    fn run(&mut self, now: Instant, busy: bool, occasion: Occasion<'_>) -> Wish;
+
+    /// The frame that it sends, without its check sequence.
+    fn frame(&self) -> &[u8];
+
+    /// Moves what it has printed since the last call to the end of `text`.
+    fn take_text(&mut self, text: &mut Vec<u8>);
+}
+
+/// What a node is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignSpec<'a> {
+    /// The name of the node in the scenario.
+    pub name: &'a str,
+    /// The file with its firmware.
+    pub module: &'a Path,
+    /// The number from which it makes its addresses.
+    pub number: u16,
+    /// Seed of its random numbers.
+    pub seed: u64,
+    /// What holds for all of them.
+    pub params: ModuleParams,
+}
+
+/// Loads nodes. Each call gives a node of its own, which shares nothing with others.
+pub trait Loader {
+    /// Loads the node `spec`.
+    ///
+    /// # Errors
+    /// What is wrong with the module, in a line.
+    fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String>;
+}
+
+/// Loads nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLoader;
+
+impl Loader for NoLoader {
+    fn load(&self, _: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
+        Err("nodes of the kind module are not in this build; allowed: a program that was built with the feature `modules`".to_owned())
+    }
+}
+
+/// The extended address of the node with this number, as its firmware makes it.
+pub const fn eui64(number: u16) -> [u8; 8] {
+    let [high, low] = number.to_be_bytes();
+    [high, low, high, low, high, low, high, low]
+}
