@@ -86,10 +86,13 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
         let told = stderr(&run);
         assert_eq!(code(&run), 2, "{told}");
         assert!(told.contains("mesh.toml: nodes.node-"), "{told}");
-        assert!(
-            told.contains("the module hangs: it has run for 0.5 s"),
-            "{told}"
-        );
+        // How long it was seen to run depends on how busy the machine is.
+        for part in [
+            "the module hangs: it has run for",
+            "modules.patience, 0.5 s",
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
         assert_eq!(told.trim().lines().count(), 1, "{told}");
         assert!(began.elapsed() < Duration::from_secs(20));
     }
