@@ -68,7 +68,7 @@ impl Watch {
         while !self.is_over.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
             let turn = self.turn.load(Ordering::Acquire);
-            if turn % 2 == 0 || turn != seen.0 {
+            if turn.is_multiple_of(2) || turn != seen.0 {
                 seen = (turn, Instant::now());
                 continue;
             }

@@ -80,14 +80,13 @@ impl Client {
                 self.wrong += usize::from(!is_right);
             }
             if now >= self.datagram_at {
-                self.datagram_at =
-                    self.datagram_at + redpoll_base::Duration::from_secs(DATAGRAM_EVERY_S);
+                self.datagram_at += redpoll_base::Duration::from_secs(DATAGRAM_EVERY_S);
                 let bytes: Vec<u8> = (0..DATAGRAM).map(|at| pattern(at, 7)).collect();
                 self.datagrams.0 += 1;
                 let _ = node.udp_send(local, self.socket, self.to, &bytes);
             }
             if now >= self.stream_at {
-                self.stream_at = self.stream_at + redpoll_base::Duration::from_secs(STREAM_EVERY_S);
+                self.stream_at += redpoll_base::Duration::from_secs(STREAM_EVERY_S);
                 if let Some(old) = self.stream.take() {
                     node.tcp_abort(local, old.conn);
                     node.tcp_release(local, old.conn);
