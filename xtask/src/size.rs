@@ -101,9 +101,13 @@ struct Measured {
     subset: Flash,
     /// Of the whole node.
     node: Flash,
+    /// What RPL adds to it, by what of RPL is there.
+    routed: Vec<(&'static str, Flash)>,
     panics: Vec<String>,
     /// In the whole node.
     node_panics: Vec<String>,
+    /// In one that routes by RPL, too.
+    routed_panics: Vec<String>,
     /// Or why not.
     instructions: Result<PerSegment, String>,
     /// Nothing where nothing could be run.
@@ -202,8 +206,14 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         flash: Flash::between(&images.tcp, &images.bare),
         subset: Flash::between(&images.subset, &images.bare),
         node: Flash::between(&images.node, &images.bare),
+        routed: (images.routed.iter())
+            .map(|(name, image)| (*name, Flash::between(image, &images.node)))
+            .collect(),
         panics: images.tcp.panics(&workspace.root),
         node_panics: images.node.panics(&workspace.root),
+        routed_panics: (images.routed.iter())
+            .flat_map(|(_, image)| image.panics(&workspace.root))
+            .collect(),
         instructions,
         steps,
         rivals,
@@ -237,6 +247,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             "size: in the image with a whole node these may panic:",
             measured.node_panics,
         )?;
+        Failure::unless_empty(
+            "size: in the images with a node that routes by RPL these may panic:",
+            measured.routed_panics,
+        )?;
     }
     Ok(())
 }
@@ -256,6 +270,9 @@ impl Measured {
                 let counts = json!({ "base": step.base, "per_byte": step.per_byte });
                 (step.name.as_str(), counts)
             })
+            .collect();
+        let routed: BTreeMap<&str, u64> = (self.routed.iter())
+            .map(|(name, flash)| (*name, flash.bytes()))
             .collect();
         json!({
             "tcp_flash_bytes": self.flash.bytes(),
@@ -278,6 +295,9 @@ impl Measured {
             "node_flash_bytes": self.node.bytes(),
             "node_flash_by_crate_bytes": self.node.by_crate,
             "node_panics": self.node_panics,
+            "rpl_flash_bytes": routed,
+            "rpl_flash_by_crate_bytes": self.routed.last().map(|(_, flash)| &flash.by_crate),
+            "rpl_panics": self.routed_panics,
             "skipped": self.instructions.as_ref().err(),
         })
     }
@@ -291,6 +311,16 @@ impl Measured {
         self.flash.print("flash of TCP by crate");
         println!();
         self.node.print("flash of a whole node by crate");
+        println!();
+        let mut rows = vec![row(["flash of RPL beside a whole node", "bytes"])];
+        for (name, flash) in &self.routed {
+            rows.push(vec![(*name).to_owned(), flash.bytes().to_string()]);
+        }
+        report::print_table(&rows);
+        if let Some((name, flash)) = self.routed.last() {
+            println!();
+            flash.print(&format!("flash of RPL by crate, {name}"));
+        }
 
         println!();
         let mut rows = vec![row(["type on 32-bit ARM", "bytes"])];
@@ -300,7 +330,11 @@ impl Measured {
         report::print_table(&rows);
 
         println!();
-        for (what, panics) in [("TCP", &self.panics), ("a node", &self.node_panics)] {
+        for (what, panics) in [
+            ("TCP", &self.panics),
+            ("a node", &self.node_panics),
+            ("a node that routes by RPL", &self.routed_panics),
+        ] {
             if panics.is_empty() {
                 println!("the image with {what} holds no code that panics");
             } else {
@@ -446,6 +480,10 @@ impl Measured {
             let bytes = flash.bytes();
             text.push_str(&format!("{bytes:>5}  {}{name}\n", snapshot::FLASH));
         }
+        for (name, flash) in &self.routed {
+            let bytes = flash.bytes();
+            text.push_str(&format!("{bytes:>5}  {}RPL, {name}\n", snapshot::FLASH));
+        }
         text
     }
 }
@@ -473,8 +511,16 @@ mod tests {
                 difference: 3000,
                 by_crate: BTreeMap::new(),
             },
+            routed: vec![(
+                "all of it",
+                Flash {
+                    difference: 200,
+                    by_crate: [(DRIVER.to_owned(), 50)].into(),
+                },
+            )],
             panics: vec!["a.rs:1: f: g".to_owned()],
             node_panics: Vec::new(),
+            routed_panics: Vec::new(),
             instructions: Ok(PerSegment {
                 all: 10.4,
                 copy: 2.0,
@@ -496,6 +542,7 @@ mod tests {
         assert_eq!(object["half_open_bytes"], Value::Null);
         assert_eq!(object["instructions_per_segment"], 5);
         assert_eq!(object["node_flash_bytes"], 3000);
+        assert_eq!(object["rpl_flash_bytes"]["all of it"], 150);
         assert_eq!(object["skipped"], Value::Null);
     }
 
@@ -528,7 +575,8 @@ mod tests {
     fn the_snapshot_has_a_line_for_each_size() {
         let text = measured().snapshot();
         assert!(
-            text.ends_with("  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n"),
+            text.contains("\n  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n")
+                && text.ends_with("\n  150  flash: RPL, all of it\n"),
             "{text}"
         );
         assert!(text.contains("\n   18  redpoll_tcp::Listener\n"), "{text}");

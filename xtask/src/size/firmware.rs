@@ -18,6 +18,8 @@ pub struct Images {
     pub subset: Image,
     /// With a whole node.
     pub node: Image,
+    /// With one that routes by RPL, by the features of [`ROUTED`].
+    pub routed: Vec<(&'static str, Image)>,
     /// Two endpoints, to be run.
     pub pair: Image,
     /// The same of the TCPs to compare with.
@@ -25,6 +27,14 @@ pub struct Images {
     /// Three nodes, to be run.
     pub mesh: Image,
 }
+
+/// What of RPL a node may have, by the features of the firmware.
+const ROUTED: [(&str, &str); 4] = [
+    ("router or leaf, non-storing mode", "rpl"),
+    ("router or leaf, both modes", "rpl-storing"),
+    ("router, leaf or root, non-storing mode", "rpl-root"),
+    ("all of it", "rpl-root,rpl-storing"),
+];
 
 /// Builds the images, for size.
 pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Failure> {
@@ -43,6 +53,12 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         &[&usual[..], &["--bin", "mesh"]].concat(),
     )?;
     let mesh = image(&mesh, "mesh")?;
+    let mut routed = Vec::new();
+    for (name, features) in ROUTED {
+        let with = ["--features", features, "--bin", "node"];
+        let node = cargo(workspace, toolchain, &[&flags[..], &with].concat())?;
+        routed.push((name, image(&node, "node")?));
+    }
     let names = ["bare", "tcp", "node", "pair", "rivals"];
     let bins = names.iter().flat_map(|name| ["--bin", name]);
     let rest = cargo(
@@ -56,6 +72,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         tcp: image("tcp")?,
         subset,
         node: image("node")?,
+        routed,
         pair: image("pair")?,
         rivals: image("rivals")?,
         mesh,

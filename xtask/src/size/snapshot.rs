@@ -21,7 +21,13 @@ const TOLERANCE: f64 = 0.05;
 
 /// Whether a type's size is in it: those of which there are many.
 pub fn holds(name: &str) -> bool {
-    let others = ["::ConnectionSlot<", "::ListenerSlot", "::posix::Socket"];
+    let others = [
+        "::ConnectionSlot<",
+        "::ListenerSlot",
+        "::posix::Socket",
+        "::RplNeighbour",
+        "::RouteSlot",
+    ];
     name.starts_with("redpoll_tcp::") || others.iter().any(|other| name.contains(other))
 }
 

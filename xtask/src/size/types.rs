@@ -19,7 +19,7 @@ pub const LISTENER: &str = "redpoll_tcp::Listener";
 pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 
 /// The types, with the crate that must exist for each.
-const TYPES: [(&str, &str); 13] = [
+const TYPES: [(&str, &str); 15] = [
     ("tcp", CONNECTION),
     // What its counters add where they are compiled in.
     ("tcp", "redpoll_tcp::Stats"),
@@ -35,6 +35,9 @@ const TYPES: [(&str, &str); 13] = [
     ),
     ("stack", SLOT),
     ("stack", "redpoll_stack::ListenerSlot"),
+    // What a neighbour and a way down take where a node routes by RPL.
+    ("stack", "core::option::Option<redpoll_stack::RplNeighbour>"),
+    ("stack", "core::option::Option<redpoll_stack::RouteSlot>"),
     ("socket", "redpoll_socket::posix::Socket"),
     ("stack", "redpoll_stack::Node<redpoll_base::StaticMemory>"),
 ];
@@ -93,8 +96,12 @@ fn manifest(workspace: &Workspace, crates: &[&str]) -> String {
     );
     for name in crates {
         let path = workspace.root.join("crates").join(name);
+        let features = match *name {
+            "stack" => ", features = [\"rpl\"]",
+            _ => "",
+        };
         text.push_str(&format!(
-            "redpoll-{name} = {{ path = {path:?}, default-features = false }}\n"
+            "redpoll-{name} = {{ path = {path:?}, default-features = false{features} }}\n"
         ));
     }
     text
