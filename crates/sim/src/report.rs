@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use redpoll_base::Instant;
 use redpoll_border::Gate;
 use redpoll_mac::DutyCounters;
+use redpoll_stack::RplCounters;
 use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;
 
@@ -77,7 +78,8 @@ pub struct Verdict {
 pub struct NodeFigures {
     /// Its name.
     pub name: String,
-    /// Hops to the root of the routes when the run began; `None` without a path.
+    /// Hops to the root of the routes by the paths of least cost when the run began;
+    /// `None` without a path. What RPL's are: [`RplFigures::hops`].
     pub hops: Option<usize>,
     /// Frames that its MAC sent, link acknowledgements not counted.
     pub frames_sent: u64,
@@ -100,6 +102,9 @@ pub struct NodeFigures {
     /// What recovery of its fragments (RFC 8931) has done; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
+    /// Its place in the DODAG and what its RPL has done; `None` where routes are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpl: Option<RplFigures>,
     /// What its duty-cycled MAC has done; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyFigures>,
@@ -148,6 +153,93 @@ impl TaimFigures {
             waiting: taim.waiting_packets().into(),
         }
     }
+}
+
+/// A node that routes by RPL, at the end of the run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RplFigures {
+    /// Its rank; `None` without a way to the root.
+    pub rank: Option<u16>,
+    /// Name of its preferred parent.
+    pub parent: Option<String>,
+    /// Hops to the root, from preferred parent to preferred parent; `None` without a way.
+    pub hops: Option<usize>,
+    /// Targets that it knows a way down to.
+    pub targets: usize,
+    /// Messages sent.
+    pub sent: RplMessages,
+    /// Messages received, malformed ones not counted.
+    pub received: RplMessages,
+    /// Another preferred parent than before.
+    pub parent_changes: u32,
+    /// The last parent was lost, and the sub-DODAG poisoned: local repairs.
+    pub local_repairs: u32,
+    /// New versions of the DODAG that were joined; a root's: begun. Global repairs.
+    pub global_repairs: u32,
+    /// Loops that were detected: packets whose direction contradicted the ranks, packets
+    /// that came back from a route that was removed, and DAOs of the node's own parent.
+    pub loops: u32,
+    /// Trickle has begun anew for an inconsistency.
+    pub trickle_resets: u32,
+    /// DAOs that were given up, or refused.
+    pub daos_failed: u32,
+    /// Targets and neighbours for which a table had no room.
+    pub refused: u32,
+    /// Messages that cannot be, are of another DODAG or out of date.
+    pub ignored: u32,
+}
+
+/// RPL's messages by kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct RplMessages {
+    /// DODAG Information Objects.
+    pub dio: u32,
+    /// DODAG Information Solicitations.
+    pub dis: u32,
+    /// Destination Advertisement Objects, repeated ones and No-Paths included.
+    pub dao: u32,
+    /// Their acknowledgements.
+    pub dao_ack: u32,
+}
+
+impl RplFigures {
+    /// Of a node with these counters, in this place.
+    pub(crate) fn of(it: &RplCounters, place: RplPlace) -> RplFigures {
+        RplFigures {
+            rank: place.rank,
+            parent: place.parent,
+            hops: place.hops,
+            targets: place.targets,
+            sent: RplMessages {
+                dio: it.dios_sent,
+                dis: it.diss_sent,
+                dao: it.daos_sent,
+                dao_ack: it.dao_acks_sent,
+            },
+            received: RplMessages {
+                dio: it.dios_received,
+                dis: it.diss_received,
+                dao: it.daos_received,
+                dao_ack: it.dao_acks_received,
+            },
+            parent_changes: it.parent_changes,
+            local_repairs: it.detached,
+            global_repairs: it.versions,
+            loops: it.rank_errors + it.returned + it.loops,
+            trickle_resets: it.trickle_resets,
+            daos_failed: it.daos_given_up + it.daos_refused,
+            refused: it.targets_refused + it.neighbours_refused,
+            ignored: it.implausible + it.foreign + it.stale + it.versions_ignored,
+        }
+    }
+}
+
+/// Where a node is in its DODAG.
+pub(crate) struct RplPlace {
+    pub(crate) rank: Option<u16>,
+    pub(crate) parent: Option<String>,
+    pub(crate) hops: Option<usize>,
+    pub(crate) targets: usize,
 }
 
 /// The duty-cycled MAC of a node.

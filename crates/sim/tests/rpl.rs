@@ -49,6 +49,23 @@ fn a_mesh_forms_and_tcp_flows_both_ways() {
         assert_eq!(lost(&world, 0), [0; 0], "{mode}");
         let targets = world.node(0).map(|node| node.rpl_targets(world.now()));
         assert_eq!(targets, Some(14), "{mode}");
+        for (index, node) in report.nodes.iter().enumerate() {
+            let rpl = node.rpl.as_ref().expect("routed by RPL");
+            assert_eq!(
+                (rpl.hops == Some(0), rpl.parent.is_none()),
+                (index == 0, index == 0)
+            );
+            // Found paths are not shorter than the shortest.
+            assert!(
+                rpl.hops >= node.hops && rpl.hops < Some(15),
+                "{mode}: {rpl:?}"
+            );
+            assert!(rpl.sent.dio > 0 && rpl.received.dio > 0 || node.name.starts_with("leaf"));
+            assert_eq!(rpl.sent.dao > 0, index != 0, "{mode}: {rpl:?}");
+        }
+        let root = report.nodes[0].rpl.as_ref().unwrap();
+        assert!(root.received.dao >= 14 || mode == "storing", "{root:?}");
+        assert_eq!((root.targets, root.sent.dao_ack > 0), (14, true));
         for flow in ["bulk", "down"] {
             let found = report.flows.iter().find(|it| it.name == flow).unwrap();
             assert!(

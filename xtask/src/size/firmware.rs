@@ -29,10 +29,8 @@ pub struct Images {
 }
 
 /// What of RPL a node may have, by the features of the firmware.
-const ROUTED: [(&str, &str); 4] = [
+const ROUTED: [(&str, &str); 2] = [
     ("router or leaf, non-storing mode", "rpl"),
-    ("router or leaf, both modes", "rpl-storing"),
-    ("router, leaf or root, non-storing mode", "rpl-root"),
     ("all of it", "rpl-root,rpl-storing"),
 ];
 

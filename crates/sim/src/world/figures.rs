@@ -1,14 +1,20 @@
 //! What a world has to report.
 
+use std::collections::HashMap;
+
+use redpoll_stack::wire::rpl::INFINITE_RANK;
+
 use super::World;
 use crate::air::Kind;
 use crate::energy;
+use crate::node::SimNode;
 use crate::report::{self, Report};
 
 impl World {
     /// What there is to report by now. Checks the frame ledger first.
     pub fn report(&mut self) -> Report {
         self.check_ledger();
+        let above = self.parents();
         let nodes = self
             .inhabitants
             .iter()
@@ -57,6 +63,7 @@ impl World {
                     recovery: (self.scenario.lowpan.recovery.is_some())
                         .then(|| report::RecoveryFigures::of(&inhabitant.node.recovery_counters())),
                     ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
+                    rpl: self.rpl_figures(index, &above),
                     duty: inhabitant
                         .node
                         .duty_counters()
@@ -83,6 +90,41 @@ impl World {
             nodes,
             interferers: report::interferers(self.air.medium(), self.now),
         }
+    }
+
+    /// Of each node that routes by RPL, which one is its preferred parent.
+    fn parents(&self) -> Vec<Option<usize>> {
+        let nodes = self.scenario.nodes.iter().enumerate();
+        let by_short: HashMap<u16, usize> = nodes.map(|(at, node)| (node.short, at)).collect();
+        let parent = |node: &SimNode| by_short.get(&node.rpl_place()?.1?).copied();
+        let nodes = self.inhabitants.iter();
+        nodes.map(|inhabitant| parent(&inhabitant.node)).collect()
+    }
+
+    /// What RPL has done at node `index`, if it routes there; `above` are the parents of
+    /// all.
+    fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
+        let node = &self.inhabitants.get(index)?.node;
+        let (rank, _) = node.rpl_place()?;
+        let is_root = |at: usize| {
+            let place = self.inhabitants.get(at).and_then(|it| it.node.rpl_place());
+            place.is_some_and(|(rank, parent)| parent.is_none() && rank != INFINITE_RANK)
+        };
+        let mut at = index;
+        // Longer than there are nodes: a loop.
+        let hops = (0..above.len()).find(|_| {
+            let arrived = is_root(at);
+            at = above.get(at).copied().flatten().unwrap_or(at);
+            arrived
+        });
+        let parent = above.get(index).copied().flatten();
+        let place = report::RplPlace {
+            rank: (rank != INFINITE_RANK).then_some(rank),
+            parent: parent.map(|parent| self.scenario.nodes[parent].name.clone()),
+            hops,
+            targets: node.rpl_targets(self.now),
+        };
+        Some(report::RplFigures::of(&node.rpl_counters(), place))
     }
 
     fn check_ledger(&mut self) {

@@ -118,6 +118,15 @@ pub struct RplMemory<M: Memory + 'static> {
 pub struct RplCounters {
     /// DIOs sent.
     pub dios_sent: u32,
+    /// Messages of each kind that have come from neighbours or, of DAOs and their
+    /// acknowledgements, from farther away: well-formed ones.
+    pub dios_received: u32,
+    /// DISs among them.
+    pub diss_received: u32,
+    /// DAOs among them, No-Paths included.
+    pub daos_received: u32,
+    /// DAO-ACKs among them.
+    pub dao_acks_received: u32,
     /// DISs sent.
     pub diss_sent: u32,
     /// DAOs sent, those that are repeated and No-Paths included.

@@ -225,6 +225,13 @@ impl<M: Memory + 'static> Rpl<M> {
         // A message that a neighbour has sent itself.
         let near = from.and_then(Peer::of);
         let near = near.filter(|peer| peer.link_local() == src);
+        let counters = &mut self.counters;
+        count(match message {
+            Message::Dis { .. } => &mut counters.diss_received,
+            Message::Dio(_) => &mut counters.dios_received,
+            Message::Dao(_) => &mut counters.daos_received,
+            Message::DaoAck(_) => &mut counters.dao_acks_received,
+        });
         let result = match (message, near) {
             (Message::Dis { .. }, Some(link)) => {
                 self.on_dis(now, link, to_group);
