@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::rpl::INFINITE_RANK;
 
 use super::World;
@@ -96,7 +97,10 @@ impl World {
     fn parents(&self) -> Vec<Option<usize>> {
         let nodes = self.scenario.nodes.iter().enumerate();
         let by_short: HashMap<u16, usize> = nodes.map(|(at, node)| (node.short, at)).collect();
-        let parent = |node: &SimNode| by_short.get(&node.rpl_place()?.1?).copied();
+        let parent = |node: &SimNode| match node.rpl_place()?.1? {
+            Address::Short(short) => by_short.get(&short).copied(),
+            Address::Extended(_) | Address::Absent => None,
+        };
         let nodes = self.inhabitants.iter();
         nodes.map(|inhabitant| parent(&inhabitant.node)).collect()
     }
