@@ -6,7 +6,7 @@
 //!
 //! - `library.rs`: a private copy of a shared object;
 //! - `interface.rs`: its symbols, and what they hold;
-//! - `node.rs`: the simulator's [`ForeignNode`](redpoll_sim::foreign::ForeignNode);
+//! - `node.rs`: the simulator's [`redpoll_sim::foreign::ForeignNode`];
 //! - `random.rs`: libc's `rand`, with a state for each node;
 //! - `watch.rs`: firmware that never waits.
 //!

@@ -75,7 +75,7 @@ pub struct TaimArgs {
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub packets: u32,
 
-    /// Answer Prometheus at this address, such as [::]:9633 for everybody
+    /// Answer Prometheus at this address, such as `[::]:9633` for everybody
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
           default_missing_value = "127.0.0.1:9633")]
     pub metrics: Option<SocketAddr>,
