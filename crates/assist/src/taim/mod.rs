@@ -12,7 +12,7 @@
 //! [`Taim::input`] is shown each packet's beginning and keeps a handle for it, whatever
 //! the caller knows it by: its bytes, or its number in a queue of the kernel.
 //! [`Taim::poll`] gives back the handles that may leave now, and [`Taim::poll_at`] says
-//! when there is more. All memory is the caller's ([`Memory`](self::Memory)), so that it
+//! when there is more. All memory is the caller's ([`Memory`]), so that it
 //! is bounded.
 //!
 //! What the paper leaves open:
