@@ -329,6 +329,11 @@ impl<M: Memory> Lowpan<M> {
         self.pool.free() > reserve
     }
 
+    /// Whether more than half of the slots are free: room for somebody who can wait.
+    pub fn has_half(&self) -> bool {
+        self.pool.free() > self.pool.count() / 2
+    }
+
     /// Gives a slot back that the caller holds.
     pub fn release(&mut self, slot: SlotId) {
         if self.is_held(slot) {

@@ -249,10 +249,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.identity.source_for(dst)
     }
 
-    /// Whether a packet from the host side would find a slot now. A host that asks
-    /// first can have its packets wait with itself, where there is more memory.
+    /// Whether packets from the host side should come in now: half of the slots are free.
+    /// A host that asks first has its packets wait with itself, where there is more
+    /// memory, and leaves the other half to what comes over the radio; without it the
+    /// messages that mend routes find no slot while many packets wait for a way.
     pub fn has_room(&self) -> bool {
-        self.link.lowpan.has_room()
+        self.link.lowpan.has_half()
     }
 
     /// Counters of the IP layer.
