@@ -541,7 +541,7 @@ pub(crate) const KEYS: &[Key] = &[
         "How long a packet takes between the border router and a simulated host, each way."),
 
     key("border.queue", Count { min: 0, max: 100_000 }, Default("500"), None,
-        "Packets from the host that wait at most while all slots of the border router are taken, as in the queue of Linux's interface: a queue for each pair of source and destination, served in turn; when all are full, the longest loses a packet. With 0 what finds no slot is dropped."),
+        "Packets from the host that wait at most while half of the border router's slots are taken, as in the queue of Linux's interface; the other half is left to what comes over the radio. A queue for each pair of source and destination, served in turn; with one packet more the longest loses its newest. With 0 none waits, and what finds no slot is dropped."),
 
     key("border.host_transport", TRANSPORT, Default("redpoll"), None,
         "Which TCP a simulated host has."),

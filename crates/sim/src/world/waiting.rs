@@ -1,7 +1,8 @@
 //! Packets from the host that wait until the border router has room for them.
 //!
-//! A border router has a dozen slots, its host has megabytes: a packet that finds no
-//! slot free waits here instead of being dropped. Each pair of source and destination
+//! A border router has a dozen slots, its host has megabytes: a packet that finds half of
+//! them taken waits here. So it is not dropped, and slots are left for what comes over the
+//! radio, such as the messages that mend routes. Each pair of source and destination
 //! has a queue of its own, served in turn, so that nobody's flood stands before
 //! anybody else's packets; Linux's `fq_codel` does so in front of any interface, by
 //! flows.

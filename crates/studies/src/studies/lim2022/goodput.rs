@@ -55,8 +55,8 @@ pub fn figure_2(load: &Load) -> Figure {
             )
             .judged(format!("{word}-nullrdc-50-over-100"))
             .cause(
-                "it falls, and by less than was read from the paper's curve: radios that are \
-                 always on have the time to repeat what is lost",
+                "it falls with both timers, and by less than the twentieth that the criterion \
+                 asks for; why is not known",
                 &[null.at(50), null.at(60), null.at(100)],
             );
             verdict(
