@@ -263,6 +263,25 @@ pub(crate) const LEAST_PROBES: u8 = 2;
 /// nearly all header.
 pub(crate) const LEAST_MSS: u16 = 64;
 
+impl Params {
+    /// What the application or the peer may have changed since the connection began: the
+    /// user timeout, 0 for none, and keep-alive's idle time and interval in milliseconds,
+    /// and its count.
+    pub(crate) fn frozen(&self) -> ([u32; 3], u8) {
+        let user_timeout = self.user_timeout.map_or(0, Millis::get);
+        let (idle, interval) = (self.keepalive_idle.get(), self.keepalive_interval.get());
+        ([user_timeout, idle, interval], self.keepalive_count)
+    }
+
+    /// What [`frozen`](Self::frozen) said.
+    pub(crate) fn restore(&mut self, [user_timeout, idle, interval]: [u32; 3], count: u8) {
+        self.user_timeout = (user_timeout > 0).then(|| Millis::new(user_timeout));
+        self.keepalive_idle = Millis::new(idle);
+        self.keepalive_interval = Millis::new(interval);
+        self.keepalive_count = count;
+    }
+}
+
 impl From<&Config> for Params {
     fn from(config: &Config) -> Self {
         let keepalive = config.keepalive.as_ref();

@@ -32,6 +32,17 @@ impl EcnState {
         }
     }
 
+    /// Whether both ends take part, and whether a mark is to be echoed.
+    pub(crate) fn frozen(&self) -> (bool, bool) {
+        (self.enabled, self.news.0 & Flags::ECE.0 != 0)
+    }
+
+    /// What [`frozen`](Self::frozen) said.
+    pub(crate) fn restore(&mut self, enabled: bool, echoes: bool) {
+        self.enabled = enabled;
+        self.news = if echoes { Flags::ECE } else { Flags::NONE };
+    }
+
     /// The peer's SYN arrived, with ACK if `is_answer`. §6.1.1: an ECN-setup
     /// SYN has both flags, an ECN-setup SYN-ACK only ECE.
     pub(crate) fn on_peer_syn(&mut self, flags: Flags, is_answer: bool) {

@@ -42,6 +42,16 @@ impl RttEstimator {
         (self.srtt > 0).then_some(self.srtt)
     }
 
+    /// What is known of the path: SRTT and K·RTTVAR.
+    pub(crate) fn frozen(&self) -> [u16; 2] {
+        [self.srtt, self.variation]
+    }
+
+    /// What [`frozen`](Self::frozen) said.
+    pub(crate) fn restore(&mut self, [srtt, variation]: [u16; 2]) {
+        (self.srtt, self.variation) = (srtt, variation);
+    }
+
     /// The segment before `end` left for the first time.
     pub(crate) fn on_sent(&mut self, end: Ahead, now_ms: u32) {
         if self.end == Ahead::UNA {

@@ -2,6 +2,8 @@
 
 use core::num::NonZero;
 
+use redpoll_base::Duration;
+
 use crate::seq::Low;
 use crate::{Segment, SeqNum, TimestampOption};
 
@@ -61,6 +63,33 @@ impl Timestamps {
         self.recent_at.is_some()
     }
 
+    /// TSval at this moment, TS.Recent, and how old that is in milliseconds.
+    pub(crate) fn frozen(&self, ms: u32) -> [u32; 3] {
+        let age = self.recent_at.map_or(0, |at| self.age(at, ms));
+        [self.value(ms), self.recent, u32::from(age) << STEP_BITS]
+    }
+
+    /// What [`frozen`](Self::frozen) said, so many milliseconds ago. TSval goes on from
+    /// there by a clock that may have begun anew.
+    pub(crate) fn restore(&mut self, is_enabled: bool, was: [u32; 3], slept: Duration, ms: u32) {
+        let [value, recent, age] = was;
+        // One more: the moment is rounded.
+        let value = value.wrapping_add(slept.millis_wrapping()).wrapping_add(1);
+        self.offset = value.wrapping_sub(ms);
+        if is_enabled {
+            self.enable(recent, ms);
+            let age = age.saturating_add(slept.millis_saturating()) >> STEP_BITS;
+            let age = (age as u16).min(OUTDATED_AFTER.wrapping_add(1));
+            let at = Self::steps(ms).get().wrapping_sub(age);
+            self.recent_at = Some(NonZero::new(at).unwrap_or(NonZero::<u16>::MAX));
+        }
+    }
+
+    /// How long ago that was, in steps.
+    fn age(&self, at: NonZero<u16>, now: u32) -> u16 {
+        Self::steps(now).get().wrapping_sub(at.get())
+    }
+
     /// The option for a segment that is not a first SYN.
     pub(crate) fn option(&self, ms: u32) -> Option<TimestampOption> {
         // RFC 7323 §3.2: in every segment once negotiated.
@@ -82,8 +111,8 @@ impl Timestamps {
     pub(crate) fn is_old(&self, theirs: TimestampOption, now: u32) -> bool {
         // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
         let outdated = || {
-            let age = |at: NonZero<u16>| Self::steps(now).get().wrapping_sub(at.get());
-            self.recent_at.is_none_or(|at| age(at) > OUTDATED_AFTER)
+            let at = self.recent_at;
+            at.is_none_or(|at| self.age(at, now) > OUTDATED_AFTER)
         };
         SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }

@@ -63,6 +63,10 @@ pub struct Plan {
     pub read_chunk: usize,
     /// Send and receive buffers, in bytes.
     pub buffers: (usize, usize),
+    /// How often, of a thousand events, its connection is frozen, if it can be.
+    pub freeze: u32,
+    /// How long it is frozen at most: what arrives meanwhile is lost.
+    pub sleep: Duration,
 }
 
 impl Default for Plan {
@@ -73,6 +77,8 @@ impl Default for Plan {
             read_pause: Duration::ZERO,
             read_chunk: usize::MAX,
             buffers: (1848, 1848),
+            freeze: 0,
+            sleep: Duration::ZERO,
         }
     }
 }
@@ -105,17 +111,20 @@ pub struct Report {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// The link from this side has read the first half of its segment.
-    Half(usize),
-    /// The link from this side is done with its segment.
-    Served(usize),
+    /// The link from this side has read the first half of its segment of this number.
+    Half(usize, u32),
+    /// The link from this side is done with that segment.
+    Served(usize, u32),
     /// The packet with this number arrives at this side.
     Arrive(usize, usize),
     /// This side's application reads.
     Read(usize),
+    /// This side's connection is taken up again.
+    Thaw(usize),
 }
 
 struct InService {
+    number: u32,
     desc: SegmentDesc,
     bytes: Vec<u8>,
     gone: bool,
@@ -126,7 +135,13 @@ struct Side {
     plan: Plan,
     link: Link,
     serving: Option<InService>,
+    /// Segments that the link has taken.
+    taken: u32,
     served: u32,
+    /// When its connection was frozen, and what came of it.
+    frozen: Option<(Instant, Vec<u8>)>,
+    /// How often it was frozen.
+    freezes: u32,
     written: usize,
     closed: bool,
     read: usize,
@@ -261,8 +276,10 @@ impl Pair {
             }
             self.queue.pop();
             match what {
-                What::Half(side) => self.read_half(side, 0),
-                What::Served(side) => self.on_served(side),
+                What::Half(side, number) if self.serves(side, number) => self.read_half(side, 0),
+                What::Served(side, number) if self.serves(side, number) => self.on_served(side),
+                What::Half(..) | What::Served(..) => {}
+                What::Thaw(side) => self.thaw(side),
                 What::Arrive(side, packet) => self.on_arrival(side, packet),
                 What::Read(side) => {
                     self.sides[side].read_armed = false;
@@ -270,7 +287,54 @@ impl Pair {
                 }
             }
             self.run_apps();
+            for side in 0..2 {
+                self.freeze(side);
+            }
         }
+    }
+
+    fn serves(&self, side: usize, number: u32) -> bool {
+        let serving = self.sides[side].serving.as_ref();
+        serving.is_some_and(|serving| serving.number == number)
+    }
+
+    /// Freezes a connection now and then: the link forgets its segment.
+    fn freeze(&mut self, side: usize) {
+        let (now, this) = (self.now, &mut self.sides[side]);
+        if this.plan.freeze == 0 || self.rng.below(1000) >= this.plan.freeze {
+            return;
+        }
+        let Some(conn) = &mut this.conn else {
+            return;
+        };
+        let mut frozen = vec![0; conn.frozen_len()];
+        if conn.freeze(now, &mut frozen) != Ok(frozen.len()) {
+            return;
+        }
+        this.freezes += 1;
+        this.conn = None;
+        this.serving = None;
+        this.frozen = Some((now, frozen));
+        let sleep = this.plan.sleep.as_micros();
+        let sleep = Duration::from_micros(self.rng.below_u64(sleep.max(1)));
+        self.schedule(now + sleep, What::Thaw(side));
+    }
+
+    fn thaw(&mut self, side: usize) {
+        let (now, this) = (self.now, &mut self.sides[side]);
+        let Some((since, mut frozen)) = this.frozen.take() else {
+            return;
+        };
+        let (tx, rx) = this.plan.buffers;
+        let (tx, rx) = (vec![0; tx], vec![0; rx]);
+        let conn = Connection::thaw(now, &self.config, now.since(since), &mut frozen, tx, rx);
+        let conn = conn.map_err(|(error, ..)| error);
+        this.conn = Some(conn.expect("nothing has happened to the bytes"));
+    }
+
+    /// How often the connection of a side was frozen.
+    pub fn freezes(&self, side: usize) -> u32 {
+        self.sides[side].freezes
     }
 
     /// Lets the applications and the links do all they can do now.
@@ -322,13 +386,16 @@ impl Pair {
             .per_byte
             .times(len as u64)
             .max(Duration::from_micros(1));
+        let number = this.taken;
+        this.taken += 1;
         this.serving = Some(InService {
+            number,
             desc,
             bytes: Vec::new(),
             gone: false,
         });
-        self.schedule(now + time.divided_by(2), What::Half(side));
-        self.schedule(now + time, What::Served(side));
+        self.schedule(now + time.divided_by(2), What::Half(side, number));
+        self.schedule(now + time, What::Served(side, number));
     }
 
     /// Reads half of the payload in service; part 1 is the second half.
@@ -411,6 +478,9 @@ impl Pair {
         if let Some(conn) = &mut self.sides[side].conn {
             return conn.input(now, &meta, &seg);
         }
+        if self.sides[side].frozen.is_some() {
+            return;
+        }
         let listener = Listener::new(REMOTE);
         if let Action::Accept(request) = listener.input(&meta, &seg) {
             let (tx, rx) = self.sides[side].plan.buffers;
@@ -429,7 +499,10 @@ impl Side {
             plan,
             link,
             serving: None,
+            taken: 0,
             served: 0,
+            frozen: None,
+            freezes: 0,
             written: 0,
             closed: false,
             read: 0,

@@ -80,6 +80,12 @@ impl NewReno {
         self.set(if syn_lost { mss } else { iw.bytes(mss) });
     }
 
+    /// As at the beginning, but for the slow start threshold.
+    pub(crate) fn restart(&mut self, mss: u32, iw: InitialWindow, ssthresh: u16) {
+        self.set(iw.bytes(mss));
+        self.ssthresh = ssthresh;
+    }
+
     pub(crate) fn cwnd(&self) -> u32 {
         u32::from(self.cwnd)
     }

@@ -20,6 +20,7 @@
 mod acknowledge;
 mod app;
 mod fast_open;
+mod freeze;
 mod handshake;
 mod icmp;
 mod input;

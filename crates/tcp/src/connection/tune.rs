@@ -25,6 +25,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.settle();
     }
 
+    /// Whether small segments wait for company.
+    pub fn has_nagle(&self) -> bool {
+        self.marks.has(Marks::NAGLE)
+    }
+
     /// How long sent data may stay unacknowledged from now on; see
     /// [`Config::user_timeout`](crate::Config::user_timeout). The peer no longer
     /// changes it, and hears of it if the option is in use (RFC 5482 §3).

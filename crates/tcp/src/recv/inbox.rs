@@ -47,6 +47,13 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
+    /// Bytes that had arrived before, of a new inbox; whether they fit.
+    pub(crate) fn restore(&mut self, unread: &[u8]) -> bool {
+        let count = self.ring.write_at(0, unread);
+        self.ring.keep(count);
+        count == unread.len()
+    }
+
     pub(crate) fn capacity(&self) -> u32 {
         self.ring.capacity() as u32
     }

@@ -28,6 +28,11 @@ impl RecvWindow {
         self.edge = self.nxt + room.min(u32::from(u16::MAX));
     }
 
+    /// RCV.NXT, and the edge as it was announced.
+    pub(crate) fn restore(&mut self, nxt: SeqNum, edge: SeqNum) {
+        (self.nxt, self.edge) = (nxt, edge);
+    }
+
     /// RCV.WND.
     pub(crate) fn wnd(&self) -> u32 {
         self.edge.since(self.nxt)

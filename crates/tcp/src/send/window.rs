@@ -48,6 +48,18 @@ impl SendWindow {
         }
     }
 
+    /// SND.UNA and SND.NXT, RCV.NXT, SND.WND and MAX.SND.WND as they were.
+    pub(crate) fn restore(
+        &mut self,
+        [una, nxt]: [SeqNum; 2],
+        rcv_nxt: SeqNum,
+        [wnd, max_wnd]: [u16; 2],
+    ) {
+        (self.una, self.nxt) = (una, nxt);
+        self.wl1 = rcv_nxt.low();
+        (self.wnd, self.max_wnd) = (wnd, max_wnd);
+    }
+
     /// SND.WND: how far beyond SND.UNA the peer lets us send.
     pub(crate) fn wnd(&self) -> u32 {
         u32::from(self.wnd)

@@ -1,0 +1,183 @@
+//! A connection as bytes: what they are, and how they are read and written.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 1 | version of this format |
+//! | 4 | CRC-32 of all that follows |
+//! | 91 | what the connection is: see `Connection::freeze` |
+//! | 2, 2 | how many bytes wait to be sent or acknowledged, and to be read |
+//! | … | those bytes |
+
+use core::fmt;
+
+use redpoll_base::copy;
+
+/// Changes whenever the bytes mean something else. One bit more or less is none.
+const VERSION: u8 = 0x71;
+/// In the place of the version: taken up already.
+const SPENT: u8 = 0;
+/// Version and checksum.
+const PROLOGUE: usize = 5;
+
+/// Why a connection cannot be frozen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FreezeError {
+    /// Its handshake is not over, it has ended, or its application has let go of it.
+    State,
+    /// The memory is shorter than [`frozen_len`](crate::Connection::frozen_len).
+    NoRoom,
+}
+
+/// Why bytes are no connection any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ThawError {
+    /// Some bytes are not as they were written, or missing.
+    Damaged,
+    /// Another version of this library has written them.
+    Version,
+    /// They have been taken up already.
+    Spent,
+    /// The peer has given the connection up by now, or may have: something was not
+    /// acknowledged, and that is longer ago than the user timeout.
+    TooOld,
+    /// The buffers are smaller than those that it had, and what is in them or was promised
+    /// to the peer does not fit.
+    NoRoom,
+}
+
+impl fmt::Display for FreezeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FreezeError::State => "the connection is not in a state to be frozen",
+            FreezeError::NoRoom => "the memory for a frozen connection is too short",
+        })
+    }
+}
+
+impl fmt::Display for ThawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ThawError::Damaged => "the frozen connection is damaged",
+            ThawError::Version => "the frozen connection is of another version",
+            ThawError::Spent => "the frozen connection has been taken up already",
+            ThawError::TooOld => "the peer may have given up the frozen connection",
+            ThawError::NoRoom => "the buffers are too small for the frozen connection",
+        })
+    }
+}
+
+impl core::error::Error for FreezeError {}
+impl core::error::Error for ThawError {}
+
+/// Writes a frozen connection.
+pub(crate) struct Writer<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(out: &'a mut [u8]) -> Self {
+        Writer { out, len: PROLOGUE }
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let rest = self.out.get_mut(self.len..).unwrap_or(&mut []);
+        copy(bytes, rest);
+        self.len = self.len.saturating_add(bytes.len());
+    }
+
+    pub(crate) fn u8(&mut self, value: u8) {
+        self.bytes(&[value]);
+    }
+
+    pub(crate) fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_be_bytes());
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_be_bytes());
+    }
+
+    /// Seals what was written; how long it is, if all of it found room.
+    pub(crate) fn finish(self) -> Result<usize, FreezeError> {
+        let all = self.out.get_mut(..self.len).ok_or(FreezeError::NoRoom)?;
+        let (head, body) = all
+            .split_first_chunk_mut::<PROLOGUE>()
+            .ok_or(FreezeError::NoRoom)?;
+        let [a, b, c, d] = crc(body).to_be_bytes();
+        *head = [VERSION, a, b, c, d];
+        Ok(self.len)
+    }
+}
+
+/// Reads one.
+pub(crate) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, ThawError> {
+        let (&[version, a, b, c, d], body) = bytes
+            .split_first_chunk::<PROLOGUE>()
+            .ok_or(ThawError::Damaged)?;
+        match version {
+            VERSION => {}
+            SPENT => return Err(ThawError::Spent),
+            _ => return Err(ThawError::Version),
+        }
+        if crc(body) != u32::from_be_bytes([a, b, c, d]) {
+            return Err(ThawError::Damaged);
+        }
+        Ok(Reader(body))
+    }
+
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], ThawError> {
+        let (bytes, rest) = self.0.split_at_checked(len).ok_or(ThawError::Damaged)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ThawError> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or(ThawError::Damaged)?;
+        self.0 = rest;
+        Ok(*bytes)
+    }
+
+    pub(crate) fn address(&mut self) -> Result<[u8; 16], ThawError> {
+        self.array()
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, ThawError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, ThawError> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, ThawError> {
+        self.array().map(u32::from_be_bytes)
+    }
+}
+
+/// Makes bytes that nobody can take up again.
+pub(crate) fn spend(bytes: &mut [u8]) {
+    if let Some(version) = bytes.first_mut() {
+        *version = SPENT;
+    }
+}
+
+/// The CRC-32 of IEEE 802.3, bit by bit: it is rare, and a table is long.
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+    let add = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), step);
+    !bytes.iter().fold(u32::MAX, add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_ethernet() {
+        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+    }
+}

@@ -1,0 +1,367 @@
+//! A connection that is written down and taken up again: what the peer sees of it, and what
+//! is refused.
+
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_tcp::{Config, Connection, FreezeError, SeqNum, State, ThawError};
+use redpoll_testkit::{LOCAL, Link, Outcome, Pair, Plan, REMOTE, ms};
+
+/// What a frozen connection takes beside the bytes that wait.
+const OVERHEAD: usize = 100;
+
+/// Two ends of which the first is frozen now and then; how often.
+fn run(freeze: u32, sleep: Duration) -> u32 {
+    let plan = |send| Plan {
+        send,
+        freeze,
+        sleep,
+        ..Plan::default()
+    };
+    let plans = [plan(30_000), plan(2_000)];
+    let link = Link {
+        loss: 20,
+        ..Link::default()
+    };
+    let mut pair = Pair::new(3, &Config::default(), [link.clone(), link], plans);
+    let report = pair.run(Duration::from_secs(10_000));
+    assert_eq!(report.outcome, Outcome::Done, "{report:#?}");
+    assert_eq!(report.read, [2_000, 30_000]);
+    pair.freezes(0)
+}
+
+#[test]
+fn a_transfer_goes_on_however_often_it_is_frozen() {
+    let freezes = run(100, Duration::ZERO);
+    assert!(freezes > 20, "{freezes}");
+    let freezes = run(30, Duration::from_secs(5));
+    assert!(freezes > 5, "{freezes}");
+    assert_eq!(run(0, Duration::ZERO), 0);
+}
+
+/// An established connection, and its peer.
+struct Two {
+    here: Connection<Vec<u8>>,
+    there: Connection<Vec<u8>>,
+    now: Instant,
+}
+
+/// The next segment of a connection as its peer gets it, and its timestamp.
+fn next(from: &mut Connection<Vec<u8>>, now: Instant) -> Option<(Vec<u8>, Option<u32>)> {
+    let desc = from.poll_segment(now, 1_240)?;
+    let mut bytes = desc.header.as_bytes().to_vec();
+    let mut payload = vec![0; usize::from(desc.payload_len)];
+    from.read(desc.token, 0, &mut payload).unwrap();
+    from.on_segment_sent(desc.token, now);
+    bytes.extend(payload);
+    let meta = meta(LOCAL.addr, REMOTE.addr);
+    let parsed = redpoll_tcp::Segment::parse(&meta, &bytes).ok();
+    let value = parsed.and_then(|seg| Some(seg.options.timestamps?.value));
+    Some((bytes, value))
+}
+
+fn meta(src: Addr, dst: Addr) -> redpoll_tcp::IpMeta {
+    redpoll_tcp::IpMeta {
+        src,
+        dst,
+        ecn: redpoll_base::Ecn::NotEct,
+        hop_limit: 64,
+    }
+}
+
+impl Two {
+    fn new(config: &Config) -> Two {
+        let now = Instant::from_millis(5_000);
+        let buffer = || vec![0; 1_848];
+        let iss = SeqNum(u32::MAX - 100);
+        let mut here = Connection::connect(now, config, LOCAL, REMOTE, iss, buffer(), buffer());
+        let (syn, _) = next(&mut here, now).unwrap();
+        let there = meta(LOCAL.addr, REMOTE.addr);
+        let seg = redpoll_tcp::Segment::parse(&there, &syn).unwrap();
+        let listener = redpoll_tcp::Listener::new(REMOTE);
+        let redpoll_tcp::Action::Accept(request) = listener.input(&there, &seg) else {
+            panic!("no request");
+        };
+        let iss = SeqNum(70);
+        let there = Connection::accept(now, config, request, iss, buffer(), buffer());
+        let mut two = Two { here, there, now };
+        two.settle();
+        assert_eq!(two.here.state(), State::Established);
+        two
+    }
+
+    /// Carries everything both ways.
+    fn settle(&mut self) {
+        loop {
+            let mut any = false;
+            while let Some((bytes, _)) = next(&mut self.here, self.now) {
+                self.give_there(&bytes);
+                any = true;
+            }
+            while let Some((bytes, _)) = next(&mut self.there, self.now) {
+                self.give_here(&bytes);
+                any = true;
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    /// Five seconds.
+    fn pass(&mut self) {
+        for _ in 0..50 {
+            self.settle();
+            self.now += ms(100);
+            self.here.on_timeout(self.now);
+            self.there.on_timeout(self.now);
+        }
+    }
+
+    fn give_there(&mut self, bytes: &[u8]) {
+        let meta = meta(LOCAL.addr, REMOTE.addr);
+        let seg = redpoll_tcp::Segment::parse(&meta, bytes).unwrap();
+        self.there.input(self.now, &meta, &seg);
+    }
+
+    fn give_here(&mut self, bytes: &[u8]) {
+        let meta = meta(REMOTE.addr, LOCAL.addr);
+        let seg = redpoll_tcp::Segment::parse(&meta, bytes).unwrap();
+        self.here.input(self.now, &meta, &seg);
+    }
+
+    fn freeze(&mut self) -> Vec<u8> {
+        let mut frozen = vec![0; self.here.frozen_len()];
+        let len = self.here.freeze(self.now, &mut frozen).unwrap();
+        assert_eq!(len, frozen.len());
+        frozen
+    }
+}
+
+fn thaw(
+    now: Instant,
+    config: &Config,
+    slept: Duration,
+    frozen: &[u8],
+    room: usize,
+) -> Result<Connection<Vec<u8>>, ThawError> {
+    let mut bytes = frozen.to_vec();
+    let made = Connection::thaw(now, config, slept, &mut bytes, vec![0; room], vec![0; room]);
+    let again = Connection::<Vec<u8>>::frozen_ends(slept, &bytes).err();
+    match &made {
+        Ok(_) => assert_eq!(again, Some(ThawError::Spent)),
+        Err(_) => assert_eq!(bytes, frozen, "as they were"),
+    }
+    made.map_err(|(error, tx, rx)| {
+        assert_eq!((tx.len(), rx.len()), (room, room), "the buffers come back");
+        error
+    })
+}
+
+/// A sensor writes down its connection, loses its power and its clock, and goes on; the
+/// peer has meanwhile answered, and answers are lost.
+#[test]
+fn the_peer_does_not_notice() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    two.here.send(two.now, b"twenty-one").unwrap();
+    two.pass();
+    assert_eq!(two.here.frozen_len(), OVERHEAD);
+    // Sent, and the acknowledgment is lost.
+    two.here.send(two.now, b"twenty-two").unwrap();
+    let (segment, Some(before)) = next(&mut two.here, two.now).unwrap() else {
+        panic!("no timestamp");
+    };
+    two.give_there(&segment);
+    let frozen = two.freeze();
+    assert_eq!(frozen.len(), OVERHEAD + 10);
+    while next(&mut two.there, two.now).is_some() {}
+
+    two.now += Duration::from_secs(3_600);
+    // Its own clock begins anew.
+    let own = Instant::from_millis(3);
+    two.here = thaw(own, &config, Duration::from_secs(3_600), &frozen, 1_848).unwrap();
+    assert_eq!(two.here.state(), State::Established);
+    let (again, Some(after)) = next(&mut two.here, own).unwrap() else {
+        panic!("no timestamp");
+    };
+    let passed = after.wrapping_sub(before);
+    assert!((3_600_000..3_600_010).contains(&passed), "{passed} ms");
+    two.give_there(&again);
+    let (ack, _) = next(&mut two.there, two.now).unwrap();
+    two.now = own;
+    two.give_here(&ack);
+    assert_eq!(two.here.unacked(), 0, "the peer had it already");
+    let mut read = [0; 100];
+    let len = two
+        .there
+        .recv(Instant::from_millis(3_605_000), &mut read)
+        .unwrap();
+    assert_eq!(&read[..len], b"twenty-onetwenty-two");
+}
+
+#[test]
+fn what_has_arrived_and_was_not_read_is_there_again() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    two.there.send(two.now, &[7; 1_000]).unwrap();
+    two.settle();
+    let frozen = two.freeze();
+    assert_eq!(frozen.len(), OVERHEAD + 1_000);
+    two.here = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848).unwrap();
+    let mut read = [0; 1_100];
+    assert_eq!(two.here.recv(two.now, &mut read), Ok(1_000));
+    assert_eq!(read[..1_000], [7; 1_000]);
+    // And the window opens again for the peer.
+    two.there.send(two.now, &[8; 1_500]).unwrap();
+    two.pass();
+    let mut read = [0; 2_000];
+    assert_eq!(two.here.recv(two.now, &mut read), Ok(1_500));
+}
+
+#[test]
+fn damaged_short_and_foreign_bytes_are_refused() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    two.here.send(two.now, b"something").unwrap();
+    let frozen = two.freeze();
+    let again = |bytes: &[u8]| thaw(two.now, &config, Duration::ZERO, bytes, 1_848).err();
+    assert_eq!(again(&frozen), None);
+    for bit in 0..8 * frozen.len() {
+        let mut damaged = frozen.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let expected = if bit < 8 {
+            ThawError::Version
+        } else {
+            ThawError::Damaged
+        };
+        assert_eq!(again(&damaged), Some(expected), "bit {bit}");
+    }
+    for len in 0..frozen.len() {
+        assert_eq!(
+            again(&frozen[..len]),
+            Some(ThawError::Damaged),
+            "{len} bytes"
+        );
+    }
+}
+
+#[test]
+fn what_the_peer_may_have_given_up_is_refused() {
+    let config = Config {
+        user_timeout: Some(Duration::from_secs(300)),
+        ..Config::default()
+    };
+    let mut two = Two::new(&config);
+    let idle = two.freeze();
+    let after = |frozen: &[u8], secs| {
+        let slept = Duration::from_secs(secs);
+        thaw(two.now, &config, slept, frozen, 1_848).err()
+    };
+    assert_eq!(after(&idle, 86_400), None);
+    assert_eq!(after(&idle, 60 * 86_400), None, "nothing is outstanding");
+    let mut two = Two::new(&config);
+    two.here.send(two.now, b"out").unwrap();
+    let _ = next(&mut two.here, two.now);
+    let frozen = two.freeze();
+    assert_eq!(after(&frozen, 300), None);
+    assert_eq!(after(&frozen, 301), Some(ThawError::TooOld));
+}
+
+#[test]
+fn smaller_buffers_are_refused() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    two.here.send(two.now, &[1; 500]).unwrap();
+    let frozen = two.freeze();
+    let into = |room| thaw(two.now, &config, Duration::ZERO, &frozen, room).err();
+    assert_eq!(into(499), Some(ThawError::NoRoom));
+    // The peer was promised 1,848 bytes.
+    assert_eq!(into(1_847), Some(ThawError::NoRoom));
+    assert_eq!(into(1_848), None);
+}
+
+#[test]
+fn only_what_lives_is_frozen() {
+    let (config, now) = (Config::default(), Instant::ZERO);
+    let mut out = [0; 300];
+    let iss = SeqNum(1);
+    let mut opening =
+        Connection::connect(now, &config, LOCAL, REMOTE, iss, vec![0; 100], vec![0; 100]);
+    assert_eq!(opening.freeze(now, &mut out), Err(FreezeError::State));
+    let mut two = Two::new(&config);
+    let short = two.here.frozen_len() - 1;
+    assert_eq!(
+        two.here.freeze(two.now, &mut out[..short]),
+        Err(FreezeError::NoRoom)
+    );
+    two.here.abort(two.now);
+    assert_eq!(two.here.freeze(two.now, &mut out), Err(FreezeError::State));
+}
+
+/// RFC 7323 §5.5: a TS.Recent of 24 days says nothing, however many of them the connection
+/// was frozen for.
+#[test]
+fn what_the_peer_said_last_grows_old_in_the_cold() {
+    let config = Config::default();
+    for (awake, asleep) in [(25, 0), (2, 23), (0, 25), (23, 30), (1, 1)] {
+        let mut two = Two::new(&config);
+        two.here.send(two.now, b"x").unwrap();
+        two.pass();
+        two.now += Duration::from_secs(awake * 86_400);
+        let frozen = two.freeze();
+        let slept = Duration::from_secs(asleep * 86_400);
+        two.now += slept;
+        two.here = thaw(two.now, &config, slept, &frozen, 1_848).unwrap();
+        two.there.send(two.now, b"hello").unwrap();
+        two.pass();
+        let answer = two.here.recv(two.now, &mut [0; 10]);
+        assert_eq!(answer, Ok(5), "{awake} days awake, {asleep} asleep");
+    }
+}
+
+/// RFC 5482: what the peer asked for is not in the configuration.
+#[cfg(feature = "user-timeout")]
+#[test]
+fn what_was_agreed_with_the_peer_is_kept() {
+    let option = redpoll_tcp::UserTimeoutOption {
+        advertise: Duration::from_secs(7_200),
+        most: Duration::from_secs(100_000),
+    };
+    let config = Config {
+        user_timeout_option: Some(option),
+        ..Config::default()
+    };
+    let mut two = Two::new(&config);
+    two.here.send(two.now, b"x").unwrap();
+    two.pass();
+    let before = two.here.user_timeout();
+    assert_eq!(before, Some(Duration::from_secs(7_200)));
+    let frozen = two.freeze();
+    two.here = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848).unwrap();
+    assert_eq!(two.here.user_timeout(), before);
+}
+
+/// A closed window with data waiting, then the peer opens it and its update is lost.
+#[test]
+fn a_closed_window_is_probed_after_it() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    two.here.send(two.now, &[1; 1_848]).unwrap();
+    (0..10).for_each(|_| two.pass());
+    two.here.send(two.now, &[2; 700]).unwrap();
+    two.pass();
+    for closes in [false, true] {
+        if closes {
+            two.here.close(two.now);
+            two.pass();
+        }
+        let frozen = two.freeze();
+        two.here = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848).unwrap();
+        (0..30).for_each(|_| two.pass());
+        assert!(two.here.poll_at().is_some());
+    }
+    let mut out = vec![0; 3_000];
+    assert_eq!(two.there.recv(two.now, &mut out), Ok(1_848));
+    while next(&mut two.there, two.now).is_some() {}
+    (0..60).for_each(|_| two.pass());
+    assert_eq!(two.there.recv(two.now, &mut out), Ok(700));
+}
