@@ -571,7 +571,7 @@ impl<M: Memory> Lowpan<M> {
             Origin::Recoverable(_) => {}
             Origin::Acknowledgment => {
                 if let Some(recovery) = self.recovery.get_mut() {
-                    recovery.on_ack_done();
+                    recovery.on_ack_done(outcome.is_ok());
                 }
             }
             Origin::Pulled => {

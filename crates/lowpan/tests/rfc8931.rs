@@ -454,3 +454,31 @@ fn fragments_leave_a_gap() {
     assert_eq!(a.poll_at().unwrap().at, ms(10));
     assert!(next_frame(&mut a, ms(10), &mut Source::default()).is_some());
 }
+
+/// So many second fragments of datagrams that nobody knows, each with a tag of its own;
+/// how many of them are refused where the frames of refusals arrive, or do not.
+fn refused(fragments: u8, delivered: bool) -> usize {
+    let (mut a, mut b) = pair();
+    let (_, frames) = begin(&mut a, START, 6);
+    let mut refused = 0;
+    for tag in 0..fragments {
+        let stray = Fragment {
+            tag,
+            ..header(&frames[1])
+        };
+        let orphan = b.input(START, A, B, &emit(stray, &frames[1][6..]));
+        assert_eq!(orphan, Err(DropReason::Orphan));
+        let frame = next_frame(&mut b, START, &mut Source::default());
+        refused += usize::from(frame.is_some());
+        b.on_frame_done(START, delivered);
+    }
+    refused
+}
+
+/// Who takes refusals is there, and learns at once of each datagram whose first fragment
+/// was lost. Of those to nobody, which take the radio for all its retries, few leave.
+#[test]
+fn refusals_are_scarce_for_those_who_do_not_take_them() {
+    assert_eq!(refused(60, true), 60);
+    assert!((1..=8).contains(&refused(60, false)));
+}

@@ -43,6 +43,11 @@ pub struct MacConfig {
     /// a time uniform in [0, d], then starts CSMA-CA afresh, so that frames
     /// which hidden terminals made collide do not collide again. Default 40 ms.
     pub link_retry_delay: Duration,
+    /// A constant part of that wait, before the random one. Default 0; TinyOS 2.1.2 waits for
+    /// 103 binary milliseconds and nothing random (`PacketLinkP.nc`), so that what
+    /// collided once is likely to collide again.
+    #[cfg(feature = "retry-pause")]
+    pub link_retry_pause: Duration,
     /// Failed attempts that are followed by another one for frames to a node
     /// that listens only for a moment, and for data requests. Default 4: the
     /// five attempts a poll of Kumar et al. 2020's published configuration;
@@ -100,6 +105,8 @@ impl Default for MacConfig {
             ifs: Ifs::Minimum,
             promised: Promised::Csma,
             link_retry_delay: Duration::from_millis(40),
+            #[cfg(feature = "retry-pause")]
+            link_retry_pause: Duration::ZERO,
             indirect_retries: 4,
             indirect_retry_delay: Duration::from_millis(5),
             deaf_backoff: false,

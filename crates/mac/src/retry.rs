@@ -65,7 +65,13 @@ impl Retry {
         };
         self.attempts = attempts;
         let d = d.as_micros();
-        Next::After(Duration::from_micros(rng.below_u64(d.saturating_add(1))))
+        let delay = Duration::from_micros(rng.below_u64(d.saturating_add(1)));
+        #[cfg(feature = "retry-pause")]
+        let delay = match self.quick {
+            true => delay,
+            false => delay + config.link_retry_pause,
+        };
+        Next::After(delay)
     }
 }
 
@@ -89,6 +95,32 @@ mod tests {
         }
         for count in quarters {
             assert!((9_500..10_500).contains(&count), "{quarters:?}");
+        }
+    }
+
+    #[cfg(feature = "retry-pause")]
+    #[test]
+    fn a_constant_part_precedes_the_random_one() {
+        let pause = Duration::from_micros(100_586);
+        let config = MacConfig {
+            link_retry_pause: pause,
+            link_retry_delay: Duration::from_micros(1),
+            ..MacConfig::default()
+        };
+        let mut rng = Rng::new(3);
+        for _ in 0..8 {
+            let Next::After(delay) = Retry::start(0, false).on_failure(&config, &mut rng) else {
+                panic!("retries are left");
+            };
+            assert!(
+                (100_586..=100_587).contains(&delay.as_micros()),
+                "{delay:?}"
+            );
+            // A node that listens only for a moment is not kept waiting.
+            let Next::After(quick) = Retry::start(0, true).on_failure(&config, &mut rng) else {
+                panic!("retries are left");
+            };
+            assert!(quick <= config.indirect_retry_delay, "{quick:?}");
         }
     }
 

@@ -205,9 +205,9 @@ impl Patience {
     }
 }
 
-/// Refusals that may leave at once, and the time for which one more may after that:
-/// whoever is refused may not exist, and an acknowledgment to nobody takes the radio
-/// for all its retries.
+/// Refusals that may leave without being taken by anybody, and the time for which one more
+/// may after that: whoever is refused may not exist, and an acknowledgment to nobody takes
+/// the radio for all its retries.
 const REFUSALS_AT_ONCE: u8 = 8;
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -500,8 +500,17 @@ impl<M: Memory> Recovery<M> {
         self.leaving.map(|(_, ack)| ack)
     }
 
-    pub(crate) fn on_ack_done(&mut self) {
-        self.leaving = None;
+    /// The acknowledgment has left, `delivered` to the next hop or not. Who takes a refusal
+    /// is there: that one does not count.
+    pub(crate) fn on_ack_done(&mut self, delivered: bool) {
+        let was_refusal = self
+            .leaving
+            .take()
+            .is_some_and(|(_, ack)| ack.bitmap.is_null());
+        if was_refusal && delivered {
+            let (tokens, _) = &mut self.may_refuse;
+            *tokens = tokens.saturating_add(1).min(REFUSALS_AT_ONCE);
+        }
         self.counters.acknowledgments = self.counters.acknowledgments.wrapping_add(1);
     }
 

@@ -198,13 +198,14 @@ impl Mac {
 
     /// A strobe has been repeated, or a probe sent.
     pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult) {
+        let target = self.target();
         let Some(duty) = &mut self.duty else { return };
         if self.phase != Phase::OnAir {
             return duty.on_probed(now);
         }
         match result {
             RadioResult::Answered { .. } => {
-                duty.on_strobe_answer();
+                duty.on_strobe_answer(now, &target);
                 self.phase = Phase::Ready;
             }
             RadioResult::ChannelBusy => {
@@ -310,6 +311,17 @@ impl Mac {
     }
 
     // --- this node's receiver ---
+
+    /// A frame for another node was heard, intact: X-MAC yields to who sends strobes. Most
+    /// radios keep such frames back.
+    pub fn on_overheard(&mut self, frame: &[u8]) {
+        if let (Some(duty), Ok((header, payload))) = (&mut self.duty, FrameHeader::parse(frame))
+            && header.frame_type == FrameType::Data
+            && header.dst != self.config.address()
+        {
+            duty.on_overheard(payload);
+        }
+    }
 
     /// The payload of a data frame without the method's header, if it is for the layer
     /// above.

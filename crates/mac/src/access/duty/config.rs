@@ -12,8 +12,19 @@ pub enum Method {
     /// The receiver is on for a twentieth of each cycle; the sender repeats a short
     /// frame until that is acknowledged, then sends (X-MAC).
     XMac,
+    /// As X-MAC, by software alone: the frame behind the strobes is sent without an
+    /// acknowledgment, and strobes begin shortly before their receiver is expected to
+    /// wake up (CX-MAC).
+    CxMac,
     /// The receiver says each cycle that it listens; the sender waits for that (LPP).
     Lpp,
+}
+
+impl Method {
+    /// Whether short frames are repeated before a frame.
+    pub(crate) fn has_strobes(self) -> bool {
+        matches!(self, Method::XMac | Method::CxMac)
+    }
 }
 
 /// The release of Contiki whose constants and defects a node has.

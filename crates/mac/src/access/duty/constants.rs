@@ -103,6 +103,11 @@ impl Timing {
     /// With X-MAC's figures where they differ from ContikiMAC's; LPP detects as X-MAC.
     fn of_method(self, method: Method, cycle_rt: u64) -> Self {
         match method {
+            Method::CxMac => Timing {
+                on: ct(1),
+                strobe_period: rt(178),
+                ..self.of_method(Method::XMac, cycle_rt)
+            },
             Method::XMac | Method::Lpp => Timing {
                 // Four times on, and off.
                 strobe: rt(cycle_rt.saturating_add(3 * ON_RT)),

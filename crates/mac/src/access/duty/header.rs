@@ -88,7 +88,7 @@ pub(super) fn short(config: &DutyConfig, from: Address) -> ([u8; LPP_LEN], usize
 /// What a payload is.
 pub(super) fn read<'f>(config: &DutyConfig, payload: &'f [u8]) -> Meaning<'f> {
     match (config.method, payload) {
-        (Method::XMac, [DISPATCH, STROBE, ..]) => Meaning::Strobe,
+        (Method::XMac | Method::CxMac, [DISPATCH, STROBE, ..]) => Meaning::Strobe,
         (Method::Lpp, [DISPATCH, PROBE, ..]) => Meaning::Probe,
         (Method::Lpp, [DISPATCH, DATA, ..]) => payload
             .get(LPP_LEN..)

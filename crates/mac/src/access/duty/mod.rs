@@ -47,6 +47,9 @@ pub struct DutyCounters {
     pub collisions: u32,
 }
 
+/// X-MAC: so many wake-ups long a node yields to a sender whose strobe it has heard.
+const YIELDS: u8 = 2;
+
 /// The frame check sequence, which frames at the seam to the radio lack.
 const FCS: usize = 2;
 
@@ -122,6 +125,9 @@ pub(crate) struct Duty {
     receiver: Receiver,
     phases: Phases,
     stage: Stage,
+    /// X-MAC: wake-ups for which this node sends nothing, for others do
+    /// (`someone_is_sending`).
+    yields: u8,
     pub(crate) counters: DutyCounters,
 }
 
@@ -139,6 +145,7 @@ impl Duty {
             receiver: Receiver::new(&config, Instant::from_micros(first_us)),
             phases: Phases::new(),
             stage: Stage::Fresh,
+            yields: 0,
             counters: DutyCounters::default(),
             config,
             timing,
@@ -155,7 +162,7 @@ impl Duty {
     /// Whether the receiver is to be on between works: for its own cycle, or because strobes
     /// are about to be sent.
     pub(crate) fn listens(&self) -> bool {
-        let strobes = self.config.method == Method::XMac && self.stage != Stage::Fresh;
+        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
         strobes || self.receiver.listens()
     }
 
@@ -171,7 +178,12 @@ impl Duty {
 
     /// Goes on with the receiver's cycle. What it needs the radio for must be done.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Errand> {
-        self.receiver.poll(now, &self.timing, &mut self.counters)
+        let wake_ups = self.counters.wake_ups;
+        let errand = self.receiver.poll(now, &self.timing, &mut self.counters);
+        if self.counters.wake_ups != wake_ups {
+            self.yields = self.yields.saturating_sub(1);
+        }
+        errand
     }
 
     /// The assessment is done that the receiver's cycle needed.
@@ -190,6 +202,7 @@ impl Duty {
 
     /// A frame for this node has come; `more`: its sender has another.
     pub(crate) fn on_frame(&mut self, now: Instant, more: bool) {
+        self.yields = 0;
         self.receiver.on_frame(now, more, &self.timing);
     }
 
@@ -198,17 +211,31 @@ impl Duty {
         self.receiver.on_strobe(now, &self.timing);
     }
 
+    /// A frame for another node has come.
+    pub(crate) fn on_overheard(&mut self, payload: &[u8]) {
+        if self.read(payload) == Meaning::Strobe {
+            self.yields = YIELDS;
+        }
+    }
+
     // --- what frames hold ---
 
     /// Whether frames to a neighbour ask for an acknowledgement.
     pub(crate) fn asks_for_acks(&self) -> bool {
-        self.config.method != Method::NullRdc || self.config.link_acks
+        match self.config.method {
+            Method::NullRdc => self.config.link_acks,
+            Method::CxMac => false,
+            Method::ContikiMac | Method::XMac | Method::Lpp => true,
+        }
     }
 
     /// Whether what has been received once is not received again, also if it asked for no
     /// acknowledgement.
     pub(crate) fn repeats_all(&self) -> bool {
-        matches!(self.config.method, Method::ContikiMac | Method::XMac)
+        matches!(
+            self.config.method,
+            Method::ContikiMac | Method::XMac | Method::CxMac
+        )
     }
 
     /// The bytes of the method's own header before a payload.
@@ -241,7 +268,7 @@ impl Duty {
 
     /// Whether the frame in service has the channel, so that the receiver's cycle waits.
     pub(crate) fn is_sensing(&self) -> bool {
-        let strobes = self.config.method == Method::XMac && self.stage != Stage::Fresh;
+        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
         strobes || matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. })
     }
 
@@ -250,7 +277,7 @@ impl Duty {
     pub(crate) fn cargo(&self, target: &Target) -> Cargo {
         let is_invited = matches!(self.stage, Stage::Invited { .. });
         match self.config.method {
-            Method::XMac if !target.is_broadcast() && !is_invited => Cargo::Short,
+            Method::XMac | Method::CxMac if !target.is_broadcast() && !is_invited => Cargo::Short,
             Method::Lpp if !is_invited => Cargo::Nothing,
             _ => Cargo::Frame,
         }
@@ -283,7 +310,7 @@ impl Duty {
         match self.config.method {
             Method::NullRdc => Move::Send { cca: true },
             Method::ContikiMac => self.advance_contikimac(now, target),
-            Method::XMac => self.advance_xmac(now, target),
+            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
             Method::Lpp => self.advance_lpp(now, target),
         }
     }
@@ -357,9 +384,10 @@ impl Duty {
                     period: self.timing.strobe_period,
                     span: self.timing.strobe,
                     any_ack: true,
-                    gives_way: false,
+                    gives_way: self.config.method == Method::CxMac,
                 })
             }
+            _ if self.yields > 0 => self.collide(),
             _ => {
                 let start = self.encounter(now, target);
                 let locked = start > now;
@@ -375,6 +403,13 @@ impl Duty {
     fn encounter(&self, now: Instant, target: &Target) -> Instant {
         if !self.config.phase_lock || target.is_broadcast() || !self.phases.knows(target.dst) {
             return now;
+        }
+        if self.config.method == Method::CxMac {
+            let next = self
+                .phases
+                .start(now, target.dst, self.timing.cycle, Duration::ZERO);
+            let wait = next.unwrap_or(now).since(now).minus(self.timing.guard);
+            return now + wait;
         }
         let cycle_us = self.timing.cycle.as_micros().max(1);
         let into_cycle = now.as_micros().checked_rem(cycle_us).unwrap_or(0);
@@ -458,12 +493,18 @@ impl Duty {
     /// layer above, and not just silence.
     pub(crate) fn on_collision(&mut self) -> bool {
         let _ = self.collide();
+        if self.config.method == Method::CxMac {
+            self.yields = self.yields.saturating_add(1);
+        }
         self.config.method != Method::Lpp
     }
 
     /// X-MAC: a strobe has been answered.
-    pub(crate) fn on_strobe_answer(&mut self) {
+    pub(crate) fn on_strobe_answer(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Invited { until: None };
+        if self.config.method == Method::CxMac {
+            self.phases.on_answer(target.dst, now);
+        }
     }
 
     /// `target` has acknowledged a copy that began so long ago.

@@ -35,7 +35,7 @@ impl Receiver {
             _ if !config.sleeps() => Receiver::Awake,
             Method::NullRdc => Receiver::Awake,
             Method::ContikiMac => Receiver::ContikiMac(Wake::new(config, first)),
-            Method::XMac => Receiver::XMac(OnOff::new(first)),
+            Method::XMac | Method::CxMac => Receiver::XMac(OnOff::new(first)),
             Method::Lpp => Receiver::Lpp(Probing::new(first)),
         }
     }
