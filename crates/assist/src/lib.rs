@@ -1,6 +1,8 @@
 //! Help from the middle: what a router may do for the TCP connections that pass
 //! through it, without being an end of any of them.
 //!
+//! - [`cache`]: at any router, keeps copies of segments, sends them again from there, and
+//!   acknowledges what has been acknowledged;
 //! - [`taim`]: at a border router, spaces out and re-orders the packets of
 //!   different connections so that these get equal shares.
 //!
@@ -20,4 +22,5 @@
 )]
 #![warn(missing_docs)]
 
+pub mod cache;
 pub mod taim;

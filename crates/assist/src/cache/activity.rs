@@ -1,0 +1,61 @@
+//! What was heard of late, for whomever it was and however broken.
+
+use redpoll_base::{Duration, Instant};
+
+/// So many of the latest frames are remembered.
+const KEPT: usize = 16;
+
+/// When the last frames were heard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Activity {
+    at: [Instant; KEPT],
+    /// Where the next one goes.
+    next: usize,
+    /// How many places are filled.
+    filled: usize,
+}
+
+impl Activity {
+    pub(super) const NONE: Activity = Activity {
+        at: [Instant::ZERO; KEPT],
+        next: 0,
+        filled: 0,
+    };
+
+    /// A frame was heard.
+    pub(super) fn on_heard(&mut self, now: Instant) {
+        if let Some(place) = self.at.get_mut(self.next) {
+            *place = now;
+        }
+        self.next = self.next.wrapping_add(1) & (KEPT - 1);
+        self.filled = self.filled.saturating_add(1).min(KEPT);
+    }
+
+    /// The activity level: frames heard within `span` before `now`, 16 at most.
+    pub(super) fn level(&self, now: Instant, span: Duration) -> u32 {
+        let heard = self.at.iter().take(self.filled);
+        heard.filter(|at| now.since(**at) <= span).count() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_counts_what_is_recent() {
+        let mut activity = Activity::NONE;
+        let at = Instant::from_millis;
+        let second = Duration::from_secs(1);
+        assert_eq!(activity.level(at(0), second), 0);
+        activity.on_heard(at(0));
+        activity.on_heard(at(900));
+        assert_eq!(activity.level(at(1_000), second), 2);
+        assert_eq!(activity.level(at(1_001), second), 1);
+        assert_eq!(activity.level(at(1_901), second), 0);
+        for ms in 2_000..2_040 {
+            activity.on_heard(at(ms));
+        }
+        assert_eq!(activity.level(at(2_040), second), 16);
+    }
+}

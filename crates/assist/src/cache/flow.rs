@@ -1,0 +1,212 @@
+//! What is known of a connection.
+
+use redpoll_base::{Duration, Instant};
+
+use super::Params;
+use super::packet::{Acknowledgment, Segment, Timestamps, is_behind};
+use crate::taim::Ends;
+
+/// Memory of a connection. `None`: free.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSlot(pub(super) Option<Flow>);
+
+impl FlowSlot {
+    /// A free one.
+    pub const EMPTY: FlowSlot = FlowSlot(None);
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    pub(super) ends: Ends,
+    /// What has come from the lower end, and from the upper one.
+    sides: [Side; 2],
+    /// When a segment of it passed last.
+    pub(super) used: Instant,
+}
+
+/// One direction of a connection: what this end has sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// Behind the farthest byte that has passed; `None` before the first segment.
+    pub(super) end: Option<u32>,
+    /// What this end has acknowledged of the other one's: the farthest that has passed and
+    /// can be.
+    pub(super) acked: Option<u32>,
+    /// The window that it announced last.
+    pub(super) window: u16,
+    timestamps: Option<Timestamps>,
+    /// The round-trip time of what this end sends, from here to the other end and back.
+    rtt_us: Option<u64>,
+    /// A segment that has passed once only: behind its last byte, and when it passed.
+    timed: Option<(u32, Instant)>,
+    /// It is to be told what it has been acknowledged already.
+    pub(super) answer: bool,
+}
+
+impl Side {
+    const NEW: Side = Side {
+        end: None,
+        acked: None,
+        window: 0,
+        timestamps: None,
+        rtt_us: None,
+        timed: None,
+        answer: false,
+    };
+}
+
+/// What a segment is to its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// No data, or more than data: nothing that is kept.
+    Other,
+    /// Data that come next.
+    New,
+    /// Data that have passed before, or behind a gap.
+    OutOfSequence,
+    /// Data that have been acknowledged, and nothing else that would be news.
+    Acknowledged,
+}
+
+/// What a segment has changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) kind: Kind,
+    /// So much of what the other end has sent is acknowledged, which was not before.
+    pub(super) acked: Option<u32>,
+}
+
+impl Flow {
+    pub(super) const fn new(ends: Ends, now: Instant) -> Flow {
+        Flow {
+            ends,
+            sides: [Side::NEW, Side::NEW],
+            used: now,
+        }
+    }
+
+    /// What has come from one of the ends.
+    pub(super) fn side(&self, upper: bool) -> &Side {
+        let [lower_side, upper_side] = &self.sides;
+        if upper { upper_side } else { lower_side }
+    }
+
+    pub(super) fn side_mut(&mut self, upper: bool) -> &mut Side {
+        let [lower_side, upper_side] = &mut self.sides;
+        if upper { upper_side } else { lower_side }
+    }
+
+    /// RTT_est: the round-trip time from here to the target of what `upper` sends.
+    pub(super) fn rtt(&self, upper: bool, params: &Params) -> Duration {
+        let known = self.side(upper).rtt_us.map(Duration::from_micros);
+        known.unwrap_or(params.initial_rtt)
+    }
+
+    /// A segment passes.
+    pub(super) fn on_segment(&mut self, now: Instant, it: &Segment, params: &Params) -> Change {
+        self.used = now;
+        let (from, to) = (it.from_upper, !it.from_upper);
+        let mut is_news = self.side(from).window != it.window;
+        let acked = it.ack.filter(|ack| self.advances(from, *ack));
+        if let Some(ack) = acked {
+            is_news = true;
+            self.side_mut(from).acked = Some(ack);
+            self.side_mut(to).sample(now, ack, params.rtt_weight);
+        }
+        let is_late = match (it.ack, self.side(from).acked) {
+            (Some(ack), Some(acked)) => is_behind(acked, ack),
+            _ => false,
+        };
+        let told = self.side(to).acked;
+        let is_acked = told.is_some_and(|told| !is_behind(it.end(), told));
+        // A single byte before all that comes next asks whether the peer is still there
+        // (RFC 9293 §3.8.4).
+        let asks = it.len <= 1 && told == Some(it.end());
+        let side = self.side_mut(from);
+        if !is_late {
+            side.window = it.window;
+            side.timestamps = it.timestamps.or(side.timestamps);
+        }
+        let is_next = side.end.is_none_or(|end| end == it.seq);
+        let kind = match it.len {
+            0 => Kind::Other,
+            _ if !it.flags.is_plain() => Kind::Other,
+            _ if is_acked && !asks && !is_news => Kind::Acknowledged,
+            _ if is_acked => Kind::Other,
+            _ if is_next => Kind::New,
+            _ => Kind::OutOfSequence,
+        };
+        side.on_sent(now, it, kind);
+        Change { kind, acked }
+    }
+
+    /// Whether `ack` of an end says more than what it has said before, and no more than
+    /// what has passed here of the other end's.
+    fn advances(&self, from: bool, ack: u32) -> bool {
+        let sent = self.side(!from).end;
+        let is_possible = sent.is_some_and(|end| !is_behind(ack, end));
+        let known = self.side(from).acked;
+        is_possible && known.is_none_or(|known| is_behind(ack, known))
+    }
+
+    /// What an end that sent again is told: that the other one has acknowledged that. The
+    /// segment is what the other end would send now, as far as is known here.
+    pub(super) fn acknowledgment(&self, to_upper: bool) -> Option<Acknowledgment> {
+        let peer = self.side(!to_upper);
+        let Ends { lower, upper } = self.ends;
+        let (from, to) = if to_upper {
+            (lower, upper)
+        } else {
+            (upper, lower)
+        };
+        Some(Acknowledgment {
+            from,
+            to,
+            seq: peer.end?,
+            ack: peer.acked?,
+            window: peer.window,
+            timestamps: peer.timestamps,
+        })
+    }
+}
+
+impl Side {
+    fn on_sent(&mut self, now: Instant, it: &Segment, kind: Kind) {
+        let end = it.end();
+        if self.end.is_none_or(|known| is_behind(end, known)) {
+            if kind == Kind::New {
+                self.timed.get_or_insert((end, now));
+            }
+            self.end = Some(end);
+        } else if it.len > 0 {
+            // Karn's algorithm (RFC 6298 §3).
+            self.timed = None;
+        }
+    }
+
+    /// What is timed has been sent again by this node.
+    pub(super) fn on_repeated(&mut self) {
+        self.timed = None;
+    }
+
+    /// All before `ack` has been acknowledged.
+    fn sample(&mut self, now: Instant, ack: u32, weight: u8) {
+        let Some((end, since)) = self.timed else {
+            return;
+        };
+        if is_behind(end, ack) {
+            return;
+        }
+        self.timed = None;
+        let sample = now.since(since).as_micros();
+        self.rtt_us = Some(match self.rtt_us {
+            None => sample,
+            Some(old) => {
+                let weight = u32::from(weight.min(7));
+                let old_part = old.saturating_sub(old.wrapping_shr(weight));
+                old_part.saturating_add(sample.wrapping_shr(weight))
+            }
+        });
+    }
+}

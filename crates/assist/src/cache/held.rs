@@ -1,0 +1,117 @@
+//! Copies of segments, until they are acknowledged or sent again.
+
+use redpoll_base::{Bytes, Instant, copy};
+
+/// A place for a copy. `None`: free.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldSlot(pub(super) Option<Copied>);
+
+impl HeldSlot {
+    /// A free one.
+    pub const EMPTY: HeldSlot = HeldSlot(None);
+}
+
+/// A copy of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copied {
+    /// Its connection's place, and which end it comes from.
+    pub(super) flow: usize,
+    pub(super) upper: bool,
+    /// Its first byte.
+    pub(super) seq: u32,
+    /// Bytes of the packet.
+    pub(super) len: usize,
+    /// When something is to be done with it.
+    pub(super) due: Instant,
+    /// When it is sent again at the latest, if `due` is only when it may be.
+    pub(super) deadline: Instant,
+}
+
+/// The copies, each in an equal part of the bytes.
+#[derive(Debug)]
+pub(super) struct Held<T, B> {
+    slots: T,
+    bytes: B,
+}
+
+impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
+    pub(super) fn new(slots: T, bytes: B) -> Self {
+        Held { slots, bytes }
+    }
+
+    /// How long a packet may be.
+    fn room(&self) -> usize {
+        let bytes = self.bytes.as_ref().len();
+        bytes.checked_div(self.slots.as_ref().len()).unwrap_or(0)
+    }
+
+    fn area(&self, place: usize) -> core::ops::Range<usize> {
+        let start = place.saturating_mul(self.room());
+        start..start.saturating_add(self.room())
+    }
+
+    /// All of them, with their places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Copied)> {
+        let slots = self.slots.as_ref().iter().enumerate();
+        slots.filter_map(|(place, slot)| Some((place, slot.0.as_ref()?)))
+    }
+
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Copied> {
+        self.slots.as_mut().get_mut(place)?.0.as_mut()
+    }
+
+    /// Copies a packet; whether there was room.
+    pub(super) fn keep(&mut self, copied: Copied, packet: &[u8]) -> bool {
+        let slots = self.slots.as_ref();
+        let Some(place) = slots.iter().position(|slot| slot.0.is_none()) else {
+            return false;
+        };
+        if packet.len() > self.room() {
+            return false;
+        }
+        let area = self.area(place);
+        let Some(area) = self.bytes.as_mut().get_mut(area) else {
+            return false;
+        };
+        copy(packet, area);
+        if let Some(slot) = self.slots.as_mut().get_mut(place) {
+            let len = packet.len();
+            slot.0 = Some(Copied { len, ..copied });
+        }
+        true
+    }
+
+    /// Gives up those that `is_over` says.
+    pub(super) fn release(&mut self, is_over: impl Fn(&Copied) -> bool) {
+        for slot in self.slots.as_mut() {
+            if slot.0.as_ref().is_some_and(&is_over) {
+                slot.0 = None;
+            }
+        }
+    }
+
+    /// Writes the packet at a place to `out`, and gives it up; its length.
+    pub(super) fn take(&mut self, place: usize, out: &mut [u8]) -> Option<usize> {
+        let copied = self.slots.as_mut().get_mut(place)?.0.take()?;
+        let packet = self
+            .bytes
+            .as_ref()
+            .get(self.area(place))?
+            .get(..copied.len)?;
+        (copy(packet, out) == copied.len).then_some(copied.len)
+    }
+}
+
+impl Copied {
+    /// A packet that has yet to be copied.
+    pub(super) const fn of(flow: usize, upper: bool, seq: u32) -> Copied {
+        Copied {
+            flow,
+            upper,
+            seq,
+            len: 0,
+            due: Instant::FAR_FUTURE,
+            deadline: Instant::FAR_FUTURE,
+        }
+    }
+}

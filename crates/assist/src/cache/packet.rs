@@ -1,0 +1,220 @@
+//! What the cache reads of a packet, and the acknowledgments that it makes.
+
+use redpoll_base::checksum::Checksum;
+use redpoll_base::{Addr, Ecn};
+use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+
+use crate::taim::{End, Ends};
+
+/// Bytes of a TCP header without options (RFC 9293 §3.1).
+const TCP: usize = 20;
+/// The timestamps option with two bytes before it (RFC 7323 appendix A).
+const TIMESTAMPS: usize = 12;
+/// The hop limit of packets made here.
+const HOP_LIMIT: u8 = 64;
+
+/// The control bits (RFC 9293 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    const FIN: u8 = 0x01;
+    const SYN: u8 = 0x02;
+    const RST: u8 = 0x04;
+    const ACK: u8 = 0x10;
+    const URG: u8 = 0x20;
+    const CWR: u8 = 0x80;
+
+    const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub(super) const fn fin(self) -> bool {
+        self.has(Self::FIN)
+    }
+
+    pub(super) const fn syn(self) -> bool {
+        self.has(Self::SYN)
+    }
+
+    pub(super) const fn rst(self) -> bool {
+        self.has(Self::RST)
+    }
+
+    /// Beside data nothing that an end would miss: no SYN, FIN, RST, urgent pointer, or
+    /// answer to a mark of congestion.
+    pub(super) const fn is_plain(self) -> bool {
+        self.0 & (Self::FIN | Self::SYN | Self::RST | Self::URG | Self::CWR) == 0
+    }
+}
+
+/// Value and echo of a timestamps option (RFC 7323 §3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Timestamps {
+    pub(super) value: u32,
+    pub(super) echo: u32,
+}
+
+/// A segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// Its connection.
+    pub(super) ends: Ends,
+    /// It comes from the upper end.
+    pub(super) from_upper: bool,
+    pub(super) seq: u32,
+    /// The acknowledgment number, if the ACK bit is set.
+    pub(super) ack: Option<u32>,
+    pub(super) flags: Flags,
+    pub(super) window: u16,
+    pub(super) timestamps: Option<Timestamps>,
+    /// Bytes of payload.
+    pub(super) len: u32,
+}
+
+impl Segment {
+    /// The sequence number behind it (RFC 9293 §3.4).
+    pub(super) fn end(&self) -> u32 {
+        let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
+        self.seq.wrapping_add(self.len).wrapping_add(controls)
+    }
+}
+
+/// Whether the sequence number `a` is behind `b`.
+pub(super) const fn is_behind(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+/// Reads a whole packet. `None`: none of the cache's. That is whatever is not TCP right
+/// behind the IPv6 header, and what an end would not take for a segment either: only
+/// what has a good checksum says anything about a connection.
+pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
+    if header.next_header != next_header::TCP {
+        return None;
+    }
+    let tcp = packet.get(Ipv6Header::LEN..)?;
+    if tcp.len() != usize::from(header.payload_len) {
+        return None;
+    }
+    let (fixed, rest) = tcp.split_first_chunk::<TCP>()?;
+    let mut sum =
+        Checksum::pseudo_header(&header.src, &header.dst, next_header::TCP, tcp.len() as u32);
+    sum.add(tcp);
+    if !sum.is_valid() {
+        return None;
+    }
+    #[rustfmt::skip]
+    let [a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1, ..] = *fixed;
+    let options_len = usize::from(offset >> 4)
+        .saturating_mul(4)
+        .checked_sub(TCP)?;
+    let (options, payload) = rest.split_at_checked(options_len)?;
+    let flags = Flags(flags);
+    let from = End {
+        addr: header.src,
+        port: u16::from_be_bytes([a, b]),
+    };
+    let to = End {
+        addr: header.dst,
+        port: u16::from_be_bytes([c, d]),
+    };
+    let from_upper = from > to;
+    let (lower, upper) = if from_upper { (to, from) } else { (from, to) };
+    Some(Segment {
+        ends: Ends { lower, upper },
+        from_upper,
+        seq: u32::from_be_bytes([s0, s1, s2, s3]),
+        ack: flags
+            .has(Flags::ACK)
+            .then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+        flags,
+        window: u16::from_be_bytes([w0, w1]),
+        timestamps: timestamps(options),
+        len: payload.len() as u32,
+    })
+}
+
+/// The timestamps among a segment's options (RFC 9293 §3.2, RFC 7323 §3.2).
+fn timestamps(mut options: &[u8]) -> Option<Timestamps> {
+    loop {
+        options = match options {
+            [] | [0, ..] => return None,
+            [1, rest @ ..] => rest,
+            [8, 10, v0, v1, v2, v3, e0, e1, e2, e3, ..] => {
+                return Some(Timestamps {
+                    value: u32::from_be_bytes([*v0, *v1, *v2, *v3]),
+                    echo: u32::from_be_bytes([*e0, *e1, *e2, *e3]),
+                });
+            }
+            [_, len, ..] if *len >= 2 => options.get(usize::from(*len)..)?,
+            _ => return None,
+        };
+    }
+}
+
+/// An acknowledgment to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledgment {
+    pub(super) from: End,
+    pub(super) to: End,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) window: u16,
+    pub(super) timestamps: Option<Timestamps>,
+}
+
+impl Acknowledgment {
+    /// Writes it as a packet; its length, or `None` if there is no room.
+    pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
+        let options = self.timestamps.map_or(0, |_| TIMESTAMPS);
+        let tcp_len = TCP.saturating_add(options);
+        let total = Ipv6Header::LEN.saturating_add(tcp_len);
+        let (ip, tcp) = out
+            .get_mut(..total)?
+            .split_at_mut_checked(Ipv6Header::LEN)?;
+        let header = Ipv6Header {
+            payload_len: tcp_len as u16,
+            next_header: next_header::TCP,
+            hop_limit: HOP_LIMIT,
+            src: self.from.addr,
+            dst: self.to.addr,
+            ..Ipv6Header::default()
+        };
+        ip.copy_from_slice(&header.to_bytes());
+        let (fixed, behind) = tcp.split_first_chunk_mut::<TCP>()?;
+        let [a, b] = self.from.port.to_be_bytes();
+        let [c, d] = self.to.port.to_be_bytes();
+        let [s0, s1, s2, s3] = self.seq.to_be_bytes();
+        let [a0, a1, a2, a3] = self.ack.to_be_bytes();
+        let [w0, w1] = self.window.to_be_bytes();
+        let offset = (tcp_len as u8 >> 2) << 4;
+        #[rustfmt::skip]
+        let bytes = [
+            a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, Flags::ACK, w0, w1, 0, 0, 0, 0,
+        ];
+        *fixed = bytes;
+        if let (Some(it), Some(area)) = (self.timestamps, behind.first_chunk_mut::<TIMESTAMPS>()) {
+            let [v0, v1, v2, v3] = it.value.to_be_bytes();
+            let [e0, e1, e2, e3] = it.echo.to_be_bytes();
+            *area = [1, 1, 8, 10, v0, v1, v2, v3, e0, e1, e2, e3];
+        }
+        let sum = checksum(&header.src, &header.dst, tcp).to_be_bytes();
+        tcp.get_mut(16..18)?.copy_from_slice(&sum);
+        Some(total)
+    }
+}
+
+fn checksum(src: &Addr, dst: &Addr, tcp: &[u8]) -> u16 {
+    let mut sum = Checksum::pseudo_header(src, dst, next_header::TCP, tcp.len() as u32);
+    sum.add(tcp);
+    sum.finish()
+}
+
+/// What is sent again is not ECN-capable (RFC 3168 §6.1.5); a mark stays.
+pub(super) fn clear_ecn(packet: &mut [u8]) {
+    let is_marked = ipv6::ecn(packet) == Some(Ecn::Ce);
+    // The two low bits of the traffic class (RFC 8200 §3).
+    if let (Some(byte), false) = (packet.get_mut(1), is_marked) {
+        *byte &= !0x30;
+    }
+}

@@ -1,0 +1,219 @@
+//! When copies are sent, and when acknowledgments are made (Hurni et al. 2012, §3.2 and
+//! §3.3).
+
+use crate::packets::{ACK, CLIENT, FIN, SERVER, SYN, ack, cache, data, due, open, pass, sent};
+use redpoll_assist::cache::{Params, Verdict};
+use redpoll_base::Instant;
+
+#[test]
+fn a_segment_that_is_not_acknowledged_is_sent_again_once() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    let first = data(100, 1, 16).packet();
+    assert_eq!(pass(&mut cache, 0, &first), Verdict::Pass);
+    // Three times the 3 s that are taken for the round trip before one is known.
+    assert_eq!(due(&cache), Some(9_000));
+    assert!(sent(&mut cache, 8_999).is_empty());
+    assert_eq!(sent(&mut cache, 9_000), [first]);
+    assert_eq!(due(&cache), None);
+    assert_eq!(cache.counters().repeated, 1);
+}
+
+#[test]
+fn an_acknowledgment_releases_the_copy_and_tells_the_round_trip_time() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    pass(&mut cache, 0, &data(100, 1, 16).packet());
+    pass(&mut cache, 80, &ack(1, 116).packet());
+    assert_eq!((due(&cache), cache.counters().acknowledged), (None, 1));
+    // The first sample is the estimate, of later ones an eighth counts.
+    pass(&mut cache, 1_000, &data(116, 1, 16).packet());
+    assert_eq!(due(&cache), Some(1_240));
+    pass(&mut cache, 1_160, &ack(1, 132).packet());
+    pass(&mut cache, 2_000, &data(132, 1, 16).packet());
+    assert_eq!(due(&cache), Some(2_000 + 3 * 90));
+}
+
+#[test]
+fn what_has_been_sent_twice_measures_nothing() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    let first = data(100, 1, 16).packet();
+    pass(&mut cache, 0, &first);
+    pass(&mut cache, 500, &first);
+    pass(&mut cache, 600, &ack(1, 116).packet());
+    pass(&mut cache, 1_000, &data(116, 1, 16).packet());
+    assert_eq!(due(&cache), Some(10_000), "the estimate is what it was");
+}
+
+#[test]
+fn what_was_acknowledged_already_is_answered_and_not_passed_on() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open(&mut cache);
+    let first = data(100, 1, 16).packet();
+    pass(&mut cache, 0, &first);
+    pass(&mut cache, 80, &ack(1, 116).packet());
+    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Keep);
+    assert_eq!(
+        sent(&mut cache, 2_000),
+        [{
+            let mut made = ack(1, 116).packet();
+            made[7] = 64;
+            made
+        }]
+    );
+    assert_eq!(due(&cache), None);
+    let counters = cache.counters();
+    assert_eq!((counters.dropped, counters.regenerated), (1, 1));
+}
+
+#[test]
+fn timestamps_and_window_of_an_answer_are_the_latest() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open(&mut cache);
+    let mut first = data(100, 1, 16);
+    first.timestamps = Some((7, 3));
+    pass(&mut cache, 0, &first.packet());
+    let mut answer = ack(1, 116);
+    answer.timestamps = Some((50, 7));
+    answer.window = 900;
+    pass(&mut cache, 80, &answer.packet());
+    assert_eq!(pass(&mut cache, 2_000, &first.packet()), Verdict::Keep);
+    let mut expected = answer.packet();
+    expected[7] = 64;
+    assert_eq!(sent(&mut cache, 2_000), [expected]);
+}
+
+#[test]
+fn without_regeneration_it_passes() {
+    let params = Params {
+        regenerates: false,
+        ..Params::default()
+    };
+    let mut cache = cache(params, 4, 4, 128);
+    open(&mut cache);
+    let first = data(100, 1, 16).packet();
+    pass(&mut cache, 0, &first);
+    pass(&mut cache, 80, &ack(1, 116).packet());
+    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass);
+    assert!(sent(&mut cache, 9_999).is_empty());
+}
+
+#[test]
+fn early_if_nothing_was_heard_else_in_the_last_third() {
+    let params = Params {
+        by_activity: true,
+        ..Params::default()
+    };
+    let mut quiet = cache(params, 4, 4, 128);
+    let first = data(100, 1, 16).packet();
+    pass(&mut quiet, 0, &first);
+    assert_eq!(due(&quiet), Some(6_000));
+    assert_eq!(sent(&mut quiet, 6_000), std::slice::from_ref(&first));
+    assert_eq!(quiet.counters().repeated_early, 1);
+
+    let mut loud = cache(params, 4, 4, 128);
+    pass(&mut loud, 0, &first);
+    loud.on_heard(Instant::from_millis(3_001));
+    assert!(sent(&mut loud, 6_000).is_empty());
+    assert_eq!(due(&loud), Some(9_000));
+    loud.on_heard(Instant::from_millis(8_999));
+    assert_eq!(sent(&mut loud, 9_000), [first], "then in any case");
+    assert_eq!(loud.counters().repeated_early, 0);
+}
+
+#[test]
+fn of_several_under_way_the_oldest_is_kept() {
+    let mut one = cache(Params::default(), 4, 4, 128);
+    let segments = [0, 1, 2].map(|at| data(100 + 16 * at, 1, 16).packet());
+    for segment in &segments {
+        pass(&mut one, 0, segment);
+    }
+    assert_eq!(sent(&mut one, 9_000), [segments[0].clone()]);
+    let params = Params {
+        segments: 2,
+        ..Params::default()
+    };
+    let mut two = cache(params, 4, 4, 128);
+    for segment in &segments {
+        pass(&mut two, 0, segment);
+    }
+    pass(&mut two, 1, &ack(1, 116).packet());
+    assert_eq!(sent(&mut two, 9_001), [segments[1].clone()]);
+    assert_eq!(two.counters().without_room, 1);
+}
+
+#[test]
+fn no_copy_of_what_comes_behind_a_gap_or_again() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    pass(&mut cache, 0, &data(100, 1, 16).packet());
+    pass(&mut cache, 10, &ack(1, 116).packet());
+    pass(&mut cache, 20, &data(132, 1, 16).packet());
+    pass(&mut cache, 30, &data(116, 1, 16).packet());
+    assert_eq!(due(&cache), None);
+    // From there on all is in order again.
+    pass(&mut cache, 40, &data(148, 1, 16).packet());
+    assert!(due(&cache).is_some());
+}
+
+#[test]
+fn a_reset_and_a_new_connection_end_what_was_kept() {
+    for flags in [crate::packets::RST, SYN] {
+        let mut cache = cache(Params::default(), 4, 4, 128);
+        pass(&mut cache, 0, &data(100, 1, 16).packet());
+        let mut other = data(9_000, 0, 0);
+        other.flags = flags;
+        pass(&mut cache, 10, &other.packet());
+        assert_eq!(due(&cache), None, "{flags}");
+    }
+}
+
+#[test]
+fn syns_and_fins_are_neither_kept_nor_answered() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    let mut syn = data(99, 0, 0);
+    syn.flags = SYN;
+    let mut answer = ack(0, 100);
+    answer.flags = SYN | ACK;
+    let mut fin = data(100, 1, 4);
+    fin.flags = ACK | FIN;
+    for (ms, it) in [&syn, &answer, &fin, &ack(1, 105)].into_iter().enumerate() {
+        assert_eq!(pass(&mut cache, ms as u64, &it.packet()), Verdict::Pass);
+    }
+    for (ms, it) in [&syn, &answer, &fin].into_iter().enumerate() {
+        let ms = 100 + ms as u64;
+        assert_eq!(pass(&mut cache, ms, &it.packet()), Verdict::Pass);
+    }
+    assert_eq!(due(&cache), None);
+}
+
+#[test]
+fn memory_is_bounded_and_the_oldest_goes_first() {
+    let mut cache = cache(Params::default(), 2, 2, 80);
+    let of = |port: u16, len: usize| {
+        let mut it = data(100, 1, len);
+        it.from = (CLIENT.0, port);
+        it.packet()
+    };
+    pass(&mut cache, 0, &of(1, 16));
+    pass(&mut cache, 10, &of(2, 16));
+    assert_eq!((cache.flows(), cache.counters().cached), (2, 2));
+    pass(&mut cache, 20, &of(3, 16));
+    assert_eq!((cache.flows(), cache.counters().evicted), (2, 1));
+    let sent_by = |packet: &Vec<u8>| u16::from_be_bytes([packet[40], packet[41]]);
+    let ports: Vec<u16> = sent(&mut cache, 9_020).iter().map(sent_by).collect();
+    assert_eq!(ports, [2, 3], "the first one's copy went with it");
+    // 60 bytes of headers and 21 of data are more than there is room for.
+    pass(&mut cache, 9_030, &of(4, 21));
+    assert_eq!(due(&cache), None);
+    let mut both_ways = ack(1, 116);
+    both_ways.to = (SERVER.0, 9);
+    pass(&mut cache, 9_040, &both_ways.packet());
+}
+
+#[test]
+fn without_room_in_the_node_it_asks_again_a_little_later() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    pass(&mut cache, 0, &data(100, 1, 16).packet());
+    cache.on_no_room(Instant::from_millis(9_000));
+    assert_eq!(due(&cache), Some(9_020));
+    assert!(sent(&mut cache, 9_019).is_empty());
+    assert_eq!(sent(&mut cache, 9_020).len(), 1);
+}

@@ -1,0 +1,6 @@
+//! The cache of segments, shown packet by packet.
+
+mod decides;
+mod packets;
+mod passes;
+mod safe;
