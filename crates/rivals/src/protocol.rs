@@ -76,6 +76,12 @@ pub trait Protocol {
         true
     }
 
+    /// The flow label of the packet of the next segment: nothing, unless the stack numbers
+    /// its packets.
+    fn flow_label(&mut self) -> u32 {
+        0
+    }
+
     /// A segment of this connection has come.
     fn input<B: Bytes>(
         &mut self,

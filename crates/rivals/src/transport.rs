@@ -81,7 +81,8 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         desc.ecn = Ecn::NotEct;
         let name = (index as u32) << SEQ_BITS | out.fields.seq.0 & SEQ_MASK;
         let (src, dst) = (body.local.addr, body.remote.addr);
-        Some(Pulled::new(Handle(name), desc, src, dst))
+        let pulled = Pulled::new(Handle(name), desc, src, dst);
+        Some(pulled.labelled(self.protocol.flow_label()))
     }
 }
 

@@ -35,10 +35,18 @@ pub trait Assist {
     /// A packet for another node is about to be passed on.
     fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict;
 
+    /// The radio has received a frame: for this node or for another one, intact or
+    /// broken, as far as the driver tells ([`Node::on_heard`](crate::Node::on_heard)).
+    fn on_heard(&mut self, _now: Instant) {}
+
     /// The next packet that the assistant sends by itself, written to the start of
     /// `out`, which holds 1,280 bytes: its length. It is routed like one that the
     /// node makes, and its source may be any address.
     fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize>;
+
+    /// The node has no room for a packet of the assistant's at the moment. It says by
+    /// [`Assist::poll_at`] when it asks again.
+    fn on_no_room(&mut self, _now: Instant) {}
 
     /// When the assistant has something to do next: [`Assist::poll_packet`] is then
     /// called.

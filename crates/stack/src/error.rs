@@ -21,6 +21,8 @@ pub enum Error {
     NotConnected,
     /// The connection failed.
     Failed(redpoll_tcp::Error),
+    /// The bytes are no connection that could go on.
+    Thaw(redpoll_tcp::ThawError),
 }
 
 impl fmt::Display for Error {
@@ -34,6 +36,7 @@ impl fmt::Display for Error {
             Error::WouldBlock => f.write_str("the call would block"),
             Error::NotConnected => f.write_str("the connection is not open"),
             Error::Failed(error) => write!(f, "the connection failed: {error:?}"),
+            Error::Thaw(error) => write!(f, "{error}"),
         }
     }
 }

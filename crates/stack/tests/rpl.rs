@@ -5,182 +5,18 @@
 #[allow(dead_code, reason = "shared with tests that use more of it")]
 mod common;
 
-use common::lone::Lone;
+use common::dodag::*;
 use common::packets;
 use common::{address, prefix};
 use redpoll_base::{Addr, Duration};
-use redpoll_stack::{DropReason, RplConfig, RplMemory, RplRole, RplRoot};
+use redpoll_stack::{DropReason, RplRole, RplRoot};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{Ipv6Header, addr};
+use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::rpl::{
-    ALL_NODES, Configuration, Dao, Dio, INFINITE_RANK, MESSAGE_TYPE, Message, Options,
-    PacketInformation, PrefixInformation, RplOption, Sequence, SourceRoute, TargetOption, Transit,
-    config_flag, mode, objective, status,
+    ALL_NODES, INFINITE_RANK, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption,
+    SourceRoute, mode, status,
 };
-
-const CONFIGURATION: Configuration = Configuration {
-    flags: config_flag::RPI_0X23,
-    interval_doublings: 8,
-    interval_min: 10,
-    redundancy: 10,
-    max_rank_increase: 1024,
-    min_hop_rank_increase: 128,
-    objective: objective::MRHOF,
-    lifetime: 30,
-    lifetime_unit_s: 60,
-};
-/// The root of the DODAG that the node joins; neighbours that are routers, and one behind
-/// the node.
-const ROOT: u16 = 2;
-const ROUTER: u16 = 3;
-const CHILD: u16 = 7;
-const VERSION: Sequence = Sequence::FIRST;
-
-fn link_local(short: u16) -> Addr {
-    addr::link_local_from_short(short)
-}
-
-fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
-    let mut buffer = vec![0; 1200];
-    let mut out = Cursor::new(&mut buffer);
-    for option in options {
-        option.emit(&mut out).unwrap();
-    }
-    out.written().to_vec()
-}
-
-/// A control message from a neighbour.
-fn say(lone: &mut Lone, from: u16, to: Addr, message: &Message<'_>) {
-    let mut buffer = vec![0; 1200];
-    let mut out = Cursor::new(&mut buffer);
-    message.emit(&mut out).unwrap();
-    let body = out.written().to_vec();
-    say_bytes(lone, from, to, message.code(), &body);
-}
-
-fn say_bytes(lone: &mut Lone, from: u16, to: Addr, code: u8, body: &[u8]) {
-    let packet = packets::icmp(link_local(from), to, 255, MESSAGE_TYPE, code, body);
-    let link = match to.is_multicast() {
-        true => Address::BROADCAST,
-        false => Address::Short(1),
-    };
-    lone.link_sends_to(from, link, &packet);
-}
-
-/// What a DIO of `from` has behind its base object.
-fn dio_options(from: u16) -> Vec<u8> {
-    bytes(&[
-        RplOption::Configuration(CONFIGURATION),
-        RplOption::Prefix(PrefixInformation {
-            len: 64,
-            autonomous: true,
-            router_address: true,
-            prefix: address(from),
-            lifetime_s: u32::MAX,
-        }),
-    ])
-}
-
-fn dio_of(options: &[u8], root: u16, version: Sequence, rank: u16) -> Message<'_> {
-    Message::Dio(Dio {
-        instance: 0,
-        version,
-        rank,
-        grounded: true,
-        mode: mode::STORING,
-        preference: 0,
-        dtsn: VERSION,
-        dodag: address(root),
-        options: Options::parse(options).unwrap(),
-    })
-}
-
-fn dio(lone: &mut Lone, from: u16, version: Sequence, rank: u16) {
-    let options = dio_options(from);
-    say(
-        lone,
-        from,
-        ALL_NODES,
-        &dio_of(&options, ROOT, version, rank),
-    );
-}
-
-fn dao(lone: &mut Lone, from: u16, sequence: u8, targets: &[(u16, u8, u8)]) {
-    let mut list = Vec::new();
-    for (target, path_sequence, lifetime) in targets {
-        list.push(RplOption::Target(TargetOption {
-            prefix: address(*target),
-            len: 128,
-        }));
-        list.push(RplOption::Transit(Transit {
-            external: false,
-            control: 0,
-            sequence: Sequence(*path_sequence),
-            lifetime: *lifetime,
-            parent: None,
-        }));
-    }
-    let options = bytes(&list);
-    let dao = Dao {
-        instance: 0,
-        acknowledge: true,
-        sequence,
-        dodag: None,
-        options: Options::parse(&options).unwrap(),
-    };
-    say(lone, from, link_local(1), &Message::Dao(dao));
-}
-
-fn lone(role: RplRole) -> Lone {
-    let mut lone = Lone::border(|_| {});
-    let config = RplConfig {
-        role,
-        // Nobody here answers.
-        dao_ack: false,
-        ..RplConfig::router(7)
-    };
-    let memory = RplMemory {
-        neighbours: vec![None; 8].into(),
-    };
-    let now = lone.now;
-    lone.node.route_by_rpl(now, config, memory);
-    lone
-}
-
-/// A router that has joined through the root.
-fn joined() -> Lone {
-    let mut lone = lone(RplRole::Router);
-    dio(&mut lone, ROOT, VERSION, 128);
-    lone.run_for(Duration::from_secs(3));
-    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
-    lone.frames.clear();
-    lone
-}
-
-/// Control messages that the node has sent: code, destination and body.
-fn all_said(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
-    let packets = lone.link_packets();
-    let messages = packets.iter().filter_map(|(_, packet)| {
-        let (header, payload) = Ipv6Header::parse(packet).ok()?;
-        let is_it = header.next_header == 58 && payload[0] == MESSAGE_TYPE;
-        is_it.then(|| (payload[1], header.dst, payload[4..].to_vec()))
-    });
-    messages.collect()
-}
-
-/// Those with this code.
-fn said(lone: &mut Lone, code: u8) -> Vec<(Addr, Vec<u8>)> {
-    let all = all_said(lone).into_iter();
-    all.filter(|(it, ..)| *it == code)
-        .map(|(_, dst, body)| (dst, body))
-        .collect()
-}
-
-fn acks(lone: &mut Lone) -> Vec<u8> {
-    let acks = said(lone, 3);
-    acks.iter().map(|(_, body)| body[3]).collect()
-}
 
 /// RFC 6550 §8.2, §9.8: a router takes the root for its parent, says so in DIOs and tells
 /// it of itself and, when somebody has told it, of others.
@@ -543,6 +379,66 @@ fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     let packets = lone.link_packets();
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
     assert_eq!(lone.dropped(DropReason::RankError), 1);
+}
+
+/// Children have their ranks by what a router has said of its own. What has become of it
+/// since, and was not said yet, ends no packet on its way up or down.
+#[test]
+fn a_rank_that_was_not_advertised_ends_no_packet() {
+    let mut lone = joined();
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
+    // DIOs have told of 256; then the link to the root becomes worse.
+    lone.run_for(Duration::from_secs(30));
+    lone.deaf = true;
+    lone.link_sends(CHILD, &with_information(false, 3, false, 99));
+    lone.run_for(Duration::from_millis(300));
+    lone.deaf = false;
+    lone.frames.clear();
+    let rank = lone.node.rpl_place().unwrap().0;
+    assert!((512..256 + 512).contains(&rank), "{rank}");
+    // A child of rank 384 has packets down from here, and sends up.
+    lone.link_sends(ROOT, &with_information(true, 1, false, CHILD));
+    let down = lone.link_packets();
+    let down = down.iter().find(|(to, _)| *to == Address::Short(CHILD));
+    let said = PacketInformation::find(&down.expect("a packet").1).unwrap();
+    assert_eq!((said.rank_error, said.sender_rank), (false, 2));
+    lone.link_sends(CHILD, &with_information(false, 3, false, 99));
+    let up = lone.link_packets();
+    let up = up.iter().find(|(to, _)| *to == Address::Short(ROOT));
+    let said = PacketInformation::find(&up.expect("a packet").1).unwrap();
+    assert_eq!((said.rank_error, said.sender_rank), (true, rank / 128));
+    // As soon as it has been said a second contradiction ends the packet.
+    lone.link_sends(CHILD, &with_information(false, 3, true, 99));
+    assert_eq!(lone.dropped(DropReason::RankError), 0);
+    // The contradiction has DIOs say it.
+    lone.run_for(Duration::from_secs(2));
+    lone.link_sends(CHILD, &with_information(false, 2, true, 99));
+    assert_eq!(lone.dropped(DropReason::RankError), 1);
+}
+
+/// A packet on its way up that comes from the parent: each has the other for its parent.
+#[test]
+fn a_packet_that_the_parent_sends_up_ends_a_loop() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 256);
+    dio(&mut lone, 5, VERSION, 320);
+    lone.run_for(Duration::from_secs(3));
+    let parent = |lone: &common::lone::Lone| lone.node.rpl_place().unwrap().1;
+    assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
+    lone.frames.clear();
+    lone.link_sends(ROUTER, &with_information(false, 5, false, 99));
+    assert_eq!(parent(&lone), Some(Address::Short(5)));
+    let packets = lone.link_packets();
+    assert!(packets.iter().any(|(to, packet)| {
+        *to == Address::Short(5) && PacketInformation::find(packet).is_some()
+    }));
+    assert_eq!(lone.node.rpl_counters().loops, 1);
+    // Not the root's, which has no parent; and what goes down may come from the parent.
+    let mut lone = joined();
+    lone.link_sends(ROOT, &with_information(false, 5, false, 99));
+    lone.link_sends(ROOT, &with_information(true, 1, false, 99));
+    assert_eq!(parent(&lone), Some(Address::Short(ROOT)));
+    assert_eq!(lone.node.rpl_counters().loops, 0);
 }
 
 /// RFC 6550 §11.2.2.3: what has no way down goes back, and what comes back ends the route.

@@ -42,6 +42,10 @@ pub struct LinuxConfig {
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
+    /// What is written goes into pieces of several segments, as in Linux from 4.17 on.
+    /// Else a piece is one segment, as on an interface that does not segment before:
+    /// of a piece that is cut at the window's edge the rest is a segment of its own.
+    pub gso: bool,
 }
 
 impl Default for LinuxConfig {
@@ -53,6 +57,7 @@ impl Default for LinuxConfig {
             min_rto: Duration::from_millis(200),
             delayed_ack: Duration::from_millis(40),
             nagle: true,
+            gso: true,
         }
     }
 }

@@ -39,6 +39,9 @@ pub(super) struct Sender {
     timed: Option<(SeqNum, Instant)>,
     /// Behind the last segment shorter than a full one.
     short: SeqNum,
+    /// Behind the rest of a piece that was cut at the window's edge, where others were
+    /// already behind it: that rest is a segment of its own, and does not grow.
+    rest: Option<SeqNum>,
     pub(super) syn_due: bool,
     pub(super) probe_due: bool,
 }
@@ -60,6 +63,7 @@ impl Sender {
             again: false,
             timed: None,
             short: iss,
+            rest: None,
             syn_due: false,
             probe_due: false,
         }
@@ -182,14 +186,28 @@ impl Linux {
         }
         let (nxt, edge) = (c.snd.nxt.max(first), first + u32::from(c.snd.wnd));
         let (rest, room) = ((end - nxt) as usize, (edge - nxt) as usize);
-        let len = rest.min(size);
+        let mut len = rest.min(size);
+        if nxt < c.snd.max {
+            // What is sent again is not joined with what was never sent.
+            len = len.min((c.snd.max - nxt) as usize);
+        }
+        c.snd.rest = c.snd.rest.filter(|behind| *behind > nxt);
+        if let Some(behind) = c.snd.rest {
+            len = len.min((behind - nxt) as usize);
+        }
         let fin = body.closing && !c.fin_acked && (nxt + len as u32 == end) && nxt <= end;
         if c.snd.probe_due {
             c.snd.probe_due = false;
             return Some(match room.min(len) {
                 // An old byte, which asks for the window.
                 0 => Out::new(ACK, first - 1, c.rcv.nxt, window),
-                cut => self.out(now, c, (first, nxt, cut), end, window, body),
+                cut => {
+                    let is_last = nxt + len as u32 == end;
+                    if !self.config.gso && cut < len && !is_last {
+                        c.snd.rest = Some(nxt + len as u32);
+                    }
+                    self.out(now, c, (first, nxt, cut), end, window, body)
+                }
             });
         }
         if len == 0 && !(fin && (nxt == end)) {
@@ -206,8 +224,10 @@ impl Linux {
         if c.snd.in_flight() >= c.cc.cwnd {
             return None;
         }
-        // Nagle's algorithm in Minshall's way: one short segment at a time.
-        let waits = self.config.nagle && len < size && !fin && nxt >= c.snd.max;
+        // Nagle's algorithm in Minshall's way: one short segment at a time. It is of no
+        // concern to what has other pieces behind it.
+        let is_last = c.snd.rest.is_none();
+        let waits = self.config.nagle && is_last && len < size && !fin && nxt >= c.snd.max;
         if waits && c.snd.count > 0 && c.snd.short > first {
             return None;
         }

@@ -18,6 +18,15 @@ fn sent(window: u16, writes: &Writes, delay_ms: u64, nagle: bool) -> Vec<(u64, u
         nagle,
         ..LinuxConfig::default()
     };
+    sent_by(config, window, writes, delay_ms)
+}
+
+fn sent_by(
+    config: LinuxConfig,
+    window: u16,
+    writes: &Writes,
+    delay_ms: u64,
+) -> Vec<(u64, u32, usize)> {
     let mut linux = Linux::new(config, Rng::new(1));
     let mut body = Body::new(std::vec![0; 8_192], std::vec![0; 1_024]);
     let segment = |flags, seq, ack| Segment {
@@ -120,6 +129,44 @@ fn a_stream_over_a_window_of_40_bytes_is_cut_at_its_edge_each_time() {
     assert_eq!(pieces(&sent)[..4], [(0, 40), (40, 40), (80, 40), (120, 40)]);
     let gap = sent[1].0 - sent[0].0;
     assert!((300..=420).contains(&gap), "{gap} ms");
+}
+
+/// Before GSO a piece is one segment: in front of others, what is left of it does not
+/// grow.
+#[test]
+fn pieces_of_one_segment_leave_8_bytes_each_time() {
+    let config = LinuxConfig {
+        gso: false,
+        ..LinuxConfig::default()
+    };
+    let sent = sent_by(config, 40, &std::vec![(0, 200)], 100);
+    let expected = [
+        (0, 40),
+        (40, 8),
+        (48, 40),
+        (88, 8),
+        (96, 40),
+        (136, 8),
+        (144, 40),
+        (184, 8),
+        (192, 8),
+    ];
+    assert_eq!(pieces(&sent), expected);
+    assert_eq!(sent[1].0 - sent[0].0, 100, "with the acknowledgment");
+}
+
+/// Segments of what is written one by one fit, as long as acknowledgments come in time.
+#[test]
+fn writes_of_39_bytes_are_joined_only_when_acknowledgments_are_late() {
+    let config = LinuxConfig {
+        gso: false,
+        ..LinuxConfig::default()
+    };
+    let writes: Writes = (0..6).map(|write| (500 * write, 39)).collect();
+    let soon = sent_by(config.clone(), 40, &writes, 100);
+    assert!(soon.iter().all(|(_, _, len)| *len == 39), "{soon:?}");
+    let late = sent_by(config, 40, &writes, 700);
+    assert!(late.iter().any(|(_, _, len)| *len == 8), "{late:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! With [`Timing::Standard`] and a longer segment it stands for other stacks with one
 //! segment in flight.
 
+pub mod forwarding;
 mod input;
 mod timer;
 
@@ -54,6 +55,10 @@ pub struct UipConfig {
     /// option the longest is 536 bytes (RFC 9293 §3.7.1). uIP's first segment is as
     /// long as its own maximum.
     pub heeds_syn: bool,
+    /// Whether its packets are numbered, as those of IPv4 are, by which routers tell one
+    /// that they have passed on already ([`forwarding`]). IPv6's flow label stands for
+    /// that number.
+    pub numbers: bool,
 }
 
 impl Default for UipConfig {
@@ -65,6 +70,7 @@ impl Default for UipConfig {
             polls: true,
             answers_syn: true,
             heeds_syn: false,
+            numbers: false,
         }
     }
 }
@@ -78,6 +84,8 @@ pub struct Uip {
     /// Counts up with each tick of each connection.
     iss: u32,
     last_port: u16,
+    /// Counts packets, if they are numbered (ipid).
+    packets: u16,
     /// For dithering.
     rng: Rng,
 }
@@ -90,6 +98,7 @@ impl Uip {
             tick: None,
             iss: 0,
             last_port: PORT_BEFORE,
+            packets: 0,
             rng,
         }
     }
@@ -210,6 +219,14 @@ impl Protocol for Uip {
             }
         }
         None
+    }
+
+    fn flow_label(&mut self) -> u32 {
+        if !self.config.numbers {
+            return 0;
+        }
+        self.packets = self.packets.wrapping_add(1).max(1);
+        self.packets.into()
     }
 
     fn connect(&mut self, now: Instant) -> Control {

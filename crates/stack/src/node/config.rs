@@ -45,6 +45,30 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// A node without a radio, all of whose packets go over its host side: a TUN
+    /// interface, an IP device. `isn_secret` is random, and the node's own. It wants a
+    /// route: [`Via::Host`](crate::Via::Host) for everything.
+    pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> NodeConfig {
+        NodeConfig {
+            mac: MacConfig::default(),
+            lowpan: LowpanConfig::default(),
+            contexts: Contexts::default(),
+            tcp: tcp::Config {
+                // RFC 9293 §3.7.1: what the least MTU of IPv6 leaves of a packet.
+                mss: 1_220,
+                ..tcp::Config::default()
+            },
+            address,
+            hop_limit: 64,
+            forwards: false,
+            nd: NdConfig::default(),
+            sleepy: None,
+            preempts: true,
+            segments: SegmentChoice::default(),
+            isn_secret,
+        }
+    }
+
     /// The link-layer address that this node's frames carry.
     pub fn link_address(&self) -> Address {
         self.mac.address()

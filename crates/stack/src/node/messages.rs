@@ -59,6 +59,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         while self.net.assist.poll_at().is_some_and(|wake| wake.at <= now) {
             let lowpan = &mut self.link.lowpan;
             let Some(slot) = lowpan.allocate(LINK_MTU) else {
+                self.net.assist.on_no_room(now);
                 return;
             };
             let area = lowpan.packet_mut(slot);

@@ -42,6 +42,19 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.drain_link(now);
     }
 
+    /// The radio has received a frame, whoever it was for: which, if it is intact. An
+    /// [assistant](crate::assist) wants to know, and X-MAC, which yields to others; it
+    /// needs a radio that tells of frames that its filter or its check of them keeps back.
+    pub fn on_heard(&mut self, now: Instant, frame: Option<&[u8]>) {
+        #[cfg(feature = "duty-cycled")]
+        if let Some(frame) = frame {
+            self.link.mac.on_overheard(frame);
+        }
+        #[cfg(not(feature = "duty-cycled"))]
+        let _ = frame;
+        self.net.assist.on_heard(now);
+    }
+
     /// The radio has finished the work that it was given.
     pub fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
         self.link.on_radio_done(now, result);

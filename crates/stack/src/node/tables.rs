@@ -18,7 +18,7 @@ pub struct Tables {
     pub connections: usize,
     /// Connection requests that nobody has completed yet.
     pub half_open: usize,
-    /// Routes that registrations have left behind; given ones are not counted.
+    /// Routes that registrations or DAOs have left behind; given ones are not counted.
     pub routes: usize,
     /// Addresses registered with this router.
     pub neighbours: usize,
@@ -33,7 +33,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             lowpan: self.link.lowpan.tables(),
             connections: self.transports.tcp.iter().count(),
             half_open: self.transports.tcp.half_open(),
-            routes: self.net.routing.registered(now),
+            routes: self.net.routing.learnt(now),
             neighbours: self.net.routing.neighbours(now),
             children: self.link.children(),
         }

@@ -1,7 +1,7 @@
 //! What applications call for TCP: connections and listeners.
 
 use redpoll_base::{Duration, Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, Keepalive, RecvError};
+use redpoll_tcp::{Connection, Endpoint, FreezeError, Keepalive, RecvError};
 
 use super::Node;
 use crate::assist::Assist;
@@ -228,6 +228,48 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// another.
     pub fn tcp_release(&mut self, now: Instant, id: ConnId) {
         self.transports.tcp.release(now, id);
+    }
+
+    /// Writes a connection down before a deep sleep or a reboot, and forgets it: the peer is
+    /// told nothing. Returns how many bytes of `out` that took, of which
+    /// [`Connection::frozen_len`] are needed. See [`Connection::freeze`] for what is in it.
+    ///
+    /// # Errors
+    /// [`FreezeError`]; the connection then goes on as if nothing had been asked.
+    pub fn tcp_freeze(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        out: &mut [u8],
+    ) -> Result<usize, FreezeError> {
+        self.transports.tcp.freeze(now, id, out)
+    }
+
+    /// Takes up a connection that [`tcp_freeze`](Self::tcp_freeze) has written down, `slept`
+    /// ago. This node must have the address that it had; its clock may have begun anew. The
+    /// bytes are good once: see [`Connection::thaw`].
+    ///
+    /// # Errors
+    /// [`Error::NoSlot`], [`Error::PortInUse`] if it is there already,
+    /// [`Error::NoRoute`] if it is another node's, and [`Error::Thaw`].
+    pub fn tcp_thaw(
+        &mut self,
+        now: Instant,
+        slept: Duration,
+        frozen: &mut [u8],
+    ) -> Result<ConnId, Error> {
+        let ends = Connection::<M::Buffer>::frozen_ends(slept, frozen);
+        let [local, remote] = ends.map_err(Error::Thaw)?;
+        if !self.net.identity.is_own(&local.addr) {
+            return Err(Error::NoRoute);
+        }
+        let mut all = self.transports.tcp.iter();
+        if all.any(|(_, it)| (it.local(), it.remote()) == (local, remote)) {
+            return Err(Error::PortInUse);
+        }
+        drop(all);
+        let counters = &mut self.counters;
+        self.transports.tcp.thaw(now, slept, frozen, counters)
     }
 
     /// The connection behind a handle, to look at its state and statistics;

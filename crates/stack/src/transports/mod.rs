@@ -141,6 +141,8 @@ pub struct Pulled {
     desc: SegmentDesc,
     src: Addr,
     dst: Addr,
+    #[cfg(feature = "segment-choice")]
+    flow_label: u32,
 }
 
 impl Pulled {
@@ -151,7 +153,16 @@ impl Pulled {
             desc,
             src,
             dst,
+            #[cfg(feature = "segment-choice")]
+            flow_label: 0,
         }
+    }
+
+    /// The same in a packet with this flow label, of which 20 bits count.
+    #[cfg(feature = "segment-choice")]
+    #[must_use]
+    pub fn labelled(self, flow_label: u32) -> Self {
+        Pulled { flow_label, ..self }
     }
 
     /// By which name it is read.
@@ -180,6 +191,8 @@ impl Pulled {
             hop_limit,
             src: self.src,
             dst: self.dst,
+            #[cfg(feature = "segment-choice")]
+            flow_label: self.flow_label,
             ..Ipv6Header::default()
         }
     }

@@ -1,6 +1,9 @@
 //! Nodes on heap memory, and a line of them over a radio without time: a
 //! frame is at its neighbour (or lost, as the test says) as soon as it is sent.
 
+#[cfg(feature = "rpl")]
+#[allow(dead_code)]
+pub mod dodag;
 #[allow(dead_code)]
 pub mod lone;
 #[allow(dead_code)]

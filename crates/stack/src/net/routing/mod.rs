@@ -136,9 +136,9 @@ impl<M: Memory + 'static> Routing<M> {
         self.table.clear();
     }
 
-    /// Routes that registrations have left behind.
-    pub(crate) fn registered(&self, now: Instant) -> usize {
-        self.table.registered(now)
+    /// Routes that registrations or DAOs have left behind.
+    pub(crate) fn learnt(&self, now: Instant) -> usize {
+        self.table.learnt(now)
     }
 
     /// Addresses registered with this router.

@@ -237,11 +237,10 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     }
 
     /// Routes that registrations have left behind and that are good at `now`.
-    pub(crate) fn registered(&self, now: Instant) -> usize {
-        let is_registered = |route: &&RouteSlot| {
-            matches!(route.kind, Kind::Registered { .. }) && route.is_good(now)
-        };
-        self.entries().filter(is_registered).count()
+    pub(crate) fn learnt(&self, now: Instant) -> usize {
+        let is_learnt =
+            |route: &&RouteSlot| !matches!(route.kind, Kind::Given { .. }) && route.is_good(now);
+        self.entries().filter(is_learnt).count()
     }
 
     /// Forgets the routes whose registrations have ended.

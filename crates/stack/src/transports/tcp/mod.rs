@@ -11,6 +11,7 @@
 //! The protocol itself is in `redpoll-tcp`.
 
 mod fast_open;
+mod freeze;
 mod listeners;
 mod passive;
 mod pull;

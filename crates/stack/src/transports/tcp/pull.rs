@@ -99,12 +99,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 *turn = index.wrapping_add(1).checked_rem(count)? as u8;
                 let index = index as u8;
                 self.dirty = true;
-                let pulled = Pulled {
-                    handle: Handle::new(ConnId { index, generation }, desc.token),
-                    src: local.addr,
-                    dst: remote.addr,
-                    desc,
-                };
+                let handle = Handle::new(ConnId { index, generation }, desc.token);
+                let pulled = Pulled::new(handle, desc, local.addr, remote.addr);
                 return Some((pulled, hop));
             }
         }
@@ -131,12 +127,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
             hop = Some(here);
             own.get(usize::from(local)).copied()
         })?;
-        let pulled = Pulled {
-            handle: Handle::NOBODYS,
-            src: answer.src,
-            dst: answer.dst,
-            desc: SegmentDesc::from(answer.header),
-        };
+        let desc = SegmentDesc::from(answer.header);
+        let pulled = Pulled::new(Handle::NOBODYS, desc, answer.src, answer.dst);
         Some((pulled, hop?))
     }
 

@@ -156,6 +156,26 @@ impl<B: Bytes> ConnectionSlot<B> {
         }
     }
 
+    /// The same with a connection that may come to nothing; then the slot has its buffers
+    /// again.
+    pub(super) fn try_start<E>(
+        &mut self,
+        make: impl FnOnce(B, B) -> Result<Open<B>, (E, B, B)>,
+    ) -> Result<(), E> {
+        let (use_, result) = match core::mem::replace(&mut self.use_, Use::Changing) {
+            Use::Free(tx, rx) => match make(tx, rx) {
+                Ok(open) => {
+                    self.generation = self.generation.wrapping_add(1);
+                    (Use::Open(open), Ok(()))
+                }
+                Err((error, tx, rx)) => (Use::Free(tx, rx), Err(error)),
+            },
+            other => (other, Ok(())),
+        };
+        self.use_ = use_;
+        result
+    }
+
     pub(super) fn free(&mut self) {
         self.use_ = match core::mem::replace(&mut self.use_, Use::Changing) {
             Use::Open(open) => {

@@ -21,9 +21,11 @@ pub struct RplConfig {
     /// Targets in one DAO, 1 to 4. With more than one, each has transit information of its
     /// own (RFC 6550 §9.4); Contiki reads only the last. 4 by default.
     pub dao_targets: u8,
-    /// How long an acknowledgement may take. RFC 6550 leaves it open; 5 s.
+    /// Mean time in which a first acknowledgement has to come; twice as long with each
+    /// DAO that is repeated, six times. RFC 6550 leaves it open; 5 s.
     pub dao_timeout: Duration,
-    /// How often a DAO is repeated then. RFC 6550 leaves it open; 5.
+    /// A DAO that was repeated so often counts as given up: in storing mode the node looks
+    /// for another parent. It goes on repeating it. RFC 6550 leaves it open; 3.
     pub dao_retries: u8,
     /// Time between two solicitations of a node without a DODAG. RFC 6550 leaves it
     /// open; 30 s.
@@ -95,7 +97,7 @@ impl RplConfig {
             dao_ack: true,
             dao_targets: TARGETS_MAX,
             dao_timeout: Duration::from_secs(5),
-            dao_retries: 5,
+            dao_retries: 3,
             dis_interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(90),
             tunnels: true,
@@ -156,8 +158,8 @@ pub struct RplCounters {
     pub stale: u32,
     /// Versions of the DODAG that were heard and not joined.
     pub versions_ignored: u32,
-    /// DAOs of the preferred parent, which takes this node for its own: it is not the
-    /// parent any more until it says what its rank is.
+    /// DAOs of the preferred parent, or packets that it has sent up: it takes this node for
+    /// its own, and is not the parent any more until it says what its rank is.
     pub loops: u32,
     /// Packets whose direction and ranks contradicted each other for the first time.
     pub rank_errors: u32,

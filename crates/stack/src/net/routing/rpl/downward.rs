@@ -23,7 +23,9 @@ const GROUP_MAX: usize = 4;
 const NO_PATH_DELAYS: u64 = 2;
 /// A path lifetime that has no end (§6.7.8).
 const FOR_EVER: u8 = 255;
-/// A parent that does not acknowledge, or has no room, is tried again after this.
+/// The timeout of a DAO that is repeated doubles so often at most: from 5 s to 320 s.
+const TIMEOUT_DOUBLINGS: u8 = 6;
+/// A parent that has no room is tried again after this.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// What a node has to tell of itself and others.
@@ -33,6 +35,8 @@ pub(super) struct Daos {
     pub(super) path_sequence: Sequence,
     /// The last DAOSequence.
     pub(super) sequence: u8,
+    /// The DAO that is due was sent before, as it is.
+    pub(super) repeats: bool,
     /// What is known above of the node's own address.
     pub(super) own: News,
     /// DelayDAO.
@@ -70,6 +74,7 @@ impl Daos {
             // seldom newer.
             path_sequence: Sequence(128_u8.saturating_add(rng.below(112) as u8)),
             sequence: rng.next_u32() as u8,
+            repeats: false,
             own: News::Old,
             due: None,
             pending: None,
@@ -111,6 +116,7 @@ impl<M: Memory + 'static> Rpl<M> {
         now: Instant,
         table: &mut Table<M>,
         former: Option<Peer>,
+        joins: bool,
     ) {
         let storing = self.is_storing();
         if let (Some(dodag), Some(parent)) = (self.dodag.filter(|_| storing), self.parent) {
@@ -130,28 +136,45 @@ impl<M: Memory + 'static> Rpl<M> {
         if self.daos.no_path.map(|it| it.parent) == self.parent {
             self.daos.no_path = None;
         }
-        self.daos.pending = None;
-        self.tell_all(now, table);
+        self.tell_all(now, table, joins);
     }
 
-    /// §9.6: everything is to be told anew.
-    fn tell_all(&mut self, now: Instant, table: &mut Table<M>) {
+    /// §9.6: everything is to be told anew; `with_others`: by all nodes around, too.
+    fn tell_all(&mut self, now: Instant, table: &mut Table<M>, with_others: bool) {
+        let pending = self.daos.pending.take();
         self.tell_own();
+        let mut delay = self.config.dao_delay;
         if self.is_storing() {
             table.each_downward(|_, downward| {
                 if !downward.is_gone() {
                     downward.news = News::Fresh;
                 }
             });
+        } else {
+            // The root hears all of them, over the same last hops. It can answer those
+            // whose parents it knows: who is near it begins. And as long as it has not
+            // answered, each change of parents is told ever more rarely, as repeated DAOs
+            // are: where none get through links look bad, and parents change for that.
+            let hops = match with_others {
+                true => u64::from(self.dag_rank(self.rank)),
+                false => 1,
+            };
+            let tries = pending.map_or(self.replies.dao_tries, |pending| pending.tries);
+            self.replies.dao_tries = tries;
+            delay = delay.times(hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
         }
-        let delay = Duration::from_micros(self.rng.below_u64(self.config.dao_delay.as_micros()));
-        self.daos.schedule(now + delay);
+        let at = now + Duration::from_micros(self.rng.below_u64(delay.as_micros()));
+        match self.is_storing() {
+            true => self.daos.schedule(at),
+            false => _ = self.daos.due.get_or_insert(at),
+        }
     }
 
     /// §9.2.1: each new DAO has a new Path Sequence.
     fn tell_own(&mut self) {
         self.daos.path_sequence = self.daos.path_sequence.next();
         self.daos.own = News::Fresh;
+        self.daos.repeats = false;
     }
 
     /// §9.6: the parent wants to hear of everybody.
@@ -164,7 +187,7 @@ impl<M: Memory + 'static> Rpl<M> {
                 self.reset_trickle(now);
             }
         }
-        self.tell_all(now, table);
+        self.tell_all(now, table, true);
     }
 
     pub(super) fn on_detached(&mut self) {
@@ -191,15 +214,14 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         self.daos.pending = None;
         self.untell(table);
-        if pending.tries < self.config.dao_retries {
-            self.daos.due = Some(now);
-            self.replies.dao_tries = pending.tries;
-            return;
+        self.daos.repeats = true;
+        self.daos.due = Some(now);
+        self.replies.dao_tries = pending.tries;
+        // It goes on, for there may be no other parent, and the root has to hear of it.
+        if pending.tries == self.config.dao_retries.saturating_add(1) {
+            count(&mut self.counters.daos_given_up);
+            self.avoid_parent(now, table);
         }
-        count(&mut self.counters.daos_given_up);
-        self.replies.dao_tries = 0;
-        self.daos.due = Some(now + PAUSE);
-        self.avoid_parent(now, table);
     }
 
     /// What was told was not heard.
@@ -240,11 +262,14 @@ impl<M: Memory + 'static> Rpl<M> {
             });
         }
         if self.config.dao_ack {
-            let tries = self.replies.dao_tries.saturating_add(1);
-            self.replies.dao_tries = 0;
+            let before = core::mem::take(&mut self.replies.dao_tries);
+            // Where many wait in vain the air or the root is what they wait for: each
+            // asks ever more rarely, and not with the others.
+            let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
+            let timeout = self.config.dao_timeout.times(factor);
             self.daos.pending = Some(Pending {
-                until: now + self.config.dao_timeout,
-                tries,
+                until: now + jittered(timeout, &mut self.rng),
+                tries: before.saturating_add(1),
                 sequence: self.daos.sequence,
             });
         }
@@ -293,12 +318,9 @@ impl<M: Memory + 'static> Rpl<M> {
             return Ok(());
         }
         let from = match (dodag.is_storing(), near) {
-            // Each is the other's parent: what it has said of its rank is out of date.
             (true, Some(link)) if Some(link) == self.parent => {
                 if Peer::at(&dodag.id) != Some(link) {
-                    count(&mut self.counters.loops);
-                    self.lose_neighbour(now, table, link);
-                    self.replies.probe = Some(link);
+                    self.on_loop(now, table, link);
                 }
                 return Err(DropReason::BadSource);
             }

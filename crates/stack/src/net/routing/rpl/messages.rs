@@ -151,10 +151,12 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Option<Envelope> {
         let rank = self.advertised_rank();
         count(&mut self.counters.dios_sent);
-        if self.config.dtsn_each_dio && dst.is_multicast() {
-            self.dtsn = self.dtsn.next();
+        if dst.is_multicast() {
+            self.advertised = self.rank;
+            if self.config.dtsn_each_dio {
+                self.dtsn = self.dtsn.next();
+            }
         }
-        self.advertised = self.rank;
         let mut buffer = [0; 64];
         let mut area = Cursor::new(&mut buffer);
         RplOption::Configuration(dodag.configuration)
@@ -261,7 +263,11 @@ impl<M: Memory + 'static> Rpl<M> {
         if has_own {
             self.daos.own = if acknowledged { News::Told } else { News::Old };
         }
-        self.daos.sequence = self.daos.sequence.wrapping_add(1);
+        // §6.4.1: a number for each DAO that is another one. What comes late acknowledges
+        // the one that was repeated, too.
+        if storing || !self.daos.repeats {
+            self.daos.sequence = self.daos.sequence.wrapping_add(1);
+        }
         let message = Message::Dao(Dao {
             instance: dodag.instance,
             acknowledge: acknowledged,

@@ -282,7 +282,8 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Runs what is due; messages may wait then.
     pub(super) fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {
-        if self.trickle.on_timeout(now, &mut self.rng) {
+        let is_news = self.dag_rank(self.rank) != self.dag_rank(self.advertised);
+        if self.trickle.on_timeout(now, is_news, &mut self.rng) {
             self.dio_due = true;
         }
         if self.quiet_until.is_some_and(|at| at <= now) {

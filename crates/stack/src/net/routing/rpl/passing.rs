@@ -211,12 +211,18 @@ impl<M: Memory + 'static> Rpl<M> {
         Some(path)
     }
 
-    /// What packet information says of this node's rank.
-    fn sender_rank(&self) -> u16 {
+    /// A rank as packet information has it.
+    fn sender_rank(&self, rank: u16) -> u16 {
         match self.config.plain_sender_rank {
-            true => self.rank,
-            false => self.dag_rank(self.rank),
+            true => rank,
+            false => self.dag_rank(rank),
         }
+    }
+
+    /// The rank by which children have theirs: what has been added to it since the last
+    /// DIO they do not know of. Between them and this node it is the one that counts.
+    fn rank_to_children(&self) -> u16 {
+        self.rank.min(self.advertised)
     }
 
     /// What a packet to `dst` that leaves by the radio is to have, if it has `present`.
@@ -241,7 +247,10 @@ impl<M: Memory + 'static> Rpl<M> {
             }
         }
         let down = self.is_root() || storing && table.lookup_host(now, dst).is_some();
-        let rank = self.sender_rank();
+        let rank = match down {
+            true => self.rank_to_children(),
+            false => self.rank,
+        };
         let flags = dodag.configuration.flags;
         let fresh = PacketInformation {
             instance: dodag.instance,
@@ -251,7 +260,7 @@ impl<M: Memory + 'static> Rpl<M> {
         Dress::Information(PacketInformation {
             down,
             // §11.2: zero at the source, unless it is a router of the DODAG.
-            sender_rank: rank,
+            sender_rank: self.sender_rank(rank),
             ..present.unwrap_or(fresh)
         })
     }
@@ -295,20 +304,26 @@ impl<M: Memory + 'static> Rpl<M> {
                 None => Passage::On,
             });
         }
-        let (theirs, ours) = (information.sender_rank, self.sender_rank());
         // §11.2.2.2. Zero is a source's.
-        let contradicts = match information.down {
+        let theirs = information.sender_rank;
+        let contradicts = |ours| match information.down {
             true => theirs > ours,
             false => theirs < ours && theirs != 0,
         };
-        if contradicts {
+        if contradicts(self.sender_rank(self.rank)) {
             count(&mut self.counters.rank_errors);
             if self.limits.admit_rank_error(now) {
                 self.reset_trickle(now);
             }
-            if core::mem::replace(&mut information.rank_error, true) {
+            // Children that have not heard yet how the rank has changed are no loop.
+            let was_told = contradicts(self.sender_rank(self.rank_to_children()));
+            if core::mem::replace(&mut information.rank_error, true) && was_told {
                 return Err(DropReason::RankError);
             }
+        }
+        let is_from_parent = self.parent == Some(from) && Peer::at(&dodag.id) != Some(from);
+        if !information.down && is_from_parent && self.limits.admit_rank_error(now) {
+            self.on_loop(now, table, from);
         }
         let is_lost = information.down
             && dodag.is_storing()

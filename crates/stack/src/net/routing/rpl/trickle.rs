@@ -80,8 +80,9 @@ impl Trickle {
         (!self.interval.is_zero()).then(|| self.fires.unwrap_or(self.ends))
     }
 
-    /// Runs what is due; whether a message is to be sent.
-    pub(super) fn on_timeout(&mut self, now: Instant, rng: &mut Rng) -> bool {
+    /// Runs what is due; whether a message is to be sent. `is_news`: nobody else can have
+    /// said what it says.
+    pub(super) fn on_timeout(&mut self, now: Instant, is_news: bool, rng: &mut Rng) -> bool {
         if self.interval.is_zero() {
             return false;
         }
@@ -89,7 +90,7 @@ impl Trickle {
         if self.fires.is_some_and(|at| at <= now) {
             self.fires = None;
             // Step 4.
-            sends = self.redundancy == 0 || self.heard < self.redundancy;
+            sends = is_news || self.redundancy == 0 || self.heard < self.redundancy;
         }
         if self.fires.is_none() && self.ends <= now {
             // Step 5 of the list: the interval doubles.
@@ -129,11 +130,11 @@ mod tests {
             let at = trickle.poll_at().unwrap();
             let ms = at.as_micros().div_ceil(1000);
             assert!((begins + interval / 2..=begins + interval).contains(&ms));
-            assert!(trickle.on_timeout(at, &mut rng));
+            assert!(trickle.on_timeout(at, false, &mut rng));
             begins += interval;
             let end = trickle.poll_at().unwrap();
             assert_eq!(end, Instant::from_millis(begins));
-            assert!(!trickle.on_timeout(end, &mut rng));
+            assert!(!trickle.on_timeout(end, false, &mut rng));
         }
     }
 
@@ -143,7 +144,8 @@ mod tests {
             let (mut trickle, mut rng) = started(redundancy);
             (0..heard).for_each(|_| trickle.on_consistent());
             let at = trickle.poll_at().unwrap();
-            assert_eq!(trickle.on_timeout(at, &mut rng), sends);
+            assert_eq!(trickle.clone().on_timeout(at, false, &mut rng), sends);
+            assert!(trickle.on_timeout(at, true, &mut rng), "news");
         }
     }
 
@@ -153,7 +155,7 @@ mod tests {
         assert!(!trickle.on_inconsistent(Instant::from_millis(100), &mut rng));
         for _ in 0..6 {
             let at = trickle.poll_at().unwrap();
-            trickle.on_timeout(at, &mut rng);
+            trickle.on_timeout(at, false, &mut rng);
         }
         let now = Instant::from_millis(8_000);
         assert!(trickle.on_inconsistent(now, &mut rng));

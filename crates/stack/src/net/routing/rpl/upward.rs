@@ -169,9 +169,7 @@ impl<M: Memory + 'static> Rpl<M> {
             count(&mut self.counters.versions);
         } else if is_new {
             count(&mut self.counters.versions_ignored);
-        } else if dio.version == dodag.version && dio.rank != INFINITE_RANK {
-            self.trickle.on_consistent();
-        } else {
+        } else if dio.version != dodag.version || dio.rank == INFINITE_RANK {
             // Who is behind, or has lost its way, is to hear from us soon.
             self.reset_trickle(now);
         }
@@ -260,7 +258,11 @@ impl<M: Memory + 'static> Rpl<M> {
         if dio.rank == INFINITE_RANK && self.is_joined() && !is_parent {
             // It has lost its way, and looks for another one.
             self.reset_trickle(now);
-        } else if before == (self.parent, self.rank) && dio.version == dodag.version {
+        } else if before == (self.parent, self.rank)
+            && dio.version == dodag.version
+            && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
+        {
+            // §8.3. What is farther from the root says nothing to those behind this node.
             self.trickle.on_consistent();
         }
     }
@@ -288,6 +290,14 @@ impl<M: Memory + 'static> Rpl<M> {
             neighbour.rank = INFINITE_RANK;
             self.reconsider(now, table);
         }
+    }
+
+    /// The parent takes this node for its own: what it has said of its rank is out of
+    /// date. It is not the parent any more until it says anew what it is.
+    pub(super) fn on_loop(&mut self, now: Instant, table: &mut Table<M>, parent: Peer) {
+        count(&mut self.counters.loops);
+        self.lose_neighbour(now, table, parent);
+        self.replies.probe = Some(parent);
     }
 
     /// The offer of a neighbour that may be the parent by the rules of §8.2.2.
@@ -371,7 +381,7 @@ impl<M: Memory + 'static> Rpl<M> {
             }
         }
         let former = former.filter(|former| *former != link);
-        self.on_new_parent(now, table, former);
+        self.on_new_parent(now, table, former, joins);
     }
 
     fn take_rank(&mut self, now: Instant, rank: u16) {

@@ -1,0 +1,79 @@
+//! What a router of uIP does with what it passes on, as of Contiki 2.5 (uip-fw): a packet
+//! that it has passed on already is dropped.
+//!
+//! There is room for thirty packets. Their age is counted by a clock that runs only on
+//! nodes with connections of their own, so on a router the first 29 stay for good, and
+//! each further one takes the place of the one before. A packet is known by its addresses
+//! and its number ([`UipConfig::numbers`](super::UipConfig::numbers)): one that its sender
+//! sends again has another number, a copy that a router sends has not.
+
+use redpoll_base::Addr;
+
+/// Packets that are remembered (FWCACHE_SIZE).
+const SIZE: usize = 30;
+
+/// A packet: where it comes from, where it goes, its number.
+type Known = (Addr, Addr, u32);
+
+/// The packets that a router remembers.
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    known: [Known; SIZE],
+    len: usize,
+    /// Packets that were dropped.
+    pub dropped: u32,
+}
+
+impl Default for Forwarded {
+    fn default() -> Self {
+        Forwarded {
+            known: [(Addr::UNSPECIFIED, Addr::UNSPECIFIED, 0); SIZE],
+            len: 0,
+            dropped: 0,
+        }
+    }
+}
+
+impl Forwarded {
+    /// A packet is about to be passed on; whether it is dropped instead. A flow label of 0
+    /// is no number, and such a packet is never dropped.
+    pub fn drops(&mut self, src: Addr, dst: Addr, flow_label: u32) -> bool {
+        if flow_label == 0 {
+            return false;
+        }
+        let packet = (src, dst, flow_label);
+        if self.known[..self.len].contains(&packet) {
+            self.dropped = self.dropped.wrapping_add(1);
+            return true;
+        }
+        let place = self.len.min(SIZE - 1);
+        self.known[place] = packet;
+        self.len = place + 1;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_29_and_the_last_one_are_known() {
+        let mut forwarded = Forwarded::default();
+        let (a, b) = (Addr([1; 16]), Addr([2; 16]));
+        for number in 1..=40 {
+            assert!(!forwarded.drops(a, b, number));
+        }
+        let again: std::vec::Vec<u32> = (1..=40)
+            .filter(|number| forwarded.clone().drops(a, b, *number))
+            .collect();
+        let expected: std::vec::Vec<u32> = (1..=29).chain([40]).collect();
+        assert_eq!(again, expected);
+        assert!(!forwarded.drops(b, a, 1), "of another");
+        assert!(!forwarded.drops(a, b, 40), "another was passed on since");
+        assert!(
+            !forwarded.drops(a, b, 0) && !forwarded.drops(a, b, 0),
+            "without a number"
+        );
+    }
+}

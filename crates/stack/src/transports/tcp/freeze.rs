@@ -1,0 +1,52 @@
+//! Connections that are written down, and taken up again.
+
+use redpoll_base::{Duration, Instant, Memory};
+use redpoll_tcp::{Connection, FreezeError};
+
+use super::TcpSockets;
+use super::slot::Open;
+use crate::counters::NodeCounters;
+use crate::{ConnId, Error};
+
+impl<M: Memory + 'static> TcpSockets<M> {
+    /// Writes a connection down; its slot is free after that.
+    pub(crate) fn freeze(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        out: &mut [u8],
+    ) -> Result<usize, FreezeError> {
+        let slot = self.slot_mut(id).ok_or(FreezeError::State)?;
+        let open = slot.open_mut().filter(|open| !open.released);
+        let open = open.filter(|open| open.waits.is_none());
+        let open = open.ok_or(FreezeError::State)?;
+        let len = open.connection.freeze(now, out)?;
+        slot.free();
+        Ok(len)
+    }
+
+    /// Takes one up in a free slot.
+    pub(crate) fn thaw(
+        &mut self,
+        now: Instant,
+        slept: Duration,
+        frozen: &mut [u8],
+        counters: &mut NodeCounters,
+    ) -> Result<ConnId, Error> {
+        let index = self.free_slot(counters).ok_or(Error::NoSlot)?;
+        let config = &self.config;
+        let slot = self.connections.as_mut().get_mut(usize::from(index));
+        let slot = slot.ok_or(Error::NoSlot)?;
+        slot.try_start(|tx, rx| {
+            let connection = Connection::thaw(now, config, slept, frozen, tx, rx)?;
+            let mut open = Open::new(connection, None);
+            // The peer knew of it before.
+            open.is_proven = true;
+            Ok(open)
+        })
+        .map_err(Error::Thaw)?;
+        self.dirty = true;
+        let generation = slot.generation;
+        Ok(ConnId { index, generation })
+    }
+}

@@ -1,0 +1,216 @@
+//! One node that routes by RPL, whose neighbours, and whose root, are the test.
+
+use redpoll_base::{Addr, Duration};
+use redpoll_stack::{RplConfig, RplMemory, RplRole};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr};
+use redpoll_wire::rpl::{
+    ALL_NODES, Configuration, Dao, DaoAck, Dio, MESSAGE_TYPE, Message, Options, PrefixInformation,
+    RplOption, Sequence, TargetOption, Transit, config_flag, mode, objective,
+};
+
+use super::lone::Lone;
+use super::{address, packets};
+
+pub const CONFIGURATION: Configuration = Configuration {
+    flags: config_flag::RPI_0X23,
+    interval_doublings: 8,
+    interval_min: 10,
+    redundancy: 10,
+    max_rank_increase: 1024,
+    min_hop_rank_increase: 128,
+    objective: objective::MRHOF,
+    lifetime: 30,
+    lifetime_unit_s: 60,
+};
+/// The root of the DODAG that the node joins; neighbours that are routers, and one behind
+/// the node.
+pub const ROOT: u16 = 2;
+pub const ROUTER: u16 = 3;
+pub const CHILD: u16 = 7;
+pub const VERSION: Sequence = Sequence::FIRST;
+
+pub fn link_local(short: u16) -> Addr {
+    addr::link_local_from_short(short)
+}
+
+pub fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
+    let mut buffer = vec![0; 1200];
+    let mut out = Cursor::new(&mut buffer);
+    for option in options {
+        option.emit(&mut out).unwrap();
+    }
+    out.written().to_vec()
+}
+
+/// A control message from a neighbour.
+pub fn say(lone: &mut Lone, from: u16, to: Addr, message: &Message<'_>) {
+    let mut buffer = vec![0; 1200];
+    let mut out = Cursor::new(&mut buffer);
+    message.emit(&mut out).unwrap();
+    let body = out.written().to_vec();
+    say_bytes(lone, from, to, message.code(), &body);
+}
+
+pub fn say_bytes(lone: &mut Lone, from: u16, to: Addr, code: u8, body: &[u8]) {
+    let packet = packets::icmp(link_local(from), to, 255, MESSAGE_TYPE, code, body);
+    let link = match to.is_multicast() {
+        true => Address::BROADCAST,
+        false => Address::Short(1),
+    };
+    lone.link_sends_to(from, link, &packet);
+}
+
+/// What a DIO of `from` has behind its base object.
+pub fn dio_options(from: u16) -> Vec<u8> {
+    bytes(&[
+        RplOption::Configuration(CONFIGURATION),
+        RplOption::Prefix(PrefixInformation {
+            len: 64,
+            autonomous: true,
+            router_address: true,
+            prefix: address(from),
+            lifetime_s: u32::MAX,
+        }),
+    ])
+}
+
+pub fn dio_of(options: &[u8], root: u16, version: Sequence, rank: u16) -> Message<'_> {
+    Message::Dio(Dio {
+        instance: 0,
+        version,
+        rank,
+        grounded: true,
+        mode: mode::STORING,
+        preference: 0,
+        dtsn: VERSION,
+        dodag: address(root),
+        options: Options::parse(options).unwrap(),
+    })
+}
+
+/// A DIO of a DODAG in non-storing mode.
+pub fn dio_non_storing(lone: &mut Lone, from: u16, version: Sequence, rank: u16) {
+    let options = dio_options(from);
+    dio_with(lone, from, version, rank, &options, |dio| {
+        dio.mode = mode::NON_STORING;
+    });
+}
+
+/// A DIO with these options, and with what `adapt` makes of it.
+pub fn dio_with(
+    lone: &mut Lone,
+    from: u16,
+    version: Sequence,
+    rank: u16,
+    options: &[u8],
+    adapt: impl FnOnce(&mut Dio<'_>),
+) {
+    let Message::Dio(mut dio) = dio_of(options, ROOT, version, rank) else {
+        unreachable!("it is a DIO");
+    };
+    adapt(&mut dio);
+    say(lone, from, ALL_NODES, &Message::Dio(dio));
+}
+
+pub fn dio(lone: &mut Lone, from: u16, version: Sequence, rank: u16) {
+    let options = dio_options(from);
+    say(
+        lone,
+        from,
+        ALL_NODES,
+        &dio_of(&options, ROOT, version, rank),
+    );
+}
+
+pub fn dao(lone: &mut Lone, from: u16, sequence: u8, targets: &[(u16, u8, u8)]) {
+    let mut list = Vec::new();
+    for (target, path_sequence, lifetime) in targets {
+        list.push(RplOption::Target(TargetOption {
+            prefix: address(*target),
+            len: 128,
+        }));
+        list.push(RplOption::Transit(Transit {
+            external: false,
+            control: 0,
+            sequence: Sequence(*path_sequence),
+            lifetime: *lifetime,
+            parent: None,
+        }));
+    }
+    let options = bytes(&list);
+    let dao = Dao {
+        instance: 0,
+        acknowledge: true,
+        sequence,
+        dodag: None,
+        options: Options::parse(&options).unwrap(),
+    };
+    say(lone, from, link_local(1), &Message::Dao(dao));
+}
+
+pub fn lone(role: RplRole) -> Lone {
+    // Nobody here answers.
+    lone_with(role, |config| config.dao_ack = false)
+}
+
+pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
+    let mut lone = Lone::border(|_| {});
+    let mut config = RplConfig {
+        role,
+        ..RplConfig::router(7)
+    };
+    adapt(&mut config);
+    let memory = RplMemory {
+        neighbours: vec![None; 8].into(),
+    };
+    let now = lone.now;
+    lone.node.route_by_rpl(now, config, memory);
+    lone
+}
+
+/// A router that has joined through the root.
+pub fn joined() -> Lone {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROOT, VERSION, 128);
+    lone.run_for(Duration::from_secs(3));
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
+    lone.frames.clear();
+    lone
+}
+
+/// Control messages that the node has sent: code, destination and body.
+pub fn all_said(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
+    let packets = lone.link_packets();
+    let messages = packets.iter().filter_map(|(_, packet)| {
+        let (header, payload) = Ipv6Header::parse(packet).ok()?;
+        let is_it = header.next_header == 58 && payload[0] == MESSAGE_TYPE;
+        is_it.then(|| (payload[1], header.dst, payload[4..].to_vec()))
+    });
+    messages.collect()
+}
+
+/// Those with this code.
+pub fn said(lone: &mut Lone, code: u8) -> Vec<(Addr, Vec<u8>)> {
+    let all = all_said(lone).into_iter();
+    all.filter(|(it, ..)| *it == code)
+        .map(|(_, dst, body)| (dst, body))
+        .collect()
+}
+
+pub fn acks(lone: &mut Lone) -> Vec<u8> {
+    let acks = said(lone, 3);
+    acks.iter().map(|(_, body)| body[3]).collect()
+}
+
+/// A DAO-ACK from the parent for the DAO with this sequence.
+pub fn dao_ack(lone: &mut Lone, from: u16, sequence: u8, status: u8) {
+    let ack = DaoAck {
+        instance: 0,
+        sequence,
+        status,
+        dodag: None,
+    };
+    say(lone, from, link_local(1), &Message::DaoAck(ack));
+}

@@ -1,0 +1,268 @@
+//! When a node that routes by RPL tells of itself and of others (RFC 6550 §9).
+#![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::dodag::*;
+use common::lone::Lone;
+use common::{address, packets, prefix};
+use redpoll_base::{Addr, Duration};
+use redpoll_stack::{DropReason, RplRole, RplRoot};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::rpl::{
+    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, TargetOption,
+    Transit, hop_by_hop_len, mode, status,
+};
+
+/// Runs the node for so many seconds beside a parent that says the same every 30 s and
+/// acknowledges each DAO; when, in seconds, DAOs have come.
+fn daos_acknowledged(lone: &mut Lone, seconds: u64) -> Vec<u64> {
+    let mut came = Vec::new();
+    for second in 0..seconds {
+        if second % 30 == 0 {
+            dio(lone, ROOT, VERSION, 128);
+        }
+        let daos = said(lone, 2);
+        lone.run_for(Duration::from_millis(100));
+        for (_, body) in daos {
+            came.push(second);
+            dao_ack(lone, ROOT, body[3], status::ACCEPTED);
+        }
+    }
+    came
+}
+
+/// DAOs on their way to the root.
+fn daos_to_root(lone: &mut Lone) -> Vec<Vec<u8>> {
+    let packets = lone.link_packets();
+    let daos = packets.into_iter().filter_map(|(_, packet)| {
+        let (header, _) = Ipv6Header::parse(&packet).ok()?;
+        let at = Ipv6Header::LEN + hop_by_hop_len(&packet);
+        let is_dao = packet.get(at..at + 2) == Some(&[MESSAGE_TYPE, 2]);
+        (is_dao && header.dst == address(ROOT)).then(|| packet[at + 4..].to_vec())
+    });
+    daos.collect()
+}
+
+/// RFC 6550 §9.5, §9.7: what the parent has acknowledged is told again when half of its
+/// lifetime has passed or so, and no sooner.
+#[test]
+fn an_acknowledged_dao_is_not_repeated_before_its_lifetime_asks_for_it() {
+    let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
+    dio(&mut lone, ROOT, VERSION, 128);
+    let came = daos_acknowledged(&mut lone, 1_500);
+    assert!((2..=4).contains(&came.len()), "{came:?}");
+    assert!(came[1] - came[0] >= 450, "{came:?}");
+    let counters = lone.node.rpl_counters();
+    assert_eq!((counters.stale, counters.daos_given_up), (0, 0));
+}
+
+/// A DAO that nobody acknowledges is repeated, ever more rarely, and never forgotten: many
+/// nodes that hear nothing must not keep each other from being heard.
+#[test]
+fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
+    let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
+    dio(&mut lone, ROOT, VERSION, 128);
+    let mut came = Vec::new();
+    let mut last = 0;
+    for second in 0..1_000 {
+        if second % 30 == 0 {
+            dio(&mut lone, ROOT, VERSION, 128);
+        }
+        for (_, body) in said(&mut lone, 2) {
+            came.push(second);
+            last = body[3];
+        }
+        lone.run_for(Duration::from_millis(100));
+    }
+    // Timeouts of 5 s to 160 s, half as much to half as much more.
+    assert!((6..=12).contains(&came.len()), "{came:?}");
+    let gaps: Vec<u64> = came.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!((2..=8).contains(&gaps[0]), "{gaps:?}");
+    assert!(gaps[gaps.len() - 1] >= 75, "{gaps:?}");
+    assert_eq!(lone.node.rpl_counters().daos_given_up, 1, "{gaps:?}");
+    dao_ack(&mut lone, ROOT, last, status::ACCEPTED);
+    assert_eq!(daos_acknowledged(&mut lone, 300).len(), 0);
+}
+
+/// In non-storing mode the root is asked ever more rarely, whatever becomes of the parents:
+/// where nobody's DAOs are heard links look bad, and each new parent would make for more.
+#[test]
+fn another_parent_does_not_make_a_node_insist_on_being_heard() {
+    let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
+    let mut came = 0;
+    for second in 0..600 {
+        // The parent changes every ten seconds.
+        let turn = second / 10 % 2 == 0;
+        let ranks = if turn { [256, 900] } else { [900, 256] };
+        if second % 5 == 0 {
+            dio_non_storing(&mut lone, 5, VERSION, ranks[0]);
+            dio_non_storing(&mut lone, ROUTER, VERSION, ranks[1]);
+        }
+        came += daos_to_root(&mut lone).len();
+        lone.run_for(Duration::from_millis(100));
+    }
+    let counters = lone.node.rpl_counters();
+    assert!(counters.parent_changes >= 50, "{counters:?}");
+    assert!((6..=25).contains(&came), "{came}");
+}
+
+/// In non-storing mode the root can answer a node when it knows those between: who is
+/// farther from it waits longer before the first DAO, a DelayDAO for each hop.
+#[test]
+fn who_is_far_from_the_root_tells_it_later() {
+    let mean_ms = |rank: u16| {
+        let waits = (0..20).map(|seed| {
+            let mut lone = lone_with(RplRole::Router, |config| config.seed = seed);
+            dio_non_storing(&mut lone, ROUTER, VERSION, rank);
+            let began = lone.now;
+            while lone.node.rpl_counters().daos_sent == 0 {
+                lone.run_for(Duration::from_millis(50));
+            }
+            lone.now.since(began).as_millis()
+        });
+        waits.sum::<u64>() / 20
+    };
+    let (near, far) = (mean_ms(256), mean_ms(256 + 128 * 20));
+    assert!((500..4_000).contains(&near), "{near}");
+    assert!((7_000..20_000).contains(&far), "{far}");
+}
+
+/// RFC 6550 §9.6: when the parent's DTSN counts up everything is told anew, and asked for
+/// farther down.
+#[test]
+fn the_parents_dtsn_triggers_daos() {
+    let mut lone = joined();
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
+    lone.run_for(Duration::from_secs(30));
+    lone.frames.clear();
+    let options = dio_options(ROOT);
+    let mut dtsn = VERSION;
+    let mut said_by_it = Vec::new();
+    for expected in [0, 1, 0] {
+        if expected == 1 {
+            dtsn = dtsn.next();
+        }
+        dio_with(&mut lone, ROOT, VERSION, 128, &options, |dio| {
+            dio.dtsn = dtsn
+        });
+        lone.run_for(Duration::from_secs(3));
+        let all = all_said(&mut lone);
+        let daos = all.iter().filter(|(code, ..)| *code == 2);
+        let targets = daos.map(|(.., body)| body.iter().filter(|it| **it == 18).count());
+        assert_eq!(
+            targets.collect::<Vec<_>>(),
+            vec![2; expected],
+            "two targets"
+        );
+        let dtsns = all.iter().filter(|it| it.0 == 1).map(|it| it.2[5]);
+        said_by_it.extend(dtsns);
+    }
+    // Once when it joined, and once for the trigger.
+    assert_eq!(said_by_it.last(), Some(&VERSION.next().next().0));
+}
+
+/// RFC 6550 §11.2.2.3: a packet that comes back by the route that it took removes the route,
+/// has the children tell anew, and goes back further, marked; twenty in an hour at most.
+#[test]
+fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
+    let mut lone = joined();
+    let given_back = |dst: u16| {
+        let information = PacketInformation {
+            down: true,
+            forwarding_error: true,
+            sender_rank: 3,
+            ignorable: true,
+            ..PacketInformation::default()
+        };
+        packets::packet(address(9), address(dst), 0, 64, &information.header(59))
+    };
+    for n in 0..25_u8 {
+        dao(&mut lone, CHILD, n, &[(99, 130 + n, 30)]);
+        lone.run_for(Duration::from_secs(2));
+        lone.frames.clear();
+        lone.link_sends(CHILD, &given_back(99));
+        let kept = usize::from(n >= 20);
+        assert_eq!(lone.node.rpl_targets(lone.now), kept, "{n}");
+        let packets = lone.link_packets();
+        let back = packets.iter().find_map(|(to, packet)| {
+            let information = PacketInformation::find(packet)?;
+            (*to == Address::Short(ROOT)).then_some(information.forwarding_error)
+        });
+        assert_eq!(back, (kept == 0).then_some(true), "{n}");
+    }
+    assert_eq!(lone.dropped(DropReason::NoRoute), 5);
+    // An hour later it counts again.
+    lone.run_for(Duration::from_secs(3_600));
+    dio(&mut lone, ROOT, VERSION, 128);
+    dao(&mut lone, CHILD, 26, &[(99, 160, 30)]);
+    lone.link_sends(CHILD, &given_back(99));
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+}
+
+/// A non-storing root makes source routes of what nodes say of their parents. Parents in a
+/// circle make none, nor does a parent that nobody can be; memory is as before.
+#[test]
+fn parents_in_a_circle_make_no_source_route() {
+    let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
+    let mut lone = lone(RplRole::Root(root));
+    lone.run_for(Duration::from_secs(10));
+    let tell = |lone: &mut Lone, target: u16, parent: Addr| {
+        let options = bytes(&[
+            RplOption::Target(TargetOption {
+                prefix: address(target),
+                len: 128,
+            }),
+            RplOption::Transit(Transit {
+                external: false,
+                control: 0,
+                sequence: Sequence(240),
+                lifetime: 30,
+                parent: Some(parent),
+            }),
+        ]);
+        let dao = Dao {
+            instance: 0,
+            acknowledge: false,
+            sequence: 1,
+            dodag: None,
+            options: Options::parse(&options).unwrap(),
+        };
+        let mut buffer = [0; 128];
+        let mut out = Cursor::new(&mut buffer);
+        Message::Dao(dao).emit(&mut out).unwrap();
+        let (src, dst) = (address(target), address(1));
+        let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
+        lone.link_sends(target, &packet);
+    };
+    // 5 behind 6 behind 7 behind 5; 8 behind itself.
+    for (target, parent) in [(5, 6), (6, 7), (7, 5), (8, 8)] {
+        tell(&mut lone, target, address(parent));
+    }
+    assert_eq!(lone.node.rpl_targets(lone.now), 4);
+    tell(&mut lone, 9, Addr([0x20; 16]));
+    assert_eq!(lone.node.rpl_counters().implausible, 1);
+    lone.frames.clear();
+    for target in 5..=9 {
+        let _ = lone.host_sends(&packets::echo_request(Addr([0x20; 16]), address(target)));
+    }
+    let to_mesh = lone.link_packets();
+    assert!(
+        to_mesh.iter().all(|(to, _)| *to == Address::BROADCAST),
+        "{to_mesh:?}"
+    );
+    // The host hears of it.
+    assert!(!lone.host_packets().is_empty());
+    // One of them tells better, and all are reached.
+    tell(&mut lone, 7, address(1));
+    let asked = packets::echo_request(Addr([0x20; 16]), address(5));
+    lone.host_sends(&asked).expect("there is a way");
+    let to_mesh = lone.link_packets();
+    assert!(
+        to_mesh.iter().any(|(to, _)| *to == Address::Short(7)),
+        "{to_mesh:?}"
+    );
+}

@@ -1,0 +1,240 @@
+//! When a node that routes by RPL speaks, and whom it chooses (RFC 6550 §8, RFC 6719,
+//! RFC 6552).
+#![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
+
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+mod common;
+
+use common::dodag::*;
+use common::lone::Lone;
+use common::{address, packets};
+use redpoll_base::Duration;
+use redpoll_stack::RplRole;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::rpl::{
+    ALL_NODES, Configuration, INFINITE_RANK, Message, Options, RplOption, objective, status,
+};
+
+fn parent(lone: &Lone) -> Option<Address> {
+    lone.node.rpl_place().expect("it routes by RPL").1
+}
+
+/// The link to the node's parent loses frames for a while: each costs all attempts.
+fn lose_frames(lone: &mut Lone, count: usize) {
+    lone.deaf = true;
+    for _ in 0..count {
+        lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
+        lone.run_for(Duration::from_millis(300));
+    }
+    lone.deaf = false;
+    lone.frames.clear();
+}
+
+/// DIOs that the node sends to everybody in 40 s, while twenty a second are heard that say
+/// this rank.
+fn dios_beside(from: u16, rank: u16) -> u32 {
+    let mut lone = joined();
+    let before = lone.node.rpl_counters().dios_sent;
+    for _ in 0..40 * 20 {
+        dio(&mut lone, from, VERSION, rank);
+        lone.run_for(Duration::from_millis(50));
+    }
+    lone.node.rpl_counters().dios_sent - before
+}
+
+/// RFC 6550 §8.3: who is nearer to the root and says the same makes a node's own DIO
+/// superfluous. Who is as far or farther does not: those behind the node hear nothing of it
+/// by that.
+#[test]
+fn only_dios_from_nearer_the_root_suppress_ones_own() {
+    assert_eq!(dios_beside(ROOT, 128), 0);
+    for rank in [300, 600] {
+        let sent = dios_beside(ROUTER, rank);
+        assert!((3..=8).contains(&sent), "{rank}: {sent}");
+    }
+}
+
+/// A rank that is not what the last DIO has said is news to those behind the node, however
+/// many others speak.
+#[test]
+fn news_of_the_own_rank_are_not_suppressed() {
+    let mut lone = joined();
+    lone.run_for(Duration::from_secs(8));
+    lose_frames(&mut lone, 1);
+    assert!(lone.node.rpl_place().unwrap().0 > 400);
+    let before = lone.node.rpl_counters().dios_sent;
+    for _ in 0..40 * 20 {
+        dio(&mut lone, ROOT, VERSION, 128);
+        lone.run_for(Duration::from_millis(50));
+    }
+    assert_eq!(lone.node.rpl_counters().dios_sent - before, 1);
+}
+
+/// RFC 6550 §8.3: who asks one node is answered by that one alone, with the configuration;
+/// Trickle goes on as it was.
+#[test]
+fn a_solicitation_of_one_node_is_answered_to_the_asker() {
+    let mut lone = joined();
+    lone.run_for(Duration::from_secs(60));
+    lone.frames.clear();
+    let options = Options::default();
+    let ask = Message::Dis { options };
+    say(&mut lone, CHILD, link_local(1), &ask);
+    let dios = said(&mut lone, 1);
+    let [(to, body)] = &dios[..] else {
+        panic!("one DIO: {dios:?}");
+    };
+    assert_eq!(*to, link_local(CHILD));
+    let Ok(Message::Dio(dio)) = Message::parse(1, body) else {
+        panic!("a DIO");
+    };
+    assert_eq!(dio.options.configuration(), Some(CONFIGURATION));
+    assert_eq!(lone.node.rpl_counters().trickle_resets, 0);
+}
+
+/// RFC 6550 §8.5: a leaf joins and tells of itself; it offers no way to anybody, and takes
+/// nobody's DAO.
+#[test]
+fn a_leaf_only_joins() {
+    let mut lone = lone(RplRole::Leaf);
+    dio(&mut lone, ROOT, VERSION, 128);
+    lone.run_for(Duration::from_secs(3));
+    assert_eq!(parent(&lone), Some(Address::Short(ROOT)));
+    assert_eq!(said(&mut lone, 2).len(), 1, "a DAO of its own");
+    let options = Options::default();
+    say(&mut lone, CHILD, ALL_NODES, &Message::Dis { options });
+    lone.run_for(Duration::from_secs(30));
+    assert_eq!(said(&mut lone, 1), [], "no DIO to everybody");
+    let options = Options::default();
+    say(&mut lone, CHILD, link_local(1), &Message::Dis { options });
+    let dios = said(&mut lone, 1);
+    assert_eq!(dios[0].1[2..4], INFINITE_RANK.to_be_bytes());
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+    assert_eq!(lone.node.rpl_counters().implausible, 1);
+}
+
+/// What a DIO has behind its base object, with objective function zero.
+fn zero_options(from: u16) -> Vec<u8> {
+    let objective = objective::OF0;
+    let configuration = Configuration {
+        objective,
+        ..CONFIGURATION
+    };
+    let prefix = dio_options(from);
+    let prefix = Options::parse(&prefix).unwrap().prefix().unwrap();
+    bytes(&[
+        RplOption::Configuration(configuration),
+        RplOption::Prefix(prefix),
+    ])
+}
+
+/// RFC 6552 §4.1, with the step of rank of RFC 8180 §5.1.2: three times the ETX less two,
+/// one to nine; and a parent that gives a lower rank is taken at once.
+#[test]
+fn objective_function_zero_counts_steps_of_rank() {
+    let mut lone = lone(RplRole::Router);
+    let dio = |lone: &mut Lone, from: u16, rank: u16| {
+        dio_with(lone, from, VERSION, rank, &zero_options(from), |_| ());
+    };
+    dio(&mut lone, ROUTER, 256);
+    // An ETX of two, as nothing was sent yet: four steps.
+    assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 4 * 128);
+    lone.run_for(Duration::from_secs(3));
+    // DAOs got through at once: one step.
+    assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 128);
+    // A little lower is enough, where MRHOF would want 1.5 transmissions.
+    dio(&mut lone, ROOT, 128);
+    assert_eq!(parent(&lone), Some(Address::Short(ROUTER)), "four steps");
+    lose_frames(&mut lone, 1);
+    assert_eq!(parent(&lone), Some(Address::Short(ROOT)));
+    assert_eq!(lone.node.rpl_place().unwrap().0, 128 + 4 * 128);
+}
+
+/// The link to another possible parent is measured from time to time: it is asked for a DIO,
+/// the one first to which nothing was sent yet. One that is no use is left alone.
+#[test]
+fn possible_parents_are_probed() {
+    let mut lone = lone(RplRole::Router);
+    let mut probed = Vec::new();
+    for _ in 0..20 {
+        dio(&mut lone, ROUTER, VERSION, 256);
+        dio(&mut lone, 5, VERSION, 280);
+        dio(&mut lone, 6, VERSION, 1_100);
+        lone.run_for(Duration::from_secs(30));
+        probed.extend(said(&mut lone, 0).into_iter().map(|(to, _)| to));
+    }
+    assert!(
+        (4..=14).contains(&probed.len()),
+        "in ten minutes: {probed:?}"
+    );
+    assert!(probed.iter().all(|to| *to == link_local(5)));
+}
+
+/// A full table of neighbours keeps those nearest to the root, and the parent.
+#[test]
+fn a_flood_of_neighbours_displaces_nobody_who_matters() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 256);
+    lone.run_for(Duration::from_secs(3));
+    dio(&mut lone, 5, VERSION, 300);
+    for n in 0..500_u16 {
+        dio(&mut lone, 1_000 + n, VERSION, 600 + n % 7);
+    }
+    assert!(lone.node.rpl_counters().neighbours_refused >= 400);
+    assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
+    // The parent is lost, and the one next best is still known.
+    for _ in 0..4 {
+        if parent(&lone) == Some(Address::Short(ROUTER)) {
+            lose_frames(&mut lone, 1);
+        }
+    }
+    assert_eq!(parent(&lone), Some(Address::Short(5)));
+}
+
+/// RFC 6550 §9.8: a parent that has no room for a target refuses the DAO, and the node turns
+/// to another one; without any it stays, and asks again.
+#[test]
+fn a_parent_without_room_is_left() {
+    let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
+    dio(&mut lone, ROUTER, VERSION, 256);
+    dio(&mut lone, 5, VERSION, 300);
+    assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
+    lone.run_for(Duration::from_secs(2));
+    let daos = said(&mut lone, 2);
+    dao_ack(&mut lone, ROUTER, daos[0].1[3], status::REJECTED);
+    assert_eq!(lone.node.rpl_counters().daos_refused, 1);
+    assert_eq!(parent(&lone), Some(Address::Short(5)));
+    lone.run_for(Duration::from_secs(2));
+    let daos = said(&mut lone, 2);
+    let to_it = daos.iter().find(|(to, _)| *to == link_local(5));
+    dao_ack(&mut lone, 5, to_it.expect("a DAO").1[3], status::REJECTED);
+    assert!(parent(&lone).is_some(), "better than none");
+    lone.run_for(Duration::from_secs(100));
+    assert!(!said(&mut lone, 2).is_empty(), "it asks again");
+}
+
+/// RFC 6551 §3.1: with load awareness a neighbour that says it is overloaded is two
+/// transmissions farther away; without it is not.
+#[test]
+fn who_says_that_it_is_overloaded_is_avoided() {
+    for (aware, chosen) in [(false, ROUTER), (true, 5)] {
+        let mut lone = lone_with(RplRole::Router, |config| {
+            config.dao_ack = false;
+            config.load_aware = aware;
+        });
+        dio(&mut lone, ROUTER, VERSION, 256);
+        dio(&mut lone, 5, VERSION, 280);
+        lone.run_for(Duration::from_secs(3));
+        assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
+        let state = bytes(&[RplOption::NodeState { overloaded: true }]);
+        let options = [dio_options(ROUTER), state].concat();
+        // Its link is known to be as good.
+        for _ in 0..10 {
+            dio(&mut lone, 5, VERSION, 280);
+            lone.run_for(Duration::from_secs(60));
+        }
+        dio_with(&mut lone, ROUTER, VERSION, 256, &options, |_| ());
+        assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{aware}");
+    }
+}
