@@ -1,6 +1,7 @@
 //! Simulated nodes: `stack::Node` with its memory on the heap, set up as a
 //! scenario says.
 
+mod helper;
 mod routing;
 
 use redpoll_base::{Addr, Instant, Rng};
@@ -10,7 +11,6 @@ use redpoll_lowpan::{
 };
 use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
-use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
     PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot, Via,
@@ -25,9 +25,10 @@ use crate::rivals::rival;
 use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address};
 use crate::topology::NodeRoutes;
 use crate::traffic::Sockets;
+pub use helper::Helper;
 
 /// A node of the simulation.
-pub type SimNode = Node<HeapMemory, NoAssist, Rival<HeapMemory>>;
+pub type SimNode = Node<HeapMemory, Helper, Rival<HeapMemory>>;
 
 /// Half-open connections of a node that listens.
 const HALF_OPEN: usize = 4;
@@ -71,7 +72,8 @@ pub(crate) fn build(
         sockets.listeners + SPARE_SOCKETS,
         secrets.stream(seed.node_stream("rival", index)),
     );
-    let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
+    let (helper, helpers) = Helper::of(scenario, index);
+    let mut node = Node::with_transport(config, memory, rng, helper, rival);
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), now, seed, &mut node);
     let sleeps = |to: &Addr| {
@@ -95,7 +97,8 @@ pub(crate) fn build(
     let unused = unused + routing::unused(scenario);
     Built {
         node,
-        memory_bytes: boxed + fragments + rivals + rpl + size_of::<Node<HeapMemory>>() - unused,
+        memory_bytes: boxed + fragments + rivals + rpl + helpers + size_of::<Node<HeapMemory>>()
+            - unused,
     }
 }
 
@@ -162,6 +165,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         ifs: mac.ifs,
         promised: mac.promised,
         link_retry_delay: mac.link_retry_delay,
+        link_retry_pause: mac.link_retry_pause,
         deaf_backoff: mac.deaf_backoff,
         security_bytes: mac.security_bytes,
         indirect_retries: sleepy.retries,

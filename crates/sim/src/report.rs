@@ -102,6 +102,9 @@ pub struct NodeFigures {
     /// What recovery of its fragments (RFC 8931) has done; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
+    /// What its cache of segments has done; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheFigures>,
     /// Its place in the DODAG and what its RPL has done; `None` where routes are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplFigures>,
@@ -110,6 +113,46 @@ pub struct NodeFigures {
     pub duty: Option<DutyFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.
     pub memory_bytes: u64,
+}
+
+/// A router's cache of segments.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct CacheFigures {
+    /// Segments of which a copy was kept.
+    pub cached: u64,
+    /// Copies that were acknowledged.
+    pub acknowledged: u64,
+    /// Copies sent.
+    pub repeated: u64,
+    /// Of those, how many early, because nothing was heard.
+    pub repeated_early: u64,
+    /// Segments that were acknowledged already, and not passed on.
+    pub dropped: u64,
+    /// Acknowledgments made for those.
+    pub regenerated: u64,
+    /// Segments for whose copy there was no room.
+    pub without_room: u64,
+    /// Connections forgotten for others.
+    pub evicted: u64,
+    /// Frames heard, for whomever.
+    pub heard: u64,
+}
+
+impl CacheFigures {
+    /// Of a cache that counts so.
+    pub(crate) fn of(counters: &redpoll_assist::cache::Counters) -> CacheFigures {
+        CacheFigures {
+            cached: counters.cached.into(),
+            acknowledged: counters.acknowledged.into(),
+            repeated: counters.repeated.into(),
+            repeated_early: counters.repeated_early.into(),
+            dropped: counters.dropped.into(),
+            regenerated: counters.regenerated.into(),
+            without_room: counters.without_room.into(),
+            evicted: counters.evicted.into(),
+            heard: counters.heard.into(),
+        }
+    }
 }
 
 /// TAiM at the border router.
@@ -360,6 +403,8 @@ pub(crate) struct HostSide<'a> {
     pub(crate) to_mesh: u64,
     /// Packets that the host did not take in time.
     pub(crate) to_host: u64,
+    /// Packets that its serial line has lost: for the mesh, and for the host.
+    pub(crate) serial: (u64, u64),
 }
 
 /// All that was lost at a node, by layer and reason.
@@ -413,6 +458,9 @@ pub(crate) fn drops(
         }
         add("host", "to_mesh_full", host.to_mesh);
         add("host", "queue_full", host.to_host);
+        let (busy, full) = host.serial;
+        add("host", "serial_busy", busy);
+        add("host", "serial_full", full);
     }
     for (reason, count) in losses {
         add("app", reason, *count);

@@ -341,6 +341,7 @@ fn a_sleepy_leaf_behind_duty_cycled_routers() {
 }
 
 const X_MAC: (&str, &str) = ("mac.access", "x-mac");
+const CX_MAC: (&str, &str) = ("mac.access", "cx-mac");
 const LPP: (&str, &str) = ("mac.access", "lpp");
 
 /// xmac.c: 204 of 4,096 ticks on, 5 %. lpp.c: a tick of 7.8 ms after each probe, every 125 ms
@@ -349,6 +350,9 @@ const LPP: (&str, &str) = ("mac.access", "lpp");
 fn idle_nodes_of_x_mac_and_lpp_are_on_for_their_part_of_each_cycle() {
     let (_, x_mac) = idle(&[X_MAC]);
     assert!((x_mac - 204.0 / 4_096.0).abs() < 0.001, "{x_mac}");
+    // cxmac.c: a tick of its clock in sixteen.
+    let (_, cx_mac) = idle(&[CX_MAC]);
+    assert!((cx_mac - 1.0 / 16.0).abs() < 0.001, "{cx_mac}");
     let overrides = [LPP, CC2420, IDLE];
     let (report, frames) = record("pair", &overrides, 100);
     let on = report.nodes[1].radio_duty_cycle;
@@ -389,6 +393,43 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
     // A receiver that is on for 6.2 of 125 ms is found after half a cycle on average.
     let mean = strobes.len() as f64 / f64::from(answered);
     assert!((12.0..20.0).contains(&mean), "{mean}");
+}
+
+/// cxmac.c: once a neighbour has answered, strobes begin 12.5 ms before it wakes up; the
+/// frame behind them asks for no acknowledgement, and is lost where it is lost.
+#[test]
+fn cx_mac_knows_when_to_begin_and_not_what_becomes_of_the_frame() {
+    let strobes = |access: (&str, &str)| {
+        let (report, frames) = record("readings", &[access, CC2420], 300);
+        assert!(report.flows[0].delivered_bytes > 1_000);
+        let own = frames.iter().filter(|frame| frame.from == 1);
+        own.count() as f64 / report.flows[0].delivered_bytes as f64
+    };
+    assert!(2.0 * strobes(CX_MAC) < strobes(X_MAC));
+    let lossy = [
+        CC2420,
+        ("faults.air.type", "drop-frames"),
+        ("faults.air.share", "30 %"),
+    ];
+    let delivered = |access: (&str, &str)| {
+        let (report, _) = record("readings", &[&lossy[..], &[access]].concat(), 300);
+        report.flows[0].delivered_bytes as f64
+    };
+    let (software, hardware) = (delivered(CX_MAC), delivered(X_MAC));
+    assert!(software < 0.85 * hardware, "{software}, {hardware}");
+}
+
+/// Who hears a strobe for another node yields, where radios pass it on.
+#[test]
+fn x_mac_yields_to_strobes_for_others() {
+    let collisions = |overhears: &str| {
+        let overrides = [X_MAC, CC2420, ("mac.overhears", overhears)];
+        let (report, _) = record("star", &overrides, 120);
+        let all = report.nodes.iter().filter_map(|node| node.duty);
+        all.map(|duty| duty.collisions).sum::<u64>()
+    };
+    let (yields, does_not) = (collisions("true"), collisions("false"));
+    assert!(yields > does_not + 20, "{yields}, {does_not}");
 }
 
 /// lpp.c: the frame follows the probe of its receiver, and waits for it for half a cycle on
@@ -440,7 +481,7 @@ fn nullrdc_sends_once_and_one_frame_a_cycle() {
 /// TCP carries every byte over each of them, over one hop and over three.
 #[test]
 fn tcp_over_every_method() {
-    for access in ["nullrdc", "contikimac", "x-mac", "lpp"] {
+    for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {
         for (name, at_least) in [("line-1", 20_000), ("line-3", 5_000)] {
             let report = common::run(name, &[("mac.access", access), CC2420], 1, 120);
             let delivered = report.flows[0].delivered_bytes;
@@ -474,7 +515,7 @@ fn a_third_neighbour_finds_no_queue() {
 /// A host has no radio, and so no cycle.
 #[test]
 fn a_host_behind_a_duty_cycled_mesh() {
-    for access in ["nullrdc", "contikimac", "x-mac", "lpp"] {
+    for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {
         let (report, _) = record("host", &[("mac.access", access), CC2420], 60);
         let delivered = report.flows[0].delivered_bytes;
         assert!(delivered > 1_000, "{access}: {delivered}");

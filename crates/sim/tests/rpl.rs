@@ -77,6 +77,32 @@ fn a_mesh_forms_and_tcp_flows_both_ways() {
     }
 }
 
+/// What nodes without short addresses have for a parent is in the report as of others; and
+/// nobody tells of itself, or of those behind it, more often than lifetimes ask for.
+#[test]
+fn acknowledged_daos_are_rare_and_parents_are_named() {
+    for mode in ["storing", "non-storing"] {
+        for addresses in ["short", "extended"] {
+            let set = [
+                ("rpl.mode", mode),
+                ("mac.addresses", addresses),
+                ("apps.bulk.when", "never"),
+            ];
+            let (_, report) = run("line-4", &set, 1, 3_600);
+            for (index, node) in report.nodes.iter().enumerate() {
+                let rpl = node.rpl.as_ref().unwrap();
+                assert_eq!(rpl.hops, Some(index), "{mode}, {addresses}: {rpl:?}");
+                assert_eq!(rpl.parent.is_some(), index > 0);
+                // The lifetime is 30 min: each target is told of anew after 7.5 to 22.5.
+                let told = 1 + rpl.targets as u32;
+                let most = if index == 0 { 0 } else { 8 * told };
+                assert!(rpl.sent.dao <= most, "{mode}, {addresses}: {rpl:?}");
+                assert!(index == 0 || rpl.sent.dao >= 3, "{rpl:?}");
+            }
+        }
+    }
+}
+
 /// 30 nodes in a grid around their border router, each with a connection to the host that
 /// carries a reading every two seconds.
 const THIRTY: &[(&str, &str)] = &[
@@ -264,4 +290,17 @@ fn a_border_router_that_restarts_is_found_again() {
         assert_eq!(failed, 0, "{mode}");
         assert_eq!(late, [0; 0], "{mode}: late at these seeds");
     }
+}
+
+/// Sleepy leaves register with a router (RFC 8505), which RPL's routers do not tell of yet:
+/// such a scenario is refused by name.
+#[test]
+fn sleepy_leaves_do_not_go_with_it() {
+    let set = [
+        ("routing".to_owned(), "rpl".to_owned()),
+        ("nodes.leaf-12.sleepy".to_owned(), "true".to_owned()),
+    ];
+    let error = Scenario::load("office", &set).map(|_| ()).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("leaf-12 is sleepy"), "{error}");
 }

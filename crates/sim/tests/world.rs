@@ -154,7 +154,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
     assert_eq!(
         keys(&object["flows"][0]),
         sorted(
-            "name from to delivered_bytes goodput_kbps segments_sent segment_loss
+            "name from to delivered_bytes goodput_kbps segments_sent sent_bytes segment_loss
             retransmissions rtt_ms readings last_arrival_s"
         )
     );

@@ -94,6 +94,14 @@ pub enum Indication {
         /// [`Air::received`] has it until the next event; else it is destroyed.
         intact: bool,
     },
+    /// Its radio has followed a frame to its end, whoever that was for, however it went.
+    /// Only nodes that [want to know](Air::overhear).
+    Overheard {
+        /// Index of the node.
+        node: u32,
+        /// [`Air::overheard`] has it until the next event; else it is destroyed.
+        intact: bool,
+    },
     /// Its radio finished a work.
     Done {
         /// Index of the node.
@@ -164,6 +172,16 @@ impl Air {
             traces: Traces::default(),
             indications: VecDeque::new(),
         }
+    }
+
+    /// From now on `node` is told of each frame that its radio has followed.
+    pub fn overhear(&mut self, node: usize) {
+        self.stations[node].overhears = true;
+    }
+
+    /// The intact frame that `node` has just been told of.
+    pub fn overheard(&self, node: usize) -> &[u8] {
+        self.stations[node].overheard.as_slice()
     }
 
     /// What a node has to be told next.

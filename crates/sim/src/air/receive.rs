@@ -74,6 +74,15 @@ impl Air {
         if self.stations[node].is_raw {
             return self.receive_raw(now, node, flight, reception, rssi_dbm);
         }
+        if self.stations[node].overhears && flight.label.kind != Kind::Ack {
+            let intact = reception == Reception::Intact;
+            if intact {
+                *self.stations[node].overheard = flight.frame.clone();
+            }
+            let node = node as u32;
+            self.indications
+                .push_back(Indication::Overheard { node, intact });
+        }
         let outcome = if reception != Reception::Intact {
             outcome_of(reception)
         } else if flight.label.kind == Kind::Ack {

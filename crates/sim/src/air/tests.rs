@@ -35,6 +35,8 @@ struct Bench {
     /// What raw radios begin to follow (`None`), and what they heard; empty: destroyed.
     heard: Vec<(Instant, usize, Option<Vec<u8>>)>,
     is_raw: bool,
+    /// How often each node was told that its radio had followed a frame.
+    overheard: Vec<u32>,
 }
 
 /// Nodes can hear their neighbours at 40 m, and nobody else.
@@ -98,6 +100,7 @@ impl Bench {
             done: Vec::new(),
             heard: Vec::new(),
             is_raw: false,
+            overheard: vec![0; nodes],
         }
     }
 
@@ -149,6 +152,10 @@ impl Bench {
                     let frame = frame.map(|frame| frame.as_slice().to_vec());
                     self.heard
                         .push((self.now, node as usize, Some(frame.unwrap_or_default())));
+                    continue;
+                }
+                Indication::Overheard { node, .. } => {
+                    self.overheard[node as usize] += 1;
                     continue;
                 }
                 Indication::Done { result, .. } if result == RadioResult::Sent && self.is_raw => {
@@ -311,6 +318,28 @@ fn hidden_terminals_collide() {
     assert!(bench.done.iter().all(|done| done.2 == TxStatus::NoAck));
     // NoAck comes at macAckWaitDuration.
     bench.check_ledger();
+}
+
+/// Also what is for another node or destroyed; acknowledgements do not count, and nobody
+/// is told who has not asked.
+#[test]
+fn who_wants_to_know_is_told_of_every_frame() {
+    let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
+        config.max_frame_retries = 0;
+    });
+    bench.air.overhear(0);
+    bench.air.overhear(1);
+    bench.send(2, Address::Short(short(1)), 40);
+    bench.settle();
+    assert_eq!(bench.overheard, [0, 1, 0], "node 0 is out of range");
+    bench.send(1, Address::Short(short(2)), 40);
+    bench.settle();
+    assert_eq!(bench.overheard, [1, 1, 0], "for another node");
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.send(2, Address::Short(short(1)), 127);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
 }
 
 /// The same, with retries spread by the retry delay: both get through.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::scene::Mesh;
 use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
 
 /// From where an attacker works.
@@ -38,6 +39,10 @@ pub(super) enum Kind {
     Replays,
     AirEchoFlood,
     AirResets,
+    RplDios,
+    RplSolicitations,
+    RplDaos,
+    RplSourceRoutes,
 }
 
 /// An attack and the nodes on which it is tried.
@@ -57,9 +62,15 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Whether the mesh recovers its fragments (RFC 8931).
-    pub(super) fn recovers(&self) -> bool {
-        self.kind == Kind::RecoverableFirsts
+    /// How the attacked mesh works.
+    pub(super) fn mesh(&self) -> Mesh {
+        match self.kind {
+            Kind::RecoverableFirsts => Mesh::Recovering,
+            Kind::RplDios | Kind::RplSolicitations | Kind::RplDaos | Kind::RplSourceRoutes => {
+                Mesh::Rpl
+            }
+            _ => Mesh::Plain,
+        }
     }
 }
 
@@ -99,7 +110,7 @@ const fn from_air(
 }
 
 /// Every attack of the drill.
-pub const ATTACKS: [Attack; 21] = [
+pub const ATTACKS: [Attack; 25] = [
     from_host(
         Kind::SynFlood,
         "syn-flood",
@@ -246,5 +257,33 @@ pub const ATTACKS: [Attack; 21] = [
         5,
         ENDS,
         "resets and acknowledgments of the honest flow, numbers guessed, over one hop",
+    ),
+    from_air(
+        Kind::RplDios,
+        "rpl-dios",
+        5,
+        AWAKE,
+        "DIOs with falling ranks and invented versions, from any address (RFC 6550)",
+    ),
+    from_air(
+        Kind::RplSolicitations,
+        "rpl-solicitations",
+        5,
+        AWAKE,
+        "DISs to everybody, from any address",
+    ),
+    from_air(
+        Kind::RplDaos,
+        "rpl-daos",
+        5,
+        AWAKE,
+        "DAOs about targets that nobody has, and No-Paths about the leaf, from any address",
+    ),
+    from_air(
+        Kind::RplSourceRoutes,
+        "rpl-source-routes",
+        5,
+        AWAKE,
+        "source routes back and forth between router and leaf (RFC 6554)",
     ),
 ];

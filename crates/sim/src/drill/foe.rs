@@ -11,6 +11,7 @@ use redpoll_wire::ipv6::addr;
 
 use super::attack::{Attack, Kind};
 use super::forge::{Claim, Ends, Tcp, flag};
+use super::rpl::Forger;
 use super::scene::{COAP, SINK, Scene, WEB};
 use crate::node::SimNode;
 use crate::scenario::global_address;
@@ -358,6 +359,10 @@ impl<'s> Foe<'s> {
             Kind::Registrations => self.registration(claim, nobody),
             Kind::Reports => self.report(claim, nobody),
             Kind::Replays => self.replay()?,
+            Kind::RplDios => self.forger(claim).dio(),
+            Kind::RplSolicitations => self.forger(claim).solicitation(),
+            Kind::RplDaos => self.forger(claim).dao(&mut self.rng),
+            Kind::RplSourceRoutes => self.forger(claim).source_route(),
             Kind::AirEchoFlood => claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24])),
             _ => {
                 let (mine, theirs) = self.honest?;
@@ -367,6 +372,14 @@ impl<'s> Foe<'s> {
                 Claim { src, ..claim }.packet(&packet)
             }
         }))
+    }
+
+    fn forger(&self, claim: Claim) -> Forger<'s> {
+        Forger {
+            scene: self.scene,
+            count: self.count,
+            claim,
+        }
     }
 
     /// The first 80 bytes of a datagram for the attacked node or for one behind it.

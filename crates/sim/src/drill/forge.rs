@@ -48,6 +48,12 @@ impl Ends {
         let mut sum = Checksum::pseudo_header(&src, &dst, protocol, upper.len() as u32);
         sum.add(&upper);
         upper[checksum_at..checksum_at + 2].copy_from_slice(&sum.finish().to_be_bytes());
+        self.raw(protocol, hop_limit, &upper)
+    }
+
+    /// A packet with these bytes behind the IPv6 header.
+    pub(super) fn raw(self, protocol: u8, hop_limit: u8, upper: &[u8]) -> Vec<u8> {
+        let Ends { src, dst } = self;
         let header = Ipv6Header {
             payload_len: upper.len() as u16,
             next_header: protocol,
@@ -56,7 +62,7 @@ impl Ends {
             dst,
             ..Ipv6Header::default()
         };
-        [&header.to_bytes(), &upper[..]].concat()
+        [&header.to_bytes(), upper].concat()
     }
 
     pub(super) fn tcp(self, tcp: &Tcp<'_>) -> Vec<u8> {
@@ -125,7 +131,7 @@ impl Claim {
     fn frame(self, frame_type: FrameType, payload: &[u8]) -> Vec<u8> {
         let header = FrameHeader {
             frame_type,
-            ack_request: true,
+            ack_request: Address::Short(self.dst) != Address::BROADCAST,
             version: 0,
             dsn: self.dsn,
             dst_pan: Some(self.pan_id),

@@ -3,7 +3,7 @@
 //!
 //! - `attack.rs`: what attackers do, and at which rate;
 //! - `scene.rs`: the meshes;
-//! - `foe.rs`, `forge.rs`: the attacker, and how its packets are made;
+//! - `foe.rs`, `forge.rs`, `rpl.rs`: the attacker, and how its packets are made;
 //! - `play.rs`: one run, with or without an attacker.
 //!
 //! The attacker's own frames take air that nobody else can have meanwhile. That share
@@ -15,6 +15,7 @@ mod foe;
 mod forge;
 mod play;
 mod reasons;
+mod rpl;
 mod scene;
 
 use redpoll_base::Duration;
@@ -25,7 +26,7 @@ pub use play::Remains;
 pub use scene::Target;
 
 use play::Course;
-use scene::Scene;
+use scene::{Mesh, Scene};
 
 /// The share of its goodput that an honest flow is to keep.
 pub const KEEPS: f64 = 0.8;
@@ -128,11 +129,11 @@ impl Plan {
     }
 
     fn row(&self, attack: &'static Attack, target: Target, alone: &mut Alone) -> Row {
-        let scene = Scene::new(target, attack.recovers()).expect("the scenes are well formed");
+        let scene = Scene::new(target, attack.mesh()).expect("the scenes are well formed");
         let mut without = Vec::new();
         let mut with = Vec::new();
         for seed in 1..=self.seeds {
-            let course = alone.course(&scene, attack.recovers(), seed, self.duration);
+            let course = alone.course(&scene, attack.mesh(), seed, self.duration);
             with.push(play::play(
                 &scene,
                 Some((attack, &course)),
@@ -147,11 +148,11 @@ impl Plan {
 
 /// Runs without an attacker: several rows share them.
 #[derive(Default)]
-struct Alone(Vec<((Target, bool, u64), Course)>);
+struct Alone(Vec<((Target, Mesh, u64), Course)>);
 
 impl Alone {
-    fn course(&mut self, scene: &Scene, recovers: bool, seed: u64, duration: Duration) -> Course {
-        let key = (scene.target, recovers, seed);
+    fn course(&mut self, scene: &Scene, mesh: Mesh, seed: u64, duration: Duration) -> Course {
+        let key = (scene.target, mesh, seed);
         if let Some((_, course)) = self.0.iter().find(|(known, _)| *known == key) {
             return course.clone();
         }

@@ -65,6 +65,17 @@ impl Target {
     }
 }
 
+/// How a mesh works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mesh {
+    /// As by default.
+    Plain,
+    /// Its fragments are forwarded and recovered (RFC 8931).
+    Recovering,
+    /// Its routes are found by RPL, ways down in every router (RFC 6550).
+    Rpl,
+}
+
 /// The port of the honest flow's sink.
 pub(super) const SINK: u16 = 5_001;
 /// Where the nodes' web servers listen.
@@ -115,14 +126,18 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// The scene of an attack on `target`; `recovers`: fragments are recovered
-    /// (RFC 8931).
-    pub(super) fn new(target: Target, recovers: bool) -> Result<Scene, ScenarioError> {
+    /// The scene of an attack on `target`.
+    pub(super) fn new(target: Target, mesh: Mesh) -> Result<Scene, ScenarioError> {
+        let recovers = mesh == Mesh::Recovering;
+        let routing = match mesh {
+            Mesh::Rpl => "rpl",
+            Mesh::Plain | Mesh::Recovering => "fixed",
+        };
         let (from, to) = target.flow();
         let port = SINK;
         let sleepy = target == Target::SleepyLeaf;
         let text = format!(
-            "duration = \"60 s\"\n{COMMON}\n\
+            "duration = \"60 s\"\nrouting = \"{routing}\"\n{COMMON}\n\
              [lowpan]\nfragment_forwarding = {recovers}\nfragment_recovery = {recovers}\n\
              [nodes]\n\
              border = {{ role = \"border\" }}\n\

@@ -3,6 +3,9 @@
 //! Cancelling is done by generations: whoever schedules an event puts a number
 //! into it and ignores it when it comes if the number is old by then. That
 //! costs nothing but the event's place, and no search.
+//!
+//! Most events of a radio are the next to happen when they are scheduled: the end of
+//! what has just begun. Those wait before the heap, and never go through it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -52,6 +55,8 @@ impl<E> Ord for Scheduled<E> {
 /// Events to come, earliest first.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
+    /// Earlier than all in the heap, if there is one.
+    next: Option<Scheduled<E>>,
     heap: BinaryHeap<Scheduled<E>>,
     next_sequence: u64,
 }
@@ -59,6 +64,7 @@ pub struct Queue<E> {
 impl<E> Default for Queue<E> {
     fn default() -> Self {
         Queue {
+            next: None,
             heap: BinaryHeap::new(),
             next_sequence: 0,
         }
@@ -71,34 +77,42 @@ impl<E> Queue<E> {
     pub fn schedule(&mut self, at: Instant, event: E) {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.heap.push(Scheduled {
+        let scheduled = Scheduled {
             at,
             sequence,
             event,
-        });
+        };
+        // What was asked for first is served first, so one of the same instant stays behind.
+        let first = self.next.as_ref().or_else(|| self.heap.peek());
+        if first.is_some_and(|first| first.at <= at) {
+            self.heap.push(scheduled);
+        } else if let Some(second) = self.next.replace(scheduled) {
+            self.heap.push(second);
+        }
     }
 
     /// When the next event happens.
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|next| next.at)
+        let first = self.next.as_ref().or_else(|| self.heap.peek());
+        first.map(|first| first.at)
     }
 
     /// The next event, if it happens at `until` or before.
     pub fn pop_until(&mut self, until: Instant) -> Option<Scheduled<E>> {
-        if self.heap.peek()?.at > until {
+        if self.next_at()? > until {
             return None;
         }
-        self.heap.pop()
+        self.next.take().or_else(|| self.heap.pop())
     }
 
     /// How many events wait, cancelled ones included.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + usize::from(self.next.is_some())
     }
 
     /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 }
 
@@ -121,6 +135,33 @@ mod tests {
             last = (next.at, next.event);
         }
         assert!(queue.is_empty());
+    }
+
+    /// Held against a list that is searched: events come and go in turn, as in a run.
+    #[test]
+    fn events_that_come_and_go_keep_their_order() {
+        let mut rng = Rng::new(6);
+        let (mut queue, mut list) = (Queue::default(), Vec::new());
+        let mut now = 0;
+        for i in 0..20_000u32 {
+            if rng.below(100) < 52 {
+                let most = 1 << rng.below(8);
+                let at = now + u64::from(rng.below(most));
+                queue.schedule(Instant::from_micros(at), i);
+                list.push((at, i));
+            } else {
+                let first = list.iter().copied().min();
+                assert_eq!(queue.next_at().map(Instant::as_micros), first.map(|f| f.0));
+                let next = queue.pop_until(Instant::FAR_FUTURE);
+                assert_eq!(next.map(|next| next.event), first.map(|f| f.1));
+                now = first.map_or(now, |first| first.0);
+                list.retain(|event| Some(*event) != first);
+            }
+            assert_eq!(
+                (queue.len(), queue.is_empty()),
+                (list.len(), list.is_empty())
+            );
+        }
     }
 
     #[test]

@@ -150,7 +150,8 @@ fn of_list(listed: &[ListedLink], nodes: usize) -> Vec<(usize, Link)> {
                 power_mw: 0.0,
                 rssi_dbm: -60,
                 cost: 1,
-                receives: true,
+                // One of 0 % is heard and disturbs, and carries nothing.
+                receives: link.success_ratio > 0.0,
                 senses: true,
                 disturbs: true,
             };

@@ -70,6 +70,9 @@ pub struct FlowFigures {
     /// Segments with payload, or datagrams, that the sender sent;
     /// retransmissions included.
     pub segments_sent: u64,
+    /// Payload bytes in them, retransmissions included; `None` of a flow that is not
+    /// over TCP.
+    pub sent_bytes: Option<u64>,
     /// Share of those not under way any more that did not arrive; link retries
     /// come before.
     pub segment_loss: f64,
@@ -313,6 +316,7 @@ impl Flow {
             goodput_kbps: ratio(self.delivered as f64 * 8_000.0, elapsed.as_micros() as f64),
             last_arrival_s: self.first.map(|_| self.last.as_micros() as f64 / 1e6),
             segments_sent: sent,
+            sent_bytes: (sender.data_sent > 0).then_some(sender.bytes_sent),
             segment_loss: self.loss(now),
             retransmissions: Retransmissions {
                 rto: sender.rto + repeated,

@@ -58,6 +58,8 @@ pub(crate) struct Watch {
     pub(crate) source: Source,
     pub(crate) node: u32,
     pub(crate) conn: ConnId,
+    /// What the connection's statistics were when the oracle looked last.
+    pub(crate) seen: Stats,
 }
 
 /// See the [module](self).
@@ -216,6 +218,7 @@ impl Oracle {
             source: self.source(id, end),
             node: self.node,
             conn,
+            seen: Stats::default(),
         };
         self.new_watches.push(watch);
     }

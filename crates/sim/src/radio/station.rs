@@ -288,6 +288,10 @@ pub struct Station {
     /// Its node's firmware does itself what other radios do; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
+    /// Its node is told of each frame that the radio has followed.
+    pub overhears: bool,
+    /// The last of those that was intact.
+    pub overheard: Box<FrameBuf>,
     /// What the radio does between works.
     pub rests: Rest,
     /// The frame to send is in the radio, too.
@@ -330,6 +334,8 @@ impl Station {
             times: StateTimes::new(),
             work: Work::Idle,
             is_raw: false,
+            overhears: false,
+            overheard: Box::default(),
             generation: 0,
             outgoing: Box::default(),
             loaded: false,

@@ -105,9 +105,12 @@ const GENERATED: Only = Some(("kind", &["grid", "line", "tree"]));
 const GRID: Only = Some(("kind", &["grid"]));
 const TREE: Only = Some(("kind", &["tree"]));
 const FIXED_POLL: Only = Some(("policy", &["fixed"]));
-const CYCLED: Only = Some(("access", &["nullrdc", "contikimac", "x-mac", "lpp"]));
-const SLEEPING: Only = Some(("access", &["contikimac", "x-mac", "lpp"]));
-const PHASED: Only = Some(("access", &["contikimac", "x-mac"]));
+const CYCLED: Only = Some((
+    "access",
+    &["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"],
+));
+const SLEEPING: Only = Some(("access", &["contikimac", "x-mac", "cx-mac", "lpp"]));
+const PHASED: Only = Some(("access", &["contikimac", "x-mac", "cx-mac"]));
 const CONTIKIMAC: Only = Some(("access", &["contikimac"]));
 const NULLRDC: Only = Some(("access", &["nullrdc"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
@@ -180,7 +183,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("topology.spacing", length(0.01, 1e5), Required, GENERATED,
         "Distance between neighbours; in a tree, between generations."),
     key("topology.links", Links, Required, Some(("kind", &["links"])),
-        "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other."),
+        "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other; over one of 0 % they do nothing else, and no route leads over it."),
     key("topology.file", Text, Required, K7,
         "Measured links in the K7 format, plain or compressed with gzip; beside the scenario's file, with `--set` from the current folder."),
     key("topology.channel", Count { min: 0, max: 255 }, Default("26"), K7,
@@ -265,6 +268,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Space between two frames of one sender, 640 us behind frames of more than 18 bytes and 192 us behind others (IEEE 802.15.4-2015, 6.2.4), from the end of the acknowledgment where there is one: `minimum`, the next frame begins no sooner, and loading, backoff and assessment count towards it; `sequential`, only then is the next frame loaded and CSMA begins, as in ns-3; `off`, against the standard, none."),
     key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,
         "d: after a failed attempt wait a random time from 0 to d, in addition to CSMA, before the next."),
+    key("mac.link_retry_pause", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
+        "A constant part of that wait. TinyOS has 100.6 ms of it and no random one: two frames that have collided at a third node are likely to collide again."),
 
     key("mac.be_by_queue", Bool, Default("false"), None,
         "Frames that belong together: the first is sent with a macMinBE of one more, those that follow with one less. More goodput; others in range wait longer for their turn (scenario `bystander`)."),
@@ -274,8 +279,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
         "Bytes of link security in every frame but an acknowledgment: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, of which 4 are the MIC. They leave so much less for a frame's payload and take time on the air and on SPI; nothing is encrypted, and traces show frames without them."),
 
-    key("mac.access", Choice(&["csma", "nullrdc", "contikimac", "x-mac", "lpp"]), Default("csma"), None,
-        "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged; `x-mac`, receivers that are on for 6.2 ms each cycle and senders that repeat a short frame first; `lpp`, receivers that say each cycle that they listen, and senders that wait for that."),
+    key("mac.access", Choice(&["csma", "nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"]), Default("csma"), None,
+        "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged; `x-mac`, receivers that are on for 6.2 ms each cycle and senders that repeat a short frame first; `cx-mac`, the same in software, 7.8 ms, and frames behind it that nobody acknowledges; `lpp`, receivers that say each cycle that they listen, and senders that wait for that."),
     key("mac.release", Choice(&["contiki-2.5", "contiki-2.7", "contiki-3.0"]), Optional("contiki-3.0; contiki-2.7 with `x-mac` and `lpp`, which 3.0 has no more"), CYCLED,
         "The release whose constants and defects all nodes have."),
     key("mac.check_rate", Count { min: 1, max: 32 }, Default("8"), CYCLED,
@@ -296,6 +301,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Contiki's CSMA layer has timers of 7.8 ms, with a phase of its own in each node; else they are exact."),
     key("mac.neighbour_queues", Count { min: 0, max: 255 }, Optional("2; in `contiki-2.5`, which has one queue for all, 0"), CYCLED,
         "With Contiki's CSMA layer: neighbours for which packets may wait at the same time; one for another is dropped. 0: no limit. A node's own segments are made when it is their turn, and never dropped."),
+    key("mac.overhears", Bool, Default("false"), Some(("access", &["x-mac", "cx-mac"])),
+        "Radios pass on frames for other nodes, and a node that hears a strobe for another one sends nothing of its own until it has woken up twice or received a frame."),
     key("mac.border_awake", Bool, Default("false"), SLEEPING,
         "The border router's receiver is always on. Its neighbours do not know, and repeat frames to it as to others."),
 
@@ -432,6 +439,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Window that `uip-*` announces, as long as the application reads."),
     key("rivals.uip_polls", Bool, Default("true"), None,
         "An idle connection of `uip-*` sends what the application writes at once, not with the next half second."),
+    key("rivals.uip_forwarding", Bool, Default("false"), None,
+        "Packets of `uip-*` are numbered as those of IPv4 are, in the flow label, and routers drop a packet that they have passed on already, as uIP's forwarding of Contiki 2.5 does: one of the first 29, or the last one."),
     key("rivals.lim_strong_weight", SHARE, Default("50 %"), None,
         "`uip-lim`: how much a sample of a segment sent once moves the timeout; an assumption, CoCoA's."),
     key("rivals.lim_weak_weight", SHARE, Default("25 %"), None,
@@ -466,6 +475,8 @@ pub(crate) const KEYS: &[Key] = &[
         "How long an acknowledgment of `linux` waits, behind the first sixteen, while the application does not read."),
     key("rivals.linux_nagle", Bool, Default("true"), None,
         "Nagle's algorithm of `linux`; false with TCP_NODELAY."),
+    key("rivals.linux_gso", Bool, Default("true"), None,
+        "`linux` keeps what is written in pieces of several segments, as from Linux 4.17 on; false: of one, as before on an interface that does not segment, where the rest of a piece that is cut at the window's edge is a segment of its own if others are behind it."),
     key("rivals.linux_buffer", size(1_280.0, 65_535.0), Default("65535 B"), None,
         "Send buffer, and receive buffer, of a connection of `linux`."),
 
@@ -527,6 +538,29 @@ pub(crate) const KEYS: &[Key] = &[
     key("rpl.load_aware", Bool, Default("false"), None,
         "Routers that have dropped a packet for want of room say for a minute that they are overloaded (RFC 6551 §3.1), and to others they are two transmissions farther away. Changes of parents cost DAOs of everybody behind them."),
 
+    key("cache.on", Nodes, Optional("no node"), None,
+        "The routers that keep a copy of the last data of each TCP connection that passes, send it again if it is not acknowledged, and acknowledge what has been acknowledged already ([ADR 17](adr/0017-a-cache-of-segments.md)). Only with `routing = \"fixed\"`."),
+    key("cache.initial_rtt", time(1_000.0, 60.0 * US_PER_S), Default("3 s"), None,
+        "The round-trip time from such a router to a segment's target before it is measured."),
+    key("cache.rtt_weight", Count { min: 0, max: 7 }, Default("3"), None,
+        "A new sample counts 2^-n in the estimated round-trip time."),
+    key("cache.timeout_factor", Count { min: 1, max: 100 }, Default("3"), None,
+        "After so many estimated round-trip times a copy is sent."),
+    key("cache.max_wait", time(1_000.0, 60.0 * US_PER_S), Default("1 min"), None,
+        "No copy is kept for longer."),
+    key("cache.segments", Count { min: 1, max: 64 }, Default("1"), None,
+        "Copies of each direction of a connection."),
+    key("cache.regenerate", Bool, Default("true"), None,
+        "Data that have been acknowledged already are not passed on, but acknowledged."),
+    key("cache.by_activity", Bool, Default("false"), None,
+        "A copy is sent after two thirds of the time if the radio has heard nothing for an estimated round-trip time, not even a broken frame, or one for another node."),
+    key("cache.flows", Count { min: 1, max: 255 }, Default("8"), None,
+        "Connections that a router has room for; the one idle for longest goes for a new one."),
+    key("cache.packets", Count { min: 1, max: 255 }, Default("16"), None,
+        "Copies that it has room for, of all connections together."),
+    key("cache.packet_size", size(60.0, 1_280.0), Default("1280 B"), None,
+        "The longest IPv6 packet of which it keeps a copy."),
+
     key("modules.quantum", time(50.0, 10_000.0), Default("192 us"), None,
         "How long firmware of the kind `module` waits between two looks at what it waits for; also the unit of its turnarounds. Frames' acknowledgements come too late beyond 300 us or so."),
     key("modules.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
@@ -543,6 +577,10 @@ pub(crate) const KEYS: &[Key] = &[
     key("border.queue", Count { min: 0, max: 100_000 }, Default("500"), None,
         "Packets from the host that wait at most while half of the border router's slots are taken, as in the queue of Linux's interface; the other half is left to what comes over the radio. A queue for each pair of source and destination, served in turn; with one packet more the longest loses its newest. With 0 none waits, and what finds no slot is dropped."),
 
+    key("border.serial_rate", Count { min: 1_200, max: 10_000_000 }, Optional("no serial line"), None,
+        "The border router is a mote at a serial line of so many bits a second behind its host side, ten for each byte of a packet and of eight around it. The mote takes one packet at a time, as TinyOS's PppRouter: one whose first byte comes before the mote is done with the last is lost (`host.serial_busy`). Eight wait for the way up (`host.serial_full`)."),
+    key("border.serial_turn", time(0.0, US_PER_S), Default("5 ms"), None,
+        "How long the mote has to do with a packet from the serial line. An assumption."),
     key("border.host_transport", TRANSPORT, Default("redpoll"), None,
         "Which TCP a simulated host has."),
 
@@ -615,6 +653,8 @@ pub(crate) const KEYS: &[Key] = &[
         "Where it sends to: a node's name, `border`, `host`, or an IPv6 address in brackets, and a port. A client asks for `/file` there."),
     key("apps.*.total", QuantityOr { measure: Measure::Size, min: 1.0, max: 1e12, word: "until the end" }, Default("until the end"), BULK,
         "How much it sends before it closes the connection."),
+    key("apps.*.resume", Bool, Default("false"), BULK,
+        "After a connection that was lost the next one carries only what was not acknowledged; else it begins anew."),
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
         "Pause before another attempt when a connection was refused or failed, or a request was; twice as long behind each further connection that does not open, up to half an hour."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,

@@ -29,10 +29,10 @@ use std::path::Path;
 pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
-    AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading,
-    Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeSpec, RecoveryParams, Role,
-    Scenario, SensorSpec, SensorTransport, SleepyParams, TaimParams, Target, TargetHost, TcpParams,
-    TransportSpec, When, global_address,
+    AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, CacheParams, ClientProtocol, ClientSpec,
+    CocoaReading, Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeSpec, RecoveryParams,
+    Role, Scenario, SensorSpec, SensorTransport, SerialParams, SleepyParams, TaimParams, Target,
+    TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use routing::{Routing, RplParams};

@@ -47,6 +47,10 @@ pub struct Scenario {
     pub tcp: TcpParams,
     /// Where routes come from.
     pub routing: Routing,
+    /// Routers drop what they have passed on already, as uIP's.
+    pub uip_forwarding: bool,
+    /// Routers that keep copies of segments.
+    pub cache: Option<CacheParams>,
     /// Nodes with firmware of others.
     pub modules: ModuleParams,
     /// Where the mesh meets the rest of the world.
@@ -92,6 +96,8 @@ pub struct MacParams {
     /// d: after a failed transmission wait a time drawn evenly from zero to
     /// this, in addition to the next CSMA backoff.
     pub link_retry_delay: Duration,
+    /// A constant part of that wait.
+    pub link_retry_pause: Duration,
     /// The receiver is off during backoffs.
     pub deaf_backoff: bool,
     /// Bytes of link security in each frame.
@@ -109,6 +115,8 @@ pub struct DutyParams {
     pub config: DutyConfig,
     /// The border router's receiver is always on.
     pub border_stays_awake: bool,
+    /// Radios pass on frames for other nodes.
+    pub overhears: bool,
 }
 
 /// Sleepy nodes and their parents, the same everywhere.
@@ -308,6 +316,17 @@ pub struct BorderParams {
     pub queue: usize,
     /// TAiM between mesh and host.
     pub taim: Option<TaimParams>,
+    /// A serial line between the border router's radio and its host side.
+    pub serial: Option<SerialParams>,
+}
+
+/// A serial line between a mote and a computer, which together are the border router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SerialParams {
+    /// Bits a second; ten carry a byte.
+    pub rate: u32,
+    /// How long the mote has to do with a packet before it can take the next one.
+    pub turn: Duration,
 }
 
 /// TAiM at the border router.
@@ -319,6 +338,21 @@ pub struct TaimParams {
     pub flows: u16,
     /// Packets that may wait.
     pub packets: u16,
+}
+
+/// Copies of segments in routers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CacheParams {
+    /// The nodes that have them.
+    pub on: Vec<usize>,
+    /// How they decide.
+    pub params: redpoll_assist::cache::Params,
+    /// Connections that each has room for.
+    pub flows: u16,
+    /// Segments that each has room for.
+    pub packets: u16,
+    /// Bytes of the longest packet of those.
+    pub packet_bytes: u16,
 }
 
 /// What a node is to the mesh.
@@ -471,6 +505,8 @@ pub enum AppKind {
         /// Pause before another attempt when the connection could not be
         /// opened or failed.
         retry: Duration,
+        /// A new connection carries only what was not acknowledged on those before.
+        resumes: bool,
     },
     /// Accepts connections and reads as fast as it can.
     BulkSink {

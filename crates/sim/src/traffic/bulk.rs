@@ -17,20 +17,45 @@ const CHUNK: usize = 512;
 /// Connects, sends so many bytes or without end, closes.
 ///
 /// To a node it sends the oracle's pattern; to a host text that counts its
-/// lines. After a lost connection it starts again from the first byte.
+/// lines. After a lost connection it starts again from the first byte, or with as many
+/// bytes as were not acknowledged.
 pub(super) struct Sender {
     out: Outgoing,
+    /// What the present connection is to carry.
     total: Option<u64>,
     /// Bytes given to the present connection.
     offset: u64,
+    resumes: bool,
+    /// Bytes of the present connection that were acknowledged.
+    acked: u64,
 }
 
 impl Sender {
-    pub(super) fn new(route: Route, total: Option<u64>, retry: Duration) -> Sender {
+    pub(super) fn new(route: Route, total: Option<u64>, retry: Duration, resumes: bool) -> Sender {
         Sender {
             out: Outgoing::new(route, retry),
             total,
             offset: 0,
+            resumes,
+            acked: 0,
+        }
+    }
+
+    /// Another connection begins.
+    fn begin(&mut self) {
+        if self.resumes {
+            // The last byte is sent again, so that the far end hears of the close.
+            let left = |total: u64| total.saturating_sub(self.acked).max(1);
+            self.total = self.total.map(left);
+        }
+        (self.offset, self.acked) = (0, 0);
+    }
+
+    /// Remembers what has been acknowledged, for the connection may be lost.
+    fn measure(&mut self, cx: &Context<'_>) {
+        let stats = self.out.conn().and_then(|conn| cx.node.stats(conn));
+        if let Some(stats) = stats {
+            self.acked = u64::from(stats.bytes_acked).min(self.offset);
         }
     }
 
@@ -71,9 +96,10 @@ impl App for Sender {
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        self.measure(cx);
         match self.out.on_event(cx, event) {
             Some(Change::Opened) => {
-                self.offset = 0;
+                self.begin();
                 self.pump(cx);
             }
             Some(Change::Progress) => self.pump(cx),

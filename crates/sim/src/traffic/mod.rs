@@ -202,9 +202,12 @@ impl Maker<'_> {
                 peers,
                 self.coap_rng(scenario, index, spec),
             )),
-            AppKind::BulkSender { to, bytes, retry } => {
-                Box::new(bulk::Sender::new(route(to), *bytes, *retry))
-            }
+            AppKind::BulkSender {
+                to,
+                bytes,
+                retry,
+                resumes,
+            } => Box::new(bulk::Sender::new(route(to), *bytes, *retry, *resumes)),
             AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers, connections)),
             AppKind::Echo { port } => Box::new(echo::Echo::new(*port, connections)),
             AppKind::Sensor(sensor) => {

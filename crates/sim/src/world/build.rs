@@ -100,7 +100,13 @@ impl World {
             faults: &scenario.faults,
         };
         let mut queue = Queue::default();
-        let air = Air::new(&layout, seed, &mut queue);
+        let mut air = Air::new(&layout, seed, &mut queue);
+        for node in scenario.cache.iter().flat_map(|cache| &cache.on) {
+            air.overhear(*node);
+        }
+        if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
+            (0..count).for_each(|node| air.overhear(node));
+        }
         for (at, node) in air.faults().restarts() {
             if at < Instant::FAR_FUTURE {
                 let node = node as u32;
@@ -125,6 +131,7 @@ impl World {
             oracle: Oracle::default(),
             gate: Gate::new(scenario.border.prefix, 64),
             taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
+            serial: (scenario.border.serial).map(|it| Box::new(super::serial::Serial::new(it))),
             border: scenario.border_router(),
             host: scenario.host_index(),
             wire: VecDeque::new(),
@@ -198,6 +205,7 @@ fn inhabitant(
         apps: Vec::new(),
         watches: Vec::new(),
         wakes_at: Instant::FAR_FUTURE,
+        wants_at: None,
         apps_wake_at: Instant::FAR_FUTURE,
         calls: 0,
         called_at: Instant::ZERO,

@@ -24,6 +24,7 @@ impl World {
             Event::Restart { node } => self.on_restart(node as usize),
             Event::Wire => self.on_wire(),
             Event::Taim => self.on_taim(),
+            Event::Serial { into_mesh } => self.on_serial(into_mesh),
         }
         self.drain();
         if !self.from_host.is_empty()
@@ -44,7 +45,7 @@ impl World {
         }
         inhabitant.wakes_at = Instant::FAR_FUTURE;
         let now = inhabitant.clock.local(self.now);
-        if inhabitant.node.poll_at().is_some_and(|wake| wake.at <= now) {
+        if inhabitant.wants_at.is_some_and(|at| at <= now) {
             self.digest.add(index as u64);
             inhabitant.node.on_timeout(now);
             inhabitant.labour.timer();
@@ -99,6 +100,13 @@ impl World {
                     continue;
                 }
                 Indication::Follows { node } | Indication::Heard { node, .. } => node,
+                Indication::Overheard { node, intact } => {
+                    let frame = intact.then(|| self.air.overheard(node as usize));
+                    let inhabitant = &mut self.inhabitants[node as usize];
+                    let now = inhabitant.clock.local(self.now);
+                    inhabitant.node.on_heard(now, frame);
+                    continue;
+                }
                 Indication::Done { node, result } => {
                     let inhabitant = &mut self.inhabitants[node as usize];
                     let now = inhabitant.clock.local(self.now);
@@ -159,13 +167,16 @@ impl World {
             let each = self.scenario.energy.us_per_instruction();
             inhabitant.labour.take_time(self.now, each);
         }
-        for watch in &inhabitant.watches {
-            if let Some(stats) = inhabitant.node.stats(watch.conn) {
+        for watch in &mut inhabitant.watches {
+            if let Some(stats) = inhabitant.node.stats(watch.conn)
+                && *stats != watch.seen
+            {
+                watch.seen = *stats;
                 self.oracle.observe(&watch.source, self.now, stats);
             }
         }
-        let wake = inhabitant.node.poll_at();
-        if let Some(at) = wake.map(|wake| inhabitant.clock.global(wake.at))
+        inhabitant.wants_at = inhabitant.node.poll_at().map(|wake| wake.at);
+        if let Some(at) = inhabitant.wants_at.map(|at| inhabitant.clock.global(at))
             && at < inhabitant.wakes_at
         {
             // A node that asks for the past is called once more now.

@@ -28,6 +28,7 @@ impl World {
                     gate,
                     to_mesh: self.from_host.overflow(),
                     to_host: self.host_overflow,
+                    serial: self.serial_losses(),
                 });
                 let losses: Vec<_> = inhabitant
                     .apps
@@ -64,6 +65,11 @@ impl World {
                     recovery: (self.scenario.lowpan.recovery.is_some())
                         .then(|| report::RecoveryFigures::of(&inhabitant.node.recovery_counters())),
                     ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
+                    cache: inhabitant
+                        .node
+                        .assistant()
+                        .cache()
+                        .map(|cache| report::CacheFigures::of(cache.counters())),
                     rpl: self.rpl_figures(index, &above),
                     duty: inhabitant
                         .node
@@ -95,12 +101,11 @@ impl World {
 
     /// Of each node that routes by RPL, which one is its preferred parent.
     fn parents(&self) -> Vec<Option<usize>> {
-        let nodes = self.scenario.nodes.iter().enumerate();
-        let by_short: HashMap<u16, usize> = nodes.map(|(at, node)| (node.short, at)).collect();
-        let parent = |node: &SimNode| match node.rpl_place()?.1? {
-            Address::Short(short) => by_short.get(&short).copied(),
-            Address::Extended(_) | Address::Absent => None,
-        };
+        let all = 0..self.scenario.nodes.len();
+        let by_link: HashMap<Address, usize> = all
+            .filter_map(|at| Some((self.scenario.link_address(at)?, at)))
+            .collect();
+        let parent = |node: &SimNode| by_link.get(&node.rpl_place()?.1?).copied();
         let nodes = self.inhabitants.iter();
         nodes.map(|inhabitant| parent(&inhabitant.node)).collect()
     }

@@ -103,7 +103,7 @@ impl World {
     /// Tells a node what its radio says; `false` if the node is one of ours.
     pub(super) fn on_guest_indication(&mut self, indication: Indication) -> bool {
         match indication {
-            Indication::Frame { .. } => return false,
+            Indication::Frame { .. } | Indication::Overheard { .. } => return false,
             Indication::Done { node, .. } if !self.is_guest(node as usize) => return false,
             // Its radio does nothing for it but send.
             Indication::Done { node, .. } => self.run_guest(node as usize, Reason::Sent),

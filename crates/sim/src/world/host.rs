@@ -28,9 +28,17 @@ impl World {
         self.drain();
     }
 
-    /// A packet goes from the host's link towards the mesh, and waits where the border
-    /// router has no room for it.
+    /// A packet goes from the host's link towards the mesh.
     pub(super) fn enter_mesh(&mut self, packet: &[u8]) {
+        match self.serial {
+            Some(_) => self.send_by_serial(true, packet.to_vec()),
+            None => self.enter_border(packet),
+        }
+    }
+
+    /// A packet comes to the border router's radio, and waits where that has no room for
+    /// it.
+    pub(super) fn enter_border(&mut self, packet: &[u8]) {
         let Some(border) = self.border else { return };
         let is_free = self.from_host.is_empty() && self.inhabitants[border].node.has_room();
         if is_free || !self.from_host.push(packet) {
@@ -81,11 +89,19 @@ impl World {
                 return;
             };
             let packet = self.packet[..len].to_vec();
-            if self.taim.is_some() {
-                self.cross(false, packet);
-            } else {
-                self.leave_mesh(packet);
+            match self.serial {
+                Some(_) => self.send_by_serial(false, packet),
+                None => self.leave_border(packet),
             }
+        }
+    }
+
+    /// A packet goes from the border router's radio to its host side.
+    pub(super) fn leave_border(&mut self, packet: Vec<u8>) {
+        if self.taim.is_some() {
+            self.cross(false, packet);
+        } else {
+            self.leave_mesh(packet);
         }
     }
 

@@ -14,6 +14,7 @@ mod figures;
 mod foreign;
 mod host;
 mod outlaw;
+mod serial;
 mod taim;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,10 @@ enum Event {
     Wire,
     /// A packet that waits at the border router may leave.
     Taim,
+    /// A packet has come through the border router's serial line.
+    Serial {
+        into_mesh: bool,
+    },
 }
 
 impl From<air::Event> for Event {
@@ -79,6 +84,9 @@ struct Inhabitant {
     /// The earliest wake-up in the queue. The node may meanwhile want a later
     /// one; it is asked again then.
     wakes_at: Instant,
+    /// When the node itself wanted to be called, by its clock, after whatever was done
+    /// with it last.
+    wants_at: Option<Instant>,
     /// The same for the applications.
     apps_wake_at: Instant,
     /// How often it asked at this instant to be called at the same instant.
@@ -103,6 +111,9 @@ pub struct World {
     gate: Gate,
     /// What waits between mesh and host, if anything does.
     taim: Option<Box<taim::Crossing>>,
+    /// The serial line between the border router's radio and its host side, if there is
+    /// one.
+    serial: Option<Box<serial::Serial>>,
     border: Option<usize>,
     /// Index of the simulated host, behind the nodes.
     host: Option<usize>,

@@ -225,8 +225,10 @@ impl Macs {
                     }
                     node
                 }
-                // No radio here is a raw one.
-                Indication::Follows { .. } | Indication::Heard { .. } => continue,
+                // No radio here is a raw one, and nobody wants to overhear.
+                Indication::Follows { .. }
+                | Indication::Heard { .. }
+                | Indication::Overheard { .. } => continue,
                 Indication::Done { node, result } => {
                     self.macs[node as usize].on_radio_done(self.now, result);
                     node as usize

@@ -47,11 +47,12 @@ impl Bench {
     }
 }
 
-const METHODS: [(Method, Release); 5] = [
+const METHODS: [(Method, Release); 6] = [
     (Method::ContikiMac, Release::Contiki25),
     (Method::ContikiMac, Release::Contiki27),
     (Method::ContikiMac, Release::Contiki30),
     (Method::XMac, Release::Contiki27),
+    (Method::CxMac, Release::Contiki25),
     (Method::Lpp, Release::Contiki27),
 ];
 

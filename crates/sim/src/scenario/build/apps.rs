@@ -122,6 +122,7 @@ impl App<'_, '_> {
                 to: self.target()?,
                 bytes: values.bytes(&self.key("total")),
                 retry: values.duration(&self.key("retry")),
+                resumes: values.flag(&self.key("resume")),
             },
             "sensor" => AppKind::Sensor(self.sensor()?),
             "http-client" => AppKind::Client(self.client(ClientProtocol::Http)?),

@@ -1,6 +1,7 @@
 //! From checked values to a [`Scenario`]: what no single key can say.
 
 mod apps;
+mod cache;
 mod faults;
 mod interferers;
 mod medium;
@@ -24,7 +25,7 @@ use super::files;
 use super::model::{
     AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, DutyParams, HEADER_MAX_INSIDE,
     HEADER_MAX_OUTSIDE, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role,
-    Scenario, SleepyParams, TcpParams,
+    Scenario, SerialParams, SleepyParams, TcpParams,
 };
 use super::routing::Routing;
 
@@ -35,6 +36,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     let (mut nodes, links) = nodes::nodes(values)?;
     transports::transports(values, &mut nodes)?;
     let routing = routing::routing(values, &nodes)?;
+    let cache = cache::cache(values, &nodes, &routing)?;
     let mut scenario = Scenario {
         name: if name.is_empty() {
             stem.to_owned()
@@ -53,6 +55,8 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         lowpan: lowpan(values),
         tcp: tcp(values, &nodes, &routing)?,
         routing,
+        uip_forwarding: values.flag("rivals.uip_forwarding"),
+        cache,
         modules: modules::params(values),
         border,
         nodes,
@@ -93,6 +97,10 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         host_delay: values.duration("border.host_delay"),
         queue: values.count("border.queue").unwrap_or(0) as usize,
         taim: taim::taim(values)?,
+        serial: values.count("border.serial_rate").map(|rate| SerialParams {
+            rate: rate as u32,
+            turn: values.duration("border.serial_turn"),
+        }),
     })
 }
 
@@ -139,6 +147,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         },
         promised: promised(values),
         link_retry_delay: values.duration("mac.link_retry_delay"),
+        link_retry_pause: values.duration("mac.link_retry_pause"),
         deaf_backoff: values.flag("mac.deaf_backoff"),
         security_bytes: values.small("mac.security_bytes"),
         duty: duty(values)?,
@@ -164,6 +173,7 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
         "nullrdc" => Method::NullRdc,
         "contikimac" => Method::ContikiMac,
         "x-mac" => Method::XMac,
+        "cx-mac" => Method::CxMac,
         "lpp" => Method::Lpp,
         _ => return Ok(None),
     };
@@ -207,6 +217,7 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
             ..own
         },
         border_stays_awake: values.flag("mac.border_awake"),
+        overhears: values.flag("mac.overhears"),
     }))
 }
 

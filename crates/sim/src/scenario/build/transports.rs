@@ -54,6 +54,7 @@ fn uip(values: &Values<'_>) -> UipConfig {
             .number("rivals.uip_window")
             .map_or(mss, |window| window as u16),
         polls: values.flag("rivals.uip_polls"),
+        numbers: values.flag("rivals.uip_forwarding"),
         ..UipConfig::default()
     }
 }
@@ -117,6 +118,7 @@ fn linux(values: &Values<'_>) -> LinuxConfig {
         min_rto: values.duration("rivals.linux_min_rto"),
         delayed_ack: values.duration("rivals.linux_delayed_ack"),
         nagle: values.flag("rivals.linux_nagle"),
+        gso: values.flag("rivals.linux_gso"),
         ..LinuxConfig::default()
     }
 }

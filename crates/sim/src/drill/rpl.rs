@@ -1,0 +1,198 @@
+//! What attackers say to nodes that find their routes by RPL: well formed, and false.
+
+use redpoll_base::{Addr, Rng};
+use redpoll_stack::wire::Cursor;
+use redpoll_stack::wire::ipv6::{addr, next_header};
+use redpoll_stack::wire::rpl::{
+    ALL_NODES, Configuration, Dao, Dio, MESSAGE_TYPE, Message, Options, RplOption, Sequence,
+    SourceRoute, TargetOption, Transit,
+};
+
+use super::forge::{Claim, Ends};
+use super::scene::Scene;
+use crate::scenario::global_address;
+
+/// Everybody on the link.
+const BROADCAST: u16 = 0xffff;
+
+/// Makes the frames of one attacker.
+pub(super) struct Forger<'s> {
+    pub(super) scene: &'s Scene,
+    /// Frames before this one.
+    pub(super) count: u32,
+    /// The attacker's own address for now: nobody has it.
+    pub(super) claim: Claim,
+}
+
+impl Forger<'_> {
+    fn node(&self, name: &str) -> usize {
+        let node = self.scene.scenario.node(name);
+        node.unwrap_or(self.scene.attacked)
+    }
+
+    fn options(list: &[RplOption<'_>]) -> Vec<u8> {
+        let mut buffer = [0; 128];
+        let mut out = Cursor::new(&mut buffer);
+        for option in list {
+            let written = option.emit(&mut out);
+            debug_assert!(written.is_ok(), "they fit a frame");
+        }
+        out.written().to_vec()
+    }
+
+    /// A control message, to one node or to all.
+    fn say(&self, to: u16, message: &Message<'_>) -> Vec<u8> {
+        let mut buffer = [0; 128];
+        let mut out = Cursor::new(&mut buffer);
+        let written = message.emit(&mut out);
+        debug_assert!(written.is_ok(), "it fits a frame");
+        let ends = Ends {
+            src: addr::link_local_from_short(self.claim.src),
+            dst: match to {
+                BROADCAST => ALL_NODES,
+                to => addr::link_local_from_short(to),
+            },
+        };
+        let packet = ends.icmp(255, (MESSAGE_TYPE, message.code()), out.written());
+        let dst = to;
+        Claim { dst, ..self.claim }.packet(&packet)
+    }
+
+    fn root(&self) -> Addr {
+        self.scene.address(self.node("border"))
+    }
+
+    fn configuration(&self) -> Configuration {
+        let params = self.scene.scenario.routing.rpl();
+        params.expect("the scene routes by RPL").configuration
+    }
+
+    /// A DIO with a rank that is better and better, and every other time with a version that
+    /// nobody has begun.
+    pub(super) fn dio(&self) -> Vec<u8> {
+        let configuration = self.configuration();
+        let step = configuration.min_hop_rank_increase;
+        let lower = 64_u32.saturating_sub(self.count / 4) as u16;
+        let versions = match self.count % 2 {
+            0 => 0,
+            _ => self.count / 2,
+        };
+        let version = (0..versions % 200).fold(Sequence::FIRST, |it, _| it.next());
+        let options = Self::options(&[RplOption::Configuration(configuration)]);
+        let dio = Dio {
+            instance: 0,
+            version,
+            rank: step * 2 + lower,
+            grounded: true,
+            mode: self.scene.scenario.routing.rpl().map_or(0, |it| it.mode),
+            preference: 0,
+            dtsn: version,
+            dodag: self.root(),
+            options: Options::parse(&options).expect("they are well formed"),
+        };
+        self.say(BROADCAST, &Message::Dio(dio))
+    }
+
+    /// A question to all, which a router answers with DIOs.
+    pub(super) fn solicitation(&self) -> Vec<u8> {
+        let options = Options::default();
+        self.say(BROADCAST, &Message::Dis { options })
+    }
+
+    /// A DAO about targets that nobody has; every other time a No-Path about the leaf.
+    pub(super) fn dao(&self, rng: &mut Rng) -> Vec<u8> {
+        let prefix = self.scene.scenario.border.prefix;
+        let leaf = self.scene.address(self.node("leaf"));
+        let (first, lifetime) = match self.count % 2 {
+            0 => (leaf, 0),
+            _ => (
+                global_address(&prefix, 0x4000 + rng.below(0x3fff) as u16),
+                30,
+            ),
+        };
+        let second = global_address(&prefix, 0x4000 + rng.below(0x3fff) as u16);
+        let mut list = Vec::new();
+        for (prefix, lifetime) in [(first, lifetime), (second, 30)] {
+            list.push(RplOption::Target(TargetOption { prefix, len: 128 }));
+            list.push(RplOption::Transit(Transit {
+                external: false,
+                control: 0,
+                sequence: Sequence(rng.next_u32() as u8),
+                lifetime,
+                parent: None,
+            }));
+        }
+        let options = Self::options(&list);
+        let dao = Dao {
+            instance: 0,
+            acknowledge: true,
+            sequence: self.count as u8,
+            dodag: None,
+            options: Options::parse(&options).expect("they are well formed"),
+        };
+        self.say(self.claim.dst, &Message::Dao(dao))
+    }
+
+    /// A source route back and forth between router and leaf.
+    pub(super) fn source_route(&self) -> Vec<u8> {
+        let to = self.claim.dst;
+        let (router, leaf) = (self.node("router"), self.node("leaf"));
+        let stops = [leaf, router, leaf, router, leaf].map(|node| self.scene.address(node));
+        let mut buffer = [0; 64];
+        let mut out = Cursor::new(&mut buffer);
+        let written = SourceRoute::emit(59, 14, stops.into_iter(), &mut out);
+        debug_assert!(written.is_ok(), "it fits a frame");
+        let prefix = self.scene.scenario.border.prefix;
+        let ends = Ends {
+            src: global_address(&prefix, self.claim.src),
+            dst: global_address(&prefix, to),
+        };
+        self.claim
+            .packet(&ends.raw(next_header::ROUTING, 64, out.written()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_stack::wire::ieee802154::FrameHeader;
+    use redpoll_stack::wire::ipv6::Ipv6Header;
+
+    use super::super::scene::{Mesh, Target};
+    use super::*;
+
+    /// What is not well formed gets nowhere, and would be no attack.
+    #[test]
+    fn what_is_forged_is_well_formed() {
+        let scene = Scene::new(Target::Router, Mesh::Rpl).unwrap();
+        let mut rng = Rng::new(1);
+        for count in 0..300 {
+            let claim = Claim {
+                pan_id: 1,
+                src: 0x0123,
+                dst: scene.short(scene.attacked),
+                dsn: 1,
+            };
+            let forger = Forger {
+                scene: &scene,
+                count,
+                claim,
+            };
+            let frames = [
+                forger.dio(),
+                forger.solicitation(),
+                forger.dao(&mut rng),
+                forger.source_route(),
+            ];
+            for frame in frames {
+                let (_, payload) = FrameHeader::parse(&frame).unwrap();
+                let (header, upper) = Ipv6Header::parse(&payload[1..]).unwrap();
+                match header.next_header {
+                    next_header::ICMPV6 => {
+                        assert!(Message::parse(upper[1], &upper[4..]).is_ok(), "{count}");
+                    }
+                    _ => assert_eq!(SourceRoute::parse(upper).unwrap().segments_left, 5),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Routers that keep copies of segments.
+
+use redpoll_assist::cache::Params;
+
+use crate::scenario::check::{Values, unknown};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::keys::KEYS;
+use crate::scenario::model::{CacheParams, NodeSpec, Role};
+use crate::scenario::routing::Routing;
+
+const ON: &str = "cache.on";
+
+/// What the table `cache` says.
+pub(super) fn cache(
+    values: &Values<'_>,
+    nodes: &[NodeSpec],
+    routing: &Routing,
+) -> Result<Option<CacheParams>, ScenarioError> {
+    if !values.has(ON) {
+        let mut paths = KEYS.iter().map(|key| key.path);
+        let given = paths.find(|path| path.starts_with("cache.") && values.has(path));
+        return match given {
+            None => Ok(None),
+            Some(path) => {
+                let problem = "has no meaning without a cache; allowed: with cache.on";
+                Err(values.error(path, problem))
+            }
+        };
+    }
+    if routing.rpl().is_some() {
+        // Its packets have a header before TCP's that is made anew at each hop.
+        let problem = "has no meaning where routing is rpl; allowed: with routing = \"fixed\"";
+        return Err(values.error(ON, problem));
+    }
+    Ok(Some(CacheParams {
+        on: on(values, nodes)?,
+        params: Params {
+            initial_rtt: values.duration("cache.initial_rtt"),
+            rtt_weight: values.small("cache.rtt_weight"),
+            timeout_factor: values.small("cache.timeout_factor"),
+            max_wait: values.duration("cache.max_wait"),
+            segments: values.small("cache.segments"),
+            regenerates: values.flag("cache.regenerate"),
+            by_activity: values.flag("cache.by_activity"),
+        },
+        flows: values.small("cache.flows"),
+        packets: values.small("cache.packets"),
+        packet_bytes: values.real("cache.packet_size") as u16,
+    }))
+}
+
+/// The nodes, in their order, each once.
+fn on(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Vec<usize>, ScenarioError> {
+    let mut on: Vec<usize> = Vec::new();
+    let of_role = |role: Option<Role>| {
+        let nodes = nodes.iter().enumerate();
+        let nodes = nodes.filter(move |(_, node)| role.is_none_or(|role| node.role == role));
+        nodes.map(|(index, _)| index)
+    };
+    for text in values.texts(ON) {
+        match text.as_str() {
+            "every node" => on.extend(of_role(None)),
+            "every router" => on.extend(of_role(Some(Role::Router))),
+            name => match nodes.iter().position(|node| node.name == name) {
+                Some(index) => on.push(index),
+                None => {
+                    let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+                    return Err(values.error(ON, unknown("node", name, &names)));
+                }
+            },
+        }
+    }
+    on.sort_unstable();
+    on.dedup();
+    Ok(on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn cache(set: &[(&str, &str)]) -> Result<Option<CacheParams>, String> {
+        let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+        let set: Vec<_> = set.collect();
+        let scenario = Scenario::load("office", &set).map_err(|error| error.to_string())?;
+        Ok(scenario.cache)
+    }
+
+    #[test]
+    fn the_defaults_of_the_keys_are_those_of_the_engine() {
+        assert_eq!(cache(&[]).unwrap(), None);
+        let on = cache(&[("cache.on", "every node")]).unwrap().unwrap();
+        assert_eq!(on.params, Params::default());
+        let routers = cache(&[("cache.on", "every router")]).unwrap().unwrap();
+        assert!(!routers.on.is_empty() && routers.on.len() < on.on.len());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |set: &[(&str, &str)]| cache(set).unwrap_err();
+        let error = refused(&[("cache.segments", "2")]);
+        assert!(error.contains("has no meaning without a cache"), "{error}");
+        let error = refused(&[("cache.on", "nobody")]);
+        assert!(error.contains("nobody"), "{error}");
+        let error = refused(&[("cache.on", "every node"), ("routing", "rpl")]);
+        assert!(error.contains("cache.on"), "{error}");
+    }
+}

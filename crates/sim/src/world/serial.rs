@@ -1,0 +1,177 @@
+//! A serial line between the border router's radio, a mote, and its host side.
+//!
+//! TinyOS's PppRouter gives its mote room for one packet from the serial line
+//! (`PPP_HDLC_RX_FRAME_LIMIT` 1): bytes that come while the one before is still looked at
+//! find no buffer, and the packet that they belong to is lost. Up to eight packets wait
+//! for the way up (`PPP_HDLC_TX_FRAME_LIMIT`).
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant};
+
+use super::{Event, World};
+use crate::scenario::SerialParams;
+
+/// Bytes around a packet: flag, address, control, protocol, check sequence, flag. Bytes that
+/// have to be escaped are not counted.
+const FRAMING: u64 = 8;
+/// Bits on the line for each byte: start and stop.
+const BITS: u64 = 10;
+/// Packets that wait for the way up, with the one that is on it.
+const WAITING_UP: usize = 8;
+
+/// See the [module](self).
+pub(super) struct Serial {
+    params: SerialParams,
+    down: Way,
+    up: Way,
+    /// Until then the mote has no room for what comes down.
+    taken_until: Instant,
+    /// Packets that came down meanwhile.
+    busy: u64,
+    /// Packets that did not find a place for the way up.
+    full: u64,
+}
+
+/// One direction.
+struct Way {
+    /// When its last byte has gone.
+    free_at: Instant,
+    under_way: VecDeque<Vec<u8>>,
+}
+
+impl Way {
+    const IDLE: Way = Way {
+        free_at: Instant::ZERO,
+        under_way: VecDeque::new(),
+    };
+}
+
+impl Serial {
+    pub(super) fn new(params: SerialParams) -> Serial {
+        Serial {
+            params,
+            down: Way::IDLE,
+            up: Way::IDLE,
+            taken_until: Instant::ZERO,
+            busy: 0,
+            full: 0,
+        }
+    }
+
+    /// How long a packet is on the line.
+    fn time(&self, packet: &[u8]) -> Duration {
+        let bits = (packet.len() as u64 + FRAMING) * BITS;
+        Duration::from_micros((bits * 1_000_000).div_ceil(self.params.rate.into()))
+    }
+
+    /// Takes a packet for the mote; when that has dealt with it, unless it is lost.
+    fn down(&mut self, now: Instant, packet: Vec<u8>) -> Option<Instant> {
+        let begins = now.max(self.down.free_at);
+        let ends = begins + self.time(&packet);
+        self.down.free_at = ends;
+        if begins < self.taken_until {
+            self.busy += 1;
+            return None;
+        }
+        self.taken_until = ends + self.params.turn;
+        self.down.under_way.push_back(packet);
+        Some(self.taken_until)
+    }
+
+    /// Takes a packet from the mote; when the host has it, unless it is lost.
+    fn up(&mut self, now: Instant, packet: Vec<u8>) -> Option<Instant> {
+        if self.up.under_way.len() >= WAITING_UP {
+            self.full += 1;
+            return None;
+        }
+        let ends = now.max(self.up.free_at) + self.time(&packet);
+        self.up.free_at = ends;
+        self.up.under_way.push_back(packet);
+        Some(ends)
+    }
+}
+
+impl World {
+    /// A packet begins its way over the serial line.
+    pub(super) fn send_by_serial(&mut self, into_mesh: bool, packet: Vec<u8>) {
+        let now = self.now;
+        let Some(serial) = &mut self.serial else {
+            return;
+        };
+        let arrives = match into_mesh {
+            true => serial.down(now, packet),
+            false => serial.up(now, packet),
+        };
+        if let Some(at) = arrives {
+            self.queue.schedule(at, Event::Serial { into_mesh });
+        }
+    }
+
+    /// A packet is at the serial line's other end.
+    pub(super) fn on_serial(&mut self, into_mesh: bool) {
+        let Some(serial) = &mut self.serial else {
+            return;
+        };
+        let way = match into_mesh {
+            true => &mut serial.down,
+            false => &mut serial.up,
+        };
+        match (way.under_way.pop_front(), into_mesh) {
+            (Some(packet), true) => self.enter_border(&packet),
+            (Some(packet), false) => self.leave_border(packet),
+            (None, _) => {}
+        }
+    }
+
+    /// Packets that the serial line has lost: down, because the mote was busy, and up, for
+    /// want of a place.
+    pub(super) fn serial_losses(&self) -> (u64, u64) {
+        let serial = self.serial.as_ref();
+        serial.map_or((0, 0), |serial| (serial.busy, serial.full))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serial() -> Serial {
+        Serial::new(SerialParams {
+            rate: 115_200,
+            turn: Duration::from_millis(5),
+        })
+    }
+
+    const AT: fn(u64) -> Instant = Instant::from_micros;
+
+    #[test]
+    fn a_packet_takes_its_time_on_the_line() {
+        // 60 bytes and 8 around them: 680 bits.
+        let mut serial = serial();
+        assert_eq!(serial.down(AT(0), vec![0; 60]), Some(AT(5_903 + 5_000)));
+        assert_eq!(serial.up(AT(100), vec![0; 60]), Some(AT(100 + 5_903)));
+        // The second one up goes behind the first.
+        assert_eq!(serial.up(AT(200), vec![0; 60]), Some(AT(100 + 2 * 5_903)));
+    }
+
+    #[test]
+    fn what_comes_on_the_heels_of_another_is_lost() {
+        let mut serial = serial();
+        assert!(serial.down(AT(0), vec![0; 60]).is_some());
+        // It begins when the line is free, 5 ms before the mote is.
+        assert_eq!(serial.down(AT(1_000), vec![0; 60]), None);
+        // The line was busy with it until 11.8 ms, the mote until 10.9 ms.
+        let later = serial.down(AT(11_000), vec![0; 60]);
+        assert_eq!(later, Some(AT(3 * 5_903 + 5_000)));
+        assert_eq!((serial.busy, serial.full), (1, 0));
+    }
+
+    #[test]
+    fn eight_wait_for_the_way_up() {
+        let mut serial = serial();
+        let sent = (0..10).filter(|_| serial.up(AT(0), vec![0; 60]).is_some());
+        assert_eq!(sent.count(), WAITING_UP);
+        assert_eq!(serial.full, 2);
+    }
+}
