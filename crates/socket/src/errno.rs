@@ -23,6 +23,7 @@ macro_rules! errnos {
 errnos! {
     EBADF = 9, "The descriptor is none.";
     EAGAIN = 11, "The call would block.";
+    ENOMEM = 12, "The memory is not enough.";
     EFAULT = 14, "A pointer is bad.";
     EINVAL = 22, "An argument makes no sense, or not now.";
     EMFILE = 24, "No free descriptor, or no memory for another connection.";
@@ -102,6 +103,9 @@ impl From<stack::Error> for Errno {
             stack::Error::TooLong => Errno::EMSGSIZE,
             stack::Error::WouldBlock => Errno::EAGAIN,
             stack::Error::Failed(error) => error.into(),
+            stack::Error::Thaw(tcp::ThawError::TooOld) => Errno::ETIMEDOUT,
+            stack::Error::Thaw(tcp::ThawError::NoRoom) => Errno::ENOMEM,
+            stack::Error::Thaw(_) => Errno::EINVAL,
         }
     }
 }

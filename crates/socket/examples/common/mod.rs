@@ -39,12 +39,20 @@ pub fn endpoint(number: u8, port: u16) -> Endpoint {
 /// Node `number`: four connections of two buffers, two listeners, two UDP
 /// sockets, and a route for everything over the direct link.
 pub fn node(number: u8) -> Node {
+    node_with(number, redpoll_tcp::Config::default().mss, 2048)
+}
+
+/// The same with segments and buffers of these lengths.
+pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
     let buffer = |len| vec![0; len].into_boxed_slice();
     let config = NodeConfig {
         mac: MacConfig::default(),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::default(),
-        tcp: redpoll_tcp::Config::default(),
+        tcp: redpoll_tcp::Config {
+            mss,
+            ..redpoll_tcp::Config::default()
+        },
         address: address(number),
         hop_limit: 64,
         forwards: false,
@@ -57,7 +65,7 @@ pub fn node(number: u8) -> Node {
     };
     let memory = NodeMemory {
         connections: (0..4)
-            .map(|_| ConnectionSlot::new(buffer(2048), buffer(2048)))
+            .map(|_| ConnectionSlot::new(buffer(room), buffer(room)))
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); 2].into(),

@@ -21,9 +21,14 @@
 //! }
 //! ```
 //!
+//! Where packets go over an IP device and not over a radio, `Net::run_over` is such a driver
+//! (feature `embassy`).
+//!
 //! A [`Net`] is for one thread, as an executor on a microcontroller is.
 //! Dropping a future before its end loses nothing.
 
+#[cfg(feature = "embassy")]
+mod device;
 mod stream;
 mod udp;
 
@@ -191,8 +196,8 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
         }
     }
 
-    /// For the driver, and for all calls of the node that no socket makes:
-    /// input, output, timeouts, routes. Then wakes whom it concerns.
+    /// For the driver: input, output, timeouts. Then wakes whom it concerns, but not the
+    /// driver, as [`ask`](Self::ask) does.
     ///
     /// `call` must not use the sockets.
     pub fn with<R>(&self, call: impl FnOnce(&mut Node<M>, Instant) -> R) -> R {
@@ -203,6 +208,14 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
         result
     }
 
+    /// For an application's own calls of the node, beside its sockets: a ping, a route, a
+    /// connection that is thawed. Then wakes whom it concerns, the driver too.
+    ///
+    /// `call` must not use the sockets.
+    pub fn ask<R>(&self, call: impl FnOnce(&mut Node<M>, Instant) -> R) -> R {
+        self.call(|inner, now| call(&mut inner.node, now))
+    }
+
     /// When the node wants to be asked for timeouts next.
     pub fn poll_at(&self) -> Option<Instant> {
         Some(self.inner.borrow().node.poll_at()?.at)
@@ -211,15 +224,22 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
     /// Waits until a socket has given the node something to do since the last
     /// time. For the driver only: one task.
     pub async fn work(&self) {
-        poll_fn(|cx| {
-            let mut inner = self.inner.borrow_mut();
-            if core::mem::take(&mut inner.has_work) {
-                return Poll::Ready(());
-            }
-            remember(&mut inner.driver, cx);
-            Poll::Pending
+        poll_fn(|cx| match self.take_work(cx) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         })
         .await;
+    }
+
+    /// Whether a socket has given the node something to do since the last time; the
+    /// driver is woken when one does.
+    fn take_work(&self, cx: &Context<'_>) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        let has_work = core::mem::take(&mut inner.has_work);
+        if !has_work {
+            remember(&mut inner.driver, cx);
+        }
+        has_work
     }
 
     /// A call of a socket: the driver has work after it.

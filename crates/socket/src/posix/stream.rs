@@ -2,7 +2,7 @@
 
 use redpoll_base::{Duration, Instant, Memory};
 use redpoll_stack::{ConnId, Listen, Node};
-use redpoll_tcp::{Endpoint, State};
+use redpoll_tcp::{Endpoint, FreezeError, State};
 
 use super::{Answer, Fd, Kind, MSG_DONTWAIT, MSG_PEEK, Socket, Sockets, Tuning, is_opening};
 use crate::Errno;
@@ -236,6 +236,51 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             Err(redpoll_stack::Error::WouldBlock) => Err(Errno::EAGAIN),
             Err(_) => Err(Errno::EPIPE),
         }
+    }
+
+    /// Writes a connection down, so that it outlives a deep sleep or a reboot, and closes the
+    /// descriptor; the peer is told nothing ([`Node::tcp_freeze`](redpoll_stack::Node::tcp_freeze)).
+    /// How many bytes of `out` that took.
+    ///
+    /// # Errors
+    /// `ENOMEM` if `out` is too short, `ENOTCONN` if it cannot be, `EOPNOTSUPP`, `EBADF`.
+    pub fn freeze(&mut self, fd: Fd, out: &mut [u8]) -> Answer<usize> {
+        let Kind::Connected(id) = self.entry(fd)?.kind else {
+            return Err(Errno::EOPNOTSUPP);
+        };
+        let frozen = self.node.tcp_freeze(self.now, id, out);
+        let len = frozen.map_err(|error| match error {
+            FreezeError::NoRoom => Errno::ENOMEM,
+            FreezeError::State => Errno::ENOTCONN,
+        })?;
+        *self.entry_mut(fd)? = Socket::FREE;
+        Ok(len)
+    }
+
+    /// Takes up a connection that [`freeze`](Self::freeze) has written down, `slept` ago
+    /// ([`Node::tcp_thaw`](redpoll_stack::Node::tcp_thaw)); its descriptor. The bytes are good
+    /// once.
+    ///
+    /// # Errors
+    /// `EMFILE`, `EADDRINUSE` if it is there already, `ENETUNREACH` if it is another node's,
+    /// `ETIMEDOUT` if it is too old, `ENOMEM` if the buffers are smaller, `EINVAL` for bytes
+    /// that are none.
+    pub fn thaw(&mut self, slept: Duration, frozen: &mut [u8]) -> Answer<Fd> {
+        if !self
+            .table
+            .iter()
+            .any(|socket| matches!(socket.kind, Kind::Free))
+        {
+            return Err(Errno::EMFILE);
+        }
+        let id = self.node.tcp_thaw(self.now, slept, frozen)?;
+        let connection = self.node.tcp_connection(id);
+        let nodelay = connection.is_some_and(|connection| !connection.has_nagle());
+        let tuning = Tuning {
+            nodelay,
+            ..Socket::FREE.tuning
+        };
+        self.place(Socket::new(Kind::Connected(id), tuning))
     }
 
     /// Bytes that can be read now (`FIONREAD`).

@@ -1,0 +1,431 @@
+//! A node over IP devices of embassy-net's kind, with an executor of a few lines and virtual
+//! time: a task is polled only when it was woken.
+
+#[allow(dead_code)]
+#[path = "../examples/common/mod.rs"]
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use common::{HeapMemory, MTU, endpoint, node};
+use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxToken, TxToken};
+use embedded_io_async::{Read, Write};
+use redpoll_base::Instant;
+use redpoll_socket::Errno;
+use redpoll_socket::nal::{Clock, Net, Watch};
+
+/// Packets under way in one direction, at most so many, and who waits for some or for room.
+#[derive(Default)]
+struct Way {
+    packets: RefCell<VecDeque<Vec<u8>>>,
+    reader: RefCell<Option<Waker>>,
+    writer: RefCell<Option<Waker>>,
+    lost: Cell<u32>,
+    /// The longest packet.
+    longest: Cell<usize>,
+    /// Every so many packets one is lost.
+    loses: Cell<u32>,
+}
+
+const ROOM: usize = 2;
+
+struct Device {
+    input: Rc<Way>,
+    output: Rc<Way>,
+    mtu: usize,
+    address: HardwareAddress,
+}
+
+struct Taken(Vec<u8>, Rc<Way>);
+struct Place(Rc<Way>);
+
+impl RxToken for Taken {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(mut self, f: F) -> R {
+        if let Some(waker) = self.1.writer.take() {
+            waker.wake();
+        }
+        f(&mut self.0)
+    }
+}
+
+impl TxToken for Place {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
+        let mut packet = vec![0; len];
+        let result = f(&mut packet);
+        let way = self.0;
+        way.longest.set(way.longest.get().max(len));
+        way.lost.set(way.lost.get() + 1);
+        if way.loses.get() > 0 && way.lost.get().is_multiple_of(way.loses.get()) {
+            return result;
+        }
+        way.packets.borrow_mut().push_back(packet);
+        if let Some(waker) = way.reader.take() {
+            waker.wake();
+        }
+        result
+    }
+}
+
+impl Driver for Device {
+    type RxToken<'a> = Taken;
+    type TxToken<'a> = Place;
+
+    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Taken, Place)> {
+        let packet = self.input.packets.borrow_mut().pop_front();
+        if packet.is_none() {
+            self.input.reader.replace(Some(cx.waker().clone()));
+        }
+        Some((
+            Taken(packet?, self.input.clone()),
+            Place(self.output.clone()),
+        ))
+    }
+
+    fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Place> {
+        if self.output.packets.borrow().len() >= ROOM {
+            self.output.writer.replace(Some(cx.waker().clone()));
+            return None;
+        }
+        Some(Place(self.output.clone()))
+    }
+
+    fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {
+        LinkState::Up
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::default();
+        capabilities.max_transmission_unit = self.mtu;
+        capabilities
+    }
+
+    fn hardware_address(&self) -> HardwareAddress {
+        self.address
+    }
+}
+
+fn devices(loses: u32) -> [Device; 2] {
+    let (a, b) = (Rc::new(Way::default()), Rc::new(Way::default()));
+    a.loses.set(loses);
+    b.loses.set(loses);
+    let device = |input: &Rc<Way>, output: &Rc<Way>| Device {
+        input: input.clone(),
+        output: output.clone(),
+        mtu: MTU,
+        address: HardwareAddress::Ip,
+    };
+    [device(&a, &b), device(&b, &a)]
+}
+
+/// The time, and who wants to be woken when.
+#[derive(Default)]
+struct World {
+    now: Cell<u64>,
+    sleepers: RefCell<Vec<(u64, Waker)>>,
+}
+
+struct Time<'w>(&'w World);
+
+impl Clock for Time<'_> {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.0.now.get())
+    }
+}
+
+impl World {
+    async fn sleep(&self, until: Instant) {
+        std::future::poll_fn(|cx| {
+            if until.as_micros() <= self.now.get() {
+                return Poll::Ready(());
+            }
+            let sleeper = (until.as_micros(), cx.waker().clone());
+            self.sleepers.borrow_mut().push(sleeper);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Time passes until somebody wants to be woken.
+    fn pass(&self) {
+        let mut sleepers = self.sleepers.borrow_mut();
+        let next = sleepers.iter().map(|(at, _)| *at).min();
+        self.now.set(next.expect("nobody will ever wake a task"));
+        for (_, waker) in sleepers.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
+
+/// Runs all tasks until the last of them has ended; the others go on for ever.
+fn run(world: &World, mut tasks: Vec<Task<'_>>) {
+    let flags: Vec<_> = tasks
+        .iter()
+        .map(|_| Arc::new(Flag(AtomicBool::new(true))))
+        .collect();
+    for _ in 0..200_000 {
+        let mut any = false;
+        let last = tasks.len() - 1;
+        for (index, (task, flag)) in tasks.iter_mut().zip(&flags).enumerate() {
+            if !flag.0.swap(false, Ordering::SeqCst) {
+                continue;
+            }
+            any = true;
+            let waker = Waker::from(flag.clone());
+            let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
+            if index == last && polled.is_ready() {
+                return;
+            }
+        }
+        if !any {
+            world.pass();
+        }
+    }
+    panic!("the tasks go on for ever");
+}
+
+type Nodes<'w> = Net<HeapMemory, Time<'w>, [Watch; 4]>;
+
+fn net(number: u8, world: &World) -> Nodes<'_> {
+    Net::new(node(number), Time(world), [const { Watch::FREE }; 4])
+}
+
+async fn drive(net: &Nodes<'_>, device: &mut Device, world: &World) {
+    let mut packet = [0; MTU];
+    let ended = net
+        .run_over(device, &mut packet, |at| world.sleep(at))
+        .await;
+    panic!("{ended:?}");
+}
+
+/// What an echo server gives back of so many bytes, over devices that lose packets.
+fn echo(loses: u32) {
+    const BYTES: usize = 60_000;
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(loses);
+    let content = |at: usize| (at * 7 + at / 251) as u8;
+    let server = async {
+        let listener = there.tcp_listen(7).unwrap();
+        let mut stream = listener.accept().await.unwrap();
+        let mut bytes = [0; 500];
+        while let Ok(len @ 1..) = stream.read(&mut bytes).await {
+            stream.write_all(&bytes[..len]).await.unwrap();
+        }
+    };
+    let client = async {
+        let mut stream = here.tcp_connect(endpoint(2, 7)).await.unwrap();
+        let (mut sent, mut received) = (0, 0);
+        while received < BYTES {
+            if sent < BYTES && sent < received + 1_500 {
+                let block: Vec<u8> = (sent..BYTES.min(sent + 300)).map(content).collect();
+                sent += stream.write(&block).await.unwrap();
+                continue;
+            }
+            let mut bytes = [0; 700];
+            let len = stream.read(&mut bytes).await.unwrap();
+            for (at, byte) in bytes[..len].iter().enumerate() {
+                assert_eq!(*byte, content(received + at));
+            }
+            received += len;
+        }
+        assert_eq!((sent, received), (BYTES, BYTES));
+    };
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(server),
+        Box::pin(client),
+    ];
+    run(&world, tasks);
+}
+
+#[test]
+fn a_stream_there_and_back_over_devices_with_little_room() {
+    echo(0);
+}
+
+#[test]
+fn what_the_devices_lose_is_sent_again_when_the_timer_says() {
+    echo(9);
+}
+
+#[test]
+fn other_devices_are_refused() {
+    let refuses = |device: Device, room: usize| {
+        let world = World::default();
+        let net = net(1, &world);
+        let (mut device, mut packet) = (device, vec![0; room]);
+        let task = async {
+            net.run_over(&mut device, &mut packet, |at| world.sleep(at))
+                .await
+                .unwrap_err()
+        };
+        let mut task = Box::pin(task);
+        let flag = Waker::from(Arc::new(Flag(AtomicBool::new(false))));
+        match task.as_mut().poll(&mut Context::from_waker(&flag)) {
+            Poll::Ready(errno) => errno,
+            Poll::Pending => panic!("it runs"),
+        }
+    };
+    let [device, _] = devices(0);
+    let ethernet = Device {
+        address: HardwareAddress::Ethernet([2; 6]),
+        ..device
+    };
+    assert_eq!(refuses(ethernet, MTU), Errno::EOPNOTSUPP);
+    let [device, _] = devices(0);
+    assert_eq!(
+        refuses(
+            Device {
+                mtu: 1_279,
+                ..device
+            },
+            MTU
+        ),
+        Errno::EMSGSIZE
+    );
+    let [device, _] = devices(0);
+    assert_eq!(refuses(device, MTU - 1), Errno::EMSGSIZE);
+}
+
+/// A device that always has a packet.
+struct Flood(Cell<u32>);
+
+struct Junk;
+
+impl RxToken for Junk {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, f: F) -> R {
+        f(&mut [0; 60])
+    }
+}
+
+impl Driver for Flood {
+    type RxToken<'a> = Junk;
+    type TxToken<'a> = Place;
+
+    fn receive(&mut self, _: &mut Context<'_>) -> Option<(Junk, Place)> {
+        self.0.set(self.0.get() + 1);
+        Some((Junk, Place(Rc::default())))
+    }
+
+    fn transmit(&mut self, _: &mut Context<'_>) -> Option<Place> {
+        Some(Place(Rc::default()))
+    }
+
+    fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {
+        LinkState::Up
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let [device, _] = devices(0);
+        device.capabilities()
+    }
+
+    fn hardware_address(&self) -> HardwareAddress {
+        HardwareAddress::Ip
+    }
+}
+
+#[test]
+fn a_device_that_is_never_idle_leaves_others_their_turn() {
+    let world = World::default();
+    let net = net(1, &world);
+    let (mut device, mut packet) = (Flood(Cell::new(0)), [0; MTU]);
+    let mut task = Box::pin(net.run_over(&mut device, &mut packet, |at| world.sleep(at)));
+    let flag = Arc::new(Flag(AtomicBool::new(false)));
+    let waker = Waker::from(flag.clone());
+    for _ in 0..3 {
+        let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        assert!(flag.0.swap(false, Ordering::SeqCst), "it goes on later");
+    }
+    drop(task);
+    assert!(
+        (3..100).contains(&device.0.get()),
+        "{} packets",
+        device.0.get()
+    );
+}
+
+#[test]
+fn what_is_asked_of_the_node_wakes_the_driver() {
+    let world = World::default();
+    let net = net(1, &world);
+    let [mut device, _] = devices(0);
+    let out = device.output.clone();
+    let mut packet = [0; MTU];
+    let mut task = Box::pin(net.run_over(&mut device, &mut packet, |at| world.sleep(at)));
+    let flag = Arc::new(Flag(AtomicBool::new(false)));
+    let waker = Waker::from(flag.clone());
+    for _ in 0..5 {
+        let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    }
+    flag.0.store(false, Ordering::SeqCst);
+    net.ask(|node, now| node.ping(now, endpoint(2, 1).addr, 1, 1, 0).unwrap());
+    assert!(flag.0.load(Ordering::SeqCst));
+    let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    assert_eq!(out.packets.borrow().len(), 1);
+}
+
+/// Segments may be configured to be longer than what the device takes.
+#[test]
+fn no_packet_is_longer_than_the_device_takes() {
+    let world = World::default();
+    let long = |number| {
+        let node = common::node_with(number, 1_440, 4_096);
+        Net::new(node, Time(&world), [const { Watch::FREE }; 4])
+    };
+    let (here, there): (Nodes<'_>, Nodes<'_>) = (long(1), long(2));
+    let [mut a, mut b] = devices(0);
+    let way = a.output.clone();
+    let server = async {
+        let listener = there.tcp_listen(7).unwrap();
+        let mut stream = listener.accept().await.unwrap();
+        while let Ok(1..) = stream.read(&mut [0; 500]).await {}
+    };
+    let client = async {
+        let mut stream = here.tcp_connect(endpoint(2, 7)).await.unwrap();
+        stream.write_all(&[1; 20_000]).await.unwrap();
+        stream.flush().await.unwrap();
+    };
+    let (mut one, mut other) = ([0; 2_048], [0; 2_048]);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(async {
+            let ended = here.run_over(&mut a, &mut one, |at| world.sleep(at)).await;
+            panic!("{ended:?}");
+        }),
+        Box::pin(async {
+            let ended = there
+                .run_over(&mut b, &mut other, |at| world.sleep(at))
+                .await;
+            panic!("{ended:?}");
+        }),
+        Box::pin(server),
+        Box::pin(client),
+    ];
+    run(&world, tasks);
+    assert!(
+        (1_000..=MTU).contains(&way.longest.get()),
+        "{}",
+        way.longest.get()
+    );
+}
