@@ -1,0 +1,97 @@
+/*
+ * An echo server and its client by calls that wait; now and then the client's connection
+ * is written down and taken up again, of which the server knows nothing. Here one thread does everything, so to
+ * wait is to let the radios work; the server's part is done in between.
+ *
+ *   cc -Iinclude examples/waiting.c libredpoll_capi.a -lm -o waiting && ./waiting
+ */
+#include "air.h"
+
+#define ROUNDS 50
+#define PORT 7
+
+struct world {
+    struct air air;
+    int listener, in;
+};
+
+static uint64_t now(void *context)
+{
+    return ((struct world *)context)->air.now;
+}
+
+/* The echo server, whenever something may have come. */
+static void serve(struct world *world)
+{
+    rp_node *node = world->air.radio[0].node;
+    uint64_t at = world->air.now;
+    uint8_t data[256];
+    if (world->in < 0) {
+        world->in = rp_accept(node, at, world->listener, NULL);
+        return;
+    }
+    int len = rp_recv(node, at, world->in, data, sizeof data, 0);
+    if (len > 0) {
+        must(rp_send(node, at, world->in, data, (size_t)len), "rp_send");
+    }
+}
+
+static int wait_for(void *context, uint64_t until_us)
+{
+    struct world *world = context;
+    if (world->air.now > 600000000) {
+        return RP_ETIMEDOUT;
+    }
+    serve(world);
+    return air_step(&world->air, until_us);
+}
+
+int main(void)
+{
+    static struct world world = {.in = -1};
+    struct air *air = &world.air;
+    air_add(air, 0, RP_ROUTER);
+    air_add(air, 1, RP_LEAF);
+    rp_node *server = air->radio[0].node, *client = air->radio[1].node;
+    world.listener = rp_socket(server, air->now, RP_SOCK_STREAM);
+    must(rp_bind(server, air->now, world.listener, PORT), "rp_bind");
+    must(rp_listen(server, air->now, world.listener, 1), "rp_listen");
+
+    struct rp_waiter waiter = {.node = client, .context = &world, .now = now, .wait = wait_for};
+    struct rp_endpoint to = {.port = PORT};
+    must(rp_address(server, to.address), "rp_address");
+    int fd = rp_socket(client, air->now, RP_SOCK_STREAM);
+    must(fd, "rp_socket");
+    must(rp_wait_connect(&waiter, fd, &to), "rp_wait_connect");
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint8_t ask[40], answer[40];
+        size_t got = 0;
+        memset(ask, (int)round + 1, sizeof ask);
+        must(rp_wait_send(&waiter, fd, ask, sizeof ask), "rp_wait_send");
+        while (got < sizeof answer) {
+            int len = rp_wait_recv(&waiter, fd, answer + got, sizeof answer - got);
+            must(len, "rp_wait_recv");
+            got += (size_t)len;
+        }
+        if (round % 10 == 5) {
+            /* As if the power had gone and come back. */
+            uint8_t kept[300];
+            int len = rp_freeze(client, air->now, fd, kept, sizeof kept);
+            must(len, "rp_freeze");
+            fd = rp_thaw(client, air->now, 0, kept, (size_t)len);
+            must(fd, "rp_thaw");
+        }
+        if (memcmp(ask, answer, sizeof ask) != 0) {
+            return fprintf(stderr, "round %u: something else came back\n", round), 1;
+        }
+    }
+    struct rp_pollfd nothing = {.fd = fd, .events = RP_POLLIN};
+    uint64_t begun = air->now;
+    if (rp_wait_poll(&waiter, &nothing, 1, 250) != 0 || air->now - begun < 250000) {
+        return fprintf(stderr, "rp_wait_poll does not wait\n"), 1;
+    }
+    must(rp_close(client, air->now, fd), "rp_close");
+    printf("%d echoes in %.2f s, %u frames\n", ROUNDS, (double)air->now / 1e6, air->frames);
+    air_end(air);
+    return 0;
+}

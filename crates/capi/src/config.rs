@@ -1,0 +1,218 @@
+//! What a node is told, as C has it.
+
+use redpoll_base::{Addr, Duration};
+use redpoll_socket::Errno;
+use redpoll_stack::lowpan::LowpanConfig;
+use redpoll_stack::mac::{MacConfig, RadioCaps};
+use redpoll_stack::transport as tcp;
+use redpoll_stack::wire::sixlowpan::Contexts;
+use redpoll_stack::{
+    Advertised, NdConfig, NodeConfig, PARENTS_MAX, PollConfig, SegmentChoice, SleepyConfig,
+};
+
+use crate::error::{Code, code, reference};
+
+/// `RP_LEAF`: its packets go to its parent, and none through it.
+pub const LEAF: u8 = 0;
+/// `RP_ROUTER`: it forwards.
+pub const ROUTER: u8 = 1;
+/// `RP_BORDER`: a router with a host side.
+pub const BORDER: u8 = 2;
+
+/// `RP_RADIO_AUTO_ACK`
+pub const AUTO_ACK: u8 = 1;
+/// `RP_RADIO_CSMA`
+pub const CSMA: u8 = 2;
+/// `RP_RADIO_RETRIES`
+pub const RETRIES: u8 = 4;
+/// `RP_RADIO_SOURCE_MATCH`
+pub const SOURCE_MATCH: u8 = 8;
+const RADIO: u8 = AUTO_ACK | CSMA | RETRIES | SOURCE_MATCH;
+
+/// No short address: of a parent, that there is none.
+pub const NO_SHORT: u16 = 0xffff;
+
+/// `struct rp_config`; the header says what each member is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct RpConfig {
+    pub eui64: [u8; 8],
+    pub prefix: [u8; 8],
+    pub entropy: [u8; 32],
+    pub poll_interval_ms: u32,
+    pub pan_id: u16,
+    pub short_address: u16,
+    pub parent: u16,
+    pub mss: u16,
+    pub send_buffer: u16,
+    pub receive_buffer: u16,
+    pub udp_buffer: u16,
+    pub routes: u16,
+    pub packet_bytes: u16,
+    pub role: u8,
+    pub radio: u8,
+    pub sleepy: u8,
+    pub connections: u8,
+    pub listeners: u8,
+    pub half_open: u8,
+    pub udp_sockets: u8,
+    pub sockets: u8,
+    pub packets: u8,
+    pub children: u8,
+    pub max_frame_retries: u8,
+    pub reserved: u8,
+}
+
+impl RpConfig {
+    /// What a node of this role begins with; everything that must be the node's own is 0.
+    fn of(role: u8) -> Result<RpConfig, Errno> {
+        let is_leaf = role == LEAF;
+        if role > BORDER {
+            return Err(Errno::EINVAL);
+        }
+        Ok(RpConfig {
+            eui64: [0; 8],
+            prefix: [0; 8],
+            entropy: [0; 32],
+            poll_interval_ms: 0,
+            pan_id: 0x7270,
+            short_address: NO_SHORT,
+            parent: NO_SHORT,
+            mss: tcp::Config::default().mss,
+            send_buffer: 1_848,
+            receive_buffer: 1_848,
+            udp_buffer: 512,
+            routes: if is_leaf { 2 } else { 32 },
+            packet_bytes: 1_280,
+            role,
+            radio: AUTO_ACK,
+            sleepy: 0,
+            connections: 1,
+            listeners: 1,
+            half_open: 2,
+            udp_sockets: 1,
+            sockets: 4,
+            packets: if is_leaf { 2 } else { 4 },
+            children: 0,
+            max_frame_retries: MacConfig::default().max_frame_retries,
+            reserved: 0,
+        })
+    }
+
+    /// Refuses what no node can be.
+    pub(crate) fn check(&self) -> Result<(), Errno> {
+        let has_address = self.short_address < 0xfffe;
+        let buffers = [self.send_buffer, self.receive_buffer, self.udp_buffer];
+        let sleeps_without_parent = self.sleepy != 0 && self.parent >= 0xfffe;
+        let sleeps_and_forwards = self.sleepy != 0 && self.role != LEAF;
+        // Registrations are told apart by it (RFC 8505).
+        let registers = self.sleepy != 0 || self.children > 0;
+        let refused = !has_address
+            || self.role > BORDER
+            || self.radio & !RADIO != 0
+            || self.entropy == [0; 32]
+            || buffers.iter().any(|len| *len < 64)
+            || self.packet_bytes < 128
+            || self.packets == 0
+            || self.routes == 0
+            || self.mss < 64
+            || sleeps_without_parent
+            || registers && self.eui64 == [0; 8]
+            || self.children > 0 && self.role == LEAF
+            || sleeps_and_forwards
+            || self.reserved != 0;
+        if refused { Err(Errno::EINVAL) } else { Ok(()) }
+    }
+
+    /// The seed of what the node leaves to chance. The rest of the entropy is secret.
+    pub(crate) fn seed(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.entropy;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// The address that RFC 4944 §6 makes of prefix and short address.
+    pub(crate) fn address(&self) -> Addr {
+        let [high, low] = self.short_address.to_be_bytes();
+        let [a, b, c, d, e, f, g, h] = self.prefix;
+        Addr([a, b, c, d, e, f, g, h, 0, 0, 0, 0xff, 0xfe, 0, high, low])
+    }
+
+    /// The first address of the mesh's /64.
+    pub(crate) fn prefix(&self) -> Addr {
+        let [a, b, c, d, e, f, g, h] = self.prefix;
+        Addr([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
+    }
+
+    pub(crate) fn node_config(&self) -> NodeConfig {
+        let has = |bit| self.radio & bit != 0;
+        let mut parents = [None; PARENTS_MAX];
+        if let Some(first) = parents.first_mut() {
+            *first = Some(self.parent);
+        }
+        let mut poll = PollConfig::default();
+        if self.poll_interval_ms > 0 {
+            poll.base_interval = Duration::from_millis(self.poll_interval_ms.into());
+        }
+        let sleepy = SleepyConfig {
+            parents,
+            parent_failures: 4,
+            poll,
+            burst: false,
+        };
+        let mut isn_secret = [0; 16];
+        for (to, from) in isn_secret.iter_mut().zip(self.entropy.iter().skip(8)) {
+            *to = *from;
+        }
+        let advertised = Advertised {
+            prefix: self.prefix(),
+            router_lifetime_s: 1_800,
+            context_lifetime_min: 60,
+            border_router: Addr::UNSPECIFIED,
+        };
+        NodeConfig {
+            mac: MacConfig {
+                pan_id: self.pan_id,
+                short: self.short_address,
+                extended: self.eui64,
+                caps: RadioCaps {
+                    auto_ack: has(AUTO_ACK),
+                    csma: has(CSMA),
+                    retries: has(RETRIES),
+                    source_match: has(SOURCE_MATCH),
+                },
+                max_frame_retries: self.max_frame_retries,
+                ..MacConfig::default()
+            },
+            lowpan: LowpanConfig::default(),
+            contexts: Contexts::with_prefix(self.prefix()),
+            tcp: tcp::Config {
+                mss: self.mss,
+                ..tcp::Config::default()
+            },
+            address: self.address(),
+            hop_limit: 64,
+            forwards: self.role != LEAF,
+            nd: NdConfig {
+                solicit: false,
+                advertise: (self.children > 0).then_some(advertised),
+            },
+            sleepy: (self.sleepy != 0).then_some(sleepy),
+            preempts: true,
+            segments: SegmentChoice::default(),
+            isn_secret,
+        }
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_config`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_config_init(config: *mut RpConfig, role: u8) -> Code {
+    // SAFETY: the caller's.
+    let filled = unsafe { reference(config) }
+        .and_then(|config| RpConfig::of(role).map(|defaults| *config = defaults));
+    code(filled.map(|()| 0))
+}

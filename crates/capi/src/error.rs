@@ -1,0 +1,94 @@
+//! Errors as numbers, and pointers that are looked at before they are followed.
+
+use redpoll_socket::Errno;
+
+/// What a call returns: a count, a descriptor or 0, or a negative `RP_E*`.
+pub(crate) type Code = core::ffi::c_int;
+
+/// The number of an answer.
+pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
+    match answer {
+        Ok(count) => Code::try_from(count).unwrap_or(Code::MAX),
+        Err(Errno(number)) => -number,
+    }
+}
+
+/// What `pointer` points to.
+///
+/// # Safety
+/// If it is not null, nor badly aligned, it points to a `T` that nobody else touches
+/// meanwhile.
+pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(Errno::EFAULT);
+    }
+    // SAFETY: the caller's.
+    Ok(unsafe { &mut *pointer })
+}
+
+/// A copy of what `pointer` points to, which may be read by others as well.
+///
+/// # Safety
+/// If it is not null, nor badly aligned, it points to a `T` that nobody changes meanwhile.
+pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(Errno::EFAULT);
+    }
+    // SAFETY: the caller's.
+    Ok(unsafe { pointer.read() })
+}
+
+/// Where to write something that need not be written: `pointer` may be null.
+///
+/// # Safety
+/// As [`reference`].
+pub(crate) unsafe fn place<'a, T>(pointer: *mut T) -> Result<Option<&'a mut T>, Errno> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's.
+    unsafe { reference(pointer) }.map(Some)
+}
+
+/// Writes `value` if there is a place for it.
+pub(crate) fn put<T>(place: Option<&mut T>, value: T) {
+    if let Some(place) = place {
+        *place = value;
+    }
+}
+
+/// `len` bytes to read; none may be nowhere.
+///
+/// # Safety
+/// If there are any, `pointer` points to so many that nobody changes meanwhile.
+pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize) -> Result<&'a [u8], Errno> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    check(pointer, len)?;
+    // SAFETY: the caller's, and no object is longer than `check` allows.
+    Ok(unsafe { core::slice::from_raw_parts(pointer, len) })
+}
+
+/// `len` bytes to write; none may be nowhere.
+///
+/// # Safety
+/// If there are any, `pointer` points to so many that nobody else touches meanwhile.
+pub(crate) unsafe fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Result<&'a mut [u8], Errno> {
+    if len == 0 {
+        return Ok(&mut []);
+    }
+    check(pointer, len)?;
+    // SAFETY: the caller's, and no object is longer than `check` allows.
+    Ok(unsafe { core::slice::from_raw_parts_mut(pointer, len) })
+}
+
+fn check(pointer: *const u8, len: usize) -> Result<(), Errno> {
+    if pointer.is_null() {
+        return Err(Errno::EFAULT);
+    }
+    match isize::try_from(len) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Errno::EINVAL),
+    }
+}

@@ -1,0 +1,37 @@
+//! Redpoll for C.
+//!
+//! `include/redpoll.h` is the interface, and says what every call does; this crate is
+//! behind it. A node lives in memory of the caller's, of which
+//! [`rp_sizeof_node`](node::rp_sizeof_node) says how much: nothing is allocated, and there is
+//! no state outside of it. Frames, results of the radio, packets and the time go in; work
+//! for the radio, packets and answers come out, as everywhere in Redpoll. Sockets are those
+//! of [`redpoll_socket::posix`].
+//!
+//! - `abi.rs`: whether header and library belong together;
+//! - `plan.rs`: where in the caller's memory everything is;
+//! - `config.rs`: what a node is told;
+//! - `node.rs`: its birth, its radio and host side, its timers;
+//! - `socket.rs`: sockets, whose calls answer at once;
+//! - `waiting.rs`: the same calls, waiting by a hook of the caller's;
+//! - `error.rs`: pointers are looked at before they are followed, and errors have numbers.
+//!
+//! Every entry point returns a negative number if it fails, one of `RP_E*`.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![warn(missing_docs)]
+
+pub mod abi;
+pub mod config;
+mod error;
+pub mod node;
+mod plan;
+pub mod socket;
+pub mod waiting;
+
+/// Nothing in the library panics; a `no_std` library must have this all the same.
+#[cfg(all(not(feature = "std"), not(test)))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,483 @@
+//! A node: its birth, its radio and host side, its timers.
+
+use core::mem::MaybeUninit;
+
+use redpoll_base::{Addr, Instant, Rng, StaticMemory};
+use redpoll_socket::Errno;
+use redpoll_socket::posix::{Socket, Sockets};
+use redpoll_stack::mac::{RadioResult, RadioWork, RxInfo};
+use redpoll_stack::wire::ieee802154::Address;
+use redpoll_stack::{Node, NodeEvent, Route, Via};
+
+use crate::config::{BORDER, NO_SHORT, RpConfig};
+use crate::error::{Code, bytes, bytes_mut, code, reference, value};
+use crate::plan::{ALIGN, Plan};
+
+/// The longest packet for the host side.
+const MTU: usize = 1_280;
+/// The beginning of every node that lives: a pointer to something else is found out.
+const ALIVE: u32 = 0x7270_6f4b;
+
+/// `struct rp_node`, of which C only has pointers.
+#[repr(C, align(8))]
+pub struct RpNode {
+    alive: u32,
+    /// The kind of the radio's work that has not ended, 0 for none.
+    work: u8,
+    /// Where it was made: its tables are behind it, and it must not be moved.
+    here: *const RpNode,
+    node: MaybeUninit<Node<StaticMemory>>,
+    sockets: &'static mut [Socket],
+}
+
+impl RpNode {
+    /// A node that lives.
+    ///
+    /// # Safety
+    /// As [`reference`].
+    pub(crate) unsafe fn find<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
+        if pointer.is_null() || !pointer.is_aligned() {
+            return Err(Errno::EFAULT);
+        }
+        // SAFETY: the caller's. Only these two are looked at before it is known to be a node.
+        let (alive, here) = unsafe {
+            let here = &raw const (*pointer).here;
+            ((&raw const (*pointer).alive).read(), here.read())
+        };
+        if alive != ALIVE || !core::ptr::eq(here, pointer) {
+            return Err(Errno::EINVAL);
+        }
+        // SAFETY: the caller's.
+        unsafe { reference(pointer) }
+    }
+
+    pub(crate) fn node(&mut self) -> &mut Node<StaticMemory> {
+        // SAFETY: `find` gives only nodes that `rp_node_init` has made.
+        unsafe { self.node.assume_init_mut() }
+    }
+
+    /// Its sockets at a moment.
+    pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, StaticMemory> {
+        // SAFETY: as in `node`.
+        let node = unsafe { self.node.assume_init_mut() };
+        let (table, now) = (&mut *self.sockets, Instant::from_micros(now_us));
+        Sockets { node, table, now }
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_config`, and `len` to a `size_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize) -> Code {
+    // SAFETY: the caller's.
+    let plan = unsafe { value(config) }.and_then(|config| {
+        config.check()?;
+        Plan::of(&config)
+    });
+    // SAFETY: the caller's.
+    code(
+        plan.and_then(|plan| unsafe { reference(len) }.map(|len| *len = plan.len()))
+            .map(|()| 0),
+    )
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_config`, `made` to a pointer; `memory` has
+/// `len` bytes that are nobody else's while the node is used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_node_init(
+    memory: *mut u8,
+    len: usize,
+    config: *const RpConfig,
+    made: *mut *mut RpNode,
+) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { init(memory, len, config, made) }.map(|()| 0))
+}
+
+/// # Safety
+/// As [`rp_node_init`].
+unsafe fn init(
+    memory: *mut u8,
+    len: usize,
+    config: *const RpConfig,
+    made: *mut *mut RpNode,
+) -> Result<(), Errno> {
+    // SAFETY: the caller's.
+    let (config, made) = unsafe { (value(config)?, reference(made)?) };
+    config.check()?;
+    let plan = Plan::of(&config)?;
+    if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) {
+        return Err(Errno::EFAULT);
+    }
+    if len < plan.len() {
+        return Err(Errno::ENOMEM);
+    }
+    // SAFETY: the memory is long enough and aligned, and the caller's to give.
+    let (tables, sockets) = unsafe { plan.carve(memory, &config) };
+    let mut node = Node::new(config.node_config(), tables, Rng::new(config.seed()));
+    let add = |node: &mut Node<StaticMemory>, prefix, len, via| {
+        let _ = node.add_route(Route { prefix, len, via });
+    };
+    if config.role == BORDER {
+        add(&mut node, Addr::UNSPECIFIED, 0, Via::Host);
+    }
+    if config.parent < 0xfffe {
+        let parent = Via::Neighbour(Address::Short(config.parent));
+        add(&mut node, Addr::UNSPECIFIED, 0, parent);
+    }
+    let place = memory.cast::<RpNode>();
+    // SAFETY: the plan begins with the place of an `RpNode`.
+    unsafe {
+        place.write(RpNode {
+            alive: ALIVE,
+            work: 0,
+            here: place,
+            node: MaybeUninit::new(node),
+            sockets,
+        });
+    }
+    *made = place;
+    Ok(())
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { RpNode::find(node) }.map(|node| {
+        node.alive = 0;
+        0
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `address` to 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_address(node: *mut RpNode, address: *mut u8) -> Code {
+    // SAFETY: the caller's.
+    let (found, out) = unsafe { (RpNode::find(node), bytes_mut(address, 16)) };
+    code(found.and_then(|node| {
+        out?.copy_from_slice(&node.node().address().0);
+        Ok(0)
+    }))
+}
+
+/// Where a route leads to.
+const VIA_NEIGHBOUR: u8 = 0;
+const VIA_ON_LINK: u8 = 1;
+const VIA_HOST: u8 = 2;
+const VIA_UNREACHABLE: u8 = 3;
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `prefix` to 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_add_route(
+    node: *mut RpNode,
+    prefix: *const u8,
+    bits: u8,
+    via: u8,
+    neighbour: u16,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, prefix) = unsafe { (RpNode::find(node), bytes(prefix, 16)) };
+    code(found.and_then(|node| {
+        let mut address = [0; 16];
+        address.copy_from_slice(prefix?);
+        let via = match via {
+            VIA_NEIGHBOUR if neighbour < 0xfffe => Via::Neighbour(Address::Short(neighbour)),
+            VIA_ON_LINK if neighbour == NO_SHORT => Via::OnLink,
+            VIA_HOST if neighbour == NO_SHORT => Via::Host,
+            VIA_UNREACHABLE if neighbour == NO_SHORT => Via::Unreachable,
+            _ => return Err(Errno::EINVAL),
+        };
+        if bits > 128 {
+            return Err(Errno::EINVAL);
+        }
+        let route = Route {
+            prefix: Addr(address),
+            len: bits,
+            via,
+        };
+        node.node().add_route(route).or(Err(Errno::ENOMEM))?;
+        Ok(0)
+    }))
+}
+
+// --- the radio ---
+
+/// `struct rp_work`
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct RpWork {
+    pub frame: *const u8,
+    pub frame_len: usize,
+    pub kind: u8,
+    pub cca: u8,
+    pub pending: u8,
+    pub reserved: u8,
+    pub neighbour: u16,
+}
+
+const LOAD: u8 = 1;
+const TRANSMIT: u8 = 2;
+const LISTEN: u8 = 3;
+const DOZE: u8 = 4;
+const SLEEP: u8 = 5;
+const MATCH: u8 = 6;
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `work` to a `struct rp_work`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mut RpWork) -> Code {
+    // SAFETY: the caller's.
+    let (found, out) = unsafe { (RpNode::find(node), reference(work)) };
+    code(found.and_then(|node| {
+        let out = out?;
+        let Some(work) = node.node().poll_radio(Instant::from_micros(now_us)) else {
+            return Ok(0);
+        };
+        *out = RpWork {
+            frame: core::ptr::null(),
+            frame_len: 0,
+            kind: 0,
+            cca: 0,
+            pending: 0,
+            reserved: 0,
+            neighbour: NO_SHORT,
+        };
+        match work {
+            RadioWork::Load => {
+                out.kind = LOAD;
+                let frame = node.node().frame();
+                (out.frame, out.frame_len) = (frame.as_ptr(), frame.len());
+                node.work = LOAD;
+            }
+            RadioWork::Transmit { cca } => {
+                (out.kind, out.cca) = (TRANSMIT, cca.into());
+                node.work = TRANSMIT;
+            }
+            RadioWork::Listen => out.kind = LISTEN,
+            RadioWork::Doze => out.kind = DOZE,
+            RadioWork::Sleep => out.kind = SLEEP,
+            RadioWork::SourceMatch { neighbour, pending } => {
+                out.kind = MATCH;
+                (out.neighbour, out.pending) = (neighbour, pending.into());
+            }
+            // Where another crate of a build wants duty-cycled MACs there are more works;
+            // no node here asks for them.
+            #[allow(unreachable_patterns)]
+            _ => return Err(Errno::EOPNOTSUPP),
+        }
+        Ok(1)
+    }))
+}
+
+/// How a work ended, in the numbers of `RP_RESULT_*`.
+fn result(number: u8) -> Option<RadioResult> {
+    Some(match number {
+        1 => RadioResult::Loaded,
+        2 => RadioResult::ChannelBusy,
+        3 => RadioResult::Sent,
+        4 => RadioResult::Acked {
+            frame_pending: false,
+        },
+        5 => RadioResult::Acked {
+            frame_pending: true,
+        },
+        6 => RadioResult::NoAck,
+        _ => return None,
+    })
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_radio_done(node: *mut RpNode, now_us: u64, number: u8) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { RpNode::find(node) }.and_then(|node| {
+        let result = result(number).ok_or(Errno::EINVAL)?;
+        let ends = match result {
+            RadioResult::Loaded => LOAD,
+            _ => TRANSMIT,
+        };
+        if node.work != ends {
+            return Err(Errno::EINVAL);
+        }
+        node.work = 0;
+        node.node()
+            .on_radio_done(Instant::from_micros(now_us), result);
+        Ok(0)
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `frame` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_input_frame(
+    node: *mut RpNode,
+    now_us: u64,
+    frame: *const u8,
+    len: usize,
+    rssi_dbm: i8,
+    lqi: u8,
+    ack_sent_pending: u8,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, frame) = unsafe { (RpNode::find(node), bytes(frame, len)) };
+    code(found.and_then(|node| {
+        let info = RxInfo {
+            rssi_dbm,
+            lqi,
+            ack_sent_pending: ack_sent_pending != 0,
+        };
+        node.node()
+            .input_frame(Instant::from_micros(now_us), frame?, info);
+        Ok(0)
+    }))
+}
+
+// --- the host side ---
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `packet` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_input_packet(
+    node: *mut RpNode,
+    now_us: u64,
+    packet: *const u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, packet) = unsafe { (RpNode::find(node), bytes(packet, len)) };
+    code(found.and_then(|node| {
+        let packet = packet?;
+        if !node.node().has_room() {
+            return Err(Errno::EAGAIN);
+        }
+        match node
+            .node()
+            .input_packet(Instant::from_micros(now_us), packet)
+        {
+            Ok(()) => Ok(0),
+            Err(_) => Err(Errno::EINVAL),
+        }
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `out` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_poll_packet(
+    node: *mut RpNode,
+    now_us: u64,
+    out: *mut u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, out) = unsafe { (RpNode::find(node), bytes_mut(out, len)) };
+    code(found.and_then(|node| {
+        let out = out?;
+        // One that does not fit would be lost.
+        if out.len() < MTU {
+            return Err(Errno::EINVAL);
+        }
+        let packet = node.node().poll_packet(Instant::from_micros(now_us), out);
+        Ok(packet.unwrap_or(0))
+    }))
+}
+
+// --- time and events ---
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `at_us` to a `uint64_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_poll_at(node: *mut RpNode, at_us: *mut u64) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { RpNode::find(node) }.and_then(|node| {
+        // SAFETY: the caller's.
+        let at = unsafe { reference(at_us) }?;
+        let Some(wake) = node.node().poll_at() else {
+            return Ok(0);
+        };
+        *at = wake.at.as_micros();
+        Ok(1)
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_on_timeout(node: *mut RpNode, now_us: u64) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { RpNode::find(node) }.map(|node| {
+        node.node().on_timeout(Instant::from_micros(now_us));
+        0
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_poll_event(node: *mut RpNode) -> Code {
+    // SAFETY: the caller's.
+    code(
+        unsafe { RpNode::find(node) }.map(|node| match node.node().poll_event() {
+            None => 0,
+            Some(NodeEvent::Tcp(..) | NodeEvent::Accepted(_) | NodeEvent::UdpReadable(_)) => 1,
+            Some(NodeEvent::AddressInUse) => 2,
+            Some(NodeEvent::EchoReply { .. }) => 3,
+        }),
+    )
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `address` to 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_ping(
+    node: *mut RpNode,
+    now_us: u64,
+    address: *const u8,
+    ident: u16,
+    seq: u16,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, address) = unsafe { (RpNode::find(node), bytes(address, 16)) };
+    code(found.and_then(|node| {
+        let mut to = [0; 16];
+        to.copy_from_slice(address?);
+        let now = Instant::from_micros(now_us);
+        let sent = node.node().ping(now, Addr(to), ident, seq, 0);
+        sent.or(Err(Errno::ENETUNREACH)).map(|()| 0)
+    }))
+}

@@ -1,0 +1,179 @@
+//! Where in the caller's memory everything of a node is.
+//!
+//! One list of parts says both how long the memory must be and where each part begins, so
+//! that the two cannot differ.
+
+use core::alloc::Layout;
+
+use redpoll_base::StaticMemory;
+use redpoll_socket::Errno;
+use redpoll_socket::posix::Socket;
+use redpoll_stack::lowpan::{LowpanMemory, Slot};
+use redpoll_stack::{
+    ConnectionSlot, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot,
+};
+
+use crate::config::RpConfig;
+use crate::node::RpNode;
+
+type Connection = ConnectionSlot<&'static mut [u8]>;
+type Udp = UdpSlot<&'static mut [u8]>;
+
+/// Memory is given in multiples of this, and begins at one: what C's `max_align_t` has
+/// at least, and no part of a node needs more.
+pub(crate) const ALIGN: usize = 8;
+
+/// A part: where it begins, and how many of what there are.
+#[derive(Clone, Copy)]
+struct Part {
+    offset: usize,
+    count: usize,
+}
+
+/// All parts.
+pub(crate) struct Plan {
+    connections: Part,
+    listeners: Part,
+    half_open: Part,
+    udp: Part,
+    routes: Part,
+    neighbours: Part,
+    slots: Part,
+    sockets: Part,
+    /// Buffers of connections, two each, of UDP sockets, and of packets.
+    sending: Part,
+    receiving: Part,
+    datagrams: Part,
+    packets: Part,
+    len: usize,
+}
+
+/// Puts parts behind one another.
+struct Line(Layout);
+
+impl Line {
+    fn put<T>(&mut self, count: usize) -> Result<Part, Errno> {
+        let array = Layout::array::<T>(count).or(Err(Errno::EINVAL))?;
+        let (layout, offset) = self.0.extend(array).or(Err(Errno::EINVAL))?;
+        self.0 = layout;
+        Ok(Part { offset, count })
+    }
+}
+
+impl Plan {
+    pub(crate) fn of(config: &RpConfig) -> Result<Plan, Errno> {
+        let mut line = Line(Layout::new::<RpNode>());
+        let connections = usize::from(config.connections);
+        let udp = usize::from(config.udp_sockets);
+        let packets = usize::from(config.packets);
+        let bytes = |count: usize, each: u16| count.saturating_mul(each.into());
+        let mut plan = Plan {
+            connections: line.put::<Connection>(connections)?,
+            listeners: line.put::<ListenerSlot>(config.listeners.into())?,
+            half_open: line.put::<HalfOpen>(config.half_open.into())?,
+            udp: line.put::<Udp>(udp)?,
+            routes: line.put::<Option<RouteSlot>>(config.routes.into())?,
+            neighbours: line.put::<Option<Neighbour>>(config.children.into())?,
+            slots: line.put::<Slot>(packets)?,
+            sockets: line.put::<Socket>(config.sockets.into())?,
+            sending: line.put::<u8>(bytes(connections, config.send_buffer))?,
+            receiving: line.put::<u8>(bytes(connections, config.receive_buffer))?,
+            datagrams: line.put::<u8>(bytes(udp, config.udp_buffer))?,
+            packets: line.put::<u8>(bytes(packets, config.packet_bytes))?,
+            len: 0,
+        };
+        if line.0.align() > ALIGN {
+            return Err(Errno::EINVAL);
+        }
+        plan.len = line.0.size().next_multiple_of(ALIGN);
+        Ok(plan)
+    }
+
+    /// Bytes in all.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The node's tables and its sockets, made in place.
+    ///
+    /// # Safety
+    /// `memory` is a multiple of [`ALIGN`], has [`Plan::len`] bytes, and is nobody else's
+    /// for as long as the node is used.
+    pub(crate) unsafe fn carve(
+        &self,
+        memory: *mut u8,
+        config: &RpConfig,
+    ) -> (NodeMemory<StaticMemory>, &'static mut [Socket]) {
+        let place = |part: Part| Place { memory, part };
+        // SAFETY (of all calls): each part lies within the memory, is aligned, and no two
+        // overlap; the caller says that nobody else has it.
+        unsafe {
+            let mut sending = place(self.sending).bytes();
+            let mut receiving = place(self.receiving).bytes();
+            let mut datagrams = place(self.datagrams).bytes();
+            let (tx, rx) = (config.send_buffer.into(), config.receive_buffer.into());
+            let connections = place(self.connections)
+                .table(|| ConnectionSlot::new(cut(&mut sending, tx), cut(&mut receiving, rx)));
+            let udp = place(self.udp)
+                .table(|| UdpSlot::new(cut(&mut datagrams, config.udp_buffer.into())));
+            let memory = NodeMemory {
+                connections,
+                listeners: place(self.listeners).table(ListenerSlot::default),
+                half_open: place(self.half_open).table(HalfOpen::default),
+                servers: Default::default(),
+                udp,
+                routes: place(self.routes).table(|| None),
+                neighbours: place(self.neighbours).table(|| None),
+                lowpan: LowpanMemory {
+                    slots: place(self.slots).table(|| Slot::EMPTY),
+                    bytes: place(self.packets).bytes(),
+                },
+            };
+            (memory, place(self.sockets).table(|| Socket::FREE))
+        }
+    }
+}
+
+struct Place {
+    memory: *mut u8,
+    part: Part,
+}
+
+impl Place {
+    /// So many `T` that `make` has made.
+    ///
+    /// # Safety
+    /// The place is that of so many `T`, aligned, and nobody else's.
+    unsafe fn table<T>(self, mut make: impl FnMut() -> T) -> &'static mut [T] {
+        let Part { offset, count } = self.part;
+        // SAFETY: the place is within the memory; all of it is written before it is read.
+        unsafe {
+            let first = self.memory.add(offset).cast::<T>();
+            for index in 0..count {
+                first.add(index).write(make());
+            }
+            core::slice::from_raw_parts_mut(first, count)
+        }
+    }
+
+    /// So many bytes, all 0.
+    ///
+    /// # Safety
+    /// As [`Place::table`].
+    unsafe fn bytes(self) -> &'static mut [u8] {
+        // SAFETY: the caller's.
+        unsafe { self.table(|| 0) }
+    }
+}
+
+/// Takes the first `len` bytes of what is left.
+fn cut(left: &mut &'static mut [u8], len: usize) -> &'static mut [u8] {
+    let all = core::mem::take(left);
+    match all.split_at_mut_checked(len) {
+        Some((first, rest)) => {
+            *left = rest;
+            first
+        }
+        None => &mut [],
+    }
+}

@@ -1,0 +1,429 @@
+//! Sockets whose calls answer at once.
+
+use redpoll_base::{Addr, Duration, StaticMemory};
+use redpoll_socket::Errno;
+use redpoll_socket::posix::{Fd, Opt, Poll, Protocol, Shutdown, Sockets};
+use redpoll_stack::transport::Endpoint;
+
+use crate::error::{Code, bytes, bytes_mut, code, place, put, reference, value};
+use crate::node::RpNode;
+
+/// `struct rp_endpoint`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct RpEndpoint {
+    pub address: [u8; 16],
+    pub port: u16,
+}
+
+impl RpEndpoint {
+    pub(crate) fn endpoint(self) -> Endpoint {
+        Endpoint::new(Addr(self.address), self.port)
+    }
+
+    pub(crate) fn of(endpoint: Endpoint) -> RpEndpoint {
+        RpEndpoint {
+            address: endpoint.addr.0,
+            port: endpoint.port,
+        }
+    }
+}
+
+/// A descriptor as the sockets have it.
+pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
+    Fd::try_from(fd).or(Err(Errno::EBADF))
+}
+
+/// Makes one call with the sockets of a node.
+///
+/// # Safety
+/// As [`RpNode::find`].
+unsafe fn with(
+    node: *mut RpNode,
+    now_us: u64,
+    call: impl FnOnce(&mut Sockets<'_, StaticMemory>) -> Result<usize, Errno>,
+) -> Code {
+    // SAFETY: the caller's.
+    code(unsafe { RpNode::find(node) }.and_then(|node| call(&mut node.sockets(now_us))))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_socket(node: *mut RpNode, now_us: u64, kind: i32) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let protocol = match kind {
+                1 => Protocol::Tcp,
+                2 => Protocol::Udp,
+                _ => return Err(Errno::EPROTONOSUPPORT),
+            };
+            sockets.socket(protocol).map(usize::from)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_bind(node: *mut RpNode, now_us: u64, fd: i32, port: u16) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let local = Endpoint::new(Addr::UNSPECIFIED, port);
+            sockets.bind(descriptor(fd)?, local).map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_listen(node: *mut RpNode, now_us: u64, fd: i32, backlog: i32) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            sockets.listen(descriptor(fd)?, backlog).map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_accept(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    peer: *mut RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let peer = place(peer)?;
+            let (accepted, remote) = sockets.accept(descriptor(fd)?)?;
+            put(peer, RpEndpoint::of(remote));
+            Ok(accepted.into())
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_connect(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    peer: *const RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let remote = value(peer)?.endpoint();
+            sockets.connect(descriptor(fd)?, remote).map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `data` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_send(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    data: *const u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            sockets.send(descriptor(fd)?, bytes(data, len)?, 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `out` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_recv(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    out: *mut u8,
+    len: usize,
+    flags: i32,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            sockets.recv(descriptor(fd)?, bytes_mut(out, len)?, flags)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `data` to `len` bytes, `peer` to a
+/// `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_sendto(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    data: *const u8,
+    len: usize,
+    peer: *const RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let to = value(peer)?.endpoint();
+            sockets.send_to(descriptor(fd)?, bytes(data, len)?, to)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `out` to `len` bytes, `peer` to a
+/// `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_recvfrom(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    out: *mut u8,
+    len: usize,
+    peer: *mut RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let peer = place(peer)?;
+            let (len, from) = sockets.recv_from(descriptor(fd)?, bytes_mut(out, len)?, 0)?;
+            put(peer, RpEndpoint::of(from));
+            Ok(len)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_shutdown(node: *mut RpNode, now_us: u64, fd: i32, how: i32) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let how = match how {
+                0 => Shutdown::Read,
+                1 => Shutdown::Write,
+                2 => Shutdown::Both,
+                _ => return Err(Errno::EINVAL),
+            };
+            sockets.shutdown(descriptor(fd)?, how).map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_close(node: *mut RpNode, now_us: u64, fd: i32) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            sockets.close(descriptor(fd)?).map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `out` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_freeze(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    out: *mut u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            sockets.freeze(descriptor(fd)?, bytes_mut(out, len)?)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `frozen` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thaw(
+    node: *mut RpNode,
+    now_us: u64,
+    slept_us: u64,
+    frozen: *mut u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let slept = Duration::from_micros(slept_us);
+            sockets
+                .thaw(slept, bytes_mut(frozen, len)?)
+                .map(usize::from)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `all` to so many `struct rp_pollfd`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_poll(
+    node: *mut RpNode,
+    now_us: u64,
+    all: *mut Poll,
+    count: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe { with(node, now_us, |sockets| sockets.poll(polled(all, count)?)) }
+}
+
+/// The list of a `poll`.
+///
+/// # Safety
+/// If `count` is not 0, `all` is null or points to so many.
+pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut [Poll], Errno> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    if all.is_null() || !all.is_aligned() {
+        return Err(Errno::EFAULT);
+    }
+    // There are no more descriptors than that.
+    if count > usize::from(Fd::MAX) {
+        return Err(Errno::EINVAL);
+    }
+    // SAFETY: the caller's.
+    Ok(unsafe { core::slice::from_raw_parts_mut(all, count) })
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_setsockopt(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    level: i32,
+    name: i32,
+    value: i32,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
+            sockets
+                .set_option(descriptor(fd)?, option, value)
+                .map(|()| 0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `value` to an `int`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_getsockopt(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    level: i32,
+    name: i32,
+    value: *mut i32,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
+            let value = reference(value)?;
+            *value = sockets.option(descriptor(fd)?, option)?;
+            Ok(0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `local` to a `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_getsockname(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    local: *mut RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let local = reference(local)?;
+            *local = RpEndpoint::of(sockets.local(descriptor(fd)?)?);
+            Ok(0)
+        })
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_getpeername(
+    node: *mut RpNode,
+    now_us: u64,
+    fd: i32,
+    peer: *mut RpEndpoint,
+) -> Code {
+    // SAFETY: the caller's.
+    unsafe {
+        with(node, now_us, |sockets| {
+            let peer = reference(peer)?;
+            *peer = RpEndpoint::of(sockets.remote(descriptor(fd)?)?);
+            Ok(0)
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! The header, the examples and the tests in C, against the library.
+//!
+//! With a C compiler (`CC`, else `cc`), under its sanitizers for addresses and undefined
+//! behaviour where it has them, and under Valgrind where that is there.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const LIBRARIES: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
+const SANITIZE: &str = "-fsanitize=address,undefined";
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn compiler() -> Command {
+    Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+}
+
+/// Says what is left out, here and to the make target that started this.
+fn skipped(what: &str) {
+    println!("skipped: {what}");
+    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
+        return;
+    };
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| writeln!(file, "check {what}"))
+        .expect("REDPOLL_SKIPPED names a file that can be written");
+}
+
+fn runs(mut command: Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// The static library, built as the README says.
+fn library() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
+    cargo.args(["--crate-type", "staticlib"]);
+    let output = cargo.current_dir(here(".")).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let tests = std::env::current_exe().unwrap();
+    // target/PROFILE/deps/this
+    let profile = tests.parent().and_then(Path::parent).unwrap();
+    profile.join("libredpoll_capi.a")
+}
+
+fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)
+}
+
+/// Compiles and runs a program; what it printed.
+fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> String {
+    let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = place.join(format!(
+        "{name}{}",
+        options.concat().replace(['-', ','], "_")
+    ));
+    let mut build = compiler();
+    build.args([
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-g",
+    ]);
+    build.args(options).arg("-I").arg(here("include"));
+    build.arg("-o").arg(&program).arg(here(source));
+    let built = build.arg(library).args(LIBRARIES).output().unwrap();
+    assert!(built.status.success(), "{source}: {}", text(&built));
+    let mut run = match under {
+        [] => Command::new(&program),
+        [tool, options @ ..] => {
+            let mut run = Command::new(tool);
+            run.args(options).arg(&program);
+            run
+        }
+    };
+    let output = run.output().unwrap();
+    assert!(output.status.success(), "{source}: {}", text(&output));
+    text(&output)
+}
+
+#[test]
+fn programs_in_c_run_and_misuse_is_answered() {
+    let mut version = compiler();
+    version.arg("--version");
+    if !runs(version) {
+        skipped("of the examples in C: there is no C compiler");
+        return;
+    }
+    let library = library();
+    let mut sanitizers = compiler();
+    sanitizers.args([SANITIZE, "-xc", "-", "-o", "/dev/null"]);
+    sanitizers.stdin(std::process::Stdio::null());
+    // An empty program has no `main`: that it does not link must be all that is wrong.
+    let can_sanitize = sanitizers
+        .output()
+        .is_ok_and(|output| !text(&output).contains("asan") && !text(&output).contains("unrecog"));
+    let options: &[&str] = if can_sanitize { &[SANITIZE] } else { &[] };
+    let loops = program(&library, "examples/bare_loop.c", options, &[]);
+    assert!(
+        loops.contains("20000 bytes") && loops.contains("all right"),
+        "{loops}"
+    );
+    let waits = program(&library, "examples/waiting.c", options, &[]);
+    assert!(waits.contains("50 echoes"), "{waits}");
+    program(&library, "tests/misuse.c", options, &[]);
+    let mut valgrind = Command::new("valgrind");
+    valgrind.arg("--version");
+    if !runs(valgrind) {
+        skipped("of the examples in C under Valgrind: there is none");
+        return;
+    }
+    let valgrind = ["valgrind", "--quiet", "--error-exitcode=9"];
+    for source in [
+        "examples/bare_loop.c",
+        "examples/waiting.c",
+        "tests/misuse.c",
+    ] {
+        program(&library, source, &[], &valgrind);
+    }
+}
+
+/// Everything that the library brings into a program's name space begins with `rp_`.
+#[test]
+fn names_do_not_clash() {
+    let output = Command::new("nm")
+        .args(["--defined-only", "--extern-only"])
+        .arg(library())
+        .output();
+    let Ok(output) = output else {
+        skipped("of the C library's names: there is no nm");
+        return;
+    };
+    let mut ours = false;
+    let mut count = 0;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        // The name of an object file, or address, kind and name.
+        if let Some(object) = line.strip_suffix(':') {
+            ours = object.starts_with("redpoll");
+            continue;
+        }
+        let Some(name) = line.split_whitespace().nth(2).filter(|_| ours) else {
+            continue;
+        };
+        // A name with a point is none of C's.
+        let mangled = name.starts_with("_ZN") || name.starts_with("_R") || name.contains('.');
+        assert!(name.starts_with("rp_") || mangled, "{name}");
+        count += usize::from(name.starts_with("rp_"));
+    }
+    assert!(count >= 36, "{count}");
+}
+
+/// What the header has of a type of Rust's.
+fn in_c(rust: &str) -> String {
+    let rust = rust.trim();
+    for (prefix, constness) in [("*const ", "const "), ("*mut ", "")] {
+        if let Some(pointee) = rust.strip_prefix(prefix) {
+            return match pointee {
+                "*mut RpNode" => "rp_node **".to_owned(),
+                pointee => format!("{constness}{} *", in_c(pointee)),
+            };
+        }
+    }
+    let names = BTreeMap::from([
+        ("u8", "uint8_t"),
+        ("i8", "int8_t"),
+        ("u16", "uint16_t"),
+        ("u64", "uint64_t"),
+        ("i32", "int"),
+        ("usize", "size_t"),
+        ("Code", "int"),
+        ("RpNode", "rp_node"),
+        ("RpConfig", "struct rp_config"),
+        ("RpWork", "struct rp_work"),
+        ("RpEndpoint", "struct rp_endpoint"),
+        ("Poll", "struct rp_pollfd"),
+        ("RpWaiter", "struct rp_waiter"),
+    ]);
+    (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
+}
+
+/// The functions of the library: name, result, and types of the arguments, as C has them.
+fn of_library() -> BTreeMap<String, Vec<String>> {
+    let mut all = BTreeMap::new();
+    for file in ["abi", "config", "node", "socket", "waiting"] {
+        let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
+        for text in source.split("extern \"C\" fn ").skip(1) {
+            let Some((head, _)) = text.split_once(" {\n") else {
+                continue;
+            };
+            let Some((name, rest)) = head.split_once('(').filter(|(n, _)| n.starts_with("rp_"))
+            else {
+                continue;
+            };
+            let (arguments, result) = rest.rsplit_once(") -> ").unwrap();
+            let types = arguments.split(',').filter_map(|one| one.split_once(':'));
+            let types = types.map(|(_, rust)| in_c(rust));
+            let types = std::iter::once(in_c(result)).chain(types).collect();
+            all.insert(name.to_owned(), types);
+        }
+    }
+    all
+}
+
+/// The same of the header.
+fn of_header() -> BTreeMap<String, Vec<String>> {
+    let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
+    let mut all = BTreeMap::new();
+    for statement in text.split(';') {
+        let Some(at) = statement.find("\nint rp_") else {
+            continue;
+        };
+        let words: Vec<_> = statement[at..].split_whitespace().collect();
+        let line = words.join(" ");
+        let (name, arguments) = line["int ".len()..].split_once('(').unwrap();
+        let arguments = arguments.trim_end_matches(')').split(',').map(|one| {
+            // The type is all but the name behind the last space or star.
+            let one = one.trim();
+            let end = one.rfind([' ', '*']).unwrap() + 1;
+            one[..end].trim().to_owned()
+        });
+        let types = std::iter::once("int".to_owned()).chain(arguments);
+        all.insert(name.to_owned(), types.collect());
+    }
+    all
+}
+
+#[test]
+fn header_and_library_have_the_same_functions() {
+    let (library, header) = (of_library(), of_header());
+    assert!(library.len() >= 36, "{}", library.len());
+    assert_eq!(library, header);
+}

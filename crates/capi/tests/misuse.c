@@ -1,0 +1,230 @@
+/* Every entry point, called wrongly: with nothing, with something else, at the wrong time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "redpoll.h"
+
+static int failures;
+
+#define EXPECT(code, call)                                                                 \
+    do {                                                                                   \
+        int got = (call);                                                                  \
+        if (got != (code)) {                                                               \
+            fprintf(stderr, "line %d: %s = %d, not %d\n", __LINE__, #call, got, (code));   \
+            failures++;                                                                    \
+        }                                                                                  \
+    } while (0)
+
+static struct rp_config good(void)
+{
+    struct rp_config config;
+    EXPECT(0, rp_config_init(&config, RP_LEAF));
+    config.short_address = 1;
+    config.parent = 2;
+    config.entropy[3] = 7;
+    return config;
+}
+
+static void configurations(void)
+{
+    struct rp_config config = good();
+    size_t len = 0;
+    EXPECT(RP_EFAULT, rp_config_init(NULL, RP_LEAF));
+    EXPECT(RP_EINVAL, rp_config_init(&config, 3));
+    config = good();
+    EXPECT(0, rp_sizeof_node(&config, &len));
+    EXPECT(RP_EFAULT, rp_sizeof_node(NULL, &len));
+    EXPECT(RP_EFAULT, rp_sizeof_node(&config, NULL));
+    EXPECT(RP_EFAULT, rp_sizeof_node((struct rp_config *)((char *)&config + 1), &len));
+#define REFUSES(change)                                                                    \
+    do {                                                                                   \
+        config = good();                                                                   \
+        change;                                                                            \
+        EXPECT(RP_EINVAL, rp_sizeof_node(&config, &len));                                  \
+    } while (0)
+    REFUSES(memset(config.entropy, 0, sizeof config.entropy));
+    REFUSES(config.short_address = 0xfffe);
+    REFUSES(config.role = 9);
+    REFUSES(config.radio = 0x80);
+    REFUSES(config.send_buffer = 63);
+    REFUSES(config.receive_buffer = 0);
+    REFUSES(config.udp_buffer = 0);
+    REFUSES(config.packets = 0);
+    REFUSES(config.packet_bytes = 100);
+    REFUSES(config.routes = 0);
+    REFUSES(config.mss = 0);
+    REFUSES(config.reserved = 1);
+    REFUSES(config.sleepy = 1; config.parent = RP_NO_SHORT);
+    REFUSES(config.sleepy = 1; config.role = RP_ROUTER);
+    REFUSES(config.sleepy = 1);
+    REFUSES(config.children = 1; config.eui64[7] = 1);
+    REFUSES(config.children = 1; config.role = RP_ROUTER);
+    EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0));
+    EXPECT(0, RP_ABI_CHECK());
+}
+
+static rp_node *made(void **memory)
+{
+    struct rp_config config = good();
+    rp_node *node = NULL;
+    size_t len = 0;
+    EXPECT(0, rp_sizeof_node(&config, &len));
+    uint8_t *bytes = malloc(len + 8);
+    EXPECT(RP_ENOMEM, rp_node_init(bytes, len - 1, &config, &node));
+    EXPECT(RP_EFAULT, rp_node_init(bytes + 1, len, &config, &node));
+    EXPECT(RP_EFAULT, rp_node_init(NULL, len, &config, &node));
+    EXPECT(RP_EFAULT, rp_node_init(bytes, len, NULL, &node));
+    EXPECT(RP_EFAULT, rp_node_init(bytes, len, &config, NULL));
+    EXPECT(0, rp_node_init(bytes, len, &config, &node));
+    /* A copy is no node. */
+    uint8_t *copy = malloc(len);
+    memcpy(copy, bytes, len);
+    EXPECT(RP_EINVAL, rp_poll_event((rp_node *)copy));
+    free(copy);
+    *memory = bytes;
+    return node;
+}
+
+/* All calls with this as their node. */
+static void all(int code, rp_node *node)
+{
+    uint8_t bytes[16] = {0};
+    struct rp_work work;
+    struct rp_endpoint peer = {.port = 1};
+    struct rp_pollfd one = {.fd = 0};
+    uint64_t at;
+    int value;
+    EXPECT(code, rp_address(node, bytes));
+    EXPECT(code, rp_add_route(node, bytes, 0, RP_VIA_HOST, RP_NO_SHORT));
+    EXPECT(code, rp_poll_radio(node, 0, &work));
+    EXPECT(code, rp_radio_done(node, 0, RP_RESULT_LOADED));
+    EXPECT(code, rp_input_frame(node, 0, bytes, 9, 0, 0, 0));
+    EXPECT(code, rp_input_packet(node, 0, bytes, 9));
+    EXPECT(code, rp_poll_packet(node, 0, bytes, 9));
+    EXPECT(code, rp_poll_at(node, &at));
+    EXPECT(code, rp_on_timeout(node, 0));
+    EXPECT(code, rp_poll_event(node));
+    EXPECT(code, rp_ping(node, 0, bytes, 1, 1));
+    EXPECT(code, rp_socket(node, 0, RP_SOCK_STREAM));
+    EXPECT(code, rp_bind(node, 0, 0, 1));
+    EXPECT(code, rp_listen(node, 0, 0, 1));
+    EXPECT(code, rp_accept(node, 0, 0, &peer));
+    EXPECT(code, rp_connect(node, 0, 0, &peer));
+    EXPECT(code, rp_send(node, 0, 0, bytes, 1));
+    EXPECT(code, rp_recv(node, 0, 0, bytes, 1, 0));
+    EXPECT(code, rp_sendto(node, 0, 0, bytes, 1, &peer));
+    EXPECT(code, rp_recvfrom(node, 0, 0, bytes, 1, &peer));
+    EXPECT(code, rp_freeze(node, 0, 0, bytes, 1));
+    EXPECT(code, rp_thaw(node, 0, 0, bytes, 1));
+    EXPECT(code, rp_shutdown(node, 0, 0, RP_SHUT_RD));
+    EXPECT(code, rp_close(node, 0, 0));
+    EXPECT(code, rp_poll(node, 0, &one, 1));
+    EXPECT(code, rp_setsockopt(node, 0, 0, RP_IPPROTO_TCP, RP_TCP_NODELAY, 1));
+    EXPECT(code, rp_getsockopt(node, 0, 0, RP_IPPROTO_TCP, RP_TCP_NODELAY, &value));
+    EXPECT(code, rp_getsockname(node, 0, 0, &peer));
+    EXPECT(code, rp_getpeername(node, 0, 0, &peer));
+    EXPECT(code, rp_node_end(node));
+}
+
+static uint64_t no_time(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static int enough(void *context, uint64_t until_us)
+{
+    (void)context, (void)until_us;
+    return RP_ETIMEDOUT;
+}
+
+static void sockets(rp_node *node)
+{
+    uint8_t bytes[300] = {0};
+    struct rp_work work;
+    struct rp_endpoint peer = {.port = 1};
+    struct rp_pollfd many[300];
+    int value;
+    EXPECT(RP_EFAULT, rp_poll_radio(node, 0, NULL));
+    EXPECT(RP_EINVAL, rp_radio_done(node, 0, RP_RESULT_SENT));
+    EXPECT(RP_EINVAL, rp_radio_done(node, 0, 99));
+    EXPECT(RP_EFAULT, rp_poll_at(node, NULL));
+    EXPECT(RP_EINVAL, rp_poll_packet(node, 0, bytes, 100));
+    EXPECT(RP_EFAULT, rp_input_frame(node, 0, NULL, 9, 0, 0, 0));
+    EXPECT(RP_EINVAL, rp_input_frame(node, 0, bytes, (size_t)-1, 0, 0, 0));
+    EXPECT(0, rp_input_frame(node, 0, NULL, 0, 0, 0, 0));
+    EXPECT(0, rp_input_frame(node, 0, bytes, sizeof bytes, 0, 0, 0));
+    EXPECT(RP_EINVAL, rp_input_packet(node, 0, bytes, 40));
+    EXPECT(RP_EFAULT, rp_address(node, NULL));
+    EXPECT(RP_EINVAL, rp_add_route(node, bytes, 129, RP_VIA_HOST, RP_NO_SHORT));
+    EXPECT(RP_EINVAL, rp_add_route(node, bytes, 0, 9, RP_NO_SHORT));
+    EXPECT(RP_EINVAL, rp_add_route(node, bytes, 0, RP_VIA_HOST, 5));
+    EXPECT(RP_EPROTONOSUPPORT, rp_socket(node, 0, 3));
+    for (int fd = 0; fd < 4; fd++) {
+        EXPECT(fd, rp_socket(node, 0, RP_SOCK_STREAM));
+    }
+    EXPECT(RP_EMFILE, rp_socket(node, 0, RP_SOCK_STREAM));
+    EXPECT(RP_EBADF, rp_send(node, 0, 4, bytes, 1));
+    EXPECT(RP_EBADF, rp_send(node, 0, -1, bytes, 1));
+    EXPECT(RP_EBADF, rp_send(node, 0, 256, bytes, 1));
+    EXPECT(RP_EFAULT, rp_connect(node, 0, 0, NULL));
+    EXPECT(RP_EINVAL, rp_shutdown(node, 0, 0, 3));
+    EXPECT(RP_ENOPROTOOPT, rp_setsockopt(node, 0, 0, 77, 1, 1));
+    EXPECT(RP_EFAULT, rp_getsockopt(node, 0, 0, RP_IPPROTO_TCP, RP_TCP_NODELAY, NULL));
+    EXPECT(0, rp_getsockopt(node, 0, 0, RP_SOL_SOCKET, RP_SO_TYPE, &value));
+    EXPECT(RP_EFAULT, rp_getsockname(node, 0, 0, NULL));
+    EXPECT(RP_EFAULT, rp_getpeername(node, 0, 0, NULL));
+    EXPECT(RP_EFAULT, rp_accept(node, 0, 0, (struct rp_endpoint *)(bytes + 1)));
+    EXPECT(RP_EFAULT, rp_poll(node, 0, NULL, 1));
+    EXPECT(RP_EINVAL, rp_poll(node, 0, many, 300));
+    EXPECT(0, rp_poll(node, 0, NULL, 0));
+    EXPECT(RP_EOPNOTSUPP, rp_sendto(node, 0, 0, bytes, 1, &peer));
+    EXPECT(RP_EOPNOTSUPP, rp_freeze(node, 0, 0, bytes, sizeof bytes));
+    EXPECT(RP_EMFILE, rp_thaw(node, 0, 0, bytes, sizeof bytes));
+    EXPECT(0, rp_close(node, 0, 0));
+    EXPECT(RP_EBADF, rp_close(node, 0, 0));
+    EXPECT(RP_EINVAL, rp_thaw(node, 0, 0, bytes, sizeof bytes));
+    EXPECT(RP_EFAULT, rp_thaw(node, 0, 0, NULL, sizeof bytes));
+
+    struct rp_waiter waiter = {.node = node, .now = no_time, .wait = enough};
+    EXPECT(RP_EFAULT, rp_wait_accept(NULL, 1, NULL));
+    EXPECT(RP_EFAULT, rp_wait_connect(&waiter, 1, NULL));
+    EXPECT(RP_EBADF, rp_wait_recv(&waiter, 0, bytes, 1));
+    EXPECT(0, rp_bind(node, 0, 1, 80));
+    EXPECT(0, rp_listen(node, 0, 1, 1));
+    EXPECT(RP_ETIMEDOUT, rp_wait_accept(&waiter, 1, NULL));
+    waiter.wait = NULL;
+    EXPECT(RP_EFAULT, rp_wait_accept(&waiter, 1, NULL));
+    /* A radio with work does not get any before that has ended. */
+    EXPECT(RP_EINPROGRESS, rp_connect(node, 0, 2, &(struct rp_endpoint){
+        .address = {0xfd, [11] = 0xff, [12] = 0xfe, [15] = 2}, .port = 9}));
+    int found = 0;
+    for (uint64_t now = 0; now < 100000 && !found; now += 1000) {
+        EXPECT(0, rp_on_timeout(node, now));
+        while (rp_poll_radio(node, now, &work) == 1 && !found) {
+            found = work.kind == RP_WORK_LOAD;
+        }
+        EXPECT(0, found ? rp_poll_radio(node, now, &work) : 0);
+    }
+    EXPECT(1, found);
+    EXPECT(RP_EINVAL, rp_radio_done(node, 100000, RP_RESULT_NO_ACK));
+    EXPECT(0, rp_radio_done(node, 100000, RP_RESULT_LOADED));
+    EXPECT(RP_EINVAL, rp_radio_done(node, 100000, RP_RESULT_LOADED));
+}
+
+int main(void)
+{
+    static uint64_t zeroes[512];
+    void *memory = NULL;
+    configurations();
+    all(RP_EFAULT, NULL);
+    all(RP_EFAULT, (rp_node *)((char *)zeroes + 1));
+    all(RP_EINVAL, (rp_node *)zeroes);
+    rp_node *node = made(&memory);
+    sockets(node);
+    EXPECT(0, rp_node_end(node));
+    all(RP_EINVAL, node);
+    free(memory);
+    return failures != 0;
+}
