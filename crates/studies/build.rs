@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Crates that a run goes through.
 const CRATES: &[&str] = &[
-    "base", "wire", "tcp", "mac", "lowpan", "stack", "border", "coap", "sim",
+    "base", "wire", "tcp", "mac", "lowpan", "stack", "assist", "border", "coap", "rivals", "sim",
 ];
 
 /// Files and folders of this crate that a run goes through.

@@ -161,6 +161,7 @@ fn the_json_object_has_the_documented_keys() {
             "rtt_ms",
             "segment_loss",
             "segments_sent",
+            "sent_bytes",
             "to"
         ]
     );

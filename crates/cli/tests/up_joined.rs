@@ -31,7 +31,9 @@ fn main() -> ExitCode {
             "a_node_four_hops_away_serves_100_kib_to_the_kernel",
             serves_100_kib,
         ),
+        Case::new("a_mesh_that_routes_by_rpl_serves_the_kernel", routes_by_rpl),
         Case::new("a_node_uploads_100_kib_to_a_kernel_socket", uploads_100_kib),
+        Case::new("taim_spaces_what_crosses_a_mesh_in_use", taim_spaces),
         Case::new("readings_arrive_at_a_broker", readings_arrive),
         Case::new(
             "ports_differ_from_one_start_to_the_next",
@@ -124,6 +126,28 @@ fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
     program::body(&answer)
 }
 
+/// The mesh finds its routes from nothing; before it has, nobody answers.
+fn routes_by_rpl() {
+    for mode in ["storing", "non-storing"] {
+        let mode = format!("rpl.mode={mode}");
+        let more = ["--set", "routing=rpl", "--set", &mode];
+        let mut mesh = office(
+            66,
+            &[&more[..], &["--set", "apps.web.file=20 KiB"]].concat(),
+        );
+        mesh.wait_until_up();
+        let server = SocketAddr::from((leaf(66, 12), 80));
+        let began = std::time::Instant::now();
+        while TcpStream::connect_timeout(&server, Duration::from_secs(5)).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{mode}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let file = get(leaf(66, 12), "/file");
+        assert!(file == expected(20 * 1024), "{mode}: a wrong byte");
+        mesh.end(Signal::SIGINT, Some(0));
+    }
+}
+
 fn serves_100_kib() {
     let mut mesh = office(1, &["--set", "apps.web.file=100 KiB"]);
     mesh.wait_until_up();
@@ -138,6 +162,36 @@ fn serves_100_kib() {
         }
     };
     assert!(mine.ends_with("open\n"), "{mine}");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// 12 KiB are 27 segments, which leave TAiM 400 ms apart, but for
+/// the first two packets.
+fn taim_spaces() {
+    let web = ["--set", "apps.web.file=12 KiB"];
+    let delay = ["--taim", "--set", "taim.initial_delay=400 ms"];
+    let mut mesh = office(11, &[web, ["--set", "apps.upload.when=never"]].concat());
+    mesh.wait_until_up();
+    let began = std::time::Instant::now();
+    assert!(
+        get(leaf(11, 12), "/file") == expected(12 * 1024),
+        "a wrong byte"
+    );
+    let without = began.elapsed();
+    mesh.end(Signal::SIGINT, Some(0));
+    let mut mesh = office(11, &[&web[..], &delay].concat());
+    mesh.wait_until_up();
+    let began = std::time::Instant::now();
+    assert!(
+        get(leaf(11, 12), "/file") == expected(12 * 1024),
+        "a wrong byte"
+    );
+    let with = began.elapsed();
+    println!("{without:?} without, {with:?} with");
+    assert!(
+        with >= Duration::from_secs(10) && with > without,
+        "{with:?}"
+    );
     mesh.end(Signal::SIGINT, Some(0));
 }
 

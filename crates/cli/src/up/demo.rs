@@ -8,6 +8,7 @@
 
 mod broker;
 mod fetch;
+mod forming;
 mod mqtt;
 mod ping;
 mod plan;
@@ -59,6 +60,12 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if scenario.routing.rpl().is_some()
+        && let Err(e) = forming::wait(&plan)
+    {
+        println!("\ndemo: failed: {} does not answer: {e}", plan.server.name);
+        return ExitCode::FAILURE;
+    }
     type Run = fn(&Plan, &Step) -> Result<Outcome, Failure>;
     let steps: [(String, Run); 4] = [
         (format!("ping {}", plan.server), ping::run),

@@ -1,10 +1,18 @@
 //! The studies. A new one is a folder here, a line below, and nothing in the engine.
 
+pub mod hurni2012;
 pub mod kim2015;
 pub mod kumar2020;
 pub mod lim2022;
+pub mod park2019;
 
 use crate::engine::study::Study;
 
 /// All studies.
-pub const STUDIES: &[Study] = &[kumar2020::STUDY, kim2015::STUDY, lim2022::STUDY];
+pub const STUDIES: &[Study] = &[
+    kumar2020::STUDY,
+    kim2015::STUDY,
+    lim2022::STUDY,
+    hurni2012::STUDY,
+    park2019::STUDY,
+];

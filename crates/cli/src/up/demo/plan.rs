@@ -55,7 +55,7 @@ pub(super) struct Plan {
     /// Whether the host's own network reaches the mesh.
     pub(super) host_is_joined: bool,
     /// The host's port that leads to the server's, where it is forwarded.
-    forwarded_port: Option<u16>,
+    pub(super) forwarded_port: Option<u16>,
 }
 
 impl Plan {

@@ -2,7 +2,8 @@
 
 use super::read::{FLOWS, THROUGHPUT, by_hops, throughput};
 use super::scenes::{
-    Building, HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_in, line,
+    Building, FULLER, FULLEST, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP,
+    case, case_in, line, stock,
 };
 use crate::engine::figure::{Figure, Handle, Metric, VERDICT};
 use crate::engine::run::{mean, numbers};
@@ -13,8 +14,10 @@ const RTT: Metric = Metric::new("median RTT", "ms");
 
 /// Fig. 7.
 pub fn figure_7() -> Figure {
-    let mut figure = Figure::new("7", "Throughput by hop distance")
-        .about("60 packets a minute: how the throughput of a node goes with its hop distance.");
+    let mut figure = Figure::new("7", "Throughput by hop distance").about(
+        "60 packets a minute, and 90 upstream: how the throughput of a node goes with its hop \
+             distance.",
+    );
     for (traffic, id) in [(TCP_UP, "up-falls"), (TCP_DOWN, "down-falls")] {
         let case = case(traffic, HEAVY);
         let row = figure.point((traffic.name, HEAVY), BY_HOPS, &case, |run| {
@@ -23,6 +26,16 @@ pub fn figure_7() -> Figure {
         let row = row.handle();
         figure.of(traffic.name, row).judged(id);
     }
+    figure.point((STOCK, HEAVY), BY_HOPS, &stock(), |run| {
+        by_hops(run, "/readings/delivered")
+    });
+    // Upstream the mesh is hardly full yet.
+    let (fuller, at) = (case(TCP_UP, FULLER), (TCP_UP.name, FULLER));
+    figure.point(at, BY_HOPS, &fuller, |run| {
+        by_hops(run, "/readings/delivered")
+    });
+    figure.point(at, THROUGHPUT, &fuller, throughput);
+    figure.point(at, JAIN, &fuller, |run| fairness(run, FLOWS));
     figure
 }
 
@@ -64,6 +77,14 @@ pub fn figure_10() -> Figure {
     };
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
+    // Where one node carries everything, as where the paper's starve, and with more to carry.
+    for traffic in [UDP_UP, UDP_DOWN] {
+        for load in [HEAVY, FULLER, FULLEST] {
+            let neck = case_in(Building::Neck, traffic, load);
+            let name = format!("{}, one node before all, {load} offered", traffic.name);
+            figure.point((name, 7_u32), THROUGHPUT, &neck, throughput);
+        }
+    }
     for (id, [five, seven]) in ["udp-up", "udp-down"].into_iter().zip(udp) {
         let what = Metric::new("throughput, 7 hops / 5 hops", "");
         figure

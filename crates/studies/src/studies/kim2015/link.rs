@@ -1,7 +1,7 @@
 //! Figures 4 and 9: links, queues and routes.
 
 use super::read::{LINK_ETX, QUEUE_LOSS, link_etx, queue_loss};
-use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, line};
+use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, line};
 use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::engine::run::{Reading, Run};
 
@@ -36,6 +36,12 @@ pub fn figure_4a() -> Figure {
             |[worst, others @ ..]| worst - greatest(&others),
         )
         .judged("udp-down-worst");
+    // Where walls make links that are neither good nor none.
+    for traffic in Traffic::ALL {
+        let walls = case(traffic, HEAVY).set("medium.shadowing_sigma", "4 dB");
+        let at = (format!("{}, shadowing of 4 dB", traffic.name), HEAVY);
+        figure.point(at, LINK_ETX, &walls, link_etx);
+    }
     figure
 }
 

@@ -7,6 +7,7 @@
 mod beyond;
 mod fairness;
 mod link;
+mod load;
 mod read;
 mod scenes;
 mod sweep;
@@ -44,7 +45,7 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "TCP ETX",
-        "Segments that a sender made for each packet that arrived.",
+        "How often the sender sent each byte that arrived.",
     ),
     (
         "beyond",
@@ -76,5 +77,6 @@ fn figures() -> Vec<Figure> {
         fairness::figure_10(),
         sweep::figure_11(),
         beyond::beyond(),
+        load::by_load(),
     ]
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::scenes::NODES;
 use crate::engine::figure::Metric;
 use crate::engine::run::{Gap, Reading, Run, mean, numbers};
-use crate::vocabulary::read::{Cause, retransmissions};
 
 /// Packets that arrived, a minute and node.
 pub const THROUGHPUT: Metric = Metric::new("throughput", "packets/min/node");
@@ -82,13 +81,13 @@ pub fn segments_a_packet(run: &Run) -> Reading {
     }
 }
 
-/// Transmissions for each segment that was sent anew.
+/// How often each byte that arrived was sent: a segment of BLIP's may carry what is sent
+/// again with what is new, and counts for both.
 pub fn tcp_etx(run: &Run) -> Reading {
-    let sent = run.flow_sum(FLOWS, "/segments_sent")?;
-    let again = retransmissions(run, FLOWS, &Cause::ALL)?;
-    match sent > again {
-        true => Ok(sent / (sent - again)),
-        false => Err(Gap::Nothing),
+    let sent = run.flow_sum(FLOWS, "/sent_bytes")?;
+    match run.flow_sum(FLOWS, "/delivered_bytes")? {
+        0.0 => Err(Gap::Nothing),
+        arrived => Ok(sent / arrived),
     }
 }
 

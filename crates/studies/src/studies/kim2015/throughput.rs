@@ -1,7 +1,7 @@
 //! Figures 5b and 6: throughput, and what it costs.
 
 use super::read::{FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, segments_a_packet, tcp_etx, throughput};
-use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, line};
+use super::scenes::{HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, line, stock};
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -16,6 +16,8 @@ pub fn figure_5b() -> Figure {
         Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));
     let jain =
         Traffic::ALL.map(|traffic| line(&mut figure, JAIN, traffic, |run| fairness(run, FLOWS)));
+    figure.point((STOCK, HEAVY), THROUGHPUT, &stock(), throughput);
+    figure.point((STOCK, HEAVY), JAIN, &stock(), |run| fairness(run, FLOWS));
     figure
         .ratio("up, UDP / TCP", udp_up.at(HEAVY), tcp_up.at(HEAVY))
         .judged("udp-over-tcp-up");
@@ -43,9 +45,9 @@ pub fn figure_5b() -> Figure {
 
 /// Fig. 6a.
 pub fn figure_6a() -> Figure {
-    let mut figure = Figure::new("6a", "TCP ETX").x_label(LOAD).about(
-        "Segments with data that a sender made, retransmissions included, for each made anew.",
-    );
+    let mut figure = Figure::new("6a", "TCP ETX")
+        .x_label(LOAD)
+        .about("How often each byte that arrived was sent end to end, retransmissions included.");
     let up = line(&mut figure, TCP_ETX, TCP_UP, tcp_etx);
     let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
     figure
@@ -68,6 +70,7 @@ pub fn figure_6b() -> Figure {
         );
     line(&mut figure, SEGMENTS, TCP_UP, segments_a_packet);
     let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);
+    figure.point((STOCK, HEAVY), SEGMENTS, &stock(), segments_a_packet);
     figure
         .of("down, heavy", down.at(HEAVY))
         .judged("linux-overhead");

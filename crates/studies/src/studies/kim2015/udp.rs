@@ -1,7 +1,7 @@
 //! Figure 5a: what gets lost without TCP.
 
 use super::read::{LOSS, loss, losses};
-use super::scenes::{HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
+use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::quantile;
 
@@ -25,6 +25,10 @@ pub fn figure_5a() -> Figure {
     figure
         .difference("heavy, down less up", down.at(HEAVY), up.at(HEAVY))
         .judged("down-over-up");
+    // The mesh carries a little more than that downstream.
+    for traffic in [UDP_UP, UDP_DOWN] {
+        figure.point((traffic.name, FULLER), LOSS, &case(traffic, FULLER), loss);
+    }
     let spread = figure
         .point(
             (UDP_DOWN.name, HEAVY),

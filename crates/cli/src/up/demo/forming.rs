@@ -1,0 +1,43 @@
+//! A mesh that finds its routes itself is not there at once: the demonstration waits for
+//! its server.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::Failure;
+use super::plan::Plan;
+
+/// So long at most: a mesh of some hops forms in half a minute.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// For an answer.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Waits until the server has answered, and says how long that took.
+pub(super) fn wait(plan: &Plan) -> Result<(), Failure> {
+    let at = match (plan.host_is_joined, plan.forwarded_port) {
+        (false, Some(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        _ => SocketAddr::from((plan.server.address, plan.server.port)),
+    };
+    println!("\nThe mesh finds its routes.");
+    let began = Instant::now();
+    loop {
+        match answers(at) {
+            Ok(()) => {
+                let name = &plan.server.name;
+                let s = began.elapsed().as_secs_f64();
+                println!("      {name} has answered after {s:.0} s");
+                return Ok(());
+            }
+            Err(e) if began.elapsed() > PATIENCE => return Err(e.into()),
+            Err(_) => std::thread::sleep(Duration::from_secs(1)),
+        }
+    }
+}
+
+fn answers(at: SocketAddr) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&at, ANSWER)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+    stream.read_exact(&mut [0])
+}

@@ -1,0 +1,91 @@
+//! Redpoll's TCP over the same chain.
+
+use super::scenes::{
+    ALL, LPP, MACS, aside, beside, beyond as ours, beyond_by_default, bytes, case, greatest, least,
+    line, radio_on,
+};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::{Gap, Reading, Run};
+
+const BYTES: Metric = Metric::new("received", "kB");
+const RADIO: Metric = Metric::new("radio on", "ms a byte");
+
+fn received(run: &Run) -> Reading {
+    Ok(bytes(run)? / 1_000.0)
+}
+
+fn radio_on_a_byte(run: &Run) -> Reading {
+    let bytes = bytes(run)?;
+    match bytes > 0.0 {
+        true => Ok(1_000.0 * radio_on(run)? / bytes),
+        false => Err(Gap::Nothing),
+    }
+}
+
+/// Redpoll's TCP alone and with the cache, and uIP with everything.
+pub fn beyond() -> Figure {
+    let mut figure = Figure::new("beyond", "Redpoll's TCP over the chain")
+        .x_label("hops")
+        .about(
+            "What arrives in ten minutes over each of the MACs, as they are with Contiki 2.5: \
+             uIP with everything, and Redpoll's TCP without the cache and with it: as its \
+             defaults are but for segments of one frame over NullMAC and X-MAC, which send no lost \
+             frame again, and of 48 bytes over ContikiMAC 2.5, which loses phases with long frames. Radio time is that of sender, receiver and those between them.",
+        )
+        .aside();
+    let hops = [2, 3, 4, 5, 6];
+    for mac in MACS {
+        let named = |name: &str| format!("{name}, {}", mac.name);
+        let mut lines = |metric, read: fn(&Run) -> Reading| {
+            let mut of = |name: &str, case: &dyn Fn(u32) -> Case| {
+                line(&mut figure, &named(name), metric, case, read)
+            };
+            [
+                of("beyond", &|hops| ours(mac, hops, false)),
+                of("beyond + cctrl", &|hops| ours(mac, hops, true)),
+                of("uIP", &|hops| case(mac, ALL, hops)),
+            ]
+        };
+        let [own, cached, uip] = lines(BYTES, received);
+        let [own_radio, _, uip_radio] = lines(RADIO, radio_on_a_byte);
+        if mac != LPP {
+            aside(
+                &mut figure,
+                &named("beyond, segments of five frames"),
+                BYTES,
+                |hops| beyond_by_default(mac, hops, false),
+                received,
+            );
+        }
+        let mut judge = |what, of: &[_], make: fn(&[f64]) -> f64, id: &str| {
+            figure
+                .made_of_all(
+                    (named("verdict"), mac.name),
+                    Metric::new(what, ""),
+                    of,
+                    make,
+                )
+                .judged(format!("{}-{id}", mac.word));
+        };
+        judge(
+            "received, over uIP with everything, least of all hops",
+            &beside(&own, &uip, &hops),
+            least,
+            "over-uip",
+        );
+        judge(
+            "radio on for a byte, over uIP with everything, greatest of all hops",
+            &beside(&own_radio, &uip_radio, &hops),
+            greatest,
+            "radio",
+        );
+        judge(
+            "received, with the cache over without, least of all hops",
+            &beside(&cached, &own, &hops),
+            least,
+            "cache",
+        );
+    }
+    figure
+}

@@ -1,0 +1,131 @@
+//! Figure 8: two connections.
+
+use super::scenes::{
+    ALL, CCTRL_DUAL, DUAL, LPP, Mac, NULLMAC, UNMODIFIED, XMAC, beside, greatest, least,
+    ratio_of_means, ratios,
+};
+use super::throughput::{HOPS_LABEL, LINKS, PROBES, better, of};
+use crate::engine::figure::Figure;
+
+/// How much greater than without it counts as doubled.
+const DOUBLED: f64 = 1.6;
+
+/// The part of fig. 8 for a MAC.
+pub fn figure_8(mac: Mac) -> Figure {
+    let (name, title) = match mac.letter {
+        "a" => ("8a", "Two connections, NullMAC"),
+        "b" => ("8b", "Two connections, X-MAC"),
+        "c" => ("8c", "Two connections, ContikiMAC"),
+        _ => ("8d", "Two connections, LPP"),
+    };
+    let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
+        "Segments of 16 bytes that arrived in ten minutes over the chain, without help, with \
+         two connections, and with the cache and activity monitoring beside those.",
+    );
+    let [unmodified, dual, both, all] =
+        [UNMODIFIED, DUAL, CCTRL_DUAL, ALL].map(|variant| of(&mut figure, mac, variant));
+    let hops = [2, 3, 4, 5, 6];
+    match mac {
+        NULLMAC => {
+            figure
+                .verdict_of_all(
+                    "cctrl + dual / unmodified: hops at which it is 1.6 or more",
+                    &beside(&both, &unmodified, &hops),
+                    |all| ratios(all).filter(|ratio| *ratio >= DOUBLED).count() as f64,
+                )
+                .judged("doubles");
+            figure
+                .verdict_of_all(
+                    "all / cctrl + dual, 2 and 3 hops",
+                    &beside(&all, &both, &[2, 3]),
+                    ratio_of_means,
+                )
+                .judged("all-short");
+            figure
+                .verdict_of_all(
+                    "all / cctrl + dual, 4 to 6 hops",
+                    &beside(&all, &both, &[4, 5, 6]),
+                    ratio_of_means,
+                )
+                .judged("all-long")
+                .cause(
+                    "the two are close to one another; why they differ by this little is not known",
+                    &beside(&all, &both, &[4, 5, 6]),
+                );
+        }
+        XMAC => {
+            let [one, other, cached] =
+                [UNMODIFIED, DUAL, CCTRL_DUAL].map(|variant| better(&mut figure, XMAC, variant));
+            let shown: Vec<_> = [&unmodified, &dual, &both, &one, &other, &cached]
+                .map(|line| line.at(4))
+                .into();
+            figure
+                .verdict_of_all(
+                    "cctrl + dual / unmodified, least of all hops",
+                    &beside(&both, &unmodified, &hops),
+                    least,
+                )
+                .judged("consistent");
+            figure
+                .verdict_of_all(
+                    "cctrl + dual / unmodified, greatest of all hops",
+                    &beside(&both, &unmodified, &hops),
+                    greatest,
+                )
+                .paper(1.37)
+                .judged("best")
+                .cause(LINKS, &shown);
+            figure
+                .verdict_of_all(
+                    "dual / unmodified",
+                    &beside(&dual, &unmodified, &hops),
+                    ratio_of_means,
+                )
+                .judged("only-with-cctrl")
+                .cause(LINKS, &shown);
+        }
+        LPP => {
+            figure
+                .verdict_of_all(
+                    "dual / unmodified",
+                    &beside(&dual, &unmodified, &hops),
+                    ratio_of_means,
+                )
+                .judged("dual-helps")
+                .cause(
+                    PROBES,
+                    &[unmodified.at(5), dual.at(5), both.at(5), all.at(5)],
+                );
+            figure
+                .verdict_of_all("all / dual", &beside(&all, &dual, &hops), ratio_of_means)
+                .judged("all-over-dual")
+                .cause(
+                    PROBES,
+                    &[unmodified.at(5), dual.at(5), both.at(5), all.at(5)],
+                );
+            figure
+                .verdict_of_all(
+                    "all / cctrl + dual",
+                    &beside(&all, &both, &hops),
+                    ratio_of_means,
+                )
+                .judged("all-over-cctrl-dual")
+                .cause(
+                    PROBES,
+                    &[unmodified.at(5), dual.at(5), both.at(5), all.at(5)],
+                );
+        }
+        _ => {
+            for (what, line, id) in [
+                ("dual / unmodified", &dual, "dual-below"),
+                ("cctrl + dual / unmodified", &both, "cctrl-dual-below"),
+                ("all / unmodified", &all, "all-below"),
+            ] {
+                figure
+                    .verdict_of_all(what, &beside(line, &unmodified, &hops), ratio_of_means)
+                    .judged(id);
+            }
+        }
+    }
+    figure
+}

@@ -1,0 +1,104 @@
+//! Figure 7: how long radios are on for a segment, by hops.
+
+use super::scenes::{
+    ACTIVITY, CCTRL, CONTIKIMAC, COPIES, HOPS, LPP, Mac, NULLMAC, ON, RADIO, UNMODIFIED, XMAC,
+    aside, beside, case, copies, line, on, radio_on_a_segment, ratio_of_means, ratios,
+};
+use super::throughput::IDLE_CACHE;
+use crate::engine::figure::{Figure, Line};
+
+/// The part of fig. 7 for a MAC.
+pub fn figure_7(mac: Mac) -> Figure {
+    let (name, title) = match mac.letter {
+        "a" => ("7a", "Radio on for a segment, NullMAC"),
+        "b" => ("7b", "Radio on for a segment, X-MAC"),
+        "c" => ("7c", "Radio on for a segment, ContikiMAC"),
+        _ => ("7d", "Radio on for a segment, LPP"),
+    };
+    let mut figure = Figure::new(name, title).x_label("hops").about(
+        "The runs of figure 6: time for which the radios of sender, receiver and those between \
+         them were on, all together, for each segment that arrived.",
+    );
+    let mut of = |series: &str, mac, variant| -> Line {
+        let case = |hops| case(mac, variant, hops);
+        line(&mut figure, series, RADIO, case, radio_on_a_segment)
+    };
+    let [unmodified, cctrl, activity] =
+        [UNMODIFIED, CCTRL, ACTIVITY].map(|variant| of(variant.name, mac, variant));
+    let others = (mac == NULLMAC).then(|| {
+        [
+            of("X-MAC, cctrl", XMAC, CCTRL),
+            of("LPP, cctrl", LPP, CCTRL),
+        ]
+    });
+    if mac == CONTIKIMAC {
+        let case = |hops| case(mac, CCTRL, hops);
+        let sent = aside(&mut figure, "cctrl", COPIES, case, copies);
+        figure
+            .verdict_of_all(
+                "cctrl / unmodified",
+                &beside(&cctrl, &unmodified, &HOPS),
+                ratio_of_means,
+            )
+            .judged("cctrl-worse")
+            .cause(IDLE_CACHE, &[sent.at(2), sent.at(4), sent.at(6)]);
+    } else if mac != LPP {
+        figure
+            .verdict_of_all(
+                "cctrl / unmodified",
+                &beside(&cctrl, &unmodified, &HOPS),
+                ratio_of_means,
+            )
+            .judged("cctrl-better");
+    }
+    figure
+        .verdict_of_all(
+            "cctrl + activity / cctrl",
+            &beside(&activity, &cctrl, &HOPS),
+            ratio_of_means,
+        )
+        .judged("activity-same");
+    if mac != NULLMAC {
+        figure
+            .ratio(
+                "unmodified, 6 hops / 2 hops",
+                unmodified.at(6),
+                unmodified.at(2),
+            )
+            .judged("rises");
+    }
+    if let Some([x, lpp]) = others {
+        against(&mut figure, &cctrl, (&x, XMAC));
+        against(&mut figure, &cctrl, (&lpp, LPP));
+    }
+    figure
+}
+
+/// At how many numbers of hops NullMAC needs less than another MAC, both with the cache.
+fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
+    let (series, what, id) = match mac {
+        XMAC => (
+            "X-MAC, cctrl",
+            "hops at which X-MAC needs more, with cctrl",
+            "less-than-xmac",
+        ),
+        _ => (
+            "LPP, cctrl",
+            "hops at which LPP needs more, with cctrl",
+            "less-than-lpp",
+        ),
+    };
+    let case = |hops| case(mac, CCTRL, hops);
+    let share = aside(figure, series, ON, case, on);
+    figure
+        .verdict_of_all(what, &beside(cctrl, other, &HOPS), |all| {
+            ratios(all).filter(|ratio| *ratio < 1.0).count() as f64
+        })
+        .judged(id)
+        .cause(AWAKE, &[share.at(2), share.at(4), share.at(6)]);
+}
+
+/// Why NullMAC does not need least.
+pub(super) const AWAKE: &str = "the other's radios are on for a small part of the time only, and \
+    NullMAC's always: it would have to carry as many times more, and carries, as the paper says, \
+    two to three times as much";

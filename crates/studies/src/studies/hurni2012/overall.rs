@@ -1,0 +1,330 @@
+//! Figures 9 and 10: the means over all hops.
+
+use super::energy::AWAKE;
+use super::scenes::{
+    ACTIVITY, ALL, CCTRL, CCTRL_DUAL, CONTIKIMAC, COPIES, DUAL, HOPS, LPP, MACS, Mac, NULLMAC, ON,
+    RADIO, SEGMENTS, UNMODIFIED, VARIANTS, Variant, XMAC, case, copies, on, over_better_links,
+    radio_on_a_segment, segments, with_drift,
+};
+use super::throughput::{IDLE_CACHE, LINKS, PROBES};
+use crate::engine::figure::{Figure, Handle, Metric};
+use crate::engine::run::{Reading, Run};
+
+/// The mean of all hops for each MAC and each variant.
+struct Means(Vec<(Mac, Variant, Handle)>);
+
+impl Means {
+    fn new(figure: &mut Figure, metric: Metric, read: fn(&Run) -> Reading) -> Means {
+        let mut means = Vec::new();
+        for mac in MACS {
+            for variant in VARIANTS {
+                let series = |hops| format!("{}, {}, {hops} hops", variant.name, mac.name);
+                let of: Vec<Handle> = HOPS
+                    .into_iter()
+                    .map(|hops| {
+                        let case = case(mac, variant, hops);
+                        let at = (series(hops), mac.name);
+                        figure.point(at, metric, &case, read).aside().handle()
+                    })
+                    .collect();
+                let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+                let at = (variant.name, mac.name);
+                let mean = figure.made_of_all(at, metric, &of, mean).handle();
+                means.push((mac, variant, mean));
+            }
+        }
+        Means(means)
+    }
+
+    fn of(&self, mac: Mac, variant: Variant) -> Handle {
+        let is_it = |it: &&(Mac, Variant, Handle)| (it.0, it.1) == (mac, variant);
+        let found = self.0.iter().find(is_it);
+        found.expect("each MAC has each variant").2
+    }
+}
+
+/// A mean over another of the same MAC.
+struct Ratio {
+    what: &'static str,
+    mac: Mac,
+    of: [Variant; 2],
+    paper: Option<f64>,
+    id: &'static str,
+}
+
+const RATIOS: [Ratio; 17] = [
+    Ratio {
+        what: "NullMAC, cctrl / unmodified",
+        mac: NULLMAC,
+        of: [CCTRL, UNMODIFIED],
+        paper: Some(1.4251),
+        id: "nullmac-cctrl",
+    },
+    Ratio {
+        what: "NullMAC, all / unmodified",
+        mac: NULLMAC,
+        of: [ALL, UNMODIFIED],
+        paper: Some(1.84),
+        id: "nullmac-all",
+    },
+    Ratio {
+        what: "NullMAC, cctrl + dual / cctrl",
+        mac: NULLMAC,
+        of: [CCTRL_DUAL, CCTRL],
+        paper: None,
+        id: "nullmac-dual-over-cctrl",
+    },
+    Ratio {
+        what: "NullMAC, all / cctrl + dual",
+        mac: NULLMAC,
+        of: [ALL, CCTRL_DUAL],
+        paper: None,
+        id: "nullmac-all-best",
+    },
+    Ratio {
+        what: "X-MAC, cctrl / unmodified",
+        mac: XMAC,
+        of: [CCTRL, UNMODIFIED],
+        paper: None,
+        id: "xmac-cctrl",
+    },
+    Ratio {
+        what: "X-MAC, cctrl + dual / unmodified",
+        mac: XMAC,
+        of: [CCTRL_DUAL, UNMODIFIED],
+        paper: Some(1.17),
+        id: "xmac-cctrl-dual",
+    },
+    Ratio {
+        what: "X-MAC, cctrl + dual / cctrl + activity",
+        mac: XMAC,
+        of: [CCTRL_DUAL, ACTIVITY],
+        paper: None,
+        id: "xmac-over-activity",
+    },
+    Ratio {
+        what: "X-MAC, cctrl + dual / dual",
+        mac: XMAC,
+        of: [CCTRL_DUAL, DUAL],
+        paper: None,
+        id: "xmac-over-dual",
+    },
+    Ratio {
+        what: "X-MAC, all / cctrl + dual",
+        mac: XMAC,
+        of: [ALL, CCTRL_DUAL],
+        paper: None,
+        id: "xmac-all-similar",
+    },
+    Ratio {
+        what: "ContikiMAC, cctrl / unmodified",
+        mac: CONTIKIMAC,
+        of: [CCTRL, UNMODIFIED],
+        paper: None,
+        id: "contikimac-cctrl",
+    },
+    Ratio {
+        what: "ContikiMAC, cctrl + activity / unmodified",
+        mac: CONTIKIMAC,
+        of: [ACTIVITY, UNMODIFIED],
+        paper: None,
+        id: "contikimac-activity",
+    },
+    Ratio {
+        what: "ContikiMAC, dual / unmodified",
+        mac: CONTIKIMAC,
+        of: [DUAL, UNMODIFIED],
+        paper: None,
+        id: "contikimac-dual",
+    },
+    Ratio {
+        what: "ContikiMAC, cctrl + dual / unmodified",
+        mac: CONTIKIMAC,
+        of: [CCTRL_DUAL, UNMODIFIED],
+        paper: None,
+        id: "contikimac-cctrl-dual",
+    },
+    Ratio {
+        what: "ContikiMAC, all / unmodified",
+        mac: CONTIKIMAC,
+        of: [ALL, UNMODIFIED],
+        paper: None,
+        id: "contikimac-all",
+    },
+    Ratio {
+        what: "LPP, cctrl / unmodified",
+        mac: LPP,
+        of: [CCTRL, UNMODIFIED],
+        paper: None,
+        id: "lpp-cctrl",
+    },
+    Ratio {
+        what: "LPP, all / unmodified",
+        mac: LPP,
+        of: [ALL, UNMODIFIED],
+        paper: Some(1.40),
+        id: "lpp-all",
+    },
+    Ratio {
+        what: "LPP, all / cctrl + dual",
+        mac: LPP,
+        of: [ALL, CCTRL_DUAL],
+        paper: None,
+        id: "lpp-all-best",
+    },
+];
+
+/// Fig. 9.
+pub fn figure_9() -> Figure {
+    let mut figure = Figure::new("9", "Segments in ten minutes, means over all hops")
+        .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
+    let means = Means::new(&mut figure, SEGMENTS, segments);
+    let better = [
+        (XMAC, UNMODIFIED),
+        (XMAC, CCTRL),
+        (XMAC, CCTRL_DUAL),
+        (CONTIKIMAC, UNMODIFIED),
+    ]
+    .map(|it| better(&mut figure, it, SEGMENTS, segments));
+    let lpp: Vec<Handle> = HOPS
+        .into_iter()
+        .map(|hops| {
+            let case = case(LPP, UNMODIFIED, hops);
+            let series = format!("LPP without help, {hops} hops");
+            let at = (series, LPP.name);
+            figure.point(at, SEGMENTS, &case, segments).aside().handle()
+        })
+        .collect();
+    let drifting = [UNMODIFIED, ALL].map(|variant| {
+        let case = with_drift(LPP, variant, 4);
+        let at = (
+            format!("{}, 4 hops, clocks of 20 ppm", variant.name),
+            LPP.name,
+        );
+        figure.point(at, SEGMENTS, &case, segments).aside().handle()
+    });
+    let lpp: Vec<Handle> = lpp.into_iter().chain(drifting).collect();
+    let copies_sent = {
+        let case = case(CONTIKIMAC, CCTRL, 4);
+        let at = ("cctrl, 4 hops", CONTIKIMAC.name);
+        figure.point(at, COPIES, &case, copies).aside().handle()
+    };
+    for it in RATIOS {
+        let [one, other] = it.of.map(|variant| means.of(it.mac, variant));
+        let mut entry = figure.ratio(it.what, one, other).judged(it.id);
+        if let Some(paper) = it.paper {
+            entry = entry.paper(paper);
+        }
+        match it.mac {
+            XMAC => entry.cause(LINKS, &better[..3]),
+            LPP => entry.cause(PROBES, &lpp),
+            CONTIKIMAC => entry.cause(IDLE_CACHE, &[copies_sent]),
+            _ => entry,
+        };
+    }
+    let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
+    figure
+        .ratio("X-MAC, cctrl + dual / ContikiMAC, unmodified", x, contiki)
+        .judged("xmac-over-contikimac")
+        .cause(LINKS, &better[2..]);
+    figure
+}
+
+/// A mean over better links.
+fn better(
+    figure: &mut Figure,
+    (mac, variant): (Mac, Variant),
+    metric: Metric,
+    read: fn(&Run) -> Reading,
+) -> Handle {
+    let series = format!("{}, links of 99 %", variant.name);
+    let of: Vec<Handle> = HOPS
+        .into_iter()
+        .map(|hops| {
+            let case = over_better_links(mac, variant, hops);
+            let at = (format!("{series}, {hops} hops"), mac.name);
+            figure.point(at, metric, &case, read).aside().handle()
+        })
+        .collect();
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    let at = (series, mac.name);
+    figure.made_of_all(at, metric, &of, mean).aside().handle()
+}
+
+/// Fig. 10.
+pub fn figure_10() -> Figure {
+    let mut figure = Figure::new("10", "Radio on for a segment, means over all hops")
+        .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
+    let means = Means::new(&mut figure, RADIO, radio_on_a_segment);
+    let best = means.of(NULLMAC, ALL);
+    let better = [CCTRL, ALL]
+        .map(|variant| better(&mut figure, (NULLMAC, variant), RADIO, radio_on_a_segment));
+    let shares = [XMAC, CONTIKIMAC, LPP].map(|mac| {
+        let at = ("all, 4 hops", mac.name);
+        figure
+            .point(at, ON, &case(mac, ALL, 4), on)
+            .aside()
+            .handle()
+    });
+    figure
+        .of("NullMAC, all", best)
+        .paper(0.5)
+        .judged("nullmac-below-half-a-second")
+        .cause(
+            "over four hops half a second would be 6,000 segments, which these links do not let \
+             through; over links of 99 % the cache alone comes below it, and two connections \
+             are in each other's way",
+            &better,
+        );
+    let ratio = |figure: &mut Figure, what, one, other, id: &'static str| {
+        figure.ratio(what, one, other).judged(id);
+    };
+    let of = |mac, variant| means.of(mac, variant);
+    ratio(
+        &mut figure,
+        "NullMAC, all / unmodified",
+        best,
+        of(NULLMAC, UNMODIFIED),
+        "nullmac-profits",
+    );
+    let others: Vec<Handle> = [XMAC, CONTIKIMAC, LPP]
+        .into_iter()
+        .flat_map(|mac| VARIANTS.map(|variant| of(mac, variant)))
+        .collect();
+    let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
+    figure
+        .verdict_of_all("NullMAC, all / the least of all other MACs", &all, |all| {
+            all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min)
+        })
+        .judged("nullmac-best-of-all")
+        .cause(AWAKE, &shares);
+    ratio(
+        &mut figure,
+        "X-MAC, cctrl + dual / unmodified",
+        of(XMAC, CCTRL_DUAL),
+        of(XMAC, UNMODIFIED),
+        "xmac-improves",
+    );
+    ratio(
+        &mut figure,
+        "LPP / X-MAC, unmodified",
+        of(LPP, UNMODIFIED),
+        of(XMAC, UNMODIFIED),
+        "lpp-like-xmac",
+    );
+    ratio(
+        &mut figure,
+        "ContikiMAC, cctrl / unmodified",
+        of(CONTIKIMAC, CCTRL),
+        of(CONTIKIMAC, UNMODIFIED),
+        "contikimac-cctrl-worse",
+    );
+    ratio(
+        &mut figure,
+        "ContikiMAC, all / unmodified",
+        of(CONTIKIMAC, ALL),
+        of(CONTIKIMAC, UNMODIFIED),
+        "contikimac-all-worse",
+    );
+    figure
+}

@@ -1,0 +1,53 @@
+//! Figure 3: what nodes hear.
+
+use super::probes::{Activity, Levels};
+use super::scenes::{CCTRL, XMAC, case};
+use crate::engine::figure::{Figure, Handle, Metric};
+use crate::engine::run::{Gap, Reading};
+
+const LEVEL: Metric = Metric::new("activity level", "frames");
+
+/// Seconds between two points of the picture.
+const STEP_S: u32 = 5;
+/// The first five minutes are shown.
+const SHOWN_S: u32 = 300;
+
+/// The mean of a node's levels in so many seconds from a moment on.
+fn mean(levels: &Levels, node: usize, from_s: u32, seconds: u32) -> Reading {
+    let of = levels.levels.get(node).ok_or(Gap::Nothing)?;
+    let part = of.get(from_s as usize..(from_s + seconds) as usize);
+    let part = part.ok_or(Gap::Nothing)?;
+    crate::engine::run::mean(part)
+}
+
+/// Fig. 3.
+pub fn figure_3() -> Figure {
+    let mut figure = Figure::new("3", "Activity levels with X-MAC")
+        .x_label("time in s")
+        .about(
+            "Frames that the routers between sender and receiver overheard within their longest \
+             estimated round-trip time, at most 16, over six hops with the cache; means of five \
+             seconds, of one run.",
+        );
+    let case = case(XMAC, CCTRL, 6).at_most_seeds(1).probe(Activity);
+    let routers = [1, 2, 3, 4, 5];
+    let means: Vec<Handle> = routers
+        .into_iter()
+        .map(|node: usize| {
+            let series = format!("node {}", node + 1);
+            let xs = (0..SHOWN_S / STEP_S).map(|at| at * STEP_S);
+            figure.seen_line(&series, LEVEL, &case, xs, move |_, levels, from_s| {
+                mean(levels, node, from_s, STEP_S)
+            });
+            let at = (series, "mean");
+            let of_node = move |_: &_, levels: &Levels| mean(levels, node, 0, SHOWN_S);
+            figure.seen(at, LEVEL, &case, of_node).handle()
+        })
+        .collect();
+    figure
+        .verdict_of_all("mean of all routers", &means, |all| {
+            all.iter().sum::<f64>() / all.len() as f64
+        })
+        .judged("level");
+    figure
+}

@@ -1,0 +1,59 @@
+//! Parents that are chosen by their load: what the paper asks for in the end.
+
+use super::read::{FLOWS, THROUGHPUT, throughput};
+use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in};
+use crate::engine::figure::{Figure, Metric, VERDICT};
+use crate::vocabulary::read::{JAIN, fairness};
+
+/// Seven hops, upstream, with all parents alike and with overloaded ones avoided.
+pub fn by_load() -> Figure {
+    let mut figure = Figure::new("load", "Parents chosen by load")
+        .x_label("packets a minute and node")
+        .about(
+            "Seven hops, upstream, with Redpoll's TCP where it is TCP. Routers that have dropped a \
+             packet for want of room say so for a minute (RFC 6551, section 3.1), and others \
+             count them two transmissions farther away.",
+        )
+        .aside();
+    for (traffic, word) in [(UDP_UP, "udp"), (TCP_UP, "tcp")] {
+        for load in [HEAVY, FULLER, FULLEST] {
+            let alike = case_in(Building::SevenHops, traffic, load);
+            let alike = match word {
+                "tcp" => alike.set("tcp.transport", "redpoll"),
+                _ => alike,
+            };
+            let aware = alike.clone().set("rpl.load_aware", "true");
+            let [(before, jain_before), (after, jain_after)] =
+                [("alike", alike), ("by load", aware)].map(|(name, case)| {
+                    let at = format!("{}, {name}", traffic.name);
+                    let much = figure
+                        .point((at.as_str(), load), THROUGHPUT, &case, throughput)
+                        .handle();
+                    let jain = figure
+                        .point((at, load), JAIN, &case, |run| fairness(run, FLOWS))
+                        .handle();
+                    (much, jain)
+                });
+            if load != FULLEST {
+                continue;
+            }
+            figure
+                .made(
+                    (VERDICT, word),
+                    Metric::new("throughput, by load / alike", ""),
+                    [after, before],
+                    |[after, before]| after / before,
+                )
+                .judged(format!("{word}-throughput"));
+            figure
+                .made(
+                    (VERDICT, word),
+                    Metric::new("Jain's index, by load less alike", ""),
+                    [jain_after, jain_before],
+                    |[after, before]| after - before,
+                )
+                .judged(format!("{word}-fair"));
+        }
+    }
+    figure
+}

@@ -1,0 +1,69 @@
+//! Redpoll's TCP at the nodes of testbed-1.
+
+use super::read::{DURATION, MAX_MIN, TOGETHER, duration, jain, max_min, slowest, together};
+use super::scenes::{Testbed, taim};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Metric, X};
+use crate::engine::run::{Reading, Run};
+use crate::vocabulary::read::JAIN;
+
+/// What is read from a run.
+type Read = fn(&Run) -> Reading;
+
+const SLOWEST: Metric = Metric::new("slowest node", "B/s");
+
+/// The same mesh and link layer with Redpoll's TCP at both ends.
+fn ours() -> Case {
+    Testbed::One
+        .tcp()
+        .set("tcp.transport", "redpoll")
+        .set("border.host_transport", "redpoll")
+}
+
+/// The same with as many places in a node as Redpoll ships, and random early detection
+/// there, which marks by ECN.
+fn red() -> Case {
+    ours().set("lowpan.slots", "6").set("lowpan.red", "true")
+}
+
+/// With and without RED, with and without TAiM.
+pub fn beyond() -> Figure {
+    let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
+        .about(
+            "The nodes of figure 4 with Redpoll's TCP, and with random early detection and ECN \
+             in relays, without TAiM and with it.",
+        )
+        .aside();
+    let metrics: [(Metric, Read); 5] = [
+        (DURATION, duration),
+        (SLOWEST, slowest),
+        (JAIN, jain),
+        (MAX_MIN, max_min),
+        (TOGETHER, together),
+    ];
+    let series = [
+        ("without", Testbed::One.tcp()),
+        ("TAiM", Testbed::One.taim()),
+        ("beyond", ours()),
+        ("beyond, TAiM", taim(ours())),
+        ("beyond, RED", red()),
+        ("beyond, RED and TAiM", taim(red())),
+    ];
+    let rows = series.map(|(series, case)| {
+        metrics.map(|(metric, read)| {
+            let row = figure.point((series, X::None), metric, &case, read);
+            row.handle()
+        })
+    });
+    let [blip, _, _, _, red, both] = rows;
+    figure
+        .ratio("until the last is done, RED / BLIP", red[0], blip[0])
+        .judged("faster");
+    figure
+        .ratio("slowest node, RED / BLIP", red[1], blip[1])
+        .judged("slowest-gains");
+    figure
+        .of("Jain's index, RED and TAiM", both[2])
+        .judged("fair");
+    figure
+}

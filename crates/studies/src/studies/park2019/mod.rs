@@ -1,0 +1,75 @@
+//! Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy Networks
+//! in IoT (Journal of Communications and Networks 21(2), 2019).
+//!
+//! What the paper leaves open is in `scenes`, each choice with its reason.
+
+mod beyond;
+mod probes;
+mod read;
+mod scenes;
+mod testbeds;
+mod udp;
+
+use crate::engine::figure::Figure;
+use crate::engine::study::{Hue, Study};
+
+/// The study.
+pub const STUDY: Study = Study {
+    name: "park2019",
+    citation: "Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy \
+               Networks in IoT, Journal of Communications and Networks 21(2), April 2019",
+    terms: TERMS,
+    palette: PALETTE,
+    criteria: include_str!("criteria.toml"),
+    figures,
+};
+
+const TERMS: &[(&str, &str)] = &[
+    (
+        "testbed-1, testbed-2",
+        "Thirty nodes in a room and a corridor beside it, at -15 dBm; thirty in a lattice in \
+         one room, at -25 dBm. Each sends 19,000 bytes, 38 at a time, to a server behind the \
+         border router, all from the same moment on.",
+    ),
+    (
+        "without, TAiM",
+        "A border router that forwards at once, and one with TAiM.",
+    ),
+    (
+        "throughput",
+        "Of a node: 19,000 bytes, divided by the time until the last of them had arrived.",
+    ),
+    (
+        "max-min ratio",
+        "The greatest throughput divided by the least. The paper defines it as their \
+         difference divided by the least, and reads its numbers as this.",
+    ),
+    (
+        "Jain's index",
+        "Of the nodes' throughputs: 1 if all are the same.",
+    ),
+    (
+        "beyond",
+        "Redpoll's TCP at nodes and server. The paper has no numbers for it: its rows are \
+         promises of the project's, and count in no headline.",
+    ),
+];
+
+const PALETTE: &[(&str, Hue)] = &[
+    ("without", Hue::Blue),
+    ("TAiM", Hue::Vermilion),
+    ("UDP", Hue::Green),
+    ("beyond", Hue::Purple),
+];
+
+fn figures() -> Vec<Figure> {
+    vec![
+        testbeds::figure_4(),
+        udp::figure_6(),
+        testbeds::figure_10(),
+        testbeds::figure_11(),
+        testbeds::figure_14(),
+        testbeds::figure_15(),
+        beyond::beyond(),
+    ]
+}

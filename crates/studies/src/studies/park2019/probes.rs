@@ -1,0 +1,60 @@
+//! How far each flow is, by the minute.
+
+use redpoll_base::Duration;
+use redpoll_sim::world::World;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::probe::{Look, Probe};
+
+/// Bytes that the flows whose names begin so have brought, at the end of each minute.
+#[derive(Clone, Copy, Debug)]
+pub struct Minutes {
+    /// See above.
+    pub flows: &'static str,
+}
+
+/// What it was: for each minute of the run one number a flow, in the order of their
+/// senders' names.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// See above.
+    pub bytes: Vec<Vec<u64>>,
+}
+
+struct Watch {
+    flows: &'static str,
+    progress: Progress,
+}
+
+impl Probe for Minutes {
+    type Found = Progress;
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    fn begin(&self, _: &mut World) -> Box<dyn Look<Progress>> {
+        Box::new(Watch {
+            flows: self.flows,
+            progress: Progress::default(),
+        })
+    }
+}
+
+impl Look<Progress> for Watch {
+    fn look(&mut self, world: &mut World) {
+        let report = world.report();
+        let flows = report.flows.iter();
+        let mut flows: Vec<_> = flows
+            .filter(|flow| flow.name.starts_with(self.flows))
+            .map(|flow| (&flow.from, flow.delivered_bytes))
+            .collect();
+        flows.sort();
+        let bytes = flows.into_iter().map(|(_, bytes)| bytes).collect();
+        self.progress.bytes.push(bytes);
+    }
+
+    fn end(self: Box<Self>, _: &mut World) -> Progress {
+        self.progress
+    }
+}

@@ -1,0 +1,254 @@
+//! What is read from a run.
+
+use serde_json::Value;
+
+use super::probes::Progress;
+use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, NODES, READINGS};
+use crate::engine::figure::Metric;
+use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+
+/// See [`throughput_of`].
+pub const THROUGHPUT: Metric = Metric::new("throughput", "B/s");
+/// See [`together`].
+pub const TOGETHER: Metric = Metric::new("throughput, all nodes", "B/s");
+/// See [`duration`].
+pub const DURATION: Metric = Metric::new("until the last node is done", "s");
+/// See [`rate`].
+pub const RATE: Metric = Metric::new("all bytes over that time", "kb/s");
+/// See [`max_min`].
+pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
+/// See [`max_min_as_defined`].
+pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as defined", "");
+/// See [`room_over_corridor`].
+pub const ROOM: Metric = Metric::new("room / corridor", "");
+
+/// The number of a flow's node, from 1 as the paper counts.
+fn number(flow: &Value) -> Option<usize> {
+    let name = flow.pointer("/from")?.as_str()?;
+    let number: usize = name.strip_prefix("node-")?.parse().ok()?;
+    number.checked_sub(1)
+}
+
+/// When the flow's last byte arrived, in seconds after all began; `None` if it is not
+/// done.
+fn done(flow: &Value) -> Option<f64> {
+    let bytes = flow.pointer("/delivered_bytes")?.as_f64()?;
+    let at = flow.pointer("/last_arrival_s")?.as_f64()?;
+    (bytes >= BYTES).then_some(at - BEGIN_S)
+}
+
+/// Each node's throughput, in the nodes' order: the bytes that arrived, divided by the time
+/// that they took. A node that is not done has had the whole run.
+fn throughputs(run: &Run) -> Result<Vec<f64>, Gap> {
+    let end = run.number("/simulated_s")? - BEGIN_S;
+    let mut all = vec![0.0; NODES];
+    for flow in run.flows(FLOWS)? {
+        let place = number(flow).and_then(|number| all.get_mut(number.checked_sub(1)?));
+        let bytes = flow.pointer("/delivered_bytes").and_then(Value::as_f64);
+        if let Some((place, bytes)) = place.zip(bytes) {
+            *place = bytes.min(BYTES) / done(flow).unwrap_or(end);
+        }
+    }
+    Ok(all)
+}
+
+/// [`THROUGHPUT`] of the node with this number.
+pub fn throughput_of(run: &Run, number: u32) -> Reading {
+    let all = throughputs(run)?;
+    let at = (number as usize).wrapping_sub(1);
+    all.get(at).copied().ok_or(Gap::Nothing)
+}
+
+/// [`TOGETHER`]: the sum of the nodes' throughputs.
+pub fn together(run: &Run) -> Reading {
+    Ok(throughputs(run)?.iter().sum())
+}
+
+/// The throughput of the slowest node.
+pub fn slowest(run: &Run) -> Reading {
+    let all = throughputs(run)?;
+    Ok(all.into_iter().fold(f64::INFINITY, f64::min))
+}
+
+/// [`DURATION`].
+pub fn duration(run: &Run) -> Reading {
+    let times: Option<Vec<f64>> = run.flows(FLOWS)?.into_iter().map(done).collect();
+    let times = times.filter(|times| times.len() == NODES);
+    times.map(greatest).ok_or(Gap::Nothing)
+}
+
+/// [`RATE`].
+pub fn rate(run: &Run) -> Reading {
+    Ok(8.0 * BYTES * NODES as f64 / duration(run)? / 1_000.0)
+}
+
+/// Jain's index of the nodes' throughputs.
+pub fn jain(run: &Run) -> Reading {
+    jain_of(&throughputs(run)?)
+}
+
+/// [`MAX_MIN`].
+pub fn max_min(run: &Run) -> Reading {
+    max_min_of(&throughputs(run)?)
+}
+
+/// [`MAX_MIN_AS_DEFINED`].
+pub fn max_min_as_defined(run: &Run) -> Reading {
+    Ok(max_min(run)? - 1.0)
+}
+
+/// [`ROOM`]: the mean throughput of the nodes in the room over that of the others.
+pub fn room_over_corridor(run: &Run) -> Reading {
+    let all = throughputs(run)?;
+    let (room, corridor) = all.split_at(IN_ROOM);
+    Ok(mean(room)? / mean(corridor)?)
+}
+
+/// Nodes whose throughput is at least a fifth more than that of their parent, as it was at
+/// the end.
+pub fn faster_than_parents(run: &Run) -> Reading {
+    let all = throughputs(run)?;
+    let nodes = run.nodes("node-")?;
+    let at = |name: Option<&Value>| -> Option<f64> {
+        let number: usize = name?.as_str()?.strip_prefix("node-")?.parse().ok()?;
+        all.get(number.checked_sub(2)?).copied()
+    };
+    let is_faster = |node: &&&Value| {
+        let own = at(node.pointer("/name"));
+        let parent = at(node.pointer("/rpl/parent"));
+        own.zip(parent)
+            .is_some_and(|(own, parent)| own >= 1.2 * parent)
+    };
+    Ok(nodes.iter().filter(is_faster).count() as f64)
+}
+
+/// The mean over the whole minutes from the tenth on, while all nodes are active.
+pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Reading {
+    let minutes = 10..=all_active(progress)? as u32;
+    let values: Vec<f64> = minutes
+        .filter_map(|minute| at(progress, minute).ok())
+        .collect();
+    mean(&values)
+}
+
+/// How many nodes that node has below it of whose packets the fewest arrived, in units of
+/// what all nodes have on average.
+pub fn worst_has(run: &Run) -> Reading {
+    let flows = run.flows(READINGS)?;
+    let shares = delivery(run, READINGS)?;
+    let worst = shares.iter().zip(flows).min_by(|a, b| a.0.total_cmp(b.0));
+    let name = worst.and_then(|(_, flow)| flow.pointer("/from"));
+    let targets = |node: &Value| node.pointer("/rpl/targets").and_then(Value::as_f64);
+    // Behind the border router, which has all.
+    let nodes = run.nodes("node-")?;
+    let nodes = nodes.iter().skip(1);
+    let all: Vec<f64> = nodes.clone().filter_map(|node| targets(node)).collect();
+    let own = nodes.clone().find(|node| node.pointer("/name") == name);
+    let own = own.and_then(|node| targets(node)).ok_or(Gap::Nothing)?;
+    match mean(&all)? {
+        0.0 => Err(Gap::Nothing),
+        mean => Ok(own / mean),
+    }
+}
+
+/// Jain's index of what nodes got in the minute that ends so many minutes after all
+/// began, while none is done.
+pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
+    jain_of(&in_minute(progress, minute)?)
+}
+
+/// The same of the max-min ratio.
+pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
+    max_min_of(&in_minute(progress, minute)?)
+}
+
+/// Minutes until the first node was done.
+pub fn all_active(progress: &Progress) -> Reading {
+    let begin = BEGIN_S as usize / 60;
+    let until = progress.bytes.iter().skip(begin);
+    Ok(until.take_while(|bytes| nobody_is_done(bytes)).count() as f64)
+}
+
+fn nobody_is_done(bytes: &[u64]) -> bool {
+    bytes.iter().all(|bytes| (*bytes as f64) < BYTES)
+}
+
+/// What each node has got since all began, a second, up to the end of that minute. The
+/// paper's minutes are TAiM's own, whose throughputs are smoothed: here they are means since
+/// the beginning, for a node sends few segments a minute.
+fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
+    let at = BEGIN_S as usize / 60 + minute as usize;
+    // The first look is at the end of the first minute.
+    let bytes = at.checked_sub(1).and_then(|at| progress.bytes.get(at));
+    let bytes = bytes.filter(|bytes| bytes.len() == NODES && nobody_is_done(bytes));
+    let seconds = f64::from(minute) * 60.0;
+    let rates = |bytes: &Vec<u64>| bytes.iter().map(|it| *it as f64 / seconds).collect();
+    bytes.map(rates).ok_or(Gap::Nothing)
+}
+
+/// Readings delivered of those made, by node.
+pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
+    let flows = run.flows(flows)?;
+    let made = numbers(&flows, "/readings/made")?;
+    let delivered = numbers(&flows, "/readings/delivered")?;
+    let waiting = numbers(&flows, "/readings/under_way")?;
+    let all = made.iter().zip(delivered).zip(waiting);
+    Ok(all
+        .map(|((made, delivered), waiting)| delivered / (made - waiting).max(1.0))
+        .collect())
+}
+
+/// Readings that a node made a second, on average.
+pub fn offered(run: &Run) -> Reading {
+    let seconds = run.number("/simulated_s")? - BEGIN_S;
+    Ok(run.flow(READINGS, "/readings/made")? / seconds)
+}
+
+fn greatest(values: Vec<f64>) -> f64 {
+    values.into_iter().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn jain_of(values: &[f64]) -> Reading {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    match squares > 0.0 {
+        true => Ok(sum * sum / (values.len() as f64 * squares)),
+        false => Err(Gap::Nothing),
+    }
+}
+
+/// The greatest over the least; nothing if somebody has had nothing.
+fn max_min_of(values: &[f64]) -> Reading {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    match least > 0.0 {
+        true => Ok(greatest(values.to_vec()) / least),
+        false => Err(Gap::Nothing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_is_one_of_equals_and_less_of_others() {
+        assert_eq!(jain_of(&[3.0; 5]), Ok(1.0));
+        assert_eq!(jain_of(&[1.0, 3.0]), Ok(0.8));
+        assert_eq!(max_min_of(&[2.0, 3.0, 1.0]), Ok(3.0));
+        assert_eq!(max_min_of(&[2.0, 0.0]), Err(Gap::Nothing));
+    }
+
+    #[test]
+    fn minutes_count_while_nobody_is_done() {
+        let mut progress = Progress::default();
+        // Ten minutes of nothing, then a third of the bytes each minute.
+        for minute in 1..=14_u64 {
+            let bytes = 6_400 * minute.saturating_sub(10);
+            progress.bytes.push(vec![bytes; NODES]);
+        }
+        assert_eq!(all_active(&progress), Ok(2.0));
+        let index = jain_at(&progress, 2).unwrap();
+        assert!((index - 1.0).abs() < 1e-12, "{index}");
+        assert_eq!(jain_at(&progress, 3), Err(Gap::Nothing));
+    }
+}

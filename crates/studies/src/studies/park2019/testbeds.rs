@@ -1,0 +1,220 @@
+//! Figures 4, 10 and 11 of testbed-1, 14 and 15 of testbed-2: who gets how much.
+
+use super::probes::{Minutes, Progress};
+use super::read::{
+    DURATION, MAX_MIN, MAX_MIN_AS_DEFINED, RATE, ROOM, THROUGHPUT, TOGETHER, all_active, duration,
+    faster_than_parents, jain, jain_at, max_min, max_min_as_defined, max_min_at, rate,
+    room_over_corridor, since_ten, throughput_of, together,
+};
+use super::scenes::{FLOWS, NODES, Testbed};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Handle, Metric, X};
+use crate::engine::run::{Reading, Run};
+use crate::vocabulary::read::JAIN;
+
+const WITHOUT: &str = "without";
+const WITH: &str = "TAiM";
+const FASTER: Metric = Metric::new("nodes a fifth faster than their parents", "");
+const ACTIVE: Metric = Metric::new("all nodes active", "min");
+const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
+const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
+
+/// Throughput of each node.
+fn by_node(figure: &mut Figure, series: &str, case: &Case) {
+    for node in 1..=NODES as u32 {
+        figure.point((series, node), THROUGHPUT, case, move |run| {
+            throughput_of(run, node)
+        });
+    }
+}
+
+/// A number of a run as a whole.
+fn whole(
+    figure: &mut Figure,
+    series: &str,
+    metric: Metric,
+    case: &Case,
+    read: fn(&Run) -> Reading,
+) -> Handle {
+    figure.point((series, X::None), metric, case, read).handle()
+}
+
+/// Fig. 4.
+pub fn figure_4() -> Figure {
+    let mut figure = Figure::new("4", "Throughput on testbed-1")
+        .x_label("node")
+        .about("Thirty nodes of BLIP send 19,000 bytes each; nodes 1 to 12 stand in the room.");
+    let case = Testbed::One.tcp();
+    by_node(&mut figure, WITHOUT, &case);
+    let lasts = whole(&mut figure, WITHOUT, DURATION, &case, duration);
+    let rate = whole(&mut figure, WITHOUT, RATE, &case, rate);
+    let jain = whole(&mut figure, WITHOUT, JAIN, &case, jain);
+    let max_min = whole(&mut figure, WITHOUT, MAX_MIN, &case, max_min);
+    let defined = (MAX_MIN_AS_DEFINED, max_min_as_defined as fn(&Run) -> _);
+    whole(&mut figure, WITHOUT, defined.0, &case, defined.1);
+    let room = whole(&mut figure, WITHOUT, ROOM, &case, room_over_corridor);
+    let faster = whole(&mut figure, WITHOUT, FASTER, &case, faster_than_parents);
+    figure.of("until the last is done", lasts).judged("lasts");
+    figure.of("together", rate).judged("slow");
+    figure
+        .of("Jain's index", jain)
+        .paper(0.947)
+        .judged("unfair");
+    figure
+        .of("max-min ratio", max_min)
+        .paper(3.6)
+        .judged("spread");
+    figure
+        .of("room / corridor", room)
+        .paper(2.0)
+        .judged("room-faster");
+    figure
+        .of("children faster than parents", faster)
+        .judged("children-faster");
+    figure
+}
+
+/// What TAiM changes on a testbed: the rows of figures 10 and 14, and the paper's numbers
+/// of Jain's index and the max-min ratio, without and with it. Gives both rows of the runs
+/// without.
+fn compared(figure: &mut Figure, testbed: Testbed, paper: [[f64; 2]; 2]) -> [Handle; 2] {
+    let cases = [testbed.tcp(), testbed.taim()];
+    by_node(figure, WITH, &cases[1]);
+    let mut both = |metric, read: fn(&Run) -> Reading| {
+        let [without, with] = &cases;
+        [
+            whole(figure, WITHOUT, metric, without, read),
+            whole(figure, WITH, metric, with, read),
+        ]
+    };
+    let [jain_without, jain_with] = both(JAIN, jain);
+    let max_min = both(MAX_MIN, max_min);
+    let sums = both(TOGETHER, together);
+    let rooms = both(ROOM, room_over_corridor);
+    both(DURATION, duration);
+    both(RATE, rate);
+    let [jains, spreads] = paper;
+    figure
+        .of("Jain's index, with TAiM", jain_with)
+        .paper(jains[1])
+        .judged("fair");
+    figure
+        .difference("Jain's index, with less without", jain_with, jain_without)
+        .paper(jains[1] - jains[0])
+        .judged("fairer");
+    figure
+        .ratio("max-min ratio, with / without", max_min[1], max_min[0])
+        .paper(spreads[1] / spreads[0])
+        .judged("spread");
+    figure
+        .of("max-min ratio, with TAiM", max_min[1])
+        .paper(spreads[1]);
+    figure
+        .ratio("all nodes, with / without", sums[1], sums[0])
+        .judged("together");
+    if testbed == Testbed::One {
+        figure
+            .of("room / corridor, with TAiM", rooms[1])
+            .paper(1.1)
+            .judged("room-alike");
+    }
+    [jain_without, max_min[0]]
+}
+
+/// Fig. 10.
+pub fn figure_10() -> Figure {
+    let mut figure = Figure::new("10", "Throughput on testbed-1 with TAiM")
+        .x_label("node")
+        .about("As figure 4, with TAiM at the border router, whose D_init is calibrated.");
+    compared(&mut figure, Testbed::One, [[0.947, 0.994], [3.6, 1.7]]);
+    for (d_init, series) in D_INITS {
+        let case = Testbed::One.taim().set("taim.initial_delay", d_init);
+        for (metric, read) in [
+            (JAIN, jain as fn(&Run) -> Reading),
+            (MAX_MIN, max_min),
+            (TOGETHER, together),
+        ] {
+            figure.point((series, X::None), metric, &case, read).aside();
+        }
+    }
+    figure
+}
+
+/// What D_init was chosen from.
+const D_INITS: [(&str, &str); 4] = [
+    ("12 ms", "TAiM, D_init 12 ms"),
+    ("20 ms", "TAiM, D_init 20 ms"),
+    ("30 ms", "TAiM, D_init 30 ms"),
+    ("50 ms", "TAiM, D_init 50 ms"),
+];
+
+/// Fig. 14.
+pub fn figure_14() -> Figure {
+    let mut figure = Figure::new("14", "Throughput on testbed-2")
+        .x_label("node")
+        .about("Thirty nodes of BLIP in a lattice at -25 dBm, without TAiM and with it.");
+    let case = Testbed::Two.tcp();
+    by_node(&mut figure, WITHOUT, &case);
+    let paper = [[0.989, 0.997], [1.7, 1.3]];
+    let [jain, max_min] = compared(&mut figure, Testbed::Two, paper);
+    figure
+        .of("Jain's index, without", jain)
+        .paper(0.989)
+        .judged("rather-fair");
+    figure
+        .of("max-min ratio, without", max_min)
+        .paper(1.7)
+        .judged("small-spread");
+    figure
+}
+
+/// Fairness by the minute.
+fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
+    let mut figure = Figure::new(name, title)
+        .x_label("minutes since all began")
+        .about(
+            "Of each node's mean throughput since the beginning, while all nodes are active. The \
+             paper's is by the minute, in which a node here sends twenty segments.",
+        );
+    let probe = Minutes { flows: FLOWS };
+    let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];
+    let series = [(WITHOUT, testbed.tcp()), (WITH, testbed.taim())];
+    let [without, with] = series.map(|(series, case)| {
+        let case = case.probe(probe);
+        let jain = |_: &Run, found: &Progress, minute| jain_at(found, minute);
+        figure.seen_line(series, JAIN, &case, minutes, jain);
+        let max_min = |_: &Run, found: &Progress, minute| max_min_at(found, minute);
+        figure.seen_line(series, MAX_MIN, &case, minutes, max_min);
+        let at = (series, X::None);
+        let active = figure.seen(at.clone(), ACTIVE, &case, |_, found| all_active(found));
+        let active = active.handle();
+        let jain = figure.seen(at.clone(), MEAN_JAIN, &case, |_, found| {
+            since_ten(found, jain_at)
+        });
+        let jain = jain.handle();
+        let max_min = figure.seen(at, MEAN_MAX_MIN, &case, |_, found| {
+            since_ten(found, max_min_at)
+        });
+        [active, jain, max_min.handle()]
+    });
+    figure
+        .difference("Jain's index, with less without", with[1], without[1])
+        .judged("fairer");
+    figure
+        .ratio("max-min ratio, with / without", with[2], without[2])
+        .judged("less-spread");
+    figure
+        .difference("minutes, with less without", with[0], without[0])
+        .judged("first-is-done-later");
+    figure
+}
+
+/// Fig. 11.
+pub fn figure_11() -> Figure {
+    by_minute("11", "Fairness by the minute, testbed-1", Testbed::One)
+}
+
+/// Fig. 15.
+pub fn figure_15() -> Figure {
+    by_minute("15", "Fairness by the minute, testbed-2", Testbed::Two)
+}

@@ -1,0 +1,69 @@
+//! Figure 6: what the mesh carries without TCP.
+
+use super::read::{delivery, offered, worst_has};
+use super::scenes::{READINGS, Testbed};
+use crate::engine::figure::{Figure, Metric};
+use crate::engine::run::{mean, quantile};
+
+const GOODPUT: Metric = Metric::new("goodput", "packets/s");
+const ARRIVED: Metric = Metric::new("arrived", "%");
+const CHILDREN: Metric = Metric::new("targets of the worst node / of all on average", "");
+
+const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
+
+/// Fig. 6.
+pub fn figure_6() -> Figure {
+    let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
+        .x_label("packets a second and node")
+        .about(
+            "Packets a second that arrived at the border router: the median of the nodes, and \
+             their quartiles. Ten minutes of each load.",
+        );
+    let cases = || RATES.map(|rate| (rate, Testbed::One.udp(rate)));
+    let [low, median, high, worst] = [
+        ("UDP, lower quartile", 0.25),
+        ("UDP", 0.5),
+        ("UDP, upper quartile", 0.75),
+        ("UDP, worst node", 0.0),
+    ]
+    .map(|(series, q)| {
+        figure.line(series, GOODPUT, cases(), move |run| {
+            Ok(offered(run)? * quantile(&delivery(run, READINGS)?, q)?)
+        })
+    });
+    figure.error_bars(&median, [&low, &high]);
+    let all = figure.line("UDP, all nodes", ARRIVED, cases(), |run| {
+        Ok(100.0 * mean(&delivery(run, READINGS)?)?)
+    });
+    figure
+        .of("arrived at 0.4 a second", all.at(0.4))
+        .judged("no-losses-yet");
+    figure
+        .verdict(
+            "the worst node's share at 0.5 a second",
+            [worst.at(0.5)],
+            |[it]| it / 0.5,
+        )
+        .judged("some-lose");
+    figure
+        .verdict(
+            "the worst node's share at 1 a second",
+            [worst.at(1.0)],
+            |[it]| it,
+        )
+        .judged("one-collapses");
+    figure
+        .verdict(
+            "lost at 1 a second / at 0.5",
+            [all.at(1.0), all.at(0.5)],
+            |[one, half]| (100.0 - one) / (100.0 - half),
+        )
+        .judged("more-and-more");
+    let children = figure
+        .point(("UDP", 0.5), CHILDREN, &Testbed::One.udp(0.5), worst_has)
+        .handle();
+    figure
+        .of("the worst node's targets / mean", children)
+        .judged("worst-has-children");
+    figure
+}
