@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
@@ -88,6 +88,14 @@ bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH=
 	@. scripts/env.sh; features=bench; \
 	(RUST_MINOR=91; rust_is_recent) && features=smoltcp; \
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
+
+# The crates that others build upon, in the order in which they need one another.
+PUBLISHED := base wire tcp mac lowpan stack assist border coap socket
+
+package: ## Pack the crates for devices as they would be published, and build them from that
+	@scripts/setup.sh build
+	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
+	@ls target/package/*.crate
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean
