@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package web clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ package: ## Pack the crates for devices as they would be published, and build th
 	@scripts/setup.sh build
 	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
 	@ls target/package/*.crate
+
+web: ## Build the live view's page from its sources in web/ (needs Node and npm)
+	@cd web && npm ci --no-fund --no-audit && npm run build
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

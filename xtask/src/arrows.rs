@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -32,8 +32,9 @@ const ARROWS: [(&str, &[&str]); 22] = [
     // off by default.
     (
         "cli",
-        &["sim", "studies", "linux", "wire", "peers", "modules"],
+        &["sim", "studies", "linux", "wire", "web", "peers", "modules"],
     ),
+    ("web", &["sim"]),
     ("modules", &["sim"]),
     ("capi", &["socket"]),
     ("python", &["sim", "studies"]),

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -134,6 +135,25 @@ impl ScenarioArgs {
         }
         overrides
     }
+}
+
+/// Whether the run can be looked at in a browser.
+#[derive(Debug, ClapArgs)]
+pub struct WebArgs {
+    /// Show the mesh in a browser, at this address of this computer; its page says so, and
+    /// what has to be said to change the mesh from there is part of the address that is
+    /// printed. Addresses that other computers reach are only taken if they are given
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
+          default_missing_value = "127.0.0.1:8080", value_parser = web_address)]
+    pub web: Option<SocketAddr>,
+}
+
+fn web_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.parse::<SocketAddr>();
+    address.map_err(|_| {
+        "allowed: ADDRESS:PORT, such as 127.0.0.1:8080, or nothing; the scenario comes before"
+            .to_owned()
+    })
 }
 
 /// Print a line for every frame of a capture, decoded by Redpoll itself.

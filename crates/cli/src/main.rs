@@ -15,6 +15,7 @@ mod run;
 mod study;
 mod taim;
 mod up;
+mod web;
 
 use std::process::ExitCode;
 

@@ -32,11 +32,13 @@ use redpoll_linux::gateway::Gateway;
 use redpoll_linux::privilege;
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, When};
+use redpoll_web::Desk;
+use redpoll_web::message::Mode;
 
 use crate::output::{self, fail};
 use crate::places::Places;
 use crate::run::{self, Failure, JsonFile, table};
-use crate::{FAILED, USAGE};
+use crate::{FAILED, USAGE, web};
 pub use args::UpArgs;
 use environment::Environment;
 use frames::FrameLines;
@@ -105,6 +107,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     // The sockets are opened in the network that the user is in, before join
     // may move to another one.
     let (forwarder, forwards) = listen(args, &scenario)?;
+    let server = web::listen(&args.web)?;
     let joined = join::join(args, &scenario, !forwards.is_empty());
     let joined = joined.map_err(|error| match error.is_usage() {
         true => unusable(error),
@@ -124,7 +127,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         host: scenario.border.host.into(),
         forwards,
     };
-    let greeting = greeting::text(&scenario, &joined, &environment);
+    let mut greeting = greeting::text(&scenario, &joined, &environment);
+    greeting.extend(server.as_ref().map(web::greeting));
     if chatty {
         output::print(&greeting).map_err(failed)?;
     } else {
@@ -132,6 +136,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
 
     let mut session = Session {
+        desk: None,
         gateway: Gateway::new(joined.tun, forwarder),
         mesh,
         companion: None,
@@ -153,6 +158,9 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
     // What needed them is done, but that of ending what others have become.
     privilege::drop_all(session.companion.is_some()).map_err(failed)?;
+    // The server's thread has none of them.
+    let desk = server.map(|server| server.start(session.mesh.world(), Mode::Up));
+    session.desk = desk.transpose().map_err(failed)?;
     let lived = session.live();
     session.status.clear();
     let code = lived?;
@@ -315,6 +323,8 @@ fn companion(args: &UpArgs) -> Option<Command> {
 
 /// A mesh that is up.
 struct Session {
+    /// The live view.
+    desk: Option<Desk>,
     gateway: Gateway,
     mesh: SimulatedMesh,
     companion: Option<Companion>,
@@ -340,6 +350,9 @@ impl Session {
             if let Err(error) = self.gateway.turn(&mut self.mesh) {
                 let gone = self.gateway.tun().filter(|tun| !tun.is_intact());
                 return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
+            }
+            if let Some(desk) = &mut self.desk {
+                desk.turn(self.mesh.world_mut());
             }
             while let Some(event) = self.gateway.poll_forward() {
                 self.mesh.forward(&event);
@@ -371,11 +384,21 @@ impl Session {
             self.advertise();
             let mut others = vec![self.signals.as_fd()];
             others.extend(self.advertiser.as_ref().map(AsFd::as_fd));
+            others.extend(self.desk.as_ref().map(AsFd::as_fd));
             let next = self.advertiser.as_ref().map(Advertiser::next_at);
-            let until = next.map_or(look_again, |next| next.min(look_again));
+            let next = [next, self.desk_at()].into_iter().flatten();
+            let until = next.fold(look_again, Instant::min);
             let wait = self.gateway.wait(&self.mesh, &others, Some(until));
             wait.map_err(failed)?;
         }
+    }
+
+    /// When the live view wants its turn, by the mesh's clock.
+    fn desk_at(&self) -> Option<Instant> {
+        let at = self.desk.as_ref()?.next_turn()?;
+        let left = at.saturating_duration_since(std::time::Instant::now());
+        let left_us = u64::try_from(left.as_micros()).unwrap_or(u64::MAX);
+        Some(self.gateway.clock().now() + Duration::from_micros(left_us))
     }
 
     /// The exit code, if it is time to end.

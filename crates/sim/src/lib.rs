@@ -25,6 +25,7 @@
 //! | nodes with firmware of others | [`foreign`] |
 //! | what must never happen, and how flows are measured | [`oracle`] |
 //! | captures | [`trace`] |
+//! | what a viewer sees of a run and may change in it | [`live`] |
 //! | how a run is put together and goes on | [`world`], [`node`] |
 //! | the JSON object of a run | [`report`] |
 //! | the keys of a scenario file | [`scenario`] |
@@ -43,6 +44,7 @@ pub mod energy;
 pub mod fault;
 pub mod foreign;
 pub mod kernel;
+pub mod live;
 pub mod measured;
 pub mod medium;
 pub mod memory;

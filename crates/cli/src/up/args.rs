@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::args::ScenarioArgs;
+use crate::args::{ScenarioArgs, WebArgs};
 
 /// Live a scenario in real time, joined to this computer by its border router.
 ///
@@ -62,6 +62,9 @@ pub struct UpArgs {
     /// --set border.taim=true
     #[arg(long)]
     pub taim: bool,
+
+    #[command(flatten)]
+    pub web: WebArgs,
 
     /// Write every frame on the air to this pcapng file; - is standard output,
     /// if nothing runs beside the mesh

@@ -50,6 +50,16 @@ impl SimulatedMesh {
         })
     }
 
+    /// The world, to look at.
+    pub(super) fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, for its live view.
+    pub(super) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
     /// Something has happened to a connection that is forwarded.
     pub(super) fn forward(&mut self, event: &ForwardEvent) {
         self.connections.forward(self.world.now(), event);

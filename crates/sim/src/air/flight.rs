@@ -63,6 +63,8 @@ impl Label {
 /// A transmission under way.
 #[derive(Clone, Debug)]
 pub struct Flight {
+    /// Its number in the run.
+    pub id: u64,
     /// Index of the sending node.
     pub from: u32,
     /// What the header says.

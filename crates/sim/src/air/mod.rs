@@ -30,6 +30,7 @@ pub use ledger::{Counts, Kind, Ledger, Outcome};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
+use crate::live::{Fate, Tape};
 use crate::medium::{Link, Medium, Site, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::topology::Neighbour;
@@ -121,6 +122,10 @@ pub struct Air {
     ledger: Ledger,
     digest: Digest,
     traces: Traces,
+    /// What a viewer sees, while somebody looks.
+    tape: Option<Box<Tape>>,
+    /// Transmissions so far.
+    sent: u64,
     indications: VecDeque<Indication>,
 }
 
@@ -170,6 +175,8 @@ impl Air {
             ledger: Ledger::new(layout.identities.len()),
             digest: Digest::default(),
             traces: Traces::default(),
+            tape: None,
+            sent: 0,
             indications: VecDeque::new(),
         }
     }
@@ -321,6 +328,25 @@ impl Air {
     /// Who gets to see the frames.
     pub fn traces_mut(&mut self) -> &mut Traces {
         &mut self.traces
+    }
+
+    /// What is written down for a viewer, if there is one.
+    pub fn tape(&self) -> Option<&Tape> {
+        self.tape.as_deref()
+    }
+
+    pub(crate) fn tape_mut(&mut self) -> &mut Option<Box<Tape>> {
+        &mut self.tape
+    }
+
+    /// Closes an entry of the ledger: what became of a frame at one node.
+    fn settle(&mut self, flight: (u64, Kind, usize), outcome: Outcome, at: usize) {
+        let (id, kind, from) = flight;
+        self.ledger.close(kind, outcome, from, at);
+        if let Some(tape) = &mut self.tape {
+            let at = at as u32;
+            tape.fate(Fate { id, at, outcome });
+        }
     }
 
     /// Digest of every transmission and what became of it.

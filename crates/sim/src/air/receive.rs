@@ -42,7 +42,7 @@ impl Air {
         if flight.label.kind != Kind::Broadcast {
             let outcome = flight.outcome.unwrap_or(Outcome::OutOfRange);
             let at = flight.addressee.unwrap_or(flight.from) as usize;
-            self.ledger.close(flight.label.kind, outcome, from, at);
+            self.settle((flight.id, flight.label.kind, from), outcome, at);
             self.digest.add(outcome as u64);
         }
     }
@@ -52,8 +52,7 @@ impl Air {
         if flight.label.kind == Kind::Broadcast {
             if receives {
                 let from = flight.from as usize;
-                self.ledger
-                    .close(Kind::Broadcast, outcome, from, node as usize);
+                self.settle((flight.id, Kind::Broadcast, from), outcome, node as usize);
             }
         } else if flight.addressee == Some(node) {
             flight.outcome.get_or_insert(outcome);

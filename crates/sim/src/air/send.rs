@@ -8,7 +8,8 @@ use redpoll_wire::ieee802154;
 use super::flight::{Flight, Label};
 use super::{Air, Event, Indication, Kind, Outcome};
 use crate::kernel::Queue;
-use crate::medium::{Link, Reception, Start};
+use crate::live::{Addressee, Frame};
+use crate::medium::{Link, Reception, Start, TxId};
 use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
 use crate::trace::TracedFrame;
 
@@ -262,7 +263,10 @@ impl Air {
         } else {
             Outcome::SenderOff
         };
+        let id = self.sent;
+        self.sent += 1;
         let tx = self.flights.insert(Flight {
+            id,
             from: from as u32,
             label,
             addressee,
@@ -293,7 +297,30 @@ impl Air {
                 rssi_dbm: (rssi_dbm > i8::MIN).then_some(rssi_dbm),
             });
         }
+        if self.tape.is_some() {
+            self.write_down(now, ends, tx);
+        }
         queue.schedule(ends, Event::FlightEnds { tx }.into());
+    }
+
+    /// Shows a transmission that begins to a viewer.
+    fn write_down(&mut self, start: Instant, end: Instant, tx: TxId) {
+        let (Some(tape), Some(flight)) = (&mut self.tape, self.flights.find(tx)) else {
+            return;
+        };
+        tape.frame(Frame {
+            id: flight.id,
+            start,
+            end,
+            from: flight.from,
+            to: match (flight.label.kind, flight.addressee) {
+                (Kind::Broadcast, _) => Addressee::All,
+                (_, Some(node)) => Addressee::Node(node),
+                (_, None) => Addressee::Nobody,
+            },
+            kind: flight.label.kind,
+            mpdu: flight.frame.as_slice().into(),
+        });
     }
 
     /// A transmission begins to arrive at one neighbour. Says whether that one
@@ -382,11 +409,11 @@ impl Air {
         let Some(flight) = self.flights.find_mut(tx) else {
             return;
         };
-        let (kind, from) = (flight.label.kind, flight.from as usize);
+        let (id, kind, from) = (flight.id, flight.label.kind, flight.from as usize);
         if kind == Kind::Broadcast {
             let links = self.medium.links();
             if links.find(from, node).is_some_and(|link| link.receives) {
-                self.ledger.close(kind, outcome, from, node);
+                self.settle((id, kind, from), outcome, node);
             }
         } else if flight.addressee == Some(node as u32) {
             flight.outcome.get_or_insert(outcome);

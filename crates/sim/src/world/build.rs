@@ -149,6 +149,9 @@ impl World {
             unconnected: topology::unconnected(scenario, &routes),
             seed,
             root: routes.root,
+            by_link: (0..count)
+                .filter_map(|node| Some((scenario.link_address(node)?, node)))
+                .collect(),
         };
         world.invite(scenario, loader)?;
         for index in 0..scenario.places().count() {

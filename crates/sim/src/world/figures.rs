@@ -1,8 +1,5 @@
 //! What a world has to report.
 
-use std::collections::HashMap;
-
-use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::rpl::INFINITE_RANK;
 
 use super::World;
@@ -101,11 +98,7 @@ impl World {
 
     /// Of each node that routes by RPL, which one is its preferred parent.
     fn parents(&self) -> Vec<Option<usize>> {
-        let all = 0..self.scenario.nodes.len();
-        let by_link: HashMap<Address, usize> = all
-            .filter_map(|at| Some((self.scenario.link_address(at)?, at)))
-            .collect();
-        let parent = |node: &SimNode| by_link.get(&node.rpl_place()?.1?).copied();
+        let parent = |node: &SimNode| self.by_link.get(&node.rpl_place()?.1?).copied();
         let nodes = self.inhabitants.iter();
         nodes.map(|inhabitant| parent(&inhabitant.node)).collect()
     }

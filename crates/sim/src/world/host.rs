@@ -18,6 +18,7 @@ impl World {
             Verdict::Pass => 1,
             Verdict::Duplicate => 2,
         };
+        self.write_down(true, packet);
         for _ in 0..copies {
             if self.taim.is_some() {
                 self.cross(true, packet.to_vec());
@@ -26,6 +27,14 @@ impl World {
             }
         }
         self.drain();
+    }
+
+    /// Shows a packet between border router and host to a viewer, if there is one.
+    fn write_down(&mut self, into_mesh: bool, packet: &[u8]) {
+        let now = self.now;
+        if let Some(tape) = self.air.tape_mut() {
+            tape.packet(now, into_mesh, packet);
+        }
     }
 
     /// A packet goes from the host's link towards the mesh.
@@ -112,6 +121,7 @@ impl World {
             Verdict::Pass => 1,
             Verdict::Duplicate => 2,
         };
+        self.write_down(false, &packet);
         for _ in 0..copies {
             if self.host.is_some() && !self.is_for_others(&packet) {
                 self.send_over_wire(false, packet.clone());

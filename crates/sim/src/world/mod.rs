@@ -25,10 +25,11 @@ pub use foreign::PrintedLine;
 pub use outlaw::OutlawFigures;
 use waiting::Waiting;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
+use redpoll_stack::wire::ieee802154::Address;
 
 use crate::air::{self, Air};
 use crate::energy::Labour;
@@ -75,8 +76,8 @@ impl From<air::Event> for Event {
 }
 
 /// A node, what runs on it, and when it wants to be called.
-struct Inhabitant {
-    node: SimNode,
+pub(crate) struct Inhabitant {
+    pub(crate) node: SimNode,
     /// What the node and its applications take for the time.
     clock: Oscillator,
     apps: Vec<Box<dyn App>>,
@@ -93,7 +94,7 @@ struct Inhabitant {
     calls: u32,
     called_at: Instant,
     /// What its processor had to do.
-    labour: Labour,
+    pub(crate) labour: Labour,
     memory_bytes: usize,
     /// Somebody else has its radio.
     outlaw: Option<Box<outlaw::Outlaw>>,
@@ -141,6 +142,8 @@ pub struct World {
     seed: Seed,
     /// Where the routes lead to, when the run begins.
     root: usize,
+    /// The nodes by their link-layer addresses.
+    by_link: BTreeMap<Address, usize>,
 }
 
 impl World {
@@ -256,6 +259,23 @@ impl World {
     /// Radios, medium and the frame ledger.
     pub fn air(&self) -> &Air {
         &self.air
+    }
+
+    pub(crate) fn air_mut(&mut self) -> &mut Air {
+        &mut self.air
+    }
+
+    pub(crate) fn inhabitants(&self) -> &[Inhabitant] {
+        &self.inhabitants
+    }
+
+    /// Index of the neighbour that node `index` sends its packets to the root through.
+    pub fn parent_of(&self, index: usize) -> Option<usize> {
+        let inhabitant = self.inhabitants.get(index).filter(|_| index != self.root)?;
+        let now = inhabitant.clock.local(self.now);
+        let root = self.scenario.address(self.root)?;
+        let next = inhabitant.node.neighbour_towards(now, &root)?;
+        self.by_link.get(&next).copied()
     }
 
     /// Events so far.

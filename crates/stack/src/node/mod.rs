@@ -48,6 +48,7 @@ use crate::net::icmp::ErrorLimiter;
 use crate::net::identity::Identity;
 use crate::net::nd::{Discovery, Solicitor};
 use crate::net::routing::{Route, Routing, Via};
+use crate::packet::NextHop;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
 use crate::transports::{NoStreams, StreamTransport, Transports};
@@ -247,6 +248,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// rule 2); `None` before the node has one.
     pub fn source_for(&self, dst: &Addr) -> Option<Addr> {
         self.net.identity.source_for(dst)
+    }
+
+    /// The neighbour that packets to `dst` go to at `now`; `None` if they have no way, or
+    /// one that is not over the radio.
+    pub fn neighbour_towards(&self, now: Instant, dst: &Addr) -> Option<Address> {
+        match self.net.routing.next_hop(now, dst)? {
+            NextHop::Link(link) => Some(link),
+            _ => None,
+        }
     }
 
     /// Whether packets from the host side should come in now: half of the slots are free.

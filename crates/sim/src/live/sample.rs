@@ -1,0 +1,146 @@
+//! How nodes and their connections are at one moment.
+
+use redpoll_base::Instant;
+use redpoll_tcp::Endpoint;
+
+use crate::air::Outcome;
+use crate::energy;
+use crate::radio::State;
+use crate::world::World;
+
+/// See the [module](super).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sample {
+    /// The moment.
+    pub at: Instant,
+    /// By index.
+    pub nodes: Vec<NodeSample>,
+    /// Connections of Redpoll's TCP, in the order of their nodes.
+    pub connections: Vec<ConnectionSample>,
+}
+
+/// A node. What is counted, is counted from the beginning of the run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NodeSample {
+    /// What its radio does.
+    pub radio: State,
+    /// Where it stands, in metres.
+    pub position_m: (f64, f64),
+    /// Index of the neighbour that its packets to the root go through.
+    pub parent: Option<u32>,
+    /// Datagram slots in use.
+    pub queued: u16,
+    /// How long its radio was asleep, in seconds.
+    pub asleep_s: f64,
+    /// Share of the time in which its radio was not asleep; under a duty-cycled MAC, in
+    /// which it was on.
+    pub duty_cycle: f64,
+    /// Charge that radio and processor have taken, in millicoulombs.
+    pub charge_mc: f64,
+    /// Frames sent, retries included.
+    pub sent: u32,
+    /// Of these, retries.
+    pub retries: u32,
+    /// Frames for it that were destroyed by others.
+    pub collisions: u32,
+}
+
+/// One end of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectionSample {
+    /// Index of the node.
+    pub node: u32,
+    /// This end.
+    pub local: Endpoint,
+    /// The other.
+    pub remote: Endpoint,
+    /// RFC 9293 §3.3.2, as it is written there.
+    pub state: String,
+    /// Congestion window in bytes.
+    pub cwnd: u32,
+    /// Slow start threshold in bytes.
+    pub ssthresh: u32,
+    /// Retransmission timeout in milliseconds.
+    pub rto_ms: f64,
+    /// The last round-trip time measured, in milliseconds, and how many were.
+    pub rtt_ms: f64,
+    /// Round-trip times measured.
+    pub rtt_samples: u32,
+    /// Bytes given to it that the peer has not acknowledged.
+    pub unacked: u32,
+    /// Payload bytes that the peer has acknowledged.
+    pub acked: u32,
+    /// Payload bytes received in order.
+    pub received: u32,
+    /// Retransmitted segments after a timeout.
+    pub by_rto: u32,
+    /// Retransmitted segments for any other reason.
+    pub by_other: u32,
+}
+
+impl World {
+    /// How everything is now. Costs a look at every node.
+    pub fn live_sample(&self) -> Sample {
+        let nodes = 0..self.scenario().nodes.len();
+        Sample {
+            at: self.now(),
+            nodes: nodes.map(|index| self.sample_node(index)).collect(),
+            connections: self.sample_connections(),
+        }
+    }
+
+    fn sample_node(&self, index: usize) -> NodeSample {
+        let inhabitant = &self.inhabitants()[index];
+        let (node, now) = (&inhabitant.node, self.now());
+        let scenario = self.scenario();
+        let station = &self.air().stations()[index];
+        let mac = node.mac_counters();
+        let slots = usize::from(scenario.lowpan.slots);
+        let lost = self.air().ledger().lost_at(index);
+        let currents = scenario.radio.model.currents();
+        let labour = &inhabitant.labour;
+        let energy = energy::Figures::of(&scenario.energy, &currents, station, labour, now);
+        NodeSample {
+            radio: station.state(),
+            position_m: scenario.nodes[index].position_m,
+            parent: self.parent_of(index).map(|parent| parent as u32),
+            queued: slots.saturating_sub(node.free_slots()) as u16,
+            asleep_s: energy.sleep_s,
+            duty_cycle: match scenario.mac.duty {
+                Some(_) => station.times.on_share(now),
+                None => station.times.duty_cycle(now),
+            },
+            charge_mc: energy.charge_mc,
+            sent: mac.frames_sent,
+            retries: mac.frame_retries,
+            collisions: lost[Outcome::Collision as usize],
+        }
+    }
+
+    fn sample_connections(&self) -> Vec<ConnectionSample> {
+        let mut connections = Vec::new();
+        for (index, inhabitant) in self.inhabitants().iter().enumerate() {
+            for (_, conn) in inhabitant.node.tcp_connections() {
+                let stats = conn.stats();
+                let again = &stats.retransmissions;
+                connections.push(ConnectionSample {
+                    node: index as u32,
+                    local: conn.local(),
+                    remote: conn.remote(),
+                    state: format!("{:?}", conn.state()),
+                    cwnd: conn.cwnd(),
+                    ssthresh: conn.ssthresh(),
+                    rto_ms: conn.rto().as_micros() as f64 / 1e3,
+                    rtt_ms: stats.last_rtt.as_micros() as f64 / 1e3,
+                    rtt_samples: stats.rtt_samples,
+                    unacked: u32::try_from(conn.unacked()).unwrap_or(u32::MAX),
+                    acked: stats.bytes_acked,
+                    received: stats.bytes_received,
+                    by_rto: again.rto,
+                    by_other: again.total().wrapping_sub(again.rto),
+                });
+            }
+        }
+        connections
+    }
+}

@@ -1,0 +1,31 @@
+//! The page, as `make web` has built it from `web/`.
+
+/// A file of the page.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset {
+    /// Its path on the server.
+    pub path: &'static str,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// What is in it.
+    pub bytes: &'static [u8],
+}
+
+/// All of them.
+pub const ASSETS: [Asset; 3] = [
+    Asset {
+        path: "/",
+        media_type: "text/html; charset=utf-8",
+        bytes: include_bytes!("../assets/index.html"),
+    },
+    Asset {
+        path: "/live.js",
+        media_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../assets/live.js"),
+    },
+    Asset {
+        path: "/live.css",
+        media_type: "text/css; charset=utf-8",
+        bytes: include_bytes!("../assets/live.css"),
+    },
+];

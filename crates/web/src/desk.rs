@@ -1,0 +1,215 @@
+//! The simulation's end of the live view.
+//!
+//! Whoever drives a world calls [`Desk::turn`] between two steps, and wakes up when
+//! [`Desk::fd`](AsFd) can be read or [`Desk::next_turn`] has come. Nothing here waits: if the
+//! server is behind, what has happened stays on the world's tape, which has a bound.
+
+use std::io::Read as _;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use redpoll_sim::live::{Changes, Command, Commanded, Refusal, Sample};
+use redpoll_sim::world::World;
+use tokio::sync::oneshot;
+
+use crate::message::{Clock, ClockAsk, Mode, Scene};
+use crate::scribe::Scribe;
+
+/// How often browsers are told what has happened.
+const TURN: Duration = Duration::from_millis(30);
+/// How often they are told the figures of all nodes.
+const FIGURES: Duration = Duration::from_millis(250);
+
+/// What the desk tells the server.
+pub(crate) enum News {
+    Changes(Box<Batch>),
+    Scene(Scene),
+    Clock(Clock),
+    Renewed(Box<Scribe>),
+}
+
+/// What has happened up to a moment, and how everything is then.
+pub(crate) struct Batch {
+    pub(crate) changes: Changes,
+    pub(crate) sample: Sample,
+    pub(crate) figures: bool,
+}
+
+/// What somebody asks the simulation for.
+pub(crate) struct Request {
+    pub(crate) what: Wanted,
+    pub(crate) answer: oneshot::Sender<Result<String, String>>,
+}
+
+pub(crate) enum Wanted {
+    Clock(ClockAsk),
+    Mesh(Command),
+}
+
+/// The simulation's end of the live view.
+#[derive(Debug)]
+pub struct Desk {
+    pub(crate) news: tokio::sync::mpsc::Sender<News>,
+    pub(crate) requests: mpsc::Receiver<Request>,
+    pub(crate) watchers: Arc<AtomicUsize>,
+    /// A byte comes when there is a reason to look.
+    pub(crate) bell: UnixStream,
+    pub(crate) mode: Mode,
+    pub(crate) clock: Clock,
+    pub(crate) next: Option<Instant>,
+    pub(crate) figures_at: Instant,
+    pub(crate) wants: Option<ClockAsk>,
+    pub(crate) commands: u64,
+}
+
+impl Desk {
+    /// Whether somebody looks.
+    pub fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    /// How the clock of a run is to go.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// How often somebody has changed something.
+    pub fn commands(&self) -> u64 {
+        self.commands
+    }
+
+    /// When [`turn`](Self::turn) is due, if somebody looks.
+    pub fn next_turn(&self) -> Option<Instant> {
+        self.next.filter(|_| self.is_watched())
+    }
+
+    /// Carries out what is asked for, and tells the server what has happened, if it is
+    /// time. What a driver has to do beyond that is in [`Desk::take_wish`].
+    pub fn turn(&mut self, world: &mut World) {
+        self.hear_bell();
+        self.carry_out(world);
+        if !self.is_watched() {
+            if self.next.take().is_some() {
+                world.live_end();
+            }
+            return;
+        }
+        let now = Instant::now();
+        if self.next.is_none() {
+            world.live_begin();
+            self.figures_at = now;
+        } else if self.next.is_some_and(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + TURN);
+        self.publish(world, now);
+    }
+
+    /// Tells the server at once, whether it is time or not.
+    pub fn publish_now(&mut self, world: &mut World) {
+        if self.is_watched() && world.is_live() {
+            let now = Instant::now();
+            self.figures_at = now;
+            self.publish(world, now);
+        }
+    }
+
+    /// What of the clock is wanted that only the driver can do: to begin again, or to go
+    /// to another time.
+    pub fn take_wish(&mut self) -> Option<ClockAsk> {
+        self.wants.take()
+    }
+
+    /// The clock of the run goes otherwise.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
+        let _ = self.news.try_send(News::Clock(clock));
+    }
+
+    /// Another world has taken the place of the one before.
+    pub fn renew(&mut self, world: &mut World) {
+        let scribe = Box::new(Scribe::new(world, self.mode));
+        let _ = self.news.try_send(News::Renewed(scribe));
+        if self.next.is_some() {
+            world.live_begin();
+        }
+    }
+
+    fn publish(&mut self, world: &mut World, now: Instant) {
+        let Ok(room) = self.news.try_reserve() else {
+            return;
+        };
+        let figures = now >= self.figures_at;
+        if figures {
+            self.figures_at = now + FIGURES;
+        }
+        room.send(News::Changes(Box::new(Batch {
+            changes: world.live_changes(),
+            sample: world.live_sample(),
+            figures,
+        })));
+    }
+
+    fn hear_bell(&mut self) {
+        let mut bytes = [0; 64];
+        while self.bell.read(&mut bytes).is_ok_and(|len| len > 0) {}
+    }
+
+    fn carry_out(&mut self, world: &mut World) {
+        while let Ok(Request { what, answer }) = self.requests.try_recv() {
+            let said = match what {
+                Wanted::Clock(ask) => self.set(ask),
+                Wanted::Mesh(command) => self.command(world, &command),
+            };
+            // Who asked may have gone.
+            let _ = answer.send(said);
+        }
+    }
+
+    fn command(&mut self, world: &mut World, command: &Command) -> Result<String, String> {
+        let Commanded { said } = world
+            .command(command)
+            .map_err(|refusal: Refusal| refusal.to_string())?;
+        self.commands += 1;
+        let _ = self.news.try_send(News::Scene(Scribe::scene_of(world)));
+        self.figures_at = Instant::now();
+        self.next = self.next.map(|_| Instant::now());
+        Ok(said)
+    }
+
+    fn set(&mut self, ask: ClockAsk) -> Result<String, String> {
+        if !self.clock.settable {
+            return Err(
+                "this mesh lives in real time, beside this computer: only the view of it can pause"
+                    .to_owned(),
+            );
+        }
+        let mut clock = self.clock;
+        match ask {
+            ClockAsk::Pause => clock.paused = true,
+            ClockAsk::Resume => clock.paused = false,
+            ClockAsk::Speed(speed) if speed > 0.0 && speed.is_finite() => {
+                clock.speed = Some(speed.clamp(0.000_1, 10_000.0));
+            }
+            ClockAsk::Speed(0.0) => clock.speed = None,
+            ClockAsk::Speed(_) => return Err("got a speed below 0; allowed: 0 or more".to_owned()),
+            ClockAsk::Step => {
+                clock.paused = true;
+                self.wants = Some(ask);
+            }
+            ClockAsk::Restart | ClockAsk::Seek(_) => self.wants = Some(ask),
+        }
+        self.set_clock(clock);
+        Ok(String::new())
+    }
+}
+
+impl AsFd for Desk {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

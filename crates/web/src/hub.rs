@@ -1,0 +1,144 @@
+//! What all browsers share: the scribe, what they may have missed, and who is there.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::broadcast;
+
+use crate::message::{Clock, FromServer};
+use crate::scribe::{self, Scribe};
+
+/// Messages that a browser may be behind before it gets a fresh snapshot.
+const BEHIND: usize = 128;
+/// What is kept for the next browser, in bytes of messages.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// A message for all browsers.
+pub(crate) type Message = Arc<str>;
+
+/// See the [module](self).
+pub(crate) struct Hub {
+    room: Mutex<Room>,
+    sender: broadcast::Sender<Message>,
+    watchers: Arc<AtomicUsize>,
+}
+
+struct Room {
+    scribe: Scribe,
+    clock: Clock,
+    /// The latest messages, oldest first.
+    kept: VecDeque<Message>,
+    kept_bytes: usize,
+}
+
+impl Hub {
+    pub(crate) fn new(scribe: Scribe, clock: Clock, watchers: Arc<AtomicUsize>) -> Hub {
+        Hub {
+            room: Mutex::new(Room {
+                scribe,
+                clock,
+                kept: VecDeque::new(),
+                kept_bytes: 0,
+            }),
+            sender: broadcast::Sender::new(BEHIND),
+            watchers,
+        }
+    }
+
+    /// Another run begins, with another scribe.
+    pub(crate) fn renew(&self, scribe: Scribe) {
+        let mut room = self.room();
+        room.forget();
+        room.scribe = scribe;
+        let messages = [
+            room.scribe.hello(),
+            room.scribe.scene(),
+            room.scribe.state(),
+        ];
+        for message in messages {
+            self.say(message.into());
+        }
+    }
+
+    /// Has `act` make a message, which goes to all browsers.
+    pub(crate) fn publish(&self, act: impl FnOnce(&mut Scribe) -> String) {
+        let mut room = self.room();
+        let message: Message = act(&mut room.scribe).into();
+        room.keep(message.clone());
+        self.say(message);
+    }
+
+    /// The clock goes otherwise.
+    pub(crate) fn set_clock(&self, clock: Clock) {
+        let mut room = self.room();
+        room.clock = clock;
+        self.say(scribe::text(&FromServer::Clock(clock)).into());
+    }
+
+    /// What a browser that comes now has to know, and what it will be told from then on.
+    pub(crate) fn join(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
+        let mut room = self.room();
+        if self.watchers.fetch_add(1, Ordering::SeqCst) == 0 {
+            // Nobody has written down what happened meanwhile.
+            room.forget();
+        }
+        let mut messages: Vec<Message> = vec![
+            room.scribe.hello().into(),
+            scribe::text(&FromServer::Clock(room.clock)).into(),
+            room.scribe.scene().into(),
+            room.scribe.state().into(),
+        ];
+        messages.extend(room.kept.iter().cloned());
+        (messages, self.sender.subscribe())
+    }
+
+    /// A browser has gone.
+    pub(crate) fn leave(&self) {
+        self.watchers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// A browser has fallen behind: what it has to know to go on from now.
+    pub(crate) fn snapshot(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
+        let room = self.room();
+        let messages = vec![
+            scribe::text(&FromServer::Clock(room.clock)).into(),
+            room.scribe.scene().into(),
+            room.scribe.state().into(),
+        ];
+        (messages, self.sender.subscribe())
+    }
+
+    /// The layers of frames in hexadecimal.
+    pub(crate) fn layers(&self, frames: &[String]) -> Option<String> {
+        self.room().scribe.layers(frames)
+    }
+
+    fn say(&self, message: Message) {
+        // Nobody listens: nobody misses it.
+        let _ = self.sender.send(message);
+    }
+
+    fn room(&self) -> MutexGuard<'_, Room> {
+        // What a panic has left half done is at worst a message that is missing.
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room {
+    fn keep(&mut self, message: Message) {
+        self.kept_bytes += message.len();
+        self.kept.push_back(message);
+        while self.kept_bytes > KEPT_BYTES {
+            let Some(oldest) = self.kept.pop_front() else {
+                break;
+            };
+            self.kept_bytes -= oldest.len();
+        }
+    }
+
+    fn forget(&mut self) {
+        self.kept.clear();
+        self.kept_bytes = 0;
+    }
+}

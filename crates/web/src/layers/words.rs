@@ -1,0 +1,380 @@
+//! A frame in words: one line for a list, and all layers with their fields.
+
+use redpoll_base::Ecn;
+use redpoll_wire::icmpv6::Message;
+use redpoll_wire::ieee802154::FrameType;
+use redpoll_wire::ipv6::next_header;
+use redpoll_wire::sixlowpan::Contexts;
+use serde::Serialize;
+
+use super::open::{Lowpan, Opened, Packet};
+use super::tcp::Tcp;
+
+/// A frame in one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The innermost protocol that shows.
+    pub protocol: &'static str,
+    /// What it says.
+    pub info: String,
+}
+
+/// A layer of a frame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// The same with what is most important in it.
+    pub title: String,
+    /// Its fields, by name.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// What a frame is, in one line.
+pub fn line(opened: Option<&Opened<'_>>) -> Line {
+    let Some(opened) = opened else {
+        return Line {
+            protocol: "802.15.4",
+            info: "not readable".to_owned(),
+        };
+    };
+    let mac = &opened.mac;
+    match (mac.frame_type, opened.lowpan) {
+        (FrameType::Ack, _) => {
+            let pending = if mac.frame_pending {
+                ", more to come"
+            } else {
+                ""
+            };
+            of("ACK", format!("acknowledges frame {}{pending}", mac.dsn))
+        }
+        (FrameType::Beacon, _) => of("802.15.4", "beacon".to_owned()),
+        (FrameType::Command, _) => of("802.15.4", command(opened.payload)),
+        (FrameType::Data, None) => of(
+            "802.15.4",
+            match mac.security {
+                true => "secured".to_owned(),
+                false => "no payload".to_owned(),
+            },
+        ),
+        (FrameType::Data, Some(lowpan)) => match &opened.packet {
+            Some(packet) => {
+                let inner = packet_line(packet);
+                let info = match lowpan {
+                    Lowpan::First { size, .. } => format!("{} · 1st of {size} B", inner.info),
+                    Lowpan::Recoverable { .. } => format!("{} · 1st fragment", inner.info),
+                    _ => inner.info,
+                };
+                Line { info, ..inner }
+            }
+            None => of("6LoWPAN", fragment(lowpan)),
+        },
+    }
+}
+
+fn of(protocol: &'static str, info: String) -> Line {
+    Line { protocol, info }
+}
+
+fn fragment(lowpan: Lowpan) -> String {
+    match lowpan {
+        Lowpan::Next {
+            tag,
+            size,
+            offset,
+            len,
+        } => {
+            let last = if usize::from(offset) + len == usize::from(size) {
+                ", last"
+            } else {
+                ""
+            };
+            format!("fragment of datagram {tag}: {offset}+{len} of {size} B{last}")
+        }
+        Lowpan::First { tag, size } => format!("first fragment of datagram {tag}, {size} B"),
+        Lowpan::Recoverable {
+            tag,
+            sequence,
+            offset,
+            len,
+        } => {
+            format!("recoverable fragment {sequence} of datagram {tag}: {offset}+{len} B")
+        }
+        Lowpan::RecoverableAck { tag, bitmap } => {
+            format!("acknowledges fragments {bitmap:08x} of datagram {tag}")
+        }
+        Lowpan::Whole | Lowpan::Other => "not readable".to_owned(),
+    }
+}
+
+fn packet_line(packet: &Packet) -> Line {
+    let body = &packet.body;
+    match packet.upper {
+        next_header::TCP => match Tcp::parse(body, packet.body_len) {
+            Some(tcp) => {
+                let mut info = format!("{} → {} [{}]", tcp.ports[0], tcp.ports[1], tcp.letters());
+                if let Some(ack) = tcp.ack {
+                    info += &format!(" ack {ack}");
+                }
+                info += &format!(" seq {} len {}", tcp.seq, tcp.len);
+                if !tcp.sack.is_empty() {
+                    info += &format!(" SACK {}", tcp.sack.len());
+                }
+                of("TCP", info)
+            }
+            None => of("TCP", "not readable".to_owned()),
+        },
+        next_header::UDP => match body.first_chunk::<4>() {
+            Some(&[a, b, c, d]) => {
+                let (from, to) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+                let len = packet.body_len.saturating_sub(8);
+                of("UDP", format!("{from} → {to} len {len}"))
+            }
+            None => of("UDP", "not readable".to_owned()),
+        },
+        next_header::ICMPV6 => of("ICMPv6", icmp(body)),
+        other => of(
+            "IPv6",
+            format!("next header {other}, {} B", packet.body_len),
+        ),
+    }
+}
+
+fn icmp(body: &[u8]) -> String {
+    match Message::parse_unverified(body) {
+        Ok(Message::EchoRequest { seq, .. }) => format!("echo request {seq}"),
+        Ok(Message::EchoReply { seq, .. }) => format!("echo reply {seq}"),
+        Ok(Message::DestinationUnreachable { code, .. }) => {
+            format!("destination unreachable, code {code}")
+        }
+        Ok(Message::PacketTooBig { mtu, .. }) => format!("packet too big, MTU {mtu}"),
+        Ok(Message::TimeExceeded { code, .. }) => format!("time exceeded, code {code}"),
+        Ok(Message::ParameterProblem { code, .. }) => format!("parameter problem, code {code}"),
+        Ok(Message::RouterSolicitation { .. }) => "router solicitation".to_owned(),
+        Ok(Message::RouterAdvertisement(_)) => "router advertisement".to_owned(),
+        Ok(Message::NeighborSolicitation(of)) => format!("neighbor solicitation for {}", of.target),
+        Ok(Message::NeighborAdvertisement(of)) => {
+            format!("neighbor advertisement of {}", of.target)
+        }
+        Ok(Message::DuplicateAddressRequest(of)) => {
+            format!("duplicate address request for {}", of.address)
+        }
+        Ok(Message::DuplicateAddressConfirmation(of)) => {
+            format!("duplicate address confirmation for {}", of.address)
+        }
+        // RFC 6550 §6: its type, and what kind of message by the code.
+        Ok(Message::Unknown {
+            message_type: 155,
+            code,
+            ..
+        }) => match code {
+            0 => "RPL: asks for the DODAG (DIS)".to_owned(),
+            1 => "RPL: the DODAG, and a rank in it (DIO)".to_owned(),
+            2 => "RPL: a way down (DAO)".to_owned(),
+            3 => "RPL: acknowledges a way down".to_owned(),
+            other => format!("RPL, code {other}"),
+        },
+        Ok(Message::Unknown {
+            message_type, code, ..
+        }) => {
+            format!("type {message_type} code {code}")
+        }
+        Err(error) => format!("not readable ({error})"),
+    }
+}
+
+/// The MAC command (IEEE 802.15.4-2015 §7.5).
+fn command(payload: &[u8]) -> String {
+    match payload.first() {
+        Some(1) => "association request".to_owned(),
+        Some(2) => "association response".to_owned(),
+        Some(3) => "disassociation".to_owned(),
+        Some(4) => "data request: is there something for me?".to_owned(),
+        Some(7) => "beacon request".to_owned(),
+        Some(other) => format!("command {other}"),
+        None => "no command identifier".to_owned(),
+    }
+}
+
+/// All layers of a frame, the outermost first. `first` is the first fragment of its
+/// datagram, if it is another fragment and that one is known.
+pub fn layers(mpdu: &[u8], first: Option<&[u8]>, contexts: &Contexts) -> Vec<Layer> {
+    let Some(opened) = Opened::of(mpdu, contexts) else {
+        return vec![Layer {
+            name: "802.15.4".to_owned(),
+            title: format!("{} B that are no frame", mpdu.len()),
+            fields: Vec::new(),
+        }];
+    };
+    let mut all = vec![mac_layer(&opened, mpdu.len())];
+    if let Some(lowpan) = opened.lowpan {
+        all.push(lowpan_layer(lowpan, opened.payload.len()));
+    }
+    let first = first.and_then(|first| Opened::of(first, contexts));
+    let packet = opened.packet.as_ref();
+    let is_first_here = packet.is_some();
+    if let Some(packet) = packet.or_else(|| first.as_ref()?.packet.as_ref()) {
+        let mut inner = packet_layers(packet);
+        if !is_first_here {
+            for layer in &mut inner {
+                layer.title += " (from the first fragment)";
+            }
+        }
+        all.append(&mut inner);
+    }
+    all
+}
+
+fn mac_layer(opened: &Opened<'_>, len: usize) -> Layer {
+    let mac = &opened.mac;
+    let name = match mac.frame_type {
+        FrameType::Beacon => "beacon",
+        FrameType::Data => "data",
+        FrameType::Ack => "acknowledgement",
+        FrameType::Command => "command",
+    };
+    let mut fields = vec![
+        ("Frame type", name.to_owned()),
+        ("Length", format!("{len} B and check sequence")),
+        ("Sequence number", mac.dsn.to_string()),
+        ("Acknowledgement requested", yes(mac.ack_request)),
+        ("Frame pending", yes(mac.frame_pending)),
+        ("Security", yes(mac.security)),
+    ];
+    if mac.frame_type != FrameType::Ack {
+        if let Some(pan) = mac.dst_pan {
+            fields.push(("PAN", format!("0x{pan:04x}")));
+        }
+        fields.push(("Source", mac.src.to_string()));
+        fields.push(("Destination", mac.dst.to_string()));
+    }
+    if mac.frame_type == FrameType::Command {
+        fields.push(("Command", command(opened.payload)));
+    }
+    Layer {
+        name: "IEEE 802.15.4".to_owned(),
+        title: format!("{name}, sequence number {}, {len} B", mac.dsn),
+        fields,
+    }
+}
+
+fn lowpan_layer(lowpan: Lowpan, len: usize) -> Layer {
+    let mut fields = vec![("Length", format!("{len} B"))];
+    let title = match lowpan {
+        Lowpan::Whole => "a whole datagram, header compressed".to_owned(),
+        Lowpan::First { tag, size } => {
+            fields.push(("Datagram tag", tag.to_string()));
+            fields.push(("Datagram size", format!("{size} B")));
+            fragment(lowpan)
+        }
+        Lowpan::Next {
+            tag, size, offset, ..
+        } => {
+            fields.push(("Datagram tag", tag.to_string()));
+            fields.push(("Datagram size", format!("{size} B")));
+            fields.push(("Datagram offset", format!("{offset} B")));
+            fragment(lowpan)
+        }
+        Lowpan::Recoverable { tag, sequence, .. } => {
+            fields.push(("Datagram tag", tag.to_string()));
+            fields.push(("Fragment", sequence.to_string()));
+            fragment(lowpan)
+        }
+        Lowpan::RecoverableAck { tag, bitmap } => {
+            fields.push(("Datagram tag", tag.to_string()));
+            fields.push(("Bitmap", format!("{bitmap:032b}")));
+            fragment(lowpan)
+        }
+        Lowpan::Other => "nothing that Redpoll speaks".to_owned(),
+    };
+    Layer {
+        name: "6LoWPAN".to_owned(),
+        title,
+        fields,
+    }
+}
+
+fn packet_layers(packet: &Packet) -> Vec<Layer> {
+    let ip = &packet.ip;
+    let ecn = match ip.ecn {
+        Ecn::NotEct => "not ECN-capable",
+        Ecn::Ect0 => "ECT(0)",
+        Ecn::Ect1 => "ECT(1)",
+        Ecn::Ce => "congestion experienced",
+    };
+    let mut fields = vec![
+        ("Source", ip.src.to_string()),
+        ("Destination", ip.dst.to_string()),
+        ("Hop limit", ip.hop_limit.to_string()),
+        ("Payload length", format!("{} B", ip.payload_len)),
+        ("ECN", ecn.to_owned()),
+        ("Flow label", format!("0x{:05x}", ip.flow_label)),
+    ];
+    if packet.extensions > 0 {
+        fields.push(("Extension headers", format!("{} B", packet.extensions)));
+    }
+    let mut all = vec![Layer {
+        name: "IPv6".to_owned(),
+        title: format!("{} → {}", ip.src, ip.dst),
+        fields,
+    }];
+    let line = packet_line(packet);
+    let fields = match packet.upper {
+        next_header::TCP => Tcp::parse(&packet.body, packet.body_len).map(|tcp| tcp_fields(&tcp)),
+        _ => None,
+    };
+    all.push(Layer {
+        name: line.protocol.to_owned(),
+        title: line.info,
+        fields: fields.unwrap_or_else(|| vec![("Length", format!("{} B", packet.body_len))]),
+    });
+    all
+}
+
+fn tcp_fields(tcp: &Tcp) -> Vec<(&'static str, String)> {
+    const NAMES: [(u8, &str); 8] = [
+        (0x02, "SYN"),
+        (0x10, "ACK"),
+        (0x08, "PSH"),
+        (0x01, "FIN"),
+        (0x04, "RST"),
+        (0x20, "URG"),
+        (0x40, "ECE"),
+        (0x80, "CWR"),
+    ];
+    let set = NAMES.iter().filter(|(bit, _)| tcp.flags & bit != 0);
+    let flags: Vec<&str> = set.map(|(_, name)| *name).collect();
+    let mut fields = vec![
+        ("Source port", tcp.ports[0].to_string()),
+        ("Destination port", tcp.ports[1].to_string()),
+        ("Sequence number", tcp.seq.to_string()),
+    ];
+    if let Some(ack) = tcp.ack {
+        fields.push(("Acknowledgment number", ack.to_string()));
+    }
+    fields.extend([
+        ("Flags", flags.join(", ")),
+        ("Window", tcp.window.to_string()),
+        ("Payload", format!("{} B", tcp.len)),
+    ]);
+    if let Some(mss) = tcp.mss {
+        fields.push(("Maximum segment size", format!("{mss} B")));
+    }
+    if let Some(scale) = tcp.scale {
+        fields.push(("Window scale", scale.to_string()));
+    }
+    if tcp.may_sack {
+        fields.push(("SACK permitted", yes(true)));
+    }
+    if let Some([val, ecr]) = tcp.timestamps {
+        fields.push(("Timestamps", format!("{val}, echo {ecr}")));
+    }
+    for [begin, end] in &tcp.sack {
+        fields.push(("SACK", format!("{begin} to {end}")));
+    }
+    fields
+}
+
+fn yes(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
+}

@@ -1,0 +1,337 @@
+//! What server and page say to each other: one JSON object each.
+//!
+//! Times are whole microseconds since the run began. Nodes are indices into the list of
+//! the greeting. What comes by the hundred is an array and not an object.
+
+use redpoll_sim::live::Command;
+use serde::{Deserialize, Serialize};
+
+/// What the server says.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromServer<'a> {
+    /// Once, at the beginning of a run.
+    Hello(&'a Hello),
+    /// Who hears whom and who disturbs, at the beginning and when that has changed.
+    Scene(&'a Scene),
+    /// Nodes and connections as they are now; frames before this are not to be had.
+    State(State<'a>),
+    /// What has happened since the message before.
+    Changes(Changes<'a>),
+    /// How the clock goes.
+    Clock(Clock),
+    /// What became of a request.
+    Answer(Answer),
+}
+
+/// The version of these messages, and of recordings of them.
+pub const VERSION: u32 = 1;
+
+/// What does not change while a run goes on.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// What kind of run it is.
+    pub mode: Mode,
+    /// When it ends; of a mesh in real time nobody knows.
+    pub duration_us: Option<u64>,
+    /// The mesh's prefix, of 64 bits.
+    pub prefix: String,
+    /// The address of the host behind the border router.
+    pub host: Option<String>,
+    /// How far a frame is received and disturbs, in metres, where that is a distance.
+    pub ranges_m: Option<[f64; 2]>,
+    /// Positions shape the links: nodes can be moved.
+    pub is_movable: bool,
+    /// Datagram slots of a node.
+    pub slots: u16,
+    /// All nodes.
+    pub nodes: Vec<NodeInfo>,
+    /// Names of what becomes of frames, by number.
+    pub outcomes: Vec<String>,
+}
+
+/// What kind of run it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// In real time, joined to a computer.
+    Up,
+    /// In virtual time.
+    Run,
+    /// A recording.
+    View,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name.
+    pub name: String,
+    /// Border, router or leaf.
+    pub role: String,
+    /// It sleeps.
+    pub sleepy: bool,
+    /// Its IPv6 address.
+    pub address: String,
+    /// What runs on it.
+    pub apps: Vec<String>,
+}
+
+/// Who hears whom and who disturbs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Scene {
+    /// Pairs of nodes that hear each other.
+    pub links: Vec<[u32; 2]>,
+    /// Who else is on the air.
+    pub interferers: Vec<InterfererInfo>,
+    /// Frames that are lost on purpose.
+    pub losses: Vec<LossInfo>,
+}
+
+/// Everything else that changes, as it is at one moment.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct State<'a> {
+    /// The moment.
+    pub t: u64,
+    /// The nodes.
+    pub nodes: &'a Nodes,
+    /// Connections that have been seen.
+    pub flows: &'a [FlowInfo],
+    /// The nodes' ends of them.
+    pub ends: Vec<&'a EndRow>,
+}
+
+/// Columns of figures, by node.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Nodes {
+    /// In metres.
+    pub x: Vec<f64>,
+    /// In metres.
+    pub y: Vec<f64>,
+    /// 0 off, 1 asleep, 2 idle, 3 listening, 4 receiving, 5 turning around, 6 sending.
+    pub radio: Vec<u8>,
+    /// The next hop to the root; −1 without one.
+    pub parent: Vec<i32>,
+    /// Datagram slots in use.
+    pub queue: Vec<u16>,
+    /// Share of the time since the message before in which the radio was asleep.
+    pub asleep: Vec<f32>,
+    /// Share of the run in which the radio was on.
+    pub duty: Vec<f32>,
+    /// Charge taken, in millicoulombs.
+    pub charge: Vec<f64>,
+    /// Frames sent.
+    pub sent: Vec<u32>,
+    /// Of these, again.
+    pub retries: Vec<u32>,
+    /// Frames for it that others destroyed.
+    pub collisions: Vec<u32>,
+}
+
+/// An interferer.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct InterfererInfo {
+    /// Its name.
+    pub name: String,
+    /// In metres.
+    pub x: f64,
+    /// In metres.
+    pub y: f64,
+    /// How far it disturbs, in metres, where that is a distance.
+    pub range: Option<f64>,
+    /// Share of the time in which it is on the air.
+    pub busy: f64,
+}
+
+/// Frames that are lost on purpose.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LossInfo {
+    /// Of this sender; −1: of any.
+    pub from: i32,
+    /// At this receiver; −1: at any.
+    pub to: i32,
+    /// Share of the frames.
+    pub share: f64,
+}
+
+/// A TCP connection.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FlowInfo {
+    /// Its number.
+    pub id: u32,
+    /// The end that opened it, as far as is known.
+    pub a: EndInfo,
+    /// The other.
+    pub b: EndInfo,
+    /// When its first segment was seen.
+    pub since: u64,
+}
+
+/// An end of a connection.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct EndInfo {
+    /// Index of the node; −1 outside of the mesh.
+    pub node: i32,
+    /// Address and port, with the node's name where it has one.
+    pub name: String,
+}
+
+/// What has happened.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Changes<'a> {
+    /// Up to here.
+    pub t: u64,
+    /// Frames that have begun.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub frames: &'a [FrameRow],
+    /// What became of frames: number, node, number of the outcome.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub fates: &'a [(u64, u32, u8)],
+    /// Segments as their senders send them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub segments: &'a [SegmentRow],
+    /// New connections.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub flows: &'a [FlowInfo],
+    /// How the nodes' ends of connections are, where that has changed.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub ends: &'a [EndRow],
+    /// Radios that do something else than before: node, state.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub radios: &'a [(u32, u8)],
+    /// All figures of the nodes, now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<&'a Nodes>,
+    /// There was no room for so much more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A frame: number, begin, end, sender, receiver (−1 everyone, −2 nobody), kind (0 for one,
+/// 1 for all, 2 acknowledgement), whether its sender repeats the one before, protocol,
+/// what is in it, and its bytes in hexadecimal.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FrameRow(
+    pub u64,
+    pub u64,
+    pub u64,
+    pub u32,
+    pub i32,
+    pub u8,
+    pub bool,
+    pub &'static str,
+    pub String,
+    pub String,
+);
+
+/// A segment: flow, whether the end that opened it sends it, time, sequence number and
+/// acknowledgement from that end's first, length, flags, whether it repeats, and what is
+/// selectively acknowledged (RFC 2018), begins and ends one after the other.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SegmentRow(
+    pub u32,
+    pub bool,
+    pub u64,
+    pub u32,
+    pub u32,
+    pub u32,
+    pub u8,
+    pub bool,
+    pub Vec<u32>,
+);
+
+/// An end: flow, whether it is the one that opened it, state, congestion window, slow start
+/// threshold (0: none yet), timeout and last round-trip time in milliseconds (0: none),
+/// bytes that it has had acknowledged, bytes received, bytes given to it and not
+/// acknowledged, segments repeated after a timeout, for another reason.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EndRow(
+    pub u32,
+    pub bool,
+    pub String,
+    pub u32,
+    pub u32,
+    pub f32,
+    pub f32,
+    pub u32,
+    pub u32,
+    pub u32,
+    pub u32,
+    pub u32,
+);
+
+/// How the clock goes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Clock {
+    /// It stands still.
+    pub paused: bool,
+    /// Virtual seconds in a second; `None` as fast as it goes.
+    pub speed: Option<f64>,
+    /// The run has come to its end.
+    pub ended: bool,
+    /// The page may set it.
+    pub settable: bool,
+}
+
+/// What became of a request.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Answer {
+    /// The number that the page gave it.
+    pub id: u32,
+    /// It was done.
+    pub ok: bool,
+    /// What was done, or why it was not; layers of a frame are an object as text.
+    pub text: String,
+}
+
+/// What the page says.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct FromPage {
+    /// A number for the answer.
+    pub id: u32,
+    /// The run's token; what only looks needs none.
+    #[serde(default)]
+    pub token: String,
+    /// What is wanted.
+    pub ask: Ask,
+}
+
+/// What is wanted.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// The layers of these frames, in hexadecimal: one, or the first fragment of its
+    /// datagram before it.
+    Layers(Vec<String>),
+    /// Something of the clock.
+    Clock(ClockAsk),
+    /// Something of the mesh.
+    Mesh(Command),
+}
+
+/// What can be done to the clock.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockAsk {
+    /// Stand still.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Go on for the time up to the next frame, and stand still.
+    Step,
+    /// So many virtual seconds in a second; 0: as fast as it goes.
+    Speed(f64),
+    /// Begin the run again.
+    Restart,
+    /// Go to this time, in microseconds.
+    Seek(u64),
+}

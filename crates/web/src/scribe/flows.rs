@@ -1,0 +1,242 @@
+//! The segments of each TCP connection.
+//!
+//! A segment is seen where its sender sends it: a node's in the first frame that carries
+//! its header, unless the link repeats that, the host's where its packet enters the mesh.
+//! So any TCP is seen, of whichever stack, and what is on the way is not counted twice. What
+//! a window is and when a timer runs out only Redpoll's own connections tell; these are
+//! looked at.
+
+use std::collections::{BTreeMap, HashMap};
+
+use redpoll_base::Addr;
+use redpoll_sim::live::{ConnectionSample, Frame, HostPacket, Sample};
+use redpoll_wire::ipv6::next_header;
+
+use crate::layers::open::Packet;
+use crate::layers::{Opened, Tcp};
+use crate::message::{EndInfo, EndRow, FlowInfo, SegmentRow};
+
+/// So many connections are remembered; the oldest are forgotten by [`Flows::find`], not by
+/// their numbers.
+const REMEMBERED: usize = 1_024;
+
+type End = (Addr, u16);
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Flows {
+    addresses: BTreeMap<Addr, u32>,
+    names: Vec<String>,
+    /// By number.
+    all: Vec<FlowInfo>,
+    tracks: Vec<Track>,
+    /// The present connection between two ends.
+    present: HashMap<(End, End), u32>,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+struct Track {
+    ends: [End; 2],
+    /// By end: the first sequence number seen, the highest sent, from there.
+    first: [Option<u32>; 2],
+    highest: [u32; 2],
+    rows: [Option<EndRow>; 2],
+}
+
+impl Flows {
+    pub(super) fn new(addresses: BTreeMap<Addr, u32>, names: Vec<String>) -> Flows {
+        Flows {
+            addresses,
+            names,
+            all: Vec::new(),
+            tracks: Vec::new(),
+            present: HashMap::new(),
+        }
+    }
+
+    /// All connections, by number.
+    pub(super) fn all(&self) -> &[FlowInfo] {
+        &self.all
+    }
+
+    /// All nodes' ends that are known.
+    pub(super) fn ends(&self) -> impl Iterator<Item = &EndRow> {
+        self.tracks.iter().flat_map(|track| &track.rows).flatten()
+    }
+
+    /// A node sends a frame, for the first time.
+    pub(super) fn frame(&mut self, frame: &Frame, opened: &Opened<'_>) -> Option<SegmentRow> {
+        let packet = opened.packet.as_ref()?;
+        let origin = self.addresses.get(&packet.ip.src);
+        // Others only pass it on.
+        origin.filter(|origin| **origin == frame.from)?;
+        self.segment(frame.start.as_micros(), packet)
+    }
+
+    /// A packet passes between the border router and its host. What the host sends is seen
+    /// here, and what the border router itself sends to it.
+    pub(super) fn packet(&mut self, packet: &HostPacket) -> Option<SegmentRow> {
+        let parsed = Packet::parse(&packet.bytes)?;
+        let is_of_mesh = self.addresses.contains_key(&parsed.ip.src);
+        (packet.into_mesh != is_of_mesh).then_some(())?;
+        if is_of_mesh {
+            // A leaf's segment has been seen on the air.
+            return None;
+        }
+        self.segment(packet.at.as_micros(), &parsed)
+    }
+
+    fn segment(&mut self, at: u64, packet: &Packet) -> Option<SegmentRow> {
+        if packet.upper != next_header::TCP {
+            return None;
+        }
+        let tcp = Tcp::parse(&packet.body, packet.body_len)?;
+        let from = (packet.ip.src, tcp.ports[0]);
+        let to = (packet.ip.dst, tcp.ports[1]);
+        let (id, side) = self.find(at, from, to, &tcp)?;
+        let track = self.tracks.get_mut(id as usize)?;
+        let first = *track.first[side].get_or_insert(tcp.seq);
+        let seq = tcp.seq.wrapping_sub(first);
+        // What was sent before the viewer came is below the first.
+        let seq = if seq > 1 << 31 { 0 } else { seq };
+        let end = seq + tcp.space();
+        let is_again = tcp.space() > 0 && end <= track.highest[side];
+        track.highest[side] = track.highest[side].max(end);
+        let other = 1 - side;
+        let base = match (track.first[other], tcp.ack) {
+            (Some(base), _) => base,
+            (None, Some(ack)) => *track.first[other].insert(ack),
+            (None, None) => 0,
+        };
+        let relative = |number: u32| {
+            let number = number.wrapping_sub(base);
+            if number > 1 << 31 { 0 } else { number }
+        };
+        Some(SegmentRow(
+            id,
+            side == 0,
+            at,
+            seq,
+            tcp.ack.map_or(0, relative),
+            tcp.len,
+            tcp.flags,
+            is_again,
+            tcp.sack
+                .iter()
+                .flatten()
+                .map(|number| relative(*number))
+                .collect(),
+        ))
+    }
+
+    /// The connection that a segment belongs to, and which of its ends sends it.
+    fn find(&mut self, at: u64, from: End, to: End, tcp: &Tcp) -> Option<(u32, usize)> {
+        let opens = tcp.flags & (Tcp::SYN | Tcp::ACK) == Tcp::SYN;
+        let known = |ends: (End, End)| self.present.get(&ends).copied();
+        if let Some(id) = known((from, to)) {
+            let track = self.tracks.get(id as usize)?;
+            // The same ports again, for another connection.
+            let is_other = opens && track.first[0].is_some_and(|first| first != tcp.seq);
+            if !is_other {
+                return Some((id, 0));
+            }
+        } else if let Some(id) = known((to, from)) {
+            let is_answer = !opens;
+            if is_answer {
+                return Some((id, 1));
+            }
+        }
+        if tcp.flags & Tcp::RST != 0 {
+            return None;
+        }
+        // Without its beginning, the end with the greater port has opened it.
+        let is_forward = opens || (tcp.flags & Tcp::SYN == 0 && from.1 >= to.1);
+        let (a, b, side) = match is_forward {
+            true => (from, to, 0),
+            false => (to, from, 1),
+        };
+        Some((self.add(at, a, b), side))
+    }
+
+    fn add(&mut self, at: u64, a: End, b: End) -> u32 {
+        if self.present.len() >= REMEMBERED {
+            self.present.clear();
+        }
+        let id = self.all.len() as u32;
+        self.all.push(FlowInfo {
+            id,
+            a: self.end(a),
+            b: self.end(b),
+            since: at,
+        });
+        self.tracks.push(Track {
+            ends: [a, b],
+            first: [None; 2],
+            highest: [0; 2],
+            rows: [None, None],
+        });
+        self.present.insert((a, b), id);
+        id
+    }
+
+    fn end(&self, (addr, port): End) -> EndInfo {
+        let node = self.addresses.get(&addr);
+        let name = node.and_then(|node| self.names.get(*node as usize));
+        EndInfo {
+            node: node.map_or(-1, |node| *node as i32),
+            name: match name {
+                Some(name) => format!("{name}:{port}"),
+                None => format!("[{addr}]:{port}"),
+            },
+        }
+    }
+
+    /// Takes in how the nodes' ends are; those that have changed.
+    pub(super) fn sample(&mut self, sample: &Sample) -> Vec<EndRow> {
+        let mut changed = Vec::new();
+        for conn in &sample.connections {
+            let local = (conn.local.addr, conn.local.port);
+            let remote = (conn.remote.addr, conn.remote.port);
+            let id = |a, b| self.present.get(&(a, b)).copied();
+            let found = match (id(local, remote), id(remote, local)) {
+                (Some(id), _) => Some((id, 0)),
+                (None, Some(id)) => Some((id, 1)),
+                (None, None) => None,
+            };
+            let Some((id, side)) = found else { continue };
+            let row = end_row(id, side == 0, conn);
+            let Some(track) = self.tracks.get_mut(id as usize) else {
+                continue;
+            };
+            debug_assert_eq!(track.ends[side], local);
+            if track.rows[side].as_ref() != Some(&row) {
+                track.rows[side] = Some(row.clone());
+                changed.push(row);
+            }
+        }
+        changed
+    }
+}
+
+fn end_row(id: u32, opened: bool, conn: &ConnectionSample) -> EndRow {
+    EndRow(
+        id,
+        opened,
+        conn.state.clone(),
+        conn.cwnd,
+        // Before the first loss it is as high as can be (RFC 5681 §3.1).
+        if conn.ssthresh < 1 << 24 {
+            conn.ssthresh
+        } else {
+            0
+        },
+        conn.rto_ms as f32,
+        conn.rtt_ms as f32,
+        conn.acked,
+        conn.received,
+        conn.unacked,
+        conn.by_rto,
+        conn.by_other,
+    )
+}

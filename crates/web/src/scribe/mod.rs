@@ -1,0 +1,265 @@
+//! Turns what a world has written down into messages.
+//!
+//! - [`scene`]: what does not change, and what changes rarely;
+//! - [`flows`]: the segments of each TCP connection, found in the frames that their senders
+//!   send and in the packets of the host.
+
+mod flows;
+mod scene;
+
+use std::collections::BTreeMap;
+
+use redpoll_base::Addr;
+use redpoll_sim::air::{Kind, Outcome};
+use redpoll_sim::live::{Addressee, Changes, Frame, Sample};
+use redpoll_sim::world::World;
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::layers::{Opened, words};
+use crate::message::{self, FrameRow, FromServer, Hello, Mode, Nodes, Scene};
+use flows::Flows;
+
+/// Turns what a world has written down into messages.
+#[derive(Debug)]
+pub struct Scribe {
+    hello: Hello,
+    scene: Scene,
+    contexts: Contexts,
+    nodes: Nodes,
+    /// When the figures of the nodes were written last, and how long each had slept.
+    figures: (u64, Vec<f64>),
+    flows: Flows,
+    /// By node, the sequence number of the frame that it has sent last.
+    dsn: Vec<Option<u8>>,
+    now: u64,
+}
+
+impl Scribe {
+    /// A scribe for `world`.
+    pub fn new(world: &World, mode: Mode) -> Scribe {
+        let scenario = world.scenario();
+        let addresses: BTreeMap<Addr, u32> = (0..scenario.nodes.len())
+            .filter_map(|index| Some((scenario.address(index)?, index as u32)))
+            .collect();
+        let names = scenario
+            .nodes
+            .iter()
+            .map(|node| node.name.clone())
+            .collect();
+        let mut scribe = Scribe {
+            hello: scene::hello(scenario, mode),
+            scene: scene::of(world),
+            contexts: Contexts::with_prefix(scenario.border.prefix),
+            nodes: Nodes::default(),
+            figures: (0, Vec::new()),
+            flows: Flows::new(addresses, names),
+            dsn: vec![None; scenario.nodes.len()],
+            now: 0,
+        };
+        scribe.read(&world.live_sample());
+        scribe
+    }
+
+    /// What a page is told first.
+    pub fn hello(&self) -> String {
+        text(&FromServer::Hello(&self.hello))
+    }
+
+    /// Who hears whom and who disturbs.
+    pub fn scene(&self) -> String {
+        text(&FromServer::Scene(&self.scene))
+    }
+
+    /// That has changed.
+    pub fn set_scene(&mut self, scene: Scene) {
+        self.scene = scene;
+    }
+
+    /// Who hears whom and who disturbs in `world`.
+    pub fn scene_of(world: &World) -> Scene {
+        scene::of(world)
+    }
+
+    /// How nodes and connections are now.
+    pub fn state(&self) -> String {
+        text(&FromServer::State(message::State {
+            t: self.now,
+            nodes: &self.nodes,
+            flows: self.flows.all(),
+            ends: self.flows.ends().collect(),
+        }))
+    }
+
+    /// What has happened; with `figures` the nodes' figures are in it.
+    pub fn changes(&mut self, changes: &Changes, sample: &Sample, figures: bool) -> String {
+        let mut frames = Vec::with_capacity(changes.frames.len());
+        let mut segments = Vec::new();
+        let known = self.flows.all().len();
+        let mut packets = changes.packets.iter().peekable();
+        for frame in &changes.frames {
+            while let Some(packet) = packets.next_if(|packet| packet.at <= frame.start) {
+                segments.extend(self.flows.packet(packet));
+            }
+            let opened = Opened::of(&frame.mpdu, &self.contexts);
+            let is_again = self.is_again(frame, opened.as_ref());
+            if let Some(opened) = opened.as_ref().filter(|_| !is_again) {
+                segments.extend(self.flows.frame(frame, opened));
+            }
+            frames.push(row(frame, opened.as_ref(), is_again));
+        }
+        for packet in packets {
+            segments.extend(self.flows.packet(packet));
+        }
+        let fates = changes.fates.iter();
+        let fates: Vec<_> = fates
+            .map(|fate| (fate.id, fate.at, fate.outcome as u8))
+            .collect();
+        let ends = self.flows.sample(sample);
+        let radios = self.read(sample);
+        if figures {
+            self.note_figures(sample);
+        }
+        text(&FromServer::Changes(message::Changes {
+            t: self.now,
+            frames: &frames,
+            fates: &fates,
+            segments: &segments,
+            flows: self.flows.all().get(known..).unwrap_or_default(),
+            ends: &ends,
+            radios: &radios,
+            nodes: figures.then_some(&self.nodes),
+            skipped: changes.skipped,
+        }))
+    }
+
+    /// The layers of frames in hexadecimal, as an object in text.
+    pub fn layers(&self, frames: &[String]) -> Option<String> {
+        layers(frames, &self.contexts)
+    }
+
+    /// Whether a frame is sent again: its sender has sent no other since.
+    fn is_again(&mut self, frame: &Frame, opened: Option<&Opened<'_>>) -> bool {
+        if frame.kind == Kind::Ack {
+            return false;
+        }
+        let dsn = opened.map(|opened| opened.mac.dsn);
+        let last = self.dsn.get_mut(frame.from as usize);
+        last.is_some_and(|last| dsn.is_some() && std::mem::replace(last, dsn) == dsn)
+    }
+
+    /// Takes in how the nodes are; the radios that do something else than before.
+    fn read(&mut self, sample: &Sample) -> Vec<(u32, u8)> {
+        self.now = sample.at.as_micros();
+        let mut radios = Vec::new();
+        let is_first = self.nodes.radio.is_empty();
+        if is_first {
+            self.note_figures(sample);
+        }
+        for (index, node) in sample.nodes.iter().enumerate() {
+            let radio = node.radio as u8;
+            if let Some(known) = self.nodes.radio.get_mut(index)
+                && std::mem::replace(known, radio) != radio
+            {
+                radios.push((index as u32, radio));
+            }
+        }
+        radios
+    }
+
+    fn note_figures(&mut self, sample: &Sample) {
+        let (at, slept) = &self.figures;
+        let span_s = self.now.saturating_sub(*at) as f64 / 1e6;
+        let all = sample.nodes.iter();
+        let asleep = all.clone().enumerate().map(|(index, node)| {
+            let before = slept.get(index).copied().unwrap_or(0.0);
+            match span_s > 0.0 {
+                true => ((node.asleep_s - before) / span_s) as f32,
+                false => 0.0,
+            }
+        });
+        let asleep = asleep.collect();
+        self.nodes = Nodes {
+            x: all.clone().map(|node| node.position_m.0).collect(),
+            y: all.clone().map(|node| node.position_m.1).collect(),
+            radio: all.clone().map(|node| node.radio as u8).collect(),
+            parent: all
+                .clone()
+                .map(|node| node.parent.map_or(-1, |parent| parent as i32))
+                .collect(),
+            queue: all.clone().map(|node| node.queued).collect(),
+            asleep,
+            duty: all.clone().map(|node| node.duty_cycle as f32).collect(),
+            charge: all.clone().map(|node| node.charge_mc).collect(),
+            sent: all.clone().map(|node| node.sent).collect(),
+            retries: all.clone().map(|node| node.retries).collect(),
+            collisions: all.clone().map(|node| node.collisions).collect(),
+        };
+        self.figures = (self.now, all.map(|node| node.asleep_s).collect());
+    }
+}
+
+/// The layers of frames in hexadecimal (see [`Ask::Layers`](message::Ask)), as an object in
+/// text; `None` if they are none.
+pub(crate) fn layers(frames: &[String], contexts: &Contexts) -> Option<String> {
+    /// No frame of IEEE 802.15.4 is longer.
+    const LONGEST: usize = 127;
+    let frames: Option<Vec<Vec<u8>>> = frames.iter().map(|text| from_hex(text, LONGEST)).collect();
+    let frames = frames?;
+    let (frame, before) = frames.split_last().filter(|(_, before)| before.len() < 2)?;
+    let layers = words::layers(frame, before.first().map(Vec::as_slice), contexts);
+    serde_json::to_string(&layers).ok()
+}
+
+fn row(frame: &Frame, opened: Option<&Opened<'_>>, is_again: bool) -> FrameRow {
+    let line = words::line(opened);
+    FrameRow(
+        frame.id,
+        frame.start.as_micros(),
+        frame.end.as_micros(),
+        frame.from,
+        match frame.to {
+            Addressee::Node(node) => node as i32,
+            Addressee::All => -1,
+            Addressee::Nobody => -2,
+        },
+        frame.kind as u8,
+        is_again,
+        line.protocol,
+        line.info,
+        hex(&frame.mpdu),
+    )
+}
+
+/// Names of what becomes of frames, by number.
+fn outcomes() -> Vec<String> {
+    let all = Outcome::ALL.iter();
+    all.map(|outcome| outcome.name().replace('_', " "))
+        .collect()
+}
+
+/// One message.
+pub(crate) fn text(message: &FromServer<'_>) -> String {
+    // Numbers, texts and lists of them: there is nothing in it that JSON cannot say.
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 15)]);
+    let both = |byte: &u8| [digit(byte >> 4), digit(*byte)];
+    bytes.iter().flat_map(both).collect()
+}
+
+fn from_hex(text: &str, longest: usize) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).map(|value| value as u8))
+        .collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0 && digits.len() <= 2 * longest)?;
+    Some(
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect(),
+    )
+}

@@ -1,0 +1,81 @@
+//! What does not change while a run goes on, and what changes rarely.
+
+use std::net::Ipv6Addr;
+
+use redpoll_sim::medium::{Config, LinkSource};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+use crate::message::{Hello, InterfererInfo, Mode, NodeInfo, Scene, VERSION};
+
+/// What a page is told first.
+pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
+    let nodes = scenario.nodes.iter().enumerate().map(|(index, node)| {
+        let address = scenario.address(index).map(Ipv6Addr::from);
+        let apps = node.apps.iter();
+        NodeInfo {
+            name: node.name.clone(),
+            role: node.role.word().to_owned(),
+            sleepy: node.sleepy,
+            address: address.map_or_else(String::new, |address| address.to_string()),
+            apps: apps.map(|app| app.kind.word().to_owned()).collect(),
+        }
+    });
+    let ends = match mode {
+        Mode::Up => None,
+        Mode::Run | Mode::View => Some(scenario.duration.as_micros()),
+    };
+    Hello {
+        version: VERSION,
+        scenario: scenario.name.clone(),
+        mode,
+        duration_us: ends,
+        prefix: Ipv6Addr::from(scenario.border.prefix).to_string(),
+        host: scenario
+            .border_router()
+            .map(|_| Ipv6Addr::from(scenario.border.host).to_string()),
+        ranges_m: ranges(scenario),
+        is_movable: !scenario.links.is_given(),
+        slots: scenario.lowpan.slots.into(),
+        nodes: nodes.collect(),
+        outcomes: super::outcomes(),
+    }
+}
+
+/// How far a frame is received and disturbs, where that is a distance.
+fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
+    match (&scenario.medium, &scenario.links) {
+        (Config::UnitDisk(disk), LinkSource::Positions) => {
+            Some([disk.transmission_range_m, disk.interference_range_m])
+        }
+        _ => None,
+    }
+}
+
+/// Who hears whom and who disturbs.
+pub(super) fn of(world: &World) -> Scene {
+    let scenario = world.scenario();
+    let nodes = 0..scenario.nodes.len();
+    let pairs = nodes.flat_map(|from| {
+        let there = world.air().neighbours(from).into_iter();
+        there.map(move |there| [from as u32, there.node as u32])
+    });
+    let is_distance = matches!(scenario.medium, Config::UnitDisk(_));
+    let others = world.air().medium().interferers();
+    Scene {
+        links: pairs.filter(|[from, to]| from < to).collect(),
+        interferers: others
+            .map(|(course, _)| {
+                let spec = course.spec();
+                InterfererInfo {
+                    name: spec.name.clone(),
+                    x: spec.position_m.0,
+                    y: spec.position_m.1,
+                    range: is_distance.then_some(spec.range_m),
+                    busy: spec.busy,
+                }
+            })
+            .collect(),
+        losses: Vec::new(),
+    }
+}

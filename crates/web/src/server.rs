@@ -1,0 +1,354 @@
+//! The server: a thread of its own, with the page in it.
+
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ws::{self, WebSocket, WebSocketUpgrade};
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use redpoll_sim::world::World;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
+
+use crate::assets::ASSETS;
+use crate::desk::{Desk, News, Request, Wanted};
+use crate::guard;
+use crate::hub::{Hub, Message};
+use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
+use crate::scribe::{self, Scribe};
+
+/// Messages of the simulation that wait for the server.
+const NEWS: usize = 8;
+/// Browsers at a time.
+const BROWSERS: usize = 32;
+/// The longest thing that a page has to say.
+const LONGEST: usize = 16 * 1024;
+/// A browser that takes nothing for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Requests of pages that wait for the simulation.
+const REQUESTS: usize = 64;
+
+/// The server could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refuses something else.
+    #[error("the live view cannot start: {0}")]
+    System(#[from] io::Error),
+}
+
+/// A server that listens, and does not answer yet: whoever moves to another network or
+/// gives up rights does so between [`Server::listen`] and [`Server::start`].
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: String,
+}
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Shared {
+    hub: Arc<Hub>,
+    requests: mpsc::SyncSender<Request>,
+    bell: Arc<UnixStream>,
+    token: Arc<str>,
+    port: u16,
+    browsers: Arc<tokio::sync::Semaphore>,
+}
+
+impl Server {
+    /// Listens at `address`. The token is made of `random` bytes that nobody can guess.
+    ///
+    /// # Errors
+    /// [`ServerError::Listen`].
+    pub fn listen(address: SocketAddr, random: [u8; 16]) -> Result<Server, ServerError> {
+        let listen = |source| ServerError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(listen)?;
+        listener.set_nonblocking(true)?;
+        Ok(Server {
+            address: listener.local_addr()?,
+            listener,
+            token: guard::token(&random),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The page's address, with the token that lets its reader change things.
+    pub fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            // This computer, under its own loopback address.
+            address.set_ip(match address {
+                SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+                SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        format!("http://{address}/#{}", self.token)
+    }
+
+    /// Begins to answer, in a thread of its own, which ends with the desk.
+    ///
+    /// # Errors
+    /// [`ServerError::System`].
+    pub fn start(self, world: &World, mode: Mode) -> Result<Desk, ServerError> {
+        let (bell, ringer) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        ringer.set_nonblocking(true)?;
+        let (news, mut incoming) = tokio::sync::mpsc::channel(NEWS);
+        let (requests, wanted) = mpsc::sync_channel(REQUESTS);
+        let watchers = Arc::new(AtomicUsize::new(0));
+        let clock = Clock {
+            paused: false,
+            speed: matches!(mode, Mode::Up).then_some(1.0),
+            ended: false,
+            settable: !matches!(mode, Mode::Up),
+        };
+        let hub = Arc::new(Hub::new(Scribe::new(world, mode), clock, watchers.clone()));
+        let shared = Shared {
+            hub: hub.clone(),
+            requests,
+            bell: Arc::new(ringer),
+            token: self.token.as_str().into(),
+            port: self.address.port(),
+            browsers: Arc::new(tokio::sync::Semaphore::new(BROWSERS)),
+        };
+        let listener = self.listener;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let serve = async move {
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                return;
+            };
+            let server = tokio::spawn(async move { axum::serve(listener, router(shared)).await });
+            while let Some(news) = incoming.recv().await {
+                tell(&hub, news);
+            }
+            server.abort();
+        };
+        let thread = std::thread::Builder::new().name("live view".to_owned());
+        thread.spawn(move || runtime.block_on(serve))?;
+        Ok(Desk {
+            news,
+            requests: wanted,
+            watchers,
+            bell,
+            mode,
+            clock,
+            next: None,
+            figures_at: Instant::now(),
+            wants: None,
+            commands: 0,
+        })
+    }
+}
+
+/// Brings to the browsers what the simulation says.
+fn tell(hub: &Hub, news: News) {
+    match news {
+        News::Changes(batch) => {
+            hub.publish(|scribe| scribe.changes(&batch.changes, &batch.sample, batch.figures))
+        }
+        News::Scene(scene) => hub.publish(|scribe| {
+            scribe.set_scene(scene);
+            scribe.scene()
+        }),
+        News::Clock(clock) => hub.set_clock(clock),
+        News::Renewed(scribe) => hub.renew(*scribe),
+    }
+}
+
+fn router(shared: Shared) -> Router {
+    let mut router = Router::new();
+    for asset in ASSETS {
+        let file = move || async move {
+            ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes).into_response()
+        };
+        router = router.route(asset.path, get(file));
+    }
+    router
+        .route("/live", get(live))
+        .layer(middleware::from_fn_with_state(shared.clone(), check))
+        .with_state(shared)
+}
+
+/// Lets only requests through that are meant for this server, and says to browsers what the
+/// page may do: load nothing from elsewhere, be in nobody's frame.
+async fn check(State(shared): State<Shared>, request: HttpRequest, next: Next) -> Response {
+    let host = request.headers().get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let is_ours = host.is_some_and(|host| guard::host_is_ours(host, shared.port));
+    let mut response = match is_ours {
+        true => next.run(request).await,
+        false => refuse("this server is called by its address or as localhost"),
+    };
+    const SAID: [(header::HeaderName, &str); 6] = [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (
+            header::HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in SAID {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn refuse(why: &'static str) -> Response {
+    (StatusCode::FORBIDDEN, Body::from(why)).into_response()
+}
+
+/// A page opens its connection.
+async fn live(
+    State(shared): State<Shared>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    let host = text(header::HOST).unwrap_or_default();
+    if headers.contains_key(header::ORIGIN)
+        && !text(header::ORIGIN).is_some_and(|origin| guard::origin_is_ours(origin, host))
+    {
+        return refuse("another site's page may not look at this mesh");
+    }
+    let Ok(place) = shared.browsers.clone().try_acquire_owned() else {
+        let why = "too many browsers look at this mesh";
+        return (StatusCode::SERVICE_UNAVAILABLE, Body::from(why)).into_response();
+    };
+    upgrade
+        .max_message_size(LONGEST)
+        .max_frame_size(LONGEST)
+        .on_upgrade(move |socket| async move {
+            let hub = shared.hub.clone();
+            // What goes wrong with a browser's connection ends it.
+            let _ = converse(socket, &shared).await;
+            hub.leave();
+            shared.ring();
+            drop(place);
+        })
+}
+
+/// Why a conversation is over.
+struct Over;
+
+/// Tells a page what happens, and does what it asks for.
+async fn converse(mut socket: WebSocket, shared: &Shared) -> Result<(), Over> {
+    let (messages, mut news) = shared.hub.join();
+    shared.ring();
+    for message in messages {
+        send(&mut socket, &message).await?;
+    }
+    loop {
+        tokio::select! {
+            message = news.recv() => match message {
+                Ok(message) => send(&mut socket, &message).await?,
+                Err(RecvError::Lagged(_)) => {
+                    let (messages, fresh) = shared.hub.snapshot();
+                    news = fresh;
+                    for message in messages {
+                        send(&mut socket, &message).await?;
+                    }
+                }
+                Err(RecvError::Closed) => return Err(Over),
+            },
+            said = socket.recv() => match said {
+                Some(Ok(ws::Message::Text(text))) => {
+                    let answer = shared.answer(&text).await;
+                    send(&mut socket, &scribe::text(&FromServer::Answer(answer)).into()).await?;
+                }
+                Some(Ok(ws::Message::Close(_)) | Err(_)) | None => return Err(Over),
+                Some(Ok(_)) => {}
+            },
+        }
+    }
+}
+
+async fn send(socket: &mut WebSocket, message: &Message) -> Result<(), Over> {
+    let text = ws::Message::Text(message.as_ref().into());
+    match tokio::time::timeout(PATIENCE, socket.send(text)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(Over),
+    }
+}
+
+impl Shared {
+    /// Has the simulation look.
+    fn ring(&self) {
+        // If there is no room, a byte is there already.
+        let _ = (&*self.bell).write(&[1]);
+    }
+
+    /// What a page has said is done, or not.
+    async fn answer(&self, said: &str) -> Answer {
+        let said: FromPage = match serde_json::from_str(said) {
+            Ok(said) => said,
+            Err(error) => {
+                return Answer {
+                    id: 0,
+                    ok: false,
+                    text: format!("not understood: {error}"),
+                };
+            }
+        };
+        let id = said.id;
+        let done = match said.ask {
+            Ask::Layers(frames) => {
+                let layers = self.hub.layers(&frames);
+                layers.ok_or_else(|| "not a frame".to_owned())
+            }
+            _ if !guard::is_token(&said.token, &self.token) => {
+                Err("only looking is allowed without the token: open the address that the terminal shows".to_owned())
+            }
+            Ask::Clock(ask) => self.ask(Wanted::Clock(ask)).await,
+            Ask::Mesh(command) => self.ask(Wanted::Mesh(command)).await,
+        };
+        let ok = done.is_ok();
+        let text = done.unwrap_or_else(|why| why);
+        Answer { id, ok, text }
+    }
+
+    async fn ask(&self, what: Wanted) -> Result<String, String> {
+        let (answer, answered) = oneshot::channel();
+        let sent = self.requests.try_send(Request { what, answer });
+        sent.map_err(|_| "the simulation is too busy to listen".to_owned())?;
+        self.ring();
+        let said = answered.await;
+        said.unwrap_or_else(|_| Err("the simulation has ended".to_owned()))
+    }
+}

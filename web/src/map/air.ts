@@ -1,0 +1,237 @@
+// What is on the air at the moment that is shown, and the nodes with what their radios do.
+
+import { ACK, BROADCAST, RADIO } from "../protocol";
+import type { Frame } from "../store";
+import type { Palette } from "../theme";
+import { radius, type Scenery } from "./base";
+
+/** How long a frame takes to cross the picture, and to fade, in milliseconds on the wall. */
+const CROSS_MS = 150;
+const FADE_MS = 320;
+/** More would be a blur. */
+const MOST = 600;
+
+export interface Moment extends Scenery {
+  /** In microseconds of the run. */
+  t: number;
+  /** Virtual seconds in a second. */
+  pace: number;
+  hovered: number | null;
+}
+
+export function frameColor(frame: Frame, palette: Palette): string {
+  if (frame.kind === ACK) return palette.ack;
+  switch (frame.protocol) {
+    case "TCP":
+    case "6LoWPAN":
+      return palette.data;
+    case "UDP":
+      return palette.datagram;
+    default:
+      return palette.control;
+  }
+}
+
+/** Whether it has arrived everywhere where it was for; `null` while nobody knows. */
+export function arrived(frame: Frame): boolean | null {
+  if (frame.fates.length === 0) return null;
+  return frame.fates.every(([, outcome]) => outcome === 0);
+}
+
+const COLLISION = 1;
+const UNEXPECTED = 10;
+const OUT_OF_RANGE = 2;
+
+export function drawAir(context: CanvasRenderingContext2D, moment: Moment): void {
+  const { view } = moment;
+  context.clearRect(0, 0, view.width, view.height);
+  const frames = visible(moment);
+  context.lineCap = "round";
+  for (const frame of frames) drawFrame(context, moment, frame);
+  drawNodes(context, moment);
+  for (const frame of frames) drawFates(context, moment, frame);
+}
+
+function visible(moment: Moment): Frame[] {
+  const { store, t, pace } = moment;
+  const window = (CROSS_MS + FADE_MS) * 1_000 * pace + 10_000;
+  const frames: Frame[] = [];
+  let place = store.frames.lowerBound(t - window, (frame) => frame.start);
+  for (; place < store.frames.length; place++) {
+    const frame = store.frames.at(place)!;
+    if (frame.start > t) break;
+    frames.push(frame);
+  }
+  return frames.slice(-MOST);
+}
+
+/** How far a frame has come across the picture, and how much of it is left to see. */
+function progress(moment: Moment, frame: Frame): [crossed: number, shown: number] {
+  const age = moment.t - frame.start;
+  const air = frame.end - frame.start;
+  const cross = Math.max(air, CROSS_MS * 1_000 * moment.pace);
+  const fade = Math.max(FADE_MS * 1_000 * moment.pace, 1);
+  const crossed = Math.min(1, age / Math.max(cross, 1));
+  const shown = age <= cross ? 1 : Math.max(0, 1 - (age - cross) / fade);
+  return [crossed, shown];
+}
+
+function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Frame): void {
+  const { view, palette, x, y, store } = moment;
+  const [crossed, shown] = progress(moment, frame);
+  if (shown <= 0) return;
+  const [ax, ay] = view.toScreen(x(frame.from), y(frame.from));
+  const color = frameColor(frame, palette);
+  context.strokeStyle = color;
+  context.fillStyle = color;
+  if (frame.kind === BROADCAST || frame.to < 0) {
+    const metres = store.hello?.ranges_m?.[0];
+    const reach = metres ? metres * view.scale : 60;
+    context.globalAlpha = 0.5 * shown;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.arc(ax, ay, Math.max(4, reach * ease(crossed)), 0, 7);
+    context.stroke();
+    context.globalAlpha = 0.05 * shown;
+    context.fill();
+    context.globalAlpha = 1;
+    return;
+  }
+  const [bx, by] = view.toScreen(x(frame.to), y(frame.to));
+  const head = ease(crossed);
+  const tail = Math.max(0, head - 0.55) * (shown < 1 ? 1 : head);
+  const [hx, hy] = [ax + (bx - ax) * head, ay + (by - ay) * head];
+  const isAck = frame.kind === ACK;
+  context.globalAlpha = (isAck ? 0.7 : 1) * shown;
+  // Where it goes.
+  context.lineWidth = isAck ? 1 : 2;
+  if (frame.again) context.setLineDash([5, 5]);
+  context.globalAlpha *= 0.35;
+  context.beginPath();
+  context.moveTo(ax, ay);
+  context.lineTo(hx, hy);
+  context.stroke();
+  context.setLineDash([]);
+  // The comet.
+  context.globalAlpha = (isAck ? 0.8 : 1) * shown;
+  context.lineWidth = isAck ? 1.5 : 4;
+  context.beginPath();
+  context.moveTo(ax + (bx - ax) * tail, ay + (by - ay) * tail);
+  context.lineTo(hx, hy);
+  context.stroke();
+  if (crossed < 1) {
+    context.beginPath();
+    context.arc(hx, hy, isAck ? 2.5 : 4.5, 0, 7);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+function drawFates(context: CanvasRenderingContext2D, moment: Moment, frame: Frame): void {
+  const { view, palette, x, y, store } = moment;
+  if (frame.kind === ACK && frame.fates[0]?.[1] === UNEXPECTED) return;
+  const [crossed, shown] = progress(moment, frame);
+  if (crossed < 1 || shown <= 0) return;
+  for (const [node, outcome] of frame.fates) {
+    if (outcome === 0 || (frame.kind === BROADCAST && outcome === OUT_OF_RANGE)) continue;
+    const [px, py] = view.toScreen(x(node), y(node));
+    const size = radius(store, view, node);
+    context.strokeStyle = palette.lost;
+    context.globalAlpha = shown;
+    context.lineWidth = 2;
+    const spread = size + 4 + (1 - shown) * 8;
+    if (outcome === COLLISION) {
+      context.beginPath();
+      context.arc(px, py, spread, 0, 7);
+      context.stroke();
+      const arm = size * 0.75 + 2;
+      context.lineWidth = 3.5;
+      context.beginPath();
+      context.moveTo(px - arm, py - arm);
+      context.lineTo(px + arm, py + arm);
+      context.moveTo(px + arm, py - arm);
+      context.lineTo(px - arm, py + arm);
+      context.stroke();
+    } else if (frame.kind !== BROADCAST) {
+      context.setLineDash([3, 4]);
+      context.beginPath();
+      context.arc(px, py, spread, 0, 7);
+      context.stroke();
+      context.setLineDash([]);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
+  const { store, view, palette, x, y, selected, hovered } = moment;
+  const { radio, asleep } = store.now;
+  const busy = new Map<number, string>();
+  const recent = store.frames.lowerBound(moment.t - 15_000, (frame) => frame.start);
+  for (let place = recent; place < store.frames.length; place++) {
+    const frame = store.frames.at(place)!;
+    if (frame.start > moment.t) break;
+    if (frame.end >= moment.t) busy.set(frame.from, frameColor(frame, palette));
+  }
+  for (let node = 0; node < store.nodes.length; node++) {
+    const [px, py] = view.toScreen(x(node), y(node));
+    if (px < -30 || py < -30 || px > view.width + 30 || py > view.height + 30) continue;
+    const info = store.nodes[node]!;
+    const size = radius(store, view, node);
+    const isOff = radio[node] === RADIO.off;
+    const sleeps = radio[node] === RADIO.sleep || (asleep[node] ?? 0) > 0.5;
+    const queue = (store.now.queue[node] ?? 0) / Math.max(1, store.hello?.slots ?? 1);
+    context.beginPath();
+    if (info.role === "border") context.roundRect(px - size, py - size, 2 * size, 2 * size, 3);
+    else context.arc(px, py, size, 0, 7);
+    context.fillStyle = palette.node;
+    context.fill();
+    if (queue > 0 && !isOff) {
+      // The queue fills the node from below.
+      context.save();
+      context.clip();
+      context.globalAlpha = 0.35;
+      context.fillStyle = palette.again;
+      const level = 2 * size * Math.min(1, queue);
+      context.fillRect(px - size, py + size - level, 2 * size, level);
+      context.restore();
+    }
+    const sending = busy.get(node);
+    context.strokeStyle = isOff ? palette.lost : sending ?? (sleeps ? palette.sleep : palette.nodeInk);
+    context.lineWidth = sending ? 3 : 1.8;
+    if (sleeps || isOff) context.setLineDash([2, 3]);
+    context.stroke();
+    context.setLineDash([]);
+    if (isOff) {
+      context.beginPath();
+      context.moveTo(px - size * 0.6, py + size * 0.6);
+      context.lineTo(px + size * 0.6, py - size * 0.6);
+      context.stroke();
+    } else if (sleeps && size > 5) {
+      context.fillStyle = palette.sleep;
+      context.font = `600 ${Math.round(size)}px system-ui, sans-serif`;
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      context.fillText("z", px, py);
+    } else if (info.role === "border" && size > 5) {
+      context.fillStyle = palette.nodeInk;
+      context.fillRect(px - size * 0.35, py - size * 0.35, size * 0.7, size * 0.7);
+    } else if (info.role === "router" && size > 5) {
+      context.fillStyle = palette.nodeInk;
+      context.beginPath();
+      context.arc(px, py, size * 0.28, 0, 7);
+      context.fill();
+    }
+    if (node === selected || node === hovered) {
+      context.strokeStyle = palette.select;
+      context.lineWidth = node === selected ? 2.5 : 1.5;
+      context.beginPath();
+      context.arc(px, py, size + 5, 0, 7);
+      context.stroke();
+    }
+  }
+}
+
+function ease(share: number): number {
+  return 1 - (1 - share) ** 2;
+}

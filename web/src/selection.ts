@@ -1,0 +1,17 @@
+// What the reader has chosen to look at.
+
+export class Selection {
+  node: number | null = null;
+  flow: number | null = null;
+  frame: number | null = null;
+  private listeners: (() => void)[] = [];
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  set(change: Partial<Pick<Selection, "node" | "flow" | "frame">>): void {
+    Object.assign(this, change);
+    for (const listener of this.listeners) listener();
+  }
+}
