@@ -1,7 +1,7 @@
 //! Passes the memory maps to the linker.
 
 /// Images that the small board has room for.
-const SMALL: [&str; 6] = ["bare", "tcp", "subset", "pair", "rivals", "node"];
+const SMALL: [&str; 7] = ["bare", "tcp", "subset", "pair", "rivals", "node", "seal"];
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -14,6 +14,7 @@ mod firmware;
 mod image;
 mod profile;
 mod qemu;
+mod security;
 mod snapshot;
 mod steps;
 mod thumb;
@@ -28,6 +29,7 @@ use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
 use image::Image;
 use qemu::{PerSegment, Rival};
+use security::Security;
 use steps::Step;
 use types::Size;
 
@@ -108,6 +110,7 @@ struct Measured {
     node_panics: Vec<String>,
     /// In one that routes by RPL, too.
     routed_panics: Vec<String>,
+    security: Security,
     /// Or why not.
     instructions: Result<PerSegment, String>,
     /// Nothing where nothing could be run.
@@ -214,6 +217,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         routed_panics: (images.routed.iter())
             .flat_map(|(_, image)| image.panics(&workspace.root))
             .collect(),
+        security: security::measure(workspace, &images, instructions.is_ok())?,
         instructions,
         steps,
         rivals,
@@ -250,6 +254,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         Failure::unless_empty(
             "size: in the images with a node that routes by RPL these may panic:",
             measured.routed_panics,
+        )?;
+        Failure::unless_empty(
+            "size: in the image with link-layer security these may panic:",
+            measured.security.panics,
         )?;
     }
     Ok(())
@@ -298,6 +306,7 @@ impl Measured {
             "rpl_flash_bytes": routed,
             "rpl_flash_by_crate_bytes": self.routed.last().map(|(_, flash)| &flash.by_crate),
             "rpl_panics": self.routed_panics,
+            "security": self.security.json(),
             "skipped": self.instructions.as_ref().err(),
         })
     }
@@ -321,6 +330,8 @@ impl Measured {
             println!();
             flash.print(&format!("flash of RPL by crate, {name}"));
         }
+        println!();
+        self.security.print();
 
         println!();
         let mut rows = vec![row(["type on 32-bit ARM", "bytes"])];
@@ -484,6 +495,7 @@ impl Measured {
             let bytes = flash.bytes();
             text.push_str(&format!("{bytes:>5}  {}RPL, {name}\n", snapshot::FLASH));
         }
+        text.push_str(&self.security.snapshot());
         text
     }
 }
@@ -521,6 +533,10 @@ mod tests {
             panics: vec!["a.rs:1: f: g".to_owned()],
             node_panics: Vec::new(),
             routed_panics: Vec::new(),
+            security: Security::of(Flash {
+                difference: 400,
+                by_crate: BTreeMap::new(),
+            }),
             instructions: Ok(PerSegment {
                 all: 10.4,
                 copy: 2.0,
@@ -543,6 +559,7 @@ mod tests {
         assert_eq!(object["instructions_per_segment"], 5);
         assert_eq!(object["node_flash_bytes"], 3000);
         assert_eq!(object["rpl_flash_bytes"]["all of it"], 150);
+        assert_eq!(object["security"]["flash_bytes"], 400);
         assert_eq!(object["skipped"], Value::Null);
     }
 
@@ -576,7 +593,9 @@ mod tests {
         let text = measured().snapshot();
         assert!(
             text.contains("\n  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n")
-                && text.ends_with("\n  150  flash: RPL, all of it\n"),
+                && text.ends_with(
+                    "\n  150  flash: RPL, all of it\n  400  flash: link-layer security\n"
+                ),
             "{text}"
         );
         assert!(text.contains("\n   18  redpoll_tcp::Listener\n"), "{text}");

@@ -22,6 +22,9 @@ pub struct MacCounters {
     pub dropped_no_ack: u32,
     /// Frames given up, the last attempt without channel access.
     pub dropped_channel_access: u32,
+    /// Frames given up, because link-layer security could not protect them.
+    #[cfg(feature = "security")]
+    pub dropped_unsealed: u32,
     /// Frames given back between two attempts because others were more urgent;
     /// each is submitted again.
     pub preempted: u32,
@@ -49,8 +52,11 @@ pub struct MacCounters {
     pub rx_not_for_us: u32,
     /// Dropped: a frame version that this MAC does not speak.
     pub rx_version: u32,
-    /// Dropped: secured.
+    /// Dropped: secured, where this node has no security.
     pub rx_secured: u32,
+    /// Dropped: refused by link-layer security, which counts why.
+    #[cfg(feature = "security")]
+    pub rx_refused: u32,
     /// Data requests received from neighbours.
     pub rx_data_requests: u32,
     /// Dropped: a beacon, or a MAC command other than a data request.

@@ -8,6 +8,8 @@
 
 use redpoll_base::{Duration, Instant, checksum::Checksum};
 use redpoll_wire::ieee802154::Address;
+#[cfg(feature = "security")]
+use redpoll_wire::ieee802154::FrameHeader;
 
 /// Sources remembered; with more active neighbours the one heard longest ago
 /// is forgotten, and a repetition of its frame would pass.
@@ -19,6 +21,26 @@ struct Heard {
     src: Address,
     dsn: u8,
     checksum: u16,
+}
+
+impl Heard {
+    fn new(heard_at: Instant, src: Address, dsn: u8, payload: &[u8]) -> Self {
+        let mut sum = Checksum::new();
+        sum.add(payload);
+        Heard {
+            heard_at,
+            src,
+            dsn,
+            checksum: sum.finish(),
+        }
+    }
+
+    fn repeats(&self, old: &Heard, timeout: Duration) -> bool {
+        old.src == self.src
+            && old.dsn == self.dsn
+            && old.checksum == self.checksum
+            && self.heard_at.since(old.heard_at) < timeout
+    }
 }
 
 /// The last frame of each source that can still repeat it.
@@ -47,27 +69,29 @@ impl Duplicates {
         dsn: u8,
         payload: &[u8],
     ) -> bool {
-        let mut sum = Checksum::new();
-        sum.add(payload);
-        let new = Heard {
-            heard_at: now,
-            src,
-            dsn,
-            checksum: sum.finish(),
-        };
+        let new = Heard::new(now, src, dsn, payload);
         let Some(slot) = self.slot_of(src) else {
             return false;
         };
-        let repeats = slot.is_some_and(|old| {
-            old.src == new.src
-                && old.dsn == new.dsn
-                && old.checksum == new.checksum
-                && now.since(old.heard_at) < timeout
-        });
+        let repeats = slot.is_some_and(|old| new.repeats(&old, timeout));
         if !repeats {
             *slot = Some(new);
         }
         repeats
+    }
+
+    /// Whether a frame repeats one that was noted, as [`Duplicates::on_frame`] would say.
+    #[cfg(feature = "security")]
+    pub(crate) fn has(
+        &self,
+        now: Instant,
+        timeout: Duration,
+        header: &FrameHeader,
+        payload: &[u8],
+    ) -> bool {
+        let new = Heard::new(now, header.src, header.dsn, payload);
+        let mut entries = self.entries.iter().flatten();
+        entries.any(|old| new.repeats(old, timeout))
     }
 
     /// The entry of `src`, else the one to give up: a free one, else the oldest.

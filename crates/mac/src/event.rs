@@ -13,6 +13,9 @@ pub enum TxStatus {
     NoAck,
     /// Given up: the channel was never free during the last attempt.
     ChannelAccessFailure,
+    /// Given up before the first attempt: link-layer security could not protect it.
+    #[cfg(feature = "security")]
+    Unsealed,
 }
 
 /// Something the layer above should know.

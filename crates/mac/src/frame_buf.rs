@@ -60,6 +60,13 @@ impl FrameBuf {
         &mut self.bytes
     }
 
+    /// The frame, to change.
+    #[cfg(feature = "security")]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        let len = self.len();
+        self.bytes.get_mut(..len).unwrap_or_default()
+    }
+
     /// Declares that the first `len` bytes of the room are the frame; at most
     /// the capacity.
     pub(crate) fn set_len(&mut self, len: usize) {

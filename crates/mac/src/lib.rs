@@ -20,8 +20,9 @@
 //! neighbours repeat their frames until it wakes up, as in Contiki: `MacConfig::duty`.
 //!
 //! One frame is in service at a time; queues, also those of indirect
-//! transmission, belong to the layer above. Not here: beacons, association,
-//! security.
+//! transmission, belong to the layer above. Not here: beacons, association.
+//!
+//! With the feature `security` frames can be authenticated and encrypted: [`security`].
 //!
 //! ```
 //! use redpoll_base::{Instant, Rng};
@@ -85,6 +86,8 @@ mod mac;
 mod pending;
 mod radio;
 mod retry;
+#[cfg(feature = "security")]
+pub mod security;
 
 #[cfg(feature = "duty-cycled")]
 pub use access::{DutyConfig, DutyCounters, LayerConfig, Method, Release};

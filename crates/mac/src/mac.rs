@@ -8,6 +8,8 @@ mod burst;
 #[cfg(feature = "duty-cycled")]
 mod duty;
 mod receive;
+#[cfg(feature = "security")]
+mod secured;
 mod send;
 mod sleepy;
 

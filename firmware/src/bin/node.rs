@@ -125,9 +125,54 @@ fn image_main() -> ! {
         let neighbours = forever(&mut candidates[..]);
         route_by_rpl(&mut node, redpoll_stack::RplMemory { neighbours });
     }
+    #[cfg(feature = "security")]
+    {
+        let (mut replay, mut names) = ([None; 8], [None; 4]);
+        let memory = redpoll_stack::mac::security::SecurityMemory {
+            replay: forever(&mut replay[..]),
+            names: forever(&mut names[..]),
+        };
+        secure(&mut node, memory);
+    }
     loop {
         link(&mut node);
         sockets(&mut node);
+    }
+}
+
+/// What a node has more whose frames are protected: AES in software, keys that change.
+#[cfg(feature = "security")]
+#[inline(never)]
+fn secure(
+    node: &mut Node<StaticMemory>,
+    memory: redpoll_stack::mac::security::SecurityMemory<StaticMemory>,
+) {
+    use redpoll_stack::mac::security::{Key, SecurityConfig, SecurityLevel, SoftwareAes};
+    let config = SecurityConfig {
+        level: match any(0u8) {
+            5 => SecurityLevel::EncMic32,
+            6 => SecurityLevel::EncMic64,
+            _ => SecurityLevel::EncMic128,
+        },
+        key: Key::new(any(1), any([1; 16])),
+        cipher: &SoftwareAes,
+        eui64: any([1; 8]),
+        eui64_prefix: any(Some([1; 6])),
+        counter_stored: any(1),
+        counter_stretch: any(1000),
+    };
+    node.secure(config, memory);
+    if let Some(security) = node.security_mut() {
+        if let Some(counter) = black_box(security.poll_counter()) {
+            security.on_counter_stored(counter);
+        }
+        black_box(security.add_key(Key::new(any(1), any([1; 16])))).ok();
+        black_box(security.switch_key(any(1))).ok();
+        black_box(security.remove_key(any(1))).ok();
+        black_box(security.name_neighbour(any(1), any([1; 8])));
+        black_box(security.forget_neighbour(any([1; 8])));
+        black_box((security.is_exhausted(), security.neighbours()));
+        black_box(security.counters());
     }
 }
 
@@ -158,7 +203,11 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         seed: any(1),
     };
     node.route_by_rpl(now(), config, memory);
-    black_box((node.rpl_counters(), node.rpl_place(), node.rpl_targets(now())));
+    black_box((
+        node.rpl_counters(),
+        node.rpl_place(),
+        node.rpl_targets(now()),
+    ));
 }
 
 #[cfg(feature = "rpl-root")]

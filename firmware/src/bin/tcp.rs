@@ -18,8 +18,8 @@ use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
 use redpoll_tcp::{
-    Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, IpMeta,
-    Incoming, IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
+    Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, Incoming,
+    IpMeta, IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
 };
 
 type Buffer = &'static mut [u8];

@@ -20,12 +20,16 @@ pub struct Images {
     pub node: Image,
     /// With one that routes by RPL, by the features of [`ROUTED`].
     pub routed: Vec<(&'static str, Image)>,
+    /// With one whose frames are protected.
+    pub secured: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
     /// The same of the TCPs to compare with.
     pub rivals: Image,
     /// Three nodes, to be run.
     pub mesh: Image,
+    /// Frames that are protected and opened, to be run.
+    pub seal: Image,
 }
 
 /// What of RPL a node may have, by the features of the firmware.
@@ -57,6 +61,9 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         let node = cargo(workspace, toolchain, &[&flags[..], &with].concat())?;
         routed.push((name, image(&node, "node")?));
     }
+    let with = ["--features", "security", "--bin", "node", "--bin", "seal"];
+    let with = cargo(workspace, toolchain, &[&flags[..], &with].concat())?;
+    let (secured, seal) = (image(&with, "node")?, image(&with, "seal")?);
     let names = ["bare", "tcp", "node", "pair", "rivals"];
     let bins = names.iter().flat_map(|name| ["--bin", name]);
     let rest = cargo(
@@ -71,9 +78,11 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         subset,
         node: image("node")?,
         routed,
+        secured,
         pair: image("pair")?,
         rivals: image("rivals")?,
         mesh,
+        seal,
     })
 }
 

@@ -167,6 +167,8 @@ impl Mac {
             TxStatus::Delivered => &mut self.counters.delivered,
             TxStatus::NoAck => &mut self.counters.dropped_no_ack,
             TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
+            #[cfg(feature = "security")]
+            TxStatus::Unsealed => &mut self.counters.dropped_unsealed,
         });
         self.phase = Phase::Idle;
         // After a failure the wait for the acknowledgement was longer.

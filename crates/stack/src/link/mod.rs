@@ -3,16 +3,18 @@
 //!
 //! Frames and radio results go in; whole packets come out, and [`LinkEvent`]s tell
 //! what became of segments and how good the links are. Link-layer security (IEEE
-//! 802.15.4-2015 §9) has its place here, between a frame and the MAC: sealed in
-//! [`Link::poll_radio`], opened in [`Link::input_frame`].
+//! 802.15.4-2015 §9) belongs to the link, which lends it to the MAC: a frame is protected
+//! when the MAC is given it, and opened when the MAC has acknowledged it.
 //!
 //! - `children.rs`: the neighbours that sleep;
 //! - `strangers.rs`: neighbours of which nobody knows whether they exist;
+//! - `security.rs`: what security there is;
 //! - `sleep.rs`: the node's own sleep, with `poll.rs` (when it asks) and
 //!   `silence.rs` (what it must not miss).
 
 mod children;
 mod poll;
+mod security;
 mod silence;
 mod sleep;
 mod strangers;
@@ -22,6 +24,10 @@ use redpoll_lowpan::{
     FrameRoom, LossReason, Lowpan, LowpanConfig, LowpanEvent, LowpanMemory, Note, Onward,
     PayloadSource, SlotId,
 };
+#[cfg(feature = "security")]
+use redpoll_mac::FrameBuf;
+#[cfg(feature = "security")]
+use redpoll_mac::security::Security;
 use redpoll_mac::{
     Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
 };
@@ -48,6 +54,8 @@ pub(crate) struct Link<M: Memory + 'static> {
     children: Children,
     strangers: Strangers,
     sleep: Option<Sleepy>,
+    #[cfg(feature = "security")]
+    security: Option<Security<M>>,
     /// A frame makes way for one to a sleepy neighbour that listens.
     preempts: bool,
     /// The frame that the MAC has is for a sleepy neighbour.
@@ -99,6 +107,8 @@ impl<M: Memory + 'static> Link<M> {
             children: Children::default(),
             strangers: Strangers::new(),
             sleep: None,
+            #[cfg(feature = "security")]
+            security: None,
             preempts,
             frame_is_indirect: false,
         }
@@ -121,6 +131,16 @@ impl<M: Memory + 'static> Link<M> {
         info: &RxInfo,
         onward: impl FnOnce(&Ipv6Header, Address) -> Option<Address>,
     ) -> Option<Heard> {
+        #[cfg(feature = "security")]
+        let mut clear = FrameBuf::new();
+        #[cfg(feature = "security")]
+        let heard = match &mut self.security {
+            Some(security) => self
+                .mac
+                .input_secured(now, frame, info, security, &mut clear)?,
+            None => self.mac.input_frame(now, frame, info)?,
+        };
+        #[cfg(not(feature = "security"))]
         let heard = self.mac.input_frame(now, frame, info)?;
         let (from, dst) = (heard.src, heard.dst);
         let broadcast = dst == Address::BROADCAST;
@@ -237,7 +257,7 @@ impl<M: Memory + 'static> Link<M> {
     /// Whether the MAC has nothing to send, and may have.
     pub(crate) fn is_ready(&self) -> bool {
         let holds_back = self.sleep.as_ref().is_some_and(Sleepy::holds_back);
-        self.mac.is_idle() && !holds_back
+        self.mac.is_idle() && !holds_back && !self.awaits_counter()
     }
 
     /// Gives an idle MAC the next frame; `false` if there is none. It is built where
@@ -255,6 +275,7 @@ impl<M: Memory + 'static> Link<M> {
         };
         self.mac.submit_as(now, built.len, how);
         self.frame_is_indirect = built.indirect;
+        self.seal(now);
         true
     }
 
@@ -292,11 +313,16 @@ impl<M: Memory + 'static> Link<M> {
     /// Asks the parent if it is time, and says what the radio does meanwhile.
     /// `true` if the node has waited in vain for long, and should register anew.
     pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
+        let may_send = self.may_send();
         let Some(sleep) = &mut self.sleep else {
             return false;
         };
         let is_forgotten = sleep.expect(now, expected);
-        sleep.take_turn(now, &mut self.mac, self.lowpan.is_mid_datagram());
+        let was_idle = self.mac.is_idle();
+        sleep.take_turn(now, &mut self.mac, self.lowpan.is_mid_datagram(), may_send);
+        if was_idle && !self.mac.is_idle() {
+            self.seal(now);
+        }
         is_forgotten
     }
 
@@ -318,7 +344,8 @@ impl<M: Memory + 'static> Link<M> {
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
         let sleep = self.sleep.as_ref();
-        let sleep = sleep.and_then(|s| s.poll_at(&self.mac, self.lowpan.is_mid_datagram()));
+        let sleep = sleep
+            .and_then(|s| s.poll_at(&self.mac, self.lowpan.is_mid_datagram(), self.may_send()));
         earliest(earliest(self.mac.poll_at(), self.lowpan.poll_at()), sleep)
     }
 
@@ -358,11 +385,7 @@ impl<M: Memory + 'static> Link<M> {
                     if let Some(sleep) = &mut self.sleep {
                         sleep.on_polled(now, status, frame_pending);
                     }
-                    return Some(LinkEvent::Quality {
-                        neighbour: parent,
-                        attempts: 1,
-                        ok: status == TxStatus::Delivered,
-                    });
+                    return Some(quality(parent, 1, status));
                 }
                 MacEvent::DataRequest { child, promised } => {
                     if promised {
@@ -392,8 +415,8 @@ impl<M: Memory + 'static> Link<M> {
         attempts: u8,
     ) -> LinkEvent {
         let ok = status == TxStatus::Delivered;
-        // A channel that was never free says nothing about who listens on it.
-        if is_unicast(neighbour) && status != TxStatus::ChannelAccessFailure {
+        // A frame that was never sent says nothing about who would have heard it.
+        if is_unicast(neighbour) && matches!(status, TxStatus::Delivered | TxStatus::NoAck) {
             self.strangers.on_frame(now, neighbour, ok);
         }
         if self.frame_is_indirect && !ok {
@@ -407,11 +430,20 @@ impl<M: Memory + 'static> Link<M> {
         {
             sleep.on_sent(now);
         }
-        LinkEvent::Quality {
-            neighbour,
-            attempts,
-            ok,
-        }
+        quality(neighbour, attempts, status)
+    }
+}
+
+/// What the end of a frame's service says of the link to its addressee.
+fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
+    #[cfg(feature = "security")]
+    if status == TxStatus::Unsealed {
+        return LinkEvent::Dropped;
+    }
+    LinkEvent::Quality {
+        neighbour,
+        attempts,
+        ok: status == TxStatus::Delivered,
     }
 }
 

@@ -82,13 +82,20 @@ impl Sleepy {
 
     /// Asks the parent if it is time, and says what the radio does meanwhile.
     /// `is_mid_datagram`: some fragments of a datagram have left and others not.
-    pub(super) fn take_turn(&mut self, now: Instant, mac: &mut Mac, is_mid_datagram: bool) {
+    /// `may_send`: security lets a request leave.
+    pub(super) fn take_turn(
+        &mut self,
+        now: Instant,
+        mac: &mut Mac,
+        is_mid_datagram: bool,
+        may_send: bool,
+    ) {
         if self.listens_until.is_some() {
             mac.set_rest(Rest::Listen);
             return;
         }
         mac.set_rest(Rest::Sleep);
-        if self.may_ask(mac, is_mid_datagram) && self.poll.is_due(now) {
+        if may_send && self.may_ask(mac, is_mid_datagram) && self.poll.is_due(now) {
             mac.request_data(now, self.parent);
         }
     }
@@ -132,12 +139,12 @@ impl Sleepy {
         }
     }
 
-    pub(super) fn poll_at(&self, mac: &Mac, is_mid_datagram: bool) -> Option<Wake> {
+    pub(super) fn poll_at(&self, mac: &Mac, is_mid_datagram: bool, may_send: bool) -> Option<Wake> {
         if let Some(until) = self.listens_until {
             return Some(Wake::exactly(until));
         }
         // While the MAC is busy its end is what to wait for.
-        self.may_ask(mac, is_mid_datagram).then(|| self.poll.next())
+        (may_send && self.may_ask(mac, is_mid_datagram)).then(|| self.poll.next())
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant) {

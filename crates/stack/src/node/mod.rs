@@ -14,7 +14,8 @@
 //! - `tables.rs`: how full they are;
 //! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
 //!   transport with connections has; `fragments.rs`: how fragments pass;
-//! - `rpl.rs`, `outer.rs`: what RPL adds to all that.
+//! - `rpl.rs`, `outer.rs`: what RPL adds to all that;
+//! - `security.rs`: the security of its link.
 
 pub(crate) mod config;
 mod deliver;
@@ -28,6 +29,8 @@ mod packets;
 mod radio;
 #[cfg(feature = "rpl")]
 mod rpl;
+#[cfg(feature = "security")]
+mod security;
 mod streams;
 pub(crate) mod tables;
 mod tcp;

@@ -105,6 +105,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if self.link.sleep_turn(now, expected) {
             self.net.nd.solicitor.renew(now);
         }
+        // A data request that could not be protected has ended already.
+        #[cfg(feature = "security")]
+        self.drain_link(now);
     }
 
     /// Passes on what the link has to tell; whether there was anything.

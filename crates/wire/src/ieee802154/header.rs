@@ -225,6 +225,15 @@ pub fn set_frame_pending(frame: &mut [u8]) {
     }
 }
 
+/// Sets or clears the security-enabled bit of an emitted frame (§7.2.2.2): an auxiliary
+/// security header follows its header.
+pub fn set_security(frame: &mut [u8], enabled: bool) {
+    let bit = control::SECURITY.to_le_bytes()[0];
+    if let Some(low) = frame.first_mut() {
+        *low = if enabled { *low | bit } else { *low & !bit };
+    }
+}
+
 /// The immediate acknowledgement of frame `dsn`, without its check sequence
 /// (§7.3.3).
 pub const fn imm_ack(dsn: u8, frame_pending: bool) -> [u8; 3] {

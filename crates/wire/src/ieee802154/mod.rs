@@ -5,11 +5,12 @@
 //! (2015) is read where it has neither information elements nor a suppressed
 //! sequence number. Section numbers are those of IEEE Std 802.15.4-2015.
 //!
-//! Not here: security processing (the flag is shown; the auxiliary header
-//! stays in the payload), the contents of beacons and of commands other than
-//! the data request.
+//! Not here: security processing (the flag is shown; the payload starts with the auxiliary
+//! header, which is read by itself), the contents of beacons and of commands other than the
+//! data request.
 
 mod address;
+mod auxiliary;
 mod fcs;
 mod header;
 #[cfg(test)]
@@ -17,8 +18,9 @@ mod tests;
 pub mod timing;
 
 pub use address::Address;
+pub use auxiliary::{AuxiliaryHeader, KeyIdentifier, SecurityLevel};
 pub use fcs::fcs;
-pub use header::{DATA_REQUEST, FrameHeader, FrameType, imm_ack, set_frame_pending};
+pub use header::{DATA_REQUEST, FrameHeader, FrameType, imm_ack, set_frame_pending, set_security};
 
 /// The PAN id that every PAN accepts (§7.2.6).
 pub const BROADCAST_PAN: u16 = 0xffff;

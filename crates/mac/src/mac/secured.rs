@@ -1,0 +1,92 @@
+//! A frame on its way through link-layer security: protected before its first attempt,
+//! opened after the MAC has acknowledged it.
+//!
+//! An Imm-ACK says that a frame has arrived and is due before anybody could have decrypted
+//! it, so a frame is acknowledged whether or not it is authentic (IEEE 802.15.4-2015
+//! §6.7.2: the filter comes before security).
+
+use redpoll_base::{Instant, Memory};
+use redpoll_wire::ieee802154::FrameHeader;
+
+use super::{Mac, Phase};
+use crate::counters::count;
+use crate::filter::{self, Useless, Verdict};
+use crate::security::{Refusal, Security};
+use crate::{FrameBuf, Indication, RxInfo, TxStatus};
+
+impl Mac {
+    /// How many bytes security takes of each frame from now on:
+    /// [`Security::overhead`]. [`MacConfig::security_bytes`](crate::MacConfig) is that.
+    pub fn set_security_bytes(&mut self, bytes: usize) {
+        self.config.security_bytes = u8::try_from(bytes).unwrap_or(u8::MAX);
+    }
+
+    /// Protects the frame that has just been submitted, or the data request; to be called
+    /// before the next [`Mac::poll_radio`]. Its repetitions are the same bytes. `false` if
+    /// it could not be protected: its service has ended in [`TxStatus::Unsealed`].
+    pub fn seal<M: Memory>(&mut self, now: Instant, security: &mut Security<M>) -> bool {
+        if !matches!(self.phase, Phase::Spacing { .. } | Phase::Load) {
+            return false;
+        }
+        let is_sealed = security.seal(&mut self.frame).is_ok();
+        if !is_sealed {
+            self.finish(now, TxStatus::Unsealed);
+        }
+        is_sealed
+    }
+
+    /// As [`Mac::input_frame`], of a node all of whose neighbours protect their frames:
+    /// one that security refuses is counted there, as [`Refusal`] says. `clear` gets the
+    /// frame without its protection.
+    pub fn input_secured<'f, M: Memory>(
+        &mut self,
+        now: Instant,
+        frame: &[u8],
+        info: &RxInfo,
+        security: &mut Security<M>,
+        clear: &'f mut FrameBuf,
+    ) -> Option<Indication<'f>> {
+        let parsed = FrameHeader::parse(frame).ok();
+        let addressed = parsed.and_then(|(header, payload)| {
+            let acknowledge = self.owes_answer(&header)?;
+            Some((header, payload, acknowledge))
+        });
+        let Some((header, payload, acknowledge)) = addressed else {
+            // It ends here whatever security would say, and is counted.
+            self.input_frame(now, frame, info);
+            return None;
+        };
+        match security.open((&header, payload), frame, clear) {
+            Ok(()) => {}
+            // Its Imm-ACK was lost. The MAC drops it as the duplicate that it is.
+            Err(Refusal::Replayed) if self.was_here(now, clear.as_slice()) => {}
+            Err(why) => {
+                security.counters.refuse(why);
+                count(&mut self.counters.rx_refused);
+                self.acknowledge(now, header.dsn, acknowledge, false);
+                return None;
+            }
+        }
+        self.input_frame(now, clear.as_slice(), info)
+    }
+
+    /// Whether a frame wants an acknowledgement of this node; `None` if it is not for it, or
+    /// has nothing that security protects.
+    fn owes_answer(&self, header: &FrameHeader) -> Option<bool> {
+        match filter::judge(&self.config, header) {
+            Verdict::Accept { acknowledge }
+            | Verdict::Command { acknowledge }
+            | Verdict::Useless {
+                why: Useless::Secured,
+                acknowledge,
+            } => Some(acknowledge),
+            _ => None,
+        }
+    }
+
+    fn was_here(&self, now: Instant, frame: &[u8]) -> bool {
+        let timeout = self.config.duplicate_timeout;
+        FrameHeader::parse(frame)
+            .is_ok_and(|(header, payload)| self.duplicates.has(now, timeout, &header, payload))
+    }
+}

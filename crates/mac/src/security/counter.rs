@@ -1,0 +1,157 @@
+//! The frame counter (IEEE 802.15.4-2015 §9.2.1, macFrameCounter), and how it outlives a
+//! reboot.
+//!
+//! A counter that was used once must never be used again with the same key: whoever hears
+//! two frames of the same nonce can read both. So before it is used, a stretch of counters
+//! is reserved in memory that outlives a reboot: only the end of the stretch is written
+//! there, once for many frames. After a reboot the counter goes on at that end; what of the
+//! stretch was not used is skipped.
+
+/// The largest counter, which no sender may use.
+const EXHAUSTED: u32 = u32::MAX;
+
+/// Why there is no counter for a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoCounter {
+    /// All 2^32 - 1 are used up.
+    Exhausted,
+    /// The next stretch has not been stored yet.
+    NotStored,
+}
+
+/// Where the counter stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameCounter {
+    next: u32,
+    /// What is stored: no counter from here on may be used yet.
+    stored: u32,
+    /// How many are reserved at a time.
+    stretch: u32,
+    /// The end of a stretch that the caller has been asked to store.
+    asked: u32,
+}
+
+impl FrameCounter {
+    /// A counter that goes on at what was stored last.
+    pub(super) const fn new(stored: u32, stretch: u32) -> Self {
+        FrameCounter {
+            next: stored,
+            stored,
+            stretch: if stretch == 0 { 1 } else { stretch },
+            asked: stored,
+        }
+    }
+
+    /// The counter of the next frame, used up by that.
+    pub(super) fn take(&mut self) -> Result<u32, NoCounter> {
+        if self.is_exhausted() {
+            return Err(NoCounter::Exhausted);
+        }
+        if self.next >= self.stored {
+            return Err(NoCounter::NotStored);
+        }
+        let counter = self.next;
+        self.next = counter.saturating_add(1);
+        Ok(counter)
+    }
+
+    pub(super) const fn is_exhausted(&self) -> bool {
+        self.next == EXHAUSTED
+    }
+
+    /// Whether a frame has to wait until the next stretch is stored.
+    pub(super) const fn waits(&self) -> bool {
+        self.next >= self.stored && !self.is_exhausted()
+    }
+
+    /// What is to be stored now, once: half a stretch before it is needed.
+    pub(super) fn poll(&mut self) -> Option<u32> {
+        let left = self.stored.saturating_sub(self.next);
+        if left > self.stretch / 2 || self.asked != self.stored || self.stored == EXHAUSTED {
+            return None;
+        }
+        self.asked = self.stored.saturating_add(self.stretch);
+        Some(self.asked)
+    }
+
+    /// `stored` is in memory that outlives a reboot. More than was asked for counts as what
+    /// was asked for, and less than before as nothing.
+    pub(super) fn on_stored(&mut self, stored: u32) {
+        self.stored = self.stored.max(stored.min(self.asked));
+        // What is missing is asked for again.
+        self.asked = self.stored;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_used_before_it_is_stored() {
+        let mut counter = FrameCounter::new(0, 100);
+        assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        assert!(counter.waits());
+        assert_eq!((counter.poll(), counter.poll()), (Some(100), None));
+        assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        counter.on_stored(100);
+        for expected in 0..50 {
+            assert_eq!(counter.poll(), None);
+            assert_eq!(counter.take(), Ok(expected));
+        }
+        assert_eq!((counter.poll(), counter.poll()), (Some(200), None));
+        for expected in 50..100 {
+            assert_eq!(counter.take(), Ok(expected));
+        }
+        assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        counter.on_stored(200);
+        assert_eq!(counter.take(), Ok(100));
+    }
+
+    #[test]
+    fn a_reboot_uses_no_counter_again() {
+        let (mut stored, mut next) = (0, 0);
+        for boot in 0..50 {
+            let mut counter = FrameCounter::new(stored, 16);
+            for _ in 0..boot * 3 {
+                // Sometimes the power fails between the question and the answer.
+                if let Some(end) = counter.poll() {
+                    stored = end;
+                    counter.on_stored(end);
+                }
+                let taken = counter.take().unwrap();
+                assert!(taken >= next);
+                next = taken + 1;
+            }
+            let _ = counter.poll();
+        }
+    }
+
+    #[test]
+    fn the_last_counter_is_the_end() {
+        let mut counter = FrameCounter::new(u32::MAX - 2, 100);
+        assert_eq!(counter.poll(), Some(u32::MAX));
+        counter.on_stored(u32::MAX);
+        assert_eq!(counter.take(), Ok(u32::MAX - 2));
+        assert_eq!(counter.take(), Ok(u32::MAX - 1));
+        for _ in 0..3 {
+            assert_eq!(counter.take(), Err(NoCounter::Exhausted));
+            assert_eq!(counter.poll(), None);
+        }
+        assert!(counter.is_exhausted() && !counter.waits());
+    }
+
+    #[test]
+    fn an_answer_that_nobody_asked_for_changes_nothing() {
+        let mut counter = FrameCounter::new(10, 100);
+        counter.on_stored(1_000);
+        counter.on_stored(5);
+        assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        assert_eq!(counter.poll(), Some(110));
+        // Less than was asked for: good for so much, and asked for again.
+        counter.on_stored(12);
+        assert_eq!((counter.take(), counter.take()), (Ok(10), Ok(11)));
+        assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        assert_eq!(counter.poll(), Some(112));
+    }
+}

@@ -1,0 +1,165 @@
+//! The keys of a network: one to send with, and those that neighbours may still, or
+//! already, send with.
+
+use core::fmt;
+
+use redpoll_wire::ieee802154::KeyIdentifier;
+
+/// Keys that a node has at the same time: the one before, the one in use, the next.
+pub const KEYS_MAX: usize = 3;
+
+/// A key and how frames name it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    index: u8,
+    bytes: [u8; 16],
+}
+
+impl Key {
+    /// A key with an index, 1 to 255 (key identifier mode 1). Index 0 makes the key that
+    /// frames do not name (mode 0), of which there is one.
+    pub const fn new(index: u8, bytes: [u8; 16]) -> Key {
+        Key { index, bytes }
+    }
+
+    /// Its index; 0 for the key that frames do not name.
+    pub const fn index(&self) -> u8 {
+        self.index
+    }
+
+    pub(super) const fn bytes(&self) -> &[u8; 16] {
+        &self.bytes
+    }
+
+    /// How a frame names it.
+    pub(super) const fn identifier(&self) -> KeyIdentifier {
+        match self.index {
+            0 => KeyIdentifier::Implicit,
+            index => KeyIdentifier::Index(index),
+        }
+    }
+}
+
+/// Without the key.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.index)
+    }
+}
+
+/// Why a key was not taken, or not removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyError {
+    /// There are [`KEYS_MAX`] already.
+    Full,
+    /// No key has this index.
+    Unknown,
+    /// It is the key in use.
+    InUse,
+    /// Another key has this index. Under the same name neighbours would take one for the
+    /// other: remove that one first, or give this one another index.
+    Taken,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyError::Full => "there is no room for another key",
+            KeyError::Unknown => "no key has this index",
+            KeyError::InUse => "the key is in use",
+            KeyError::Taken => "another key has this index",
+        })
+    }
+}
+
+impl core::error::Error for KeyError {}
+
+/// The keys that a node has.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    /// The first is in use.
+    keys: [Option<Key>; KEYS_MAX],
+    in_use: Key,
+}
+
+impl Keys {
+    pub(super) fn new(key: Key) -> Keys {
+        let mut keys = [None; KEYS_MAX];
+        if let Some(first) = keys.first_mut() {
+            *first = Some(key);
+        }
+        Keys { keys, in_use: key }
+    }
+
+    /// The key that frames are sent with.
+    pub(super) const fn in_use(&self) -> &Key {
+        &self.in_use
+    }
+
+    /// The key of a frame that has come.
+    pub(super) fn find(&self, identifier: KeyIdentifier) -> Option<&Key> {
+        let mut keys = self.keys.iter().flatten();
+        keys.find(|key| key.identifier() == identifier)
+    }
+
+    fn by_index(&self, index: u8) -> Option<&Key> {
+        self.keys.iter().flatten().find(|key| key.index == index)
+    }
+
+    pub(super) fn add(&mut self, key: Key) -> Result<(), KeyError> {
+        match self.by_index(key.index) {
+            Some(old) if *old == key => return Ok(()),
+            Some(_) => return Err(KeyError::Taken),
+            None => {}
+        }
+        let free = self.keys.iter_mut().find(|place| place.is_none());
+        *free.ok_or(KeyError::Full)? = Some(key);
+        Ok(())
+    }
+
+    pub(super) fn switch_to(&mut self, index: u8) -> Result<(), KeyError> {
+        self.in_use = *self.by_index(index).ok_or(KeyError::Unknown)?;
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, index: u8) -> Result<(), KeyError> {
+        if self.in_use.index == index {
+            return Err(KeyError::InUse);
+        }
+        let mut places = self.keys.iter_mut();
+        let place = places.find(|place| place.is_some_and(|key| key.index == index));
+        *place.ok_or(KeyError::Unknown)? = None;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_and_go_beside_the_one_in_use() {
+        let mut keys = Keys::new(Key::new(1, [1; 16]));
+        assert_eq!(keys.add(Key::new(1, [1; 16])), Ok(()));
+        assert_eq!(keys.add(Key::new(1, [9; 16])), Err(KeyError::Taken));
+        assert_eq!(keys.add(Key::new(2, [2; 16])), Ok(()));
+        assert_eq!(keys.add(Key::new(0, [3; 16])), Ok(()));
+        assert_eq!(keys.add(Key::new(4, [4; 16])), Err(KeyError::Full));
+        assert_eq!(keys.in_use().identifier(), KeyIdentifier::Index(1));
+        assert_eq!(keys.switch_to(4), Err(KeyError::Unknown));
+        assert_eq!(keys.switch_to(0), Ok(()));
+        assert_eq!(keys.in_use().identifier(), KeyIdentifier::Implicit);
+        assert_eq!(keys.remove(0), Err(KeyError::InUse));
+        assert_eq!(keys.remove(1), Ok(()));
+        assert_eq!(keys.find(KeyIdentifier::Index(1)), None);
+        assert_eq!(keys.find(KeyIdentifier::Source4([0; 4], 2)), None);
+        assert!(keys.find(KeyIdentifier::Index(2)).is_some());
+    }
+
+    #[test]
+    fn what_is_printed_has_no_key() {
+        let text = std::format!("{:?}", Keys::new(Key::new(7, [0xab; 16])));
+        assert!(text.contains("Key(7)"), "{text}");
+        assert!(!text.contains("171") && !text.contains("ab"), "{text}");
+    }
+}

@@ -1,0 +1,506 @@
+//! Link-layer security (IEEE 802.15.4-2015 §9): frames are authenticated, encrypted if so
+//! configured, and taken once.
+//!
+//! [`Security`] protects the frames of one node with AES-128 in CCM* mode. It belongs to
+//! whoever owns the [`Mac`](crate::Mac), which borrows it for a frame at a time:
+//! [`Mac::seal`](crate::Mac::seal) for the frame in service,
+//! [`Mac::input_secured`](crate::Mac::input_secured) for a frame that was heard. Once it is
+//! there no data frame and no MAC command is sent or taken without it; Imm-ACKs have no
+//! security in the standard.
+//!
+//! - `ccm.rs`: AES and CCM*, in software or in hardware;
+//! - `keys.rs`: several keys, so that a network can change from one to the next;
+//! - `counter.rs`: this node's frame counter, which outlives a reboot;
+//! - `replay.rs`: which frames of neighbours were here before.
+//!
+//! # Whose frame it is
+//!
+//! The nonce of a frame has the EUI-64 of its sender, but most frames carry a short
+//! address. The EUI-64 of a short address is known by a table
+//! ([`Security::name_neighbour`]) or, where a network gives its nodes such addresses, by a
+//! prefix of six bytes before the short address ([`SecurityConfig::eui64_prefix`]). A frame
+//! of which it is not known is refused ([`Refusal::UnknownSender`]).
+//!
+//! # What it does not do
+//!
+//! It neither agrees on keys nor distributes them. A receiver forgets in a reboot which
+//! frames it has had: the first frame of each neighbour after that is taken with any
+//! counter, so that a recorded one passes once until the neighbour is heard itself. Imm-ACKs
+//! can be forged. Strobes and probes of duty-cycled MACs have no security.
+
+mod ccm;
+mod counter;
+mod keys;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+use redpoll_base::{Memory, copy, move_within};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{self, Address, AuxiliaryHeader, FrameHeader, FrameType};
+pub use redpoll_wire::ieee802154::{KeyIdentifier, SecurityLevel};
+
+use crate::FrameBuf;
+use crate::counters::count;
+pub use ccm::{Aes, BlockAes, CcmStar, CipherFault, SoftwareAes};
+use counter::{FrameCounter, NoCounter};
+pub use keys::{KEYS_MAX, Key, KeyError};
+pub use replay::ReplayEntry;
+use replay::{Age, Replay};
+
+/// How a node protects its frames.
+#[derive(Clone, Copy)]
+pub struct SecurityConfig {
+    /// The level of what is sent, and the least of what is taken.
+    pub level: SecurityLevel,
+    /// The first key; others by [`Security::add_key`].
+    pub key: Key,
+    /// What encrypts: [`SoftwareAes`], or hardware.
+    pub cipher: &'static dyn CcmStar,
+    /// This node's EUI-64, big-endian as printed: its own in the network, for two nodes
+    /// of one EUI-64 use each other's nonces.
+    pub eui64: [u8; 8],
+    /// If the EUI-64 of every node is these six bytes before its short address: they.
+    pub eui64_prefix: Option<[u8; 6]>,
+    /// What was stored last of the frame counter ([`Security::poll_counter`]); 0 on a node
+    /// that has never used the key.
+    pub counter_stored: u32,
+    /// Frame counters that are reserved at a time, by storing the end of the stretch. As
+    /// many are skipped at most by a reboot. 1,000 is usual: then flash of 10,000 cycles
+    /// lasts for ten million frames.
+    pub counter_stretch: u32,
+}
+
+impl core::fmt::Debug for SecurityConfig {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("SecurityConfig")
+            .field("level", &self.level)
+            .field("key", &self.key)
+            .field("eui64", &self.eui64)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tables, in the caller's memory. The lengths are the limits.
+pub struct SecurityMemory<M: Memory + 'static> {
+    /// One entry a neighbour and key in use; see [`Refusal::NoRoom`].
+    pub replay: M::Table<Option<ReplayEntry>>,
+    /// Neighbours whose EUI-64 is given; may be empty.
+    pub names: M::Table<Option<NamedNeighbour>>,
+}
+
+/// The EUI-64 of a short address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedNeighbour {
+    short: u16,
+    eui64: [u8; 8],
+}
+
+/// Why a frame is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Refusal {
+    /// It has no security.
+    Unsecured,
+    /// Its auxiliary header is cut short or of a kind that is not taken: a level that does
+    /// not authenticate, a frame of TSCH; or it is of the standard of 2003.
+    Malformed,
+    /// Its level is below the one that is asked for.
+    Level,
+    /// No key of this node is the one that it names.
+    UnknownKey,
+    /// Nobody knows the EUI-64 of its sender.
+    UnknownSender,
+    /// Its code does not match: it was made or changed by somebody without the key.
+    Unauthenticated,
+    /// It has the counter of its sender's last frame: that frame again.
+    Replayed,
+    /// It has a lower counter, or the one that nobody may use.
+    OldCounter,
+    /// It is authentic, and there is no room to remember its sender.
+    NoRoom,
+}
+
+impl Refusal {
+    /// Every reason, in the order of [`SecurityCounters::refusals`].
+    pub const ALL: [Refusal; 9] = [
+        Refusal::Unsecured,
+        Refusal::Malformed,
+        Refusal::Level,
+        Refusal::UnknownKey,
+        Refusal::UnknownSender,
+        Refusal::Unauthenticated,
+        Refusal::Replayed,
+        Refusal::OldCounter,
+        Refusal::NoRoom,
+    ];
+
+    /// The reason's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refusal::Unsecured => "unsecured",
+            Refusal::Malformed => "aux_malformed",
+            Refusal::Level => "security_level",
+            Refusal::UnknownKey => "unknown_key",
+            Refusal::UnknownSender => "unknown_sender",
+            Refusal::Unauthenticated => "unauthenticated",
+            Refusal::Replayed => "replayed",
+            Refusal::OldCounter => "old_counter",
+            Refusal::NoRoom => "no_replay_room",
+        }
+    }
+}
+
+/// Why a frame could not be protected, and was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SealError {
+    /// Every frame counter has been used. The node is silent until it begins with another
+    /// key.
+    Exhausted,
+    /// The next frame counters have not been stored yet ([`Security::poll_counter`]).
+    NotStored,
+    /// There is no room for the auxiliary header and the code: the frame was built without
+    /// regard to them.
+    TooLong,
+    /// The cipher has failed.
+    Cipher,
+}
+
+/// What has been counted. Counters wrap after 2^32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SecurityCounters {
+    /// Frames protected.
+    pub sealed: u32,
+    /// Frames that could not be.
+    pub unsealed: u32,
+    /// Frames found authentic and new.
+    pub opened: u32,
+    refusals: [u32; Refusal::ALL.len()],
+}
+
+impl SecurityCounters {
+    /// How many frames were refused for this reason.
+    pub fn refused(&self, why: Refusal) -> u32 {
+        self.refusals.get(why as usize).copied().unwrap_or(0)
+    }
+
+    /// Every reason with its count, zeros included.
+    pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u32)> + '_ {
+        Refusal::ALL.into_iter().zip(self.refusals)
+    }
+
+    pub(crate) fn refuse(&mut self, why: Refusal) {
+        if let Some(counter) = self.refusals.get_mut(why as usize) {
+            count(counter);
+        }
+    }
+}
+
+/// The security of one node's link.
+pub struct Security<M: Memory + 'static> {
+    config: SecurityConfig,
+    keys: keys::Keys,
+    counter: FrameCounter,
+    replay: Replay<M>,
+    names: M::Table<Option<NamedNeighbour>>,
+    pub(crate) counters: SecurityCounters,
+}
+
+/// What its owner does.
+impl<M: Memory + 'static> Security<M> {
+    /// Security by this configuration. Nothing can be sealed before the first answer to
+    /// [`Security::poll_counter`].
+    pub fn new(config: SecurityConfig, memory: SecurityMemory<M>) -> Self {
+        Security {
+            keys: keys::Keys::new(config.key),
+            counter: FrameCounter::new(config.counter_stored, config.counter_stretch),
+            replay: Replay::new(memory.replay),
+            names: memory.names,
+            counters: SecurityCounters::default(),
+            config,
+        }
+    }
+
+    /// A number to write, now, to memory that outlives a reboot, once; afterwards
+    /// [`Security::on_counter_stored`] says so. It is [`SecurityConfig::counter_stored`]
+    /// after the next reboot. Frames wait if it takes longer than half a stretch of frames.
+    pub fn poll_counter(&mut self) -> Option<u32> {
+        self.counter.poll()
+    }
+
+    /// The number that was polled has been written.
+    pub fn on_counter_stored(&mut self, stored: u32) {
+        self.counter.on_stored(stored);
+    }
+
+    /// Whether every frame counter has been used: nothing can be sent any more.
+    pub const fn is_exhausted(&self) -> bool {
+        self.counter.is_exhausted()
+    }
+
+    /// Whether frames have to wait until a counter is stored.
+    pub const fn waits(&self) -> bool {
+        self.counter.waits()
+    }
+
+    /// A further key, to be taken from neighbours from now on.
+    ///
+    /// # Errors
+    /// [`KeyError::Full`]; [`KeyError::Taken`] if another key has its index.
+    pub fn add_key(&mut self, key: Key) -> Result<(), KeyError> {
+        self.keys.add(key)
+    }
+
+    /// Sends with the key of this index from now on. The frame counter goes on.
+    ///
+    /// # Errors
+    /// [`KeyError::Unknown`].
+    pub fn switch_key(&mut self, index: u8) -> Result<(), KeyError> {
+        self.keys.switch_to(index)
+    }
+
+    /// Removes the key of this index, and what neighbours have sent with it.
+    ///
+    /// # Errors
+    /// [`KeyError::Unknown`], [`KeyError::InUse`].
+    pub fn remove_key(&mut self, index: u8) -> Result<(), KeyError> {
+        self.keys.remove(index)?;
+        self.replay.forget_key(index);
+        Ok(())
+    }
+
+    /// The neighbour with this short address has this EUI-64; `false` if there is no room
+    /// to note it.
+    pub fn name_neighbour(&mut self, short: u16, eui64: [u8; 8]) -> bool {
+        let names = self.names.as_mut();
+        let own = |place: &Option<NamedNeighbour>| place.is_some_and(|name| name.short == short);
+        let at = names.iter().position(own);
+        let at = at.or_else(|| names.iter().position(Option::is_none));
+        let Some(place) = at.and_then(|at| names.get_mut(at)) else {
+            return false;
+        };
+        *place = Some(NamedNeighbour { short, eui64 });
+        true
+    }
+
+    /// Forgets which frames of a neighbour were here; whether any were. For one that has
+    /// begun anew with the same key and has lost its counter, and for one that has left.
+    /// Its frames so far can be replayed once until it is heard again.
+    pub fn forget_neighbour(&mut self, eui64: [u8; 8]) -> bool {
+        self.replay.forget(eui64)
+    }
+
+    /// Entries of neighbours.
+    pub fn neighbours(&self) -> usize {
+        self.replay.len()
+    }
+
+    /// What has been counted so far.
+    pub const fn counters(&self) -> &SecurityCounters {
+        &self.counters
+    }
+
+    /// Bytes that the protection adds to a frame: 9 to 22.
+    pub const fn overhead(&self) -> usize {
+        self.header(0).overhead()
+    }
+
+    const fn header(&self, frame_counter: u32) -> AuxiliaryHeader {
+        AuxiliaryHeader {
+            level: self.config.level,
+            key: self.keys.in_use().identifier(),
+            frame_counter,
+        }
+    }
+
+    fn eui64_of(&self, address: Address) -> Option<[u8; 8]> {
+        match address {
+            Address::Extended(eui64) => Some(eui64),
+            Address::Short(short) => {
+                let mut names = self.names.as_ref().iter().flatten();
+                let named = names.find(|name| name.short == short);
+                let named = named.map(|name| name.eui64);
+                named.or_else(|| Some(derived(self.config.eui64_prefix?, short)))
+            }
+            Address::Absent => None,
+        }
+    }
+}
+
+/// What the MAC does.
+impl<M: Memory + 'static> Security<M> {
+    /// Protects a frame in place: the outgoing frame security procedure (§9.2.2).
+    ///
+    /// # Errors
+    /// [`SealError`]; the frame must not be sent.
+    pub(crate) fn seal(&mut self, frame: &mut FrameBuf) -> Result<(), SealError> {
+        let sealed = self.try_seal(frame);
+        count(match sealed {
+            Ok(()) => &mut self.counters.sealed,
+            Err(_) => &mut self.counters.unsealed,
+        });
+        sealed
+    }
+
+    fn try_seal(&mut self, frame: &mut FrameBuf) -> Result<(), SealError> {
+        let parsed = FrameHeader::parse(frame.as_slice());
+        let (header, payload) = parsed.map_err(|_| SealError::TooLong)?;
+        let (header_len, len) = (frame.len().saturating_sub(payload.len()), frame.len());
+        let sealed_len = len.saturating_add(self.overhead());
+        // Without a frame to send no counter is used up.
+        let layout = Layout::of(&header, header_len, &self.header(0), sealed_len);
+        let layout = layout.filter(|_| sealed_len <= FrameBuf::CAPACITY);
+        let layout = layout.ok_or(SealError::TooLong)?;
+        let counter = self.counter.take().map_err(|why| match why {
+            NoCounter::Exhausted => SealError::Exhausted,
+            NoCounter::NotStored => SealError::NotStored,
+        })?;
+        let aux = self.header(counter);
+        frame.set_len(sealed_len);
+        let room = frame.as_mut_slice();
+        move_within(room, header_len..len, layout.body_at);
+        let mut out = Cursor::new(room.get_mut(header_len..).unwrap_or_default());
+        aux.emit(&mut out).map_err(|_| SealError::TooLong)?;
+        ieee802154::set_security(room, true);
+        let (text, mic) = room.split_at_mut_checked(layout.mic_at).unwrap_or_default();
+        let (open, message) = text
+            .split_at_mut_checked(layout.open_end)
+            .unwrap_or_default();
+        let nonce = aux.nonce(self.config.eui64);
+        let (cipher, key) = (self.config.cipher, self.keys.in_use().bytes());
+        let sealed = cipher.seal(key, &nonce, open, message, mic);
+        sealed.map_err(|CipherFault| SealError::Cipher)
+    }
+
+    /// Writes to `clear` what the frame is without its protection: the incoming frame
+    /// security procedure (§9.2.3). `header` is the frame's.
+    ///
+    /// # Errors
+    /// Why it must not be used. One that is [`Refusal::Replayed`] is authentic, and in
+    /// `clear`.
+    pub(crate) fn open(
+        &mut self,
+        (header, payload): (&FrameHeader, &[u8]),
+        frame: &[u8],
+        clear: &mut FrameBuf,
+    ) -> Result<(), Refusal> {
+        if !header.security {
+            return Err(Refusal::Unsecured);
+        }
+        // The security of the standard of 2003 is another.
+        if header.version == 0 {
+            return Err(Refusal::Malformed);
+        }
+        let (aux, _) = AuxiliaryHeader::parse(payload).map_err(|_| Refusal::Malformed)?;
+        if !aux.level.satisfies(self.config.level) {
+            return Err(Refusal::Level);
+        }
+        let key = *self.keys.find(aux.key).ok_or(Refusal::UnknownKey)?;
+        let eui64 = self.eui64_of(header.src).ok_or(Refusal::UnknownSender)?;
+        let counter = aux.frame_counter;
+        let age = self.replay.age(eui64, key.index(), counter);
+        if age == Age::Old || counter == u32::MAX {
+            return Err(Refusal::OldCounter);
+        }
+        let header_len = frame.len().saturating_sub(payload.len());
+        let layout = Layout::of(header, header_len, &aux, frame.len());
+        let layout = layout.ok_or(Refusal::Malformed)?;
+        let nonce = aux.nonce(eui64);
+        let is_authentic = layout.uncover(frame, clear, |open, message, mic| {
+            let cipher = self.config.cipher;
+            cipher.open(key.bytes(), &nonce, open, message, mic)
+        });
+        match age {
+            _ if !is_authentic => Err(Refusal::Unauthenticated),
+            Age::Repeated => Err(Refusal::Replayed),
+            Age::NoRoom => Err(Refusal::NoRoom),
+            Age::New | Age::Old => {
+                self.replay.note(eui64, key.index(), counter);
+                count(&mut self.counters.opened);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Where the parts of a secured frame are: MAC header, auxiliary header, what is not
+/// encrypted, the message, the code.
+struct Layout {
+    header_len: usize,
+    /// Where the payload begins.
+    body_at: usize,
+    /// Where the encrypted part begins.
+    open_end: usize,
+    mic_at: usize,
+}
+
+impl Layout {
+    /// The layout of a frame of so many bytes; `None` if it is too short for its parts.
+    fn of(
+        header: &FrameHeader,
+        header_len: usize,
+        aux: &AuxiliaryHeader,
+        frame_len: usize,
+    ) -> Option<Layout> {
+        let body_at = header_len.checked_add(aux.len())?;
+        let mic_at = frame_len.checked_sub(aux.level.mic_len())?;
+        let message_at = body_at.checked_add(open_len(header))?;
+        (message_at <= mic_at).then_some(Layout {
+            header_len,
+            body_at,
+            open_end: if aux.level.encrypts() {
+                message_at
+            } else {
+                mic_at
+            },
+            mic_at,
+        })
+    }
+
+    /// Copies what is in the frame to `clear`, without its security, and lets `open` decrypt
+    /// it there: by what is not encrypted, the message and the code. Gives back what `open`
+    /// does; `false` if something does not fit.
+    fn uncover(
+        &self,
+        frame: &[u8],
+        clear: &mut FrameBuf,
+        open: impl FnOnce(&[u8], &mut [u8], &[u8]) -> bool,
+    ) -> bool {
+        let parts = (
+            frame.get(..self.header_len),
+            frame.get(self.body_at..self.mic_at),
+            frame.get(..self.open_end),
+            frame.get(self.mic_at..),
+        );
+        let (Some(header), Some(body), Some(public), Some(mic)) = parts else {
+            return false;
+        };
+        clear.set_len(header.len().saturating_add(body.len()));
+        let room = clear.as_mut_slice();
+        copy(header, room);
+        copy(body, room.get_mut(self.header_len..).unwrap_or_default());
+        ieee802154::set_security(room, false);
+        let aux_len = self.body_at.saturating_sub(self.header_len);
+        let message_at = self.open_end.saturating_sub(aux_len);
+        match room.get_mut(message_at..) {
+            Some(message) => open(public, message, mic),
+            None => false,
+        }
+    }
+}
+
+/// Bytes of the payload that are not encrypted: of MAC commands before version 2 of the
+/// frame their identifier (IEEE 802.15.4-2006 table 59), of data nothing.
+const fn open_len(header: &FrameHeader) -> usize {
+    match header.frame_type {
+        FrameType::Command => 1,
+        _ => 0,
+    }
+}
+
+/// The EUI-64 of a short address where all nodes have the same six bytes before it.
+const fn derived(prefix: [u8; 6], short: u16) -> [u8; 8] {
+    let [a, b, c, d, e, f] = prefix;
+    let [high, low] = short.to_be_bytes();
+    [a, b, c, d, e, f, high, low]
+}

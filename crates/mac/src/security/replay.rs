@@ -1,0 +1,98 @@
+//! Which frames of which neighbours were here before (IEEE 802.15.4-2015 §9.2.3, the frame
+//! counters of secDeviceDescriptors).
+//!
+//! The last counter of each neighbour and key is all there is to remember, for a neighbour's
+//! counter only grows. The table is bounded, and only a frame that a key of this network
+//! authenticates makes an entry. When it is full, frames of further neighbours are refused:
+//! an entry that made room would let the frames of its neighbour be replayed.
+
+use redpoll_base::Memory;
+
+/// The last frame of a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplayEntry {
+    /// Whose.
+    eui64: [u8; 8],
+    /// Its counter.
+    last: u32,
+    /// The index of its key.
+    key: u8,
+}
+
+/// What the table says of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Age {
+    /// It is newer than all of its sender's.
+    New,
+    /// It has the counter of its sender's last.
+    Repeated,
+    /// It has a lower one.
+    Old,
+    /// Its sender has no entry, and there is no room for one.
+    NoRoom,
+}
+
+/// The table.
+pub(super) struct Replay<M: Memory + 'static> {
+    entries: M::Table<Option<ReplayEntry>>,
+}
+
+impl<M: Memory + 'static> Replay<M> {
+    pub(super) fn new(entries: M::Table<Option<ReplayEntry>>) -> Self {
+        Replay { entries }
+    }
+
+    pub(super) fn age(&self, eui64: [u8; 8], key: u8, counter: u32) -> Age {
+        let entries = self.entries.as_ref();
+        let mut known = entries.iter().flatten();
+        match known.find(|entry| entry.eui64 == eui64 && entry.key == key) {
+            Some(entry) if counter > entry.last => Age::New,
+            Some(entry) if counter == entry.last => Age::Repeated,
+            Some(_) => Age::Old,
+            None if entries.iter().any(Option::is_none) => Age::New,
+            None => Age::NoRoom,
+        }
+    }
+
+    /// Notes a frame that is [`Age::New`] and authentic.
+    pub(super) fn note(&mut self, eui64: [u8; 8], key: u8, counter: u32) {
+        let entries = self.entries.as_mut();
+        let own = |entry: &ReplayEntry| entry.eui64 == eui64 && entry.key == key;
+        let at = entries
+            .iter()
+            .position(|place| place.as_ref().is_some_and(own))
+            .or_else(|| entries.iter().position(Option::is_none));
+        if let Some(place) = at.and_then(|at| entries.get_mut(at)) {
+            *place = Some(ReplayEntry {
+                eui64,
+                last: counter,
+                key,
+            });
+        }
+    }
+
+    /// Forgets the frames of a key that this node no longer has.
+    pub(super) fn forget_key(&mut self, key: u8) {
+        for place in self.entries.as_mut() {
+            if place.is_some_and(|entry| entry.key == key) {
+                *place = None;
+            }
+        }
+    }
+
+    /// Forgets a neighbour; whether it was known.
+    pub(super) fn forget(&mut self, eui64: [u8; 8]) -> bool {
+        let mut was_known = false;
+        for place in self.entries.as_mut() {
+            if place.is_some_and(|entry| entry.eui64 == eui64) {
+                *place = None;
+                was_known = true;
+            }
+        }
+        was_known
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.as_ref().iter().flatten().count()
+    }
+}

@@ -1,0 +1,54 @@
+//! Auxiliary security headers, and what a node with security makes of any frame.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_base::{Instant, Memory, Rng};
+use redpoll_mac::security::{
+    Key, Security, SecurityConfig, SecurityLevel, SecurityMemory, SoftwareAes,
+};
+use redpoll_mac::{FrameBuf, Mac, MacConfig, RxInfo};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::AuxiliaryHeader;
+
+enum Heap {}
+
+impl Memory for Heap {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok((header, rest)) = AuxiliaryHeader::parse(bytes) {
+        assert!(bytes.ends_with(rest));
+        let mut buffer = [0; 14];
+        let mut out = Cursor::new(&mut buffer);
+        header.emit(&mut out).expect("14 bytes are the longest");
+        assert_eq!(out.position(), header.len());
+        assert_eq!(AuxiliaryHeader::parse(out.written()), Ok((header, &[][..])));
+    }
+
+    let config = SecurityConfig {
+        level: SecurityLevel::Mic32,
+        key: Key::new(1, [1; 16]),
+        cipher: &SoftwareAes,
+        eui64: [2, 0, 0, 0, 0, 0, 0, 1],
+        eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
+        counter_stored: 0,
+        counter_stretch: 1_000,
+    };
+    let memory = SecurityMemory::<Heap> {
+        replay: vec![None; 2].into(),
+        names: Box::default(),
+    };
+    let mut security = Security::new(config, memory);
+    let config = MacConfig {
+        short: 1,
+        ..MacConfig::default()
+    };
+    let mut mac = Mac::new(config, Rng::new(1));
+    let (mut clear, info) = (FrameBuf::new(), RxInfo::default());
+    let heard = mac.input_secured(Instant::ZERO, bytes, &info, &mut security, &mut clear);
+    assert!(heard.is_none(), "nobody guesses the key");
+    let refused: u32 = security.counters().refusals().map(|(_, n)| n).sum();
+    assert_eq!(refused, mac.counters().rx_refused);
+});
