@@ -64,8 +64,6 @@ impl Labour {
         for step in Step::PACKETS {
             costs[step as usize].base += packet_instructions;
         }
-        // One that is relayed goes up to IPv6 and down again when it comes in.
-        costs[Step::RelayedIn as usize].base += packet_instructions;
         Labour {
             costs,
             counts: [0; STEPS],

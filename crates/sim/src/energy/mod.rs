@@ -25,8 +25,8 @@ pub struct Params {
     pub wake_up_instructions: f64,
     /// Instructions, beside the engine's own, for each packet that a node makes or
     /// takes, and twice for one that it relays: those of an operating system that
-    /// passes it from layer to layer. Those for a relayed one are spent when it
-    /// comes in.
+    /// passes it from layer to layer. Of those for a relayed one half are spent when
+    /// it has come in, half when it is handed on.
     pub packet_instructions: f64,
     /// Whether instructions take virtual time, and what the radio is told comes
     /// so much later.

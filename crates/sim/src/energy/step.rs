@@ -84,13 +84,14 @@ impl Step {
         Step::Rest,
     ];
 
-    /// Those of which there is one a packet at each node that makes, takes or
-    /// relays it.
-    pub const PACKETS: [Step; 5] = [
+    /// Those of which there is one for each packet that comes up to IPv6 or goes down
+    /// from it: a relay does both, each at its time.
+    pub const PACKETS: [Step; 6] = [
         Step::PacketOut,
         Step::PacketIn,
         Step::DatagramOut,
         Step::DatagramIn,
+        Step::RelayedOut,
         Step::RelayedIn,
     ];
 

@@ -487,7 +487,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("energy.wake_up_instructions", Number { min: 0.0, max: 1e9 }, Default("0"), None,
         "Instructions each time the processor is woken, beside those of the engine, which `make size` counts: for an operating system."),
     key("energy.packet_instructions", Number { min: 0.0, max: 1e9 }, Default("0"), None,
-        "Instructions for each packet that a node makes or takes, and twice for one that it relays, beside those of the engine: for an operating system that passes it from layer to layer. A relayed one goes up to IPv6 and down to the queue when it comes in."),
+        "Instructions for each packet that a node makes or takes, and twice for one that it relays, beside those of the engine: for an operating system that passes it from layer to layer. Of those for a relayed one half are spent when it has come in, half when it is handed on."),
     key("energy.takes_time", Bool, Default("false"), None,
         "Whether instructions take virtual time: a node's radio is told what to do so much later."),
     key("energy.cpu_active", current(1_000.0), Default("3.4 mA"), None,

@@ -14,7 +14,10 @@ pub const TCPLP_SECURITY_BYTES: u32 = 4;
 
 /// Instructions of TCPlp's operating system for each packet, such that the goodput of
 /// its paper's section 6.3 comes out, and for no other number: no source says how many
-/// there are. At 1.5 cycles and 48 MHz they take 7.8 ms.
+/// there are. At 1.5 cycles and 48 MHz they take 7.8 ms. A relay spends them twice, as its
+/// published code does: when a packet has come in, in the thread that hears the radio
+/// (frames, reassembly, IPv6, the queue), and when it is handed on, in the thread that
+/// makes frames (its route, compression, copies).
 pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 250_000;
 
 /// TCPlp's link between nodes that do not sleep, as in its published code (branch
