@@ -199,10 +199,11 @@ fn a_leaf_does_not_listen_while_its_processor_computes() {
         });
         sum / f64::from(count)
     };
-    // 7.8 ms for each of some four hundred packets.
+    // 7.8 ms for each of some four hundred packets, 3 s in all. Its parent takes as long to hand
+    // each of two hundred answers on, for which the leaf does listen: 1.5 s.
     let (fast, slow) = (listens_s("0"), listens_s("250000"));
     assert!(
-        slow < fast + 1.5,
+        slow < fast + 2.5,
         "{slow} s, {fast} s with a fast processor"
     );
 }
