@@ -1,7 +1,7 @@
 //! Only the dependencies that the architecture allows, between crates and, by
 //! [`walls`], between the rooms of the device.
 //!
-//! An arrow includes what its target may see. Tests may also use `testkit`.
+//! An arrow includes what its target may see. Tests may also use `testkit` and `samples`.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,10 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("rivals", &["stack"]),
-    ("sim", &["stack", "border", "assist", "coap", "rivals"]),
+    (
+        "sim",
+        &["stack", "socket", "border", "assist", "coap", "rivals"],
+    ),
     ("studies", &["sim"]),
     ("linux", &["border"]),
     // `peers` only with the feature `bench`, `modules` with the one of that name; both are
@@ -38,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("modules", &["sim"]),
     ("capi", &["socket"]),
     ("python", &["sim", "studies"]),
+    ("samples", &[]),
     ("testkit", &["base", "tcp", "wire"]),
     ("packetdrill", &["socket"]),
     ("peers", &["base", "tcp", "testkit"]),
@@ -45,7 +49,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
 ];
 
 /// What tests may use besides.
-const TEST_CRATES: [&str; 1] = ["testkit"];
+const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
 /// What the tests of one crate may use besides: other TCPs, and sockets over a device, run
 /// against a kernel where ours does.
 const TEST_ARROWS: [(&str, &str); 2] = [("linux", "rivals"), ("linux", "socket")];

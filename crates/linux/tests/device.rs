@@ -1,272 +1,305 @@
-//! Async sockets of a node over an IP device, which is a TUN interface here, with the
-//! kernel's TCP at the other end: curl fetches from a web server of a dozen lines.
+//! Async sockets of a node over IP devices, with the kernel's TCP and programs of others at
+//! the other end. The applications are those of `samples`, which know only the traits of
+//! edge-nal: over a TUN interface and over a serial line, curl fetches from the web server
+//! and a mosquitto takes readings; OpenSSL takes some by TLS.
 
 mod common;
+mod live;
 
-use std::cell::RefCell;
-use std::future::Future;
-use std::net::Ipv6Addr;
-use std::os::fd::AsFd;
-use std::pin::{Pin, pin};
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{JoinHandle, spawn};
-use std::time::Instant as Clock;
 
-use common::{Case, config, node_address};
-use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxToken, TxToken};
+use common::{Case, config, host_address, node_address};
 use embedded_io_async::{Read, Write};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use redpoll_base::{Addr, Instant, Memory, Rng};
+use embedded_tls::{TlsClock, TlsError};
+use live::programs::{Broker, Certificates, OpenSsl, Proof, no_curl_or_mosquitto};
+use live::{LiveNet, Task, Time, drive, net, run};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::pty::openpty;
+use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
+use rand_core::OsRng;
+use redpoll_base::{Duration, Instant};
 use redpoll_linux::tun::Tun;
-use redpoll_socket::nal::{Net, TcpListener, Watch};
-use redpoll_stack::lowpan::{LowpanMemory, Slot};
-use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
-};
+use redpoll_samples::http::{self, content};
+use redpoll_samples::{mqtt, peers, tls};
+use redpoll_socket::nal::{Clock, LineMemory};
+use redpoll_wire::slip;
 
-/// Bytes of the page that is fetched.
-const PAGE: usize = 200_000;
-const CONNECTIONS: usize = 3;
+/// Bytes of the file.
+const FILE: usize = 200_000;
 
-enum HeapMemory {}
-
-impl Memory for HeapMemory {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-}
-
-fn node(address: Ipv6Addr) -> Node<HeapMemory> {
-    let buffer = |len| vec![0; len].into_boxed_slice();
-    let memory = NodeMemory {
-        connections: (0..CONNECTIONS)
-            .map(|_| ConnectionSlot::new(buffer(4_880), buffer(2_440)))
-            .collect(),
-        listeners: [ListenerSlot::default()].into(),
-        half_open: [HalfOpen::default(); 4].into(),
-        servers: Box::default(),
-        udp: Vec::<UdpSlot<Box<[u8]>>>::new().into(),
-        routes: vec![None; 1].into(),
-        neighbours: Box::default(),
-        lowpan: LowpanMemory {
-            slots: vec![Slot::EMPTY; 4].into(),
-            bytes: buffer(4 * 1_280),
-        },
-    };
-    let config = NodeConfig::over_ip(Addr(address.octets()), [7; 16]);
-    let mut node = Node::new(config, memory, Rng::new(1));
-    let all = Route {
-        prefix: Addr::UNSPECIFIED,
-        len: 0,
-        via: Via::Host,
-    };
-    node.add_route(all).unwrap();
-    node
-}
-
-/// The interface as embassy-net has devices.
-struct Device<'t> {
-    tun: &'t Tun,
-    /// Who waits for a packet.
-    waits: &'t RefCell<Option<Waker>>,
-}
-
-struct Packet(Vec<u8>);
-struct Sender<'t>(&'t Tun);
-
-impl RxToken for Packet {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(mut self, f: F) -> R {
-        f(&mut self.0)
-    }
-}
-
-impl TxToken for Sender<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
-        let mut packet = vec![0; len];
-        let result = f(&mut packet);
-        self.0.send(&packet).unwrap();
-        result
-    }
-}
-
-impl Driver for Device<'_> {
-    type RxToken<'a>
-        = Packet
-    where
-        Self: 'a;
-    type TxToken<'a>
-        = Sender<'a>
-    where
-        Self: 'a;
-
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Packet, Sender<'_>)> {
-        let mut packet = vec![0; 2_000];
-        match self.tun.recv(&mut packet).unwrap() {
-            Some(len) => {
-                packet.truncate(len);
-                Some((Packet(packet), Sender(self.tun)))
-            }
-            None => {
-                self.waits.replace(Some(cx.waker().clone()));
-                None
-            }
-        }
-    }
-
-    fn transmit(&mut self, _: &mut Context<'_>) -> Option<Sender<'_>> {
-        Some(Sender(self.tun))
-    }
-
-    fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {
-        LinkState::Up
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::default();
-        capabilities.max_transmission_unit = 1_280;
-        capabilities
-    }
-
-    fn hardware_address(&self) -> HardwareAddress {
-        HardwareAddress::Ip
-    }
-}
-
-/// Answers one request after the other, as one of several tasks.
-async fn serve<C: redpoll_socket::nal::Clock, T: AsMut<[Watch]>>(
-    listener: &TcpListener<'_, HeapMemory, C, T>,
-) {
-    loop {
-        let mut stream = listener.accept().await.unwrap();
-        let (mut request, mut bytes) = (Vec::new(), [0; 256]);
-        while !request.ends_with(b"\r\n\r\n") {
-            match stream.read(&mut bytes).await {
-                Ok(len @ 1..) => request.extend_from_slice(&bytes[..len]),
-                _ => break,
-            }
-        }
-        let head = format!("HTTP/1.0 200 OK\r\nContent-Length: {PAGE}\r\n\r\n");
-        // Who goes away in the middle is none of the others' business.
-        if stream.write_all(head.as_bytes()).await.is_ok() {
-            let page: Vec<u8> = (0..PAGE).map(content).collect();
-            let _ = stream.write_all(&page).await;
-            let _ = stream.flush().await;
-        }
-    }
-}
-
-fn content(at: usize) -> u8 {
-    (at as u32).wrapping_mul(0x9e37_79b1).to_be_bytes()[0]
-}
-
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
-/// Fetches the page so many times at once.
-fn curl(url: String, times: usize) -> Vec<JoinHandle<Vec<u8>>> {
+/// Fetches the file so many times at once.
+fn curl(url: &str, times: usize) -> Vec<JoinHandle<Vec<u8>>> {
     let fetch = |url: String| {
-        let output = Command::new("curl")
-            .args([
-                "--silent",
-                "--show-error",
-                "--globoff",
-                "--max-time",
-                "60",
-                &url,
-            ])
-            .output()
-            .unwrap();
+        let options = ["--silent", "--show-error", "--globoff", "--max-time", "60"];
+        let output = Command::new("curl").args(options).arg(url).output();
+        let output = output.unwrap();
         assert!(output.status.success(), "{output:?}");
         output.stdout
     };
-    (0..times)
-        .map(|_| {
-            let url = url.clone();
-            spawn(move || fetch(url))
-        })
-        .collect()
+    let fetches = (0..times).map(|_| {
+        let url = url.to_owned();
+        spawn(move || fetch(url))
+    });
+    fetches.collect()
 }
 
-fn curl_fetches_from_a_server_of_futures() {
-    let address = node_address(1);
+fn all_are_right(fetches: Vec<JoinHandle<Vec<u8>>>) {
+    let file: Vec<u8> = (0..FILE).map(content).collect();
+    for fetch in fetches {
+        assert!(fetch.join().unwrap() == file, "another file came");
+    }
+}
+
+/// Publishes what [`peers::publish`] does, and says when.
+async fn publish(net: &LiveNet<'_>, broker: SocketAddr, done: &Cell<bool>) {
+    let readings = (0..peers::READINGS).map(peers::reading);
+    let published = mqtt::publish(net, broker, ("sample", "samples/reading"), readings).await;
+    assert_eq!(published.unwrap(), peers::READINGS);
+    done.set(true);
+    std::future::pending().await
+}
+
+fn curl_and_mosquitto_over_a_tun_interface() {
+    let (address, host) = (node_address(1), host_address(1));
     let tun = Tun::create(&config(1)).unwrap();
-    let begun = Clock::now();
-    let clock = || Instant::from_micros(begun.elapsed().as_micros() as u64);
-    let net = Net::new(
-        node(address),
-        clock,
-        [const { Watch::FREE }; CONNECTIONS + 1],
-    );
-    let waits = RefCell::new(None);
-    let sleeper: RefCell<Option<(Instant, Waker)>> = RefCell::new(None);
-    let sleep = |until: Instant| {
-        let sleeper = &sleeper;
-        std::future::poll_fn(move |cx| {
-            if clock() >= until {
-                return Poll::Ready(());
-            }
-            sleeper.replace(Some((until, cx.waker().clone())));
-            Poll::Pending
-        })
-    };
-    let mut device = Device {
-        tun: &tun,
-        waits: &waits,
-    };
-    let mut packet = [0; 1_280];
-    let drive = async {
-        let ended = net.run_over(&mut device, &mut packet, sleep).await;
-        panic!("{ended:?}");
-    };
-    let listener = net.tcp_listen(80).unwrap();
-    let mut fetches = curl(format!("http://[{address}]/"), 2 * CONNECTIONS);
-    let mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = vec![Box::pin(drive)];
-    for _ in 0..CONNECTIONS {
-        tasks.push(Box::pin(serve(&listener)));
+    let broker = Broker::start(host);
+    let time = Time::begin();
+    let net = net(address, &time);
+    let published = Cell::new(false);
+    let fetches = curl(&format!("http://[{address}]/file"), 4);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&net, &tun, &time)),
+        Box::pin(async { panic!("{:?}", http::serve(&net, 80, FILE).await) }),
+        Box::pin(publish(&net, broker.address(), &published)),
+    ];
+    run(&time, &[tun.as_fd()], tasks, || {
+        published.get() && fetches.iter().all(JoinHandle::is_finished)
+    });
+    all_are_right(fetches);
+    broker.heard(peers::READINGS);
+}
+
+/// Both ends of a pseudo-terminal that passes every byte, and does not block.
+fn serial_line() -> [OwnedFd; 2] {
+    let pty = openpty(None, None).unwrap();
+    let mut raw = tcgetattr(&pty.slave).unwrap();
+    cfmakeraw(&mut raw);
+    tcsetattr(&pty.slave, SetArg::TCSANOW, &raw).unwrap();
+    let ends = [pty.master, pty.slave];
+    for end in &ends {
+        fcntl(end.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     }
-    let flag = Arc::new(Flag(AtomicBool::new(true)));
-    let waker = Waker::from(flag.clone());
-    while !fetches.iter().all(JoinHandle::is_finished) {
-        assert!(begun.elapsed().as_secs() < 100, "it hangs");
-        if flag.0.swap(false, Ordering::SeqCst) {
-            for task in &mut tasks {
-                let polled = pin!(task).poll(&mut Context::from_waker(&waker));
-                assert!(polled.is_pending());
+    ends
+}
+
+/// What a computer does with packets of a serial line: they go through a TUN interface.
+async fn into_the_kernel(mut line: live::Line<'_>, tun: &Tun) {
+    let (mut room, mut chunk) = ([0; live::MTU], [0; 256]);
+    let mut decoder = slip::Decoder::new(&mut room);
+    while let Ok(len @ 1..) = line.read(&mut chunk).await {
+        for byte in &chunk[..len] {
+            if let Some(packet) = decoder.push(*byte) {
+                tun.send(packet).unwrap();
             }
-            continue;
         }
-        // A packet, or time.
-        let mut fds = [PollFd::new(tun.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::from(5u8)).unwrap();
-        let has_packet = fds[0].any() == Some(true);
-        let woken = has_packet.then(|| waits.take()).flatten();
-        let due = sleeper
-            .borrow()
-            .as_ref()
-            .is_some_and(|(at, _)| *at <= clock());
-        let due = due
-            .then(|| sleeper.take())
-            .flatten()
-            .map(|(_, waker)| waker);
-        woken.into_iter().chain(due).for_each(Waker::wake);
     }
-    let page: Vec<u8> = (0..PAGE).map(content).collect();
-    for fetch in fetches.drain(..) {
-        assert!(fetch.join().unwrap() == page, "another page came");
+    panic!("the line has ended");
+}
+
+async fn out_of_the_kernel(mut line: live::Line<'_>, tun: &Tun, time: &Time) {
+    let mut packet = [0; 2_000];
+    loop {
+        match tun.recv(&mut packet).unwrap() {
+            Some(len) => {
+                let bytes: Vec<u8> = slip::encode(&packet[..len]).collect();
+                line.write_all(&bytes).await.unwrap();
+            }
+            None => time.sleep((&time).now() + Duration::from_millis(1)).await,
+        }
+    }
+}
+
+fn curl_and_mosquitto_over_a_serial_line() {
+    let (address, host) = (node_address(2), host_address(2));
+    let tun = Tun::create(&config(2)).unwrap();
+    let broker = Broker::start(host);
+    let time = Time::begin();
+    let net = net(address, &time);
+    let [ours, theirs] = serial_line();
+    let line = |fd| live::Line { fd, time: &time };
+    let mut rooms = [[0; live::MTU]; 2];
+    let [input, output] = &mut rooms;
+    let memory = LineMemory { input, output };
+    let published = Cell::new(false);
+    let fetches = curl(&format!("http://[{address}]/file"), 2);
+    let sleep = |until: Instant| time.sleep(until);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(async {
+            let ended = net.run_over_slip(line(&ours), line(&ours), memory, sleep);
+            panic!("{:?}", ended.await);
+        }),
+        Box::pin(into_the_kernel(line(&theirs), &tun)),
+        Box::pin(out_of_the_kernel(line(&theirs), &tun, &time)),
+        Box::pin(async { panic!("{:?}", http::serve(&net, 80, FILE).await) }),
+        Box::pin(publish(&net, broker.address(), &published)),
+    ];
+    let sources = [ours.as_fd(), theirs.as_fd(), tun.as_fd()];
+    run(&time, &sources, tasks, || {
+        published.get() && fetches.iter().all(JoinHandle::is_finished)
+    });
+    all_are_right(fetches);
+    broker.heard(peers::READINGS);
+}
+
+const READING: &[u8] = b"a reading of 24 bytes ok\n";
+const ANSWER: &[u8] = b"ko setyb 42 fo gnidaer a\n";
+
+/// What came of a reading that was sent over TLS.
+fn over_tls(
+    n: u16,
+    proof: &Proof<'_>,
+    send: impl AsyncFnOnce(&LiveNet<'_>, SocketAddr, &mut [u8]) -> Result<(), TlsError>,
+) -> Result<(), TlsError> {
+    let (address, server) = (
+        node_address(n),
+        SocketAddr::new(host_address(n).into(), 4_433),
+    );
+    let tun = Tun::create(&config(n)).unwrap();
+    let _openssl = OpenSsl::start(server, proof);
+    let time = Time::begin();
+    let net = net(address, &time);
+    let sent = Cell::new(None);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&net, &tun, &time)),
+        Box::pin(async {
+            let mut answer = [0; ANSWER.len()];
+            let result = send(&net, server, &mut answer).await;
+            if result.is_ok() {
+                assert_eq!(answer, ANSWER);
+            }
+            sent.set(Some(result));
+            std::future::pending().await
+        }),
+    ];
+    let done = Cell::new(false);
+    run(&time, &[tun.as_fd()], tasks, || {
+        let result = sent.take();
+        done.set(result.is_some());
+        sent.set(result);
+        done.get()
+    });
+    sent.take().unwrap()
+}
+
+fn with_psk(n: u16, known: &[u8]) -> Result<(), TlsError> {
+    let proof = Proof::Psk {
+        key: known,
+        identity: "sensor",
+    };
+    over_tls(n, &proof, async |net, server, answer| {
+        let (mut input, mut output) = ([0; 1_024], [0; 512]);
+        let records = tls::Records {
+            input: &mut input,
+            output: &mut output,
+        };
+        let psk = tls::Psk {
+            key: &[0x5a; 32],
+            identity: b"sensor",
+        };
+        let stream = edge_nal::TcpConnect::connect(net, server).await.unwrap();
+        tls::send_with_psk(stream, records, psk, OsRng, (READING, answer))
+            .await
+            .map(|_| ())
+    })
+}
+
+fn openssl_takes_a_reading_by_a_key() {
+    with_psk(3, &[0x5a; 32]).unwrap();
+}
+
+fn openssl_refuses_another_key() {
+    let refused = with_psk(4, &[0x5b; 32]);
+    assert!(
+        matches!(refused, Err(TlsError::HandshakeAborted(..))),
+        "{refused:?}"
+    );
+}
+
+/// Says what the computer does.
+struct Wall;
+
+impl TlsClock for Wall {
+    fn now() -> Option<u64> {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Some(since.unwrap().as_secs())
+    }
+}
+
+fn with_certificate(n: u16, trusted: &str, name: &str) -> Result<(), TlsError> {
+    let files = Certificates::make(n);
+    let authority = files.der(trusted);
+    let proof = Proof::Certificate(&files);
+    over_tls(n, &proof, async |net, server, answer| {
+        let (mut input, mut output) = ([0; 2_048], [0; 512]);
+        let records = tls::Records {
+            input: &mut input,
+            output: &mut output,
+        };
+        let stream = edge_nal::TcpConnect::connect(net, server).await.unwrap();
+        let says = (READING, answer);
+        let named = (name, &authority[..]);
+        tls::send_with_certificate::<_, Wall>(stream, records, named, OsRng, says)
+            .await
+            .map(|_| ())
+    })
+}
+
+fn openssl_takes_a_reading_by_its_certificate() {
+    with_certificate(5, "ca", "localhost").unwrap();
+}
+
+fn certificates_of_others_are_refused() {
+    for (n, trusted, name) in [(6, "other", "localhost"), (7, "ca", "example.org")] {
+        let refused = with_certificate(n, trusted, name);
+        let why = "no certificate to trust";
+        assert!(
+            matches!(
+                refused,
+                Err(TlsError::InvalidSignature | TlsError::InvalidCertificate)
+            ),
+            "{why}: {refused:?}"
+        );
     }
 }
 
 fn main() -> ExitCode {
-    common::main(vec![Case::with(
-        "curl",
-        "curl_fetches_from_a_server_of_futures",
-        curl_fetches_from_a_server_of_futures,
-    )])
+    let of_mqtt = |name, run| Case::unless(no_curl_or_mosquitto, name, run);
+    let of_tls = |name, run| Case::with("openssl", name, run);
+    common::main(vec![
+        of_mqtt(
+            "curl_and_mosquitto_over_a_tun_interface",
+            curl_and_mosquitto_over_a_tun_interface as fn(),
+        ),
+        of_mqtt(
+            "curl_and_mosquitto_over_a_serial_line",
+            curl_and_mosquitto_over_a_serial_line,
+        ),
+        of_tls(
+            "openssl_takes_a_reading_by_a_key",
+            openssl_takes_a_reading_by_a_key as fn(),
+        ),
+        of_tls("openssl_refuses_another_key", openssl_refuses_another_key),
+        of_tls(
+            "openssl_takes_a_reading_by_its_certificate",
+            openssl_takes_a_reading_by_its_certificate,
+        ),
+        of_tls(
+            "certificates_of_others_are_refused",
+            certificates_of_others_are_refused,
+        ),
+    ])
 }

@@ -30,7 +30,7 @@
 //! | the JSON object of a run | [`report`] |
 //! | the keys of a scenario file | [`scenario`] |
 //! | positions and routes | [`topology`] |
-//! | applications | [`traffic`] |
+//! | applications | [`traffic`]; of futures: [`tasks`] |
 //!
 //! The same scenario and seed give the same run on every machine: time is in
 //! whole microseconds, every purpose has its own random numbers, mathematics
@@ -54,6 +54,7 @@ pub mod radio;
 pub mod report;
 mod rivals;
 pub mod scenario;
+pub mod tasks;
 pub mod topology;
 pub mod trace;
 pub mod traffic;

@@ -12,8 +12,9 @@ use redpoll_lowpan::{
 use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
-    Advertised, ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot, Via,
+    Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
+    NodeConfig, NodeMemory, PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot,
+    Via,
 };
 use redpoll_tcp::RecoveryChoice;
 use redpoll_wire::ieee802154::Address;
@@ -40,6 +41,26 @@ const UDP_BYTES: usize = 1_024;
 const COAP_BYTES: usize = 2 * 1_280;
 /// Routes beside those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;
+
+/// A node without memory, address or routes: what stands where a node is lent from.
+pub(crate) fn nobody() -> SimNode {
+    let memory = NodeMemory {
+        connections: Box::default(),
+        listeners: Box::default(),
+        half_open: Box::default(),
+        servers: Box::default(),
+        udp: Box::default(),
+        routes: Box::default(),
+        neighbours: Box::default(),
+        lowpan: LowpanMemory {
+            slots: Box::default(),
+            bytes: Box::default(),
+        },
+    };
+    let config = NodeConfig::over_ip(Addr::UNSPECIFIED, [0; 16]);
+    let streams = Rival::None(NoStreams);
+    Node::with_transport(config, memory, Rng::new(0), Helper::default(), streams)
+}
 
 /// A node and the bytes that it takes.
 pub(crate) struct Built {
@@ -304,7 +325,7 @@ fn memory(
             .collect(),
         listeners: (0..listeners).map(|_| ListenerSlot::default()).collect(),
         half_open: half_open.into(),
-        servers: Box::default(),
+        servers: vec![FastOpenServer::default(); tcp.fast_open_servers.into()].into(),
         udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
         routes: vec![None; route_count].into(),
         neighbours: vec![None; children].into(),
@@ -317,6 +338,7 @@ fn memory(
         + bytes_of(&memory.connections)
         + bytes_of(&memory.listeners)
         + bytes_of(&memory.half_open)
+        + bytes_of(&memory.servers)
         + udp * ring
         + bytes_of(&memory.udp)
         + table_bytes(scenario, &memory.routes, RouteSlot::SHORT_BYTES)

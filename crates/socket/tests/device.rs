@@ -5,214 +5,23 @@
 #[path = "../examples/common/mod.rs"]
 mod common;
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+mod fake;
+
+use std::cell::Cell;
 use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
-use common::{HeapMemory, MTU, endpoint, node};
-use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxToken, TxToken};
+use common::{MTU, endpoint};
+use embassy_net_driver::HardwareAddress;
+use embassy_net_driver::{Capabilities, Driver, LinkState, RxToken};
 use embedded_io_async::{Read, Write};
-use redpoll_base::Instant;
+use fake::{Device, Flag, Nodes, Place, Task, Time, World, devices, drive, net, run};
 use redpoll_socket::Errno;
-use redpoll_socket::nal::{Clock, Net, Watch};
-
-/// Packets under way in one direction, at most so many, and who waits for some or for room.
-#[derive(Default)]
-struct Way {
-    packets: RefCell<VecDeque<Vec<u8>>>,
-    reader: RefCell<Option<Waker>>,
-    writer: RefCell<Option<Waker>>,
-    lost: Cell<u32>,
-    /// The longest packet.
-    longest: Cell<usize>,
-    /// Every so many packets one is lost.
-    loses: Cell<u32>,
-}
-
-const ROOM: usize = 2;
-
-struct Device {
-    input: Rc<Way>,
-    output: Rc<Way>,
-    mtu: usize,
-    address: HardwareAddress,
-}
-
-struct Taken(Vec<u8>, Rc<Way>);
-struct Place(Rc<Way>);
-
-impl RxToken for Taken {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(mut self, f: F) -> R {
-        if let Some(waker) = self.1.writer.take() {
-            waker.wake();
-        }
-        f(&mut self.0)
-    }
-}
-
-impl TxToken for Place {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
-        let mut packet = vec![0; len];
-        let result = f(&mut packet);
-        let way = self.0;
-        way.longest.set(way.longest.get().max(len));
-        way.lost.set(way.lost.get() + 1);
-        if way.loses.get() > 0 && way.lost.get().is_multiple_of(way.loses.get()) {
-            return result;
-        }
-        way.packets.borrow_mut().push_back(packet);
-        if let Some(waker) = way.reader.take() {
-            waker.wake();
-        }
-        result
-    }
-}
-
-impl Driver for Device {
-    type RxToken<'a> = Taken;
-    type TxToken<'a> = Place;
-
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Taken, Place)> {
-        let packet = self.input.packets.borrow_mut().pop_front();
-        if packet.is_none() {
-            self.input.reader.replace(Some(cx.waker().clone()));
-        }
-        Some((
-            Taken(packet?, self.input.clone()),
-            Place(self.output.clone()),
-        ))
-    }
-
-    fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Place> {
-        if self.output.packets.borrow().len() >= ROOM {
-            self.output.writer.replace(Some(cx.waker().clone()));
-            return None;
-        }
-        Some(Place(self.output.clone()))
-    }
-
-    fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {
-        LinkState::Up
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::default();
-        capabilities.max_transmission_unit = self.mtu;
-        capabilities
-    }
-
-    fn hardware_address(&self) -> HardwareAddress {
-        self.address
-    }
-}
-
-fn devices(loses: u32) -> [Device; 2] {
-    let (a, b) = (Rc::new(Way::default()), Rc::new(Way::default()));
-    a.loses.set(loses);
-    b.loses.set(loses);
-    let device = |input: &Rc<Way>, output: &Rc<Way>| Device {
-        input: input.clone(),
-        output: output.clone(),
-        mtu: MTU,
-        address: HardwareAddress::Ip,
-    };
-    [device(&a, &b), device(&b, &a)]
-}
-
-/// The time, and who wants to be woken when.
-#[derive(Default)]
-struct World {
-    now: Cell<u64>,
-    sleepers: RefCell<Vec<(u64, Waker)>>,
-}
-
-struct Time<'w>(&'w World);
-
-impl Clock for Time<'_> {
-    fn now(&self) -> Instant {
-        Instant::from_micros(self.0.now.get())
-    }
-}
-
-impl World {
-    async fn sleep(&self, until: Instant) {
-        std::future::poll_fn(|cx| {
-            if until.as_micros() <= self.now.get() {
-                return Poll::Ready(());
-            }
-            let sleeper = (until.as_micros(), cx.waker().clone());
-            self.sleepers.borrow_mut().push(sleeper);
-            Poll::Pending
-        })
-        .await;
-    }
-
-    /// Time passes until somebody wants to be woken.
-    fn pass(&self) {
-        let mut sleepers = self.sleepers.borrow_mut();
-        let next = sleepers.iter().map(|(at, _)| *at).min();
-        self.now.set(next.expect("nobody will ever wake a task"));
-        for (_, waker) in sleepers.drain(..) {
-            waker.wake();
-        }
-    }
-}
-
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
-type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
-
-/// Runs all tasks until the last of them has ended; the others go on for ever.
-fn run(world: &World, mut tasks: Vec<Task<'_>>) {
-    let flags: Vec<_> = tasks
-        .iter()
-        .map(|_| Arc::new(Flag(AtomicBool::new(true))))
-        .collect();
-    for _ in 0..200_000 {
-        let mut any = false;
-        let last = tasks.len() - 1;
-        for (index, (task, flag)) in tasks.iter_mut().zip(&flags).enumerate() {
-            if !flag.0.swap(false, Ordering::SeqCst) {
-                continue;
-            }
-            any = true;
-            let waker = Waker::from(flag.clone());
-            let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
-            if index == last && polled.is_ready() {
-                return;
-            }
-        }
-        if !any {
-            world.pass();
-        }
-    }
-    panic!("the tasks go on for ever");
-}
-
-type Nodes<'w> = Net<HeapMemory, Time<'w>, [Watch; 4]>;
-
-fn net(number: u8, world: &World) -> Nodes<'_> {
-    Net::new(node(number), Time(world), [const { Watch::FREE }; 4])
-}
-
-async fn drive(net: &Nodes<'_>, device: &mut Device, world: &World) {
-    let mut packet = [0; MTU];
-    let ended = net
-        .run_over(device, &mut packet, |at| world.sleep(at))
-        .await;
-    panic!("{ended:?}");
-}
+use redpoll_socket::nal::{Net, Watch};
+use redpoll_stack::Listen;
 
 /// What an echo server gives back of so many bytes, over devices that lose packets.
 fn echo(loses: u32) {
@@ -428,4 +237,51 @@ fn no_packet_is_longer_than_the_device_takes() {
         "{}",
         way.longest.get()
     );
+}
+
+/// RFC 7413: the first connection asks for a cookie, the second one opens with its data.
+#[test]
+fn a_stream_opens_with_what_is_written_first() {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(0);
+    let server = async {
+        let how = Listen {
+            fast_open: 2,
+            ..Listen::default()
+        };
+        let listener = there.tcp_listen_with(7, how).unwrap();
+        loop {
+            let mut stream = listener.accept().await.unwrap();
+            let mut bytes = [0; 7];
+            stream.read_exact(&mut bytes).await.unwrap();
+            stream.write_all(&bytes).await.unwrap();
+        }
+    };
+    let client = async {
+        for fast_opens in 0..2 {
+            let mut stream = here.tcp_connect_fast(endpoint(2, 7));
+            let mut bytes = [0; 7];
+            assert_eq!(stream.read(&mut bytes).await, Err(Errno::ENOTCONN));
+            assert_eq!(stream.flush().await, Ok(()));
+            assert!(stream.stream().is_none());
+            stream.write_all(b"reading").await.unwrap();
+            stream.flush().await.unwrap();
+            stream.read_exact(&mut bytes).await.unwrap();
+            assert_eq!(&bytes, b"reading");
+            assert!(stream.stream().unwrap().remote() == Some(endpoint(2, 7)));
+            let counted = there.with(|node, _| node.counters().fast_opens);
+            assert_eq!(counted, fast_opens);
+        }
+        let mut nobody = here.tcp_connect_fast(endpoint(2, 8));
+        nobody.write_all(b"reading").await.unwrap();
+        assert_eq!(nobody.read(&mut [0]).await, Err(Errno::ECONNREFUSED));
+    };
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(server),
+        Box::pin(client),
+    ];
+    run(&world, tasks);
 }

@@ -1,5 +1,5 @@
 //! Redpoll's codecs: IPv6, ICMPv6 with neighbour discovery, UDP,
-//! IEEE 802.15.4, 6LoWPAN and RPL.
+//! IEEE 802.15.4, 6LoWPAN, RPL and SLIP.
 //!
 //! Headers are emitted through a [`Cursor`], so that length and content cannot
 //! disagree. Parsers are total: whatever the bytes, they return a value that is
@@ -29,6 +29,7 @@ pub mod ieee802154;
 pub mod ipv6;
 pub mod rpl;
 pub mod sixlowpan;
+pub mod slip;
 pub mod udp;
 
 pub use cursor::Cursor;

@@ -231,6 +231,9 @@ pub struct TcpParams {
     pub keepalive: Option<Keepalive>,
     /// How long TIME-WAIT lasts (twice the MSL).
     pub time_wait: Duration,
+    /// Servers whose Fast Open a node remembers (RFC 7413 §4.1.3). No key: no app of a
+    /// scenario opens with data.
+    pub fast_open_servers: u8,
     /// Losses are found by three duplicates and the timer alone.
     pub by_duplicates: bool,
     /// Added to every estimated retransmission timeout.

@@ -63,6 +63,14 @@ pub trait App {
     /// When it wants to be called.
     fn next_timer(&self) -> Option<Instant>;
 
+    /// Whether it waits for something to be acknowledged, of which there is no event.
+    fn wants_acks(&self) -> bool {
+        false
+    }
+
+    /// Something may have been acknowledged; only while it wants to know.
+    fn on_acks(&mut self, _cx: &mut Context<'_>) {}
+
     /// What it lost for want of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()

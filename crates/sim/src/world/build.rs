@@ -206,6 +206,7 @@ fn inhabitant(
         node: built.node,
         clock: clock(scenario, index, seed),
         apps: Vec::new(),
+        wants_acks: false,
         watches: Vec::new(),
         wakes_at: Instant::FAR_FUTURE,
         wants_at: None,

@@ -126,6 +126,13 @@ impl World {
             return;
         }
         loop {
+            if self.inhabitants[index].wants_acks {
+                self.with_apps(index, |apps, cx| {
+                    for app in apps {
+                        app.on_acks(cx);
+                    }
+                });
+            }
             while let Some(event) = self.inhabitants[index].node.poll_event() {
                 self.with_apps(index, |apps, cx| {
                     for app in apps {
@@ -214,6 +221,7 @@ impl World {
             }
         }
         let inhabitant = &mut self.inhabitants[index];
+        inhabitant.wants_acks = inhabitant.apps.iter().any(|app| app.wants_acks());
         let next = inhabitant
             .apps
             .iter()

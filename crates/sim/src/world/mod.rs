@@ -81,6 +81,8 @@ pub(crate) struct Inhabitant {
     /// What the node and its applications take for the time.
     clock: Oscillator,
     apps: Vec<Box<dyn App>>,
+    /// One of them wants to know of acknowledgments.
+    wants_acks: bool,
     watches: Vec<Watch>,
     /// The earliest wake-up in the queue. The node may meanwhile want a later
     /// one; it is asked again then.

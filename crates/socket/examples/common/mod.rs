@@ -6,8 +6,8 @@ use redpoll_base::{Addr, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory, Route, SegmentChoice,
-    UdpSlot, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory,
+    Route, SegmentChoice, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::sixlowpan::Contexts;
@@ -69,7 +69,7 @@ pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
             .collect(),
         listeners: (0..2).map(|_| ListenerSlot::default()).collect(),
         half_open: [HalfOpen::default(); 2].into(),
-        servers: Box::default(),
+        servers: [FastOpenServer::default()].into(),
         udp: (0..2).map(|_| UdpSlot::new(buffer(512))).collect(),
         routes: vec![None; 1].into(),
         neighbours: Box::default(),

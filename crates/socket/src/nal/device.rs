@@ -10,9 +10,9 @@ use core::pin::pin;
 use core::task::{Context, Poll};
 
 use embassy_net_driver::{Driver, HardwareAddress, RxToken, TxToken};
-use redpoll_base::{Instant, Memory, copy};
+use redpoll_base::{Instant, copy};
 
-use super::{Clock, Net, Watch};
+use super::{Clock, Net, Parts, Watch};
 use crate::Errno;
 
 /// The least MTU of IPv6 (RFC 8200 §5). A node's own segments are longer where its
@@ -21,7 +21,7 @@ const MTU: usize = 1_280;
 /// So many packets pass in each direction before other tasks have their turn.
 const AT_ONCE: usize = 8;
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Is the driver of a node that has no radio: carries packets between it and `device`,
     /// and its timeouts, until it is dropped.
     ///

@@ -22,13 +22,17 @@
 //! ```
 //!
 //! Where packets go over an IP device and not over a radio, `Net::run_over` is such a driver
-//! (feature `embassy`).
+//! (feature `embassy`), and `Net::run_over_slip` is one for a serial line.
 //!
 //! A [`Net`] is for one thread, as an executor on a microcontroller is.
 //! Dropping a future before its end loses nothing.
 
 #[cfg(feature = "embassy")]
 mod device;
+#[cfg(feature = "edge")]
+mod edge;
+mod fast;
+mod slip;
 mod stream;
 mod udp;
 
@@ -39,11 +43,14 @@ use core::task::{Context, Poll, Waker};
 
 use embedded_io_async::ErrorKind;
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_stack::{ConnId, ListenerId, Node, NodeEvent, UdpId};
+use redpoll_stack::assist::{Assist, NoAssist};
+use redpoll_stack::{ConnId, ListenerId, NoStreams, Node, NodeEvent, StreamTransport, UdpId};
 use redpoll_tcp::{Endpoint, Event};
 
 use crate::Errno;
 
+pub use fast::FastStream;
+pub use slip::LineMemory;
 pub use stream::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
 
@@ -59,21 +66,43 @@ impl<F: Fn() -> Instant> Clock for F {
     }
 }
 
+/// What the node of a [`Net`] is made of. A kind of memory alone stands for a node with
+/// neither an assistant nor another transport in the place of TCP, as devices have.
+pub trait Parts {
+    /// The kind of its memory.
+    type Memory: Memory + 'static;
+    /// Who helps it with what it passes on.
+    type Assist: Assist;
+    /// What it has in the place of TCP.
+    type Streams: StreamTransport;
+}
+
+impl<M: Memory + 'static> Parts for M {
+    type Memory = M;
+    type Assist = NoAssist;
+    type Streams = NoStreams;
+}
+
+/// The node that is made of these parts.
+pub type NodeOf<P> = Node<<P as Parts>::Memory, <P as Parts>::Assist, <P as Parts>::Streams>;
+
 /// A node and those who wait for it.
 ///
 /// `T` is the table of [`Watch`]es: one for each connection, listener and UDP
 /// socket that is used at the same time.
-pub struct Net<M: Memory + 'static, C, T> {
+pub struct Net<P: Parts, C, T> {
     clock: C,
-    inner: RefCell<Inner<M, T>>,
+    inner: RefCell<Inner<P, T>>,
 }
 
-struct Inner<M: Memory + 'static, T> {
-    node: Node<M>,
+struct Inner<P: Parts, T> {
+    node: NodeOf<P>,
     watches: T,
     /// The driver.
     driver: Option<Waker>,
     has_work: bool,
+    /// Whether the node's events are taken here.
+    takes_events: bool,
 }
 
 /// Room for those who wait for one socket.
@@ -111,7 +140,7 @@ enum Side {
     Flush,
 }
 
-impl<M: Memory + 'static, T: AsMut<[Watch]>> Inner<M, T> {
+impl<P: Parts, T: AsMut<[Watch]>> Inner<P, T> {
     fn watch(&mut self, key: Option<Key>) -> Option<&mut Watch> {
         let mut watches = self.watches.as_mut().iter_mut();
         watches.find(|watch| watch.of == key)
@@ -149,17 +178,24 @@ impl<M: Memory + 'static, T: AsMut<[Watch]>> Inner<M, T> {
         }
     }
 
+    /// Wakes those whom an event concerns.
+    fn on_event(&mut self, event: NodeEvent) {
+        match event {
+            NodeEvent::Tcp(_, Event::Trouble(_))
+            | NodeEvent::EchoReply { .. }
+            | NodeEvent::AddressInUse => {}
+            NodeEvent::Tcp(id, _) => self.wake(Key::Tcp(id)),
+            NodeEvent::Accepted(id) => self.wake(Key::Listener(id)),
+            NodeEvent::UdpReadable(id) => self.wake(Key::Udp(id)),
+        }
+    }
+
     /// Wakes those whom something concerns.
     fn tell(&mut self) {
-        while let Some(event) = self.node.poll_event() {
-            match event {
-                NodeEvent::Tcp(_, Event::Trouble(_))
-                | NodeEvent::EchoReply { .. }
-                | NodeEvent::AddressInUse => {}
-                NodeEvent::Tcp(id, _) => self.wake(Key::Tcp(id)),
-                NodeEvent::Accepted(id) => self.wake(Key::Listener(id)),
-                NodeEvent::UdpReadable(id) => self.wake(Key::Udp(id)),
-            }
+        while self.takes_events
+            && let Some(event) = self.node.poll_event()
+        {
+            self.on_event(event);
         }
         for watch in self.watches.as_mut() {
             if let (Some(Key::Tcp(id)), Some(_)) = (watch.of, &watch.flush)
@@ -181,14 +217,15 @@ fn remember(waker: &mut Option<Waker>, cx: &Context<'_>) {
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Takes care of a node.
-    pub fn new(node: Node<M>, clock: C, watches: T) -> Self {
+    pub fn new(node: NodeOf<P>, clock: C, watches: T) -> Self {
         let inner = Inner {
             node,
             watches,
             driver: None,
             has_work: true,
+            takes_events: true,
         };
         Net {
             clock,
@@ -196,11 +233,19 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
         }
     }
 
+    /// A net for a driver that keeps the node elsewhere, takes its events itself, and lends
+    /// it ([`swap`](Self::swap)) while tasks run. Until then, `nobody` is the node.
+    pub fn lent(nobody: NodeOf<P>, clock: C, watches: T) -> Self {
+        let net = Net::new(nobody, clock, watches);
+        net.inner.borrow_mut().takes_events = false;
+        net
+    }
+
     /// For the driver: input, output, timeouts. Then wakes whom it concerns, but not the
     /// driver, as [`ask`](Self::ask) does.
     ///
     /// `call` must not use the sockets.
-    pub fn with<R>(&self, call: impl FnOnce(&mut Node<M>, Instant) -> R) -> R {
+    pub fn with<R>(&self, call: impl FnOnce(&mut NodeOf<P>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
         let result = call(&mut inner.node, now);
@@ -212,8 +257,29 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
     /// connection that is thawed. Then wakes whom it concerns, the driver too.
     ///
     /// `call` must not use the sockets.
-    pub fn ask<R>(&self, call: impl FnOnce(&mut Node<M>, Instant) -> R) -> R {
+    pub fn ask<R>(&self, call: impl FnOnce(&mut NodeOf<P>, Instant) -> R) -> R {
         self.call(|inner, now| call(&mut inner.node, now))
+    }
+
+    /// Exchanges the node for `node`, of whom sockets then speak.
+    pub fn swap(&self, node: &mut NodeOf<P>) {
+        core::mem::swap(&mut self.inner.borrow_mut().node, node);
+    }
+
+    /// An event of a node that is lent: wakes whom it concerns.
+    pub fn on_event(&self, event: NodeEvent) {
+        self.inner.borrow_mut().on_event(event);
+    }
+
+    /// Whether a task waits for everything to be acknowledged, of which there is no event:
+    /// the driver of a node that is lent calls [`with`](Self::with) then after each packet.
+    pub fn is_flushing(&self) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        inner
+            .watches
+            .as_mut()
+            .iter()
+            .any(|watch| watch.flush.is_some())
     }
 
     /// When the node wants to be asked for timeouts next.
@@ -243,7 +309,7 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
     }
 
     /// A call of a socket: the driver has work after it.
-    fn call<R>(&self, call: impl FnOnce(&mut Inner<M, T>, Instant) -> R) -> R {
+    fn call<R>(&self, call: impl FnOnce(&mut Inner<P, T>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
         let result = call(&mut inner, now);
@@ -259,7 +325,7 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
         &self,
         key: Key,
         side: Side,
-        mut attempt: impl FnMut(&mut Node<M>, Instant) -> Result<R, Errno>,
+        mut attempt: impl FnMut(&mut NodeOf<P>, Instant) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
         poll_fn(|cx| {
             let now = self.clock.now();

@@ -4,32 +4,34 @@ use core::net::SocketAddr;
 
 use embedded_io_async::{ErrorType, Read, Write};
 use embedded_nal_async::TcpConnect;
-use redpoll_base::Memory;
-use redpoll_stack::{ConnId, ListenerId};
+use redpoll_stack::{ConnId, Listen, ListenerId};
 use redpoll_tcp::{Endpoint, State};
 
-use super::{Clock, Key, Net, Side, Watch, endpoint};
+use super::{Clock, Key, Net, NodeOf, Parts, Side, Watch, endpoint};
 use crate::Errno;
 
 /// A TCP connection. Dropped, it is closed: what was written still arrives.
-pub struct TcpStream<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> {
-    net: &'n Net<M, C, T>,
-    id: ConnId,
+///
+/// A reference to it reads and writes as well: two tasks may share it, one for each
+/// direction.
+pub struct TcpStream<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+    pub(super) net: &'n Net<P, C, T>,
+    pub(super) id: ConnId,
 }
 
 /// Waits for TCP connections. Dropped, it does so no more, and those that
 /// nobody has accepted are reset.
-pub struct TcpListener<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> {
-    net: &'n Net<M, C, T>,
+pub struct TcpListener<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+    net: &'n Net<P, C, T>,
     id: ListenerId,
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Opens a connection.
     ///
     /// # Errors
     /// `ENETUNREACH`, `EMFILE`, `EADDRINUSE`, or why it failed.
-    pub async fn tcp_connect(&self, remote: Endpoint) -> Result<TcpStream<'_, M, C, T>, Errno> {
+    pub async fn tcp_connect(&self, remote: Endpoint) -> Result<TcpStream<'_, P, C, T>, Errno> {
         let id = self.call(|inner, now| {
             let id = inner.node.tcp_connect(now, remote)?;
             let begun = inner.begin(Key::Tcp(id));
@@ -57,9 +59,21 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
     ///
     /// # Errors
     /// `EADDRINUSE`, `EMFILE`.
-    pub fn tcp_listen(&self, port: u16) -> Result<TcpListener<'_, M, C, T>, Errno> {
+    pub fn tcp_listen(&self, port: u16) -> Result<TcpListener<'_, P, C, T>, Errno> {
+        self.tcp_listen_with(port, Listen::default())
+    }
+
+    /// Listens on a port, with Fast Open or another backlog.
+    ///
+    /// # Errors
+    /// `EADDRINUSE`, `EMFILE`.
+    pub fn tcp_listen_with(
+        &self,
+        port: u16,
+        how: Listen,
+    ) -> Result<TcpListener<'_, P, C, T>, Errno> {
         let id = self.call(|inner, now| {
-            let id = inner.node.tcp_listen(port)?;
+            let id = inner.node.tcp_listen_with(port, how)?;
             let begun = inner.begin(Key::Listener(id));
             if begun.is_err() {
                 inner.node.tcp_unlisten(now, id);
@@ -70,15 +84,14 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Net<M, C, T> {
     }
 }
 
-impl<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, M, C, T> {
+impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
     /// The next connection.
     ///
     /// # Errors
     /// `EMFILE` if there is no [`Watch`] for it: it is reset.
-    pub async fn accept(&self) -> Result<TcpStream<'n, M, C, T>, Errno> {
+    pub async fn accept(&self) -> Result<TcpStream<'n, P, C, T>, Errno> {
         let (net, listener) = (self.net, self.id);
-        let accept =
-            |node: &mut redpoll_stack::Node<M>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
+        let accept = |node: &mut NodeOf<P>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
         let key = Key::Listener(listener);
         let id = net.until(key, Side::Read, accept).await?;
         net.call(|inner, now| {
@@ -92,7 +105,7 @@ impl<'n, M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, M, C,
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
     /// The other end; `None` once the connection is forgotten.
     pub fn remote(&self) -> Option<Endpoint> {
         let inner = self.net.inner.borrow();
@@ -107,10 +120,17 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, M, C, T> {
     /// Why the connection ended.
     pub async fn read_with(
         &mut self,
+        see: impl FnMut(&[u8], &[u8]) -> usize,
+    ) -> Result<usize, Errno> {
+        self.peek_with(see).await
+    }
+
+    pub(super) async fn peek_with(
+        &self,
         mut see: impl FnMut(&[u8], &[u8]) -> usize,
     ) -> Result<usize, Errno> {
         let id = self.id;
-        let attempt = |node: &mut redpoll_stack::Node<M>, now| {
+        let attempt = |node: &mut NodeOf<P>, now| {
             let (first, second) = node.tcp_peek(id);
             if !first.is_empty() {
                 let count = see(first, second);
@@ -133,16 +153,20 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, M, C, T> {
 
     /// Resets the connection.
     pub fn abort(self) {
+        self.reset();
+    }
+
+    pub(super) fn reset(&self) {
         self.net
             .call(|inner, now| inner.node.tcp_abort(now, self.id));
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> ErrorType for TcpStream<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for &TcpStream<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for &TcpStream<'_, P, C, T> {
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
         if buf.is_empty() {
             return Ok(0);
@@ -158,7 +182,7 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, M,
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for &TcpStream<'_, P, C, T> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
         let (key, id) = (Key::Tcp(self.id), self.id);
         self.net
@@ -187,7 +211,28 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, M
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for TcpStream<'_, P, C, T> {
+    type Error = Errno;
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, P, C, T> {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
+        (&*self).read(buf).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, P, C, T> {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
+        (&*self).write(buf).await
+    }
+
+    /// Waits until the other end has acknowledged everything.
+    async fn flush(&mut self) -> Result<(), Errno> {
+        (&*self).flush().await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, P, C, T> {
     fn drop(&mut self) {
         let id = self.id;
         self.net.call(|inner, now| {
@@ -198,7 +243,7 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, M,
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, P, C, T> {
     fn drop(&mut self) {
         let id = self.id;
         self.net.call(|inner, now| {
@@ -208,10 +253,10 @@ impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, 
     }
 }
 
-impl<M: Memory + 'static, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<M, C, T> {
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
     type Error = Errno;
     type Connection<'a>
-        = TcpStream<'a, M, C, T>
+        = TcpStream<'a, P, C, T>
     where
         Self: 'a;
 

@@ -361,6 +361,7 @@ fn tcp(
         syn_retries: values.small("tcp.syn_retries"),
         keepalive,
         time_wait: values.duration("tcp.time_wait"),
+        fast_open_servers: 0,
         by_duplicates: values.text("tcp.recovery") == "duplicates",
         rto_margin: values.duration("tcp.rto_margin"),
         link_feedback: values.flag("tcp.link_feedback"),

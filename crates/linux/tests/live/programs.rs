@@ -1,0 +1,200 @@
+//! Programs of others, started for a test on an address of its own and ended with it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv6Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+/// Debian keeps daemons where a user's PATH does not lead.
+const MOSQUITTO: [&str; 2] = ["mosquitto", "/usr/sbin/mosquitto"];
+
+/// A process, ended when dropped, and what it writes.
+struct Server {
+    child: Child,
+    output: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts it with this input, and waits until it listens.
+    fn start(mut command: Command, input: &str, address: SocketAddr) -> Option<Server> {
+        let piped = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = piped.spawn().ok()?;
+        let mut stdin = child.stdin.take().unwrap();
+        // Its end is the end of the input.
+        stdin.write_all(input.as_bytes()).unwrap();
+        drop(stdin);
+        let mut stdout = child.stdout.take().unwrap();
+        let output = Some(spawn(move || {
+            let mut text = Vec::new();
+            stdout.read_to_end(&mut text).unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        }));
+        let server = Server { child, output };
+        for _ in 0..200 {
+            if TcpStream::connect(address).is_ok() {
+                return Some(server);
+            }
+            sleep(Duration::from_millis(25));
+        }
+        panic!("nobody listens on {address}");
+    }
+
+    /// What it has written until now, when it is ended.
+    fn end(mut self) -> String {
+        let _ = self.child.kill();
+        self.output.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Why a test with curl and mosquitto cannot be, if so.
+pub fn no_curl_or_mosquitto() -> Option<String> {
+    let is_there = |program: &str| Command::new(program).arg("-h").output().is_ok();
+    if !is_there("curl") {
+        return Some("there is no curl".to_owned());
+    }
+    let found = MOSQUITTO.into_iter().any(is_there);
+    (!found).then(|| "there is no mosquitto".to_owned())
+}
+
+/// A mosquitto.
+pub struct Broker {
+    server: Server,
+    address: SocketAddr,
+}
+
+impl Broker {
+    pub fn start(host: Ipv6Addr) -> Broker {
+        let address = SocketAddr::new(host.into(), 1_883);
+        let config = format!(
+            "listener 1883 {host}\nallow_anonymous true\npersistence false\nlog_type all\n\
+             log_dest stdout\nuser root\n"
+        );
+        let server = MOSQUITTO.into_iter().find_map(|program| {
+            let mut command = Command::new(program);
+            command.args(["-c", "/dev/stdin"]);
+            Server::start(command, &config, address)
+        });
+        let server = server.expect("mosquitto is there");
+        Broker { server, address }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Panics unless it took so many readings.
+    pub fn heard(self, readings: usize) {
+        // It writes a block at a time, and the rest at its end.
+        let pid = nix::unistd::Pid::from_raw(self.server.child.id() as i32);
+        nix::sys::signal::kill(pid, nix::sys::signal::SIGTERM).unwrap();
+        let mut server = self.server;
+        server.child.wait().unwrap();
+        let log = server.end();
+        let published = log.matches("Received PUBLISH from sample").count();
+        assert_eq!(published, readings, "{log}");
+    }
+}
+
+/// What an OpenSSL is given to know the ends by.
+pub enum Proof<'p> {
+    /// A key that both have, by this name.
+    Psk { key: &'p [u8], identity: &'p str },
+    /// The server's certificate.
+    Certificate(&'p Certificates),
+}
+
+/// A server of OpenSSL's, which answers each line with the same one backwards.
+pub struct OpenSsl {
+    _server: Server,
+}
+
+impl OpenSsl {
+    pub fn start(address: SocketAddr, proof: &Proof<'_>) -> OpenSsl {
+        let mut command = Command::new("openssl");
+        command.args(["s_server", "-tls1_3", "-rev", "-accept"]);
+        command.arg(address.to_string());
+        match proof {
+            Proof::Psk { key, identity } => {
+                let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+                command.args(["-nocert", "-psk", &hex, "-psk_identity", identity]);
+            }
+            Proof::Certificate(files) => {
+                command.arg("-cert").arg(files.path("server.pem"));
+                command.arg("-key").arg(files.path("server.key"));
+            }
+        }
+        OpenSsl {
+            _server: Server::start(command, "", address).expect("openssl is there"),
+        }
+    }
+}
+
+/// An authority and a server's certificate for `localhost`, made anew, removed when dropped.
+pub struct Certificates(PathBuf);
+
+impl Certificates {
+    /// For test number `n`.
+    pub fn make(n: u16) -> Certificates {
+        let folder = format!("redpoll-tls-{}-{n}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let made = Certificates(folder);
+        let new = |name: &str, subject: &str| {
+            let (key, pem) = (format!("{name}.key"), format!("{name}.pem"));
+            let key_options = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
+            let mut arguments = vec!["req", "-x509", "-nodes", "-days", "2"];
+            arguments.extend(key_options);
+            arguments.extend(["-keyout", &key, "-out", &pem, "-subj", subject]);
+            if name == "server" {
+                arguments.extend(["-CA", "ca.pem", "-CAkey", "ca.key"]);
+                arguments.extend(["-addext", "subjectAltName=DNS:localhost"]);
+                arguments.extend(["-addext", "basicConstraints=critical,CA:FALSE"]);
+            }
+            made.openssl(&arguments);
+        };
+        new("ca", "/CN=redpoll test authority");
+        new("other", "/CN=somebody else");
+        new("server", "/CN=localhost");
+        made
+    }
+
+    fn openssl(&self, arguments: &[&str]) -> Output {
+        let output = Command::new("openssl")
+            .args(arguments)
+            .current_dir(&self.0)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The certificate of `ca`, or of `other`, who has signed nothing.
+    pub fn der(&self, name: &str) -> Vec<u8> {
+        let pem = format!("{name}.pem");
+        self.openssl(&["x509", "-in", &pem, "-outform", "DER"])
+            .stdout
+    }
+}
+
+impl Drop for Certificates {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(Path::new(&self.0));
+    }
+}

@@ -1,0 +1,93 @@
+//! What plays curl and mosquitto where neither can be: inside a test. Whatever is not as it
+//! should be ends in a panic.
+
+use core::cell::RefCell;
+use core::net::{Ipv6Addr, SocketAddr};
+
+use edge_nal::{TcpAccept, TcpBind, TcpConnect};
+use embedded_io_async::{Read, Write};
+
+use crate::http::{PAGE, content};
+use crate::mqtt;
+
+/// Readings that [`publish`] publishes.
+pub const READINGS: usize = 20;
+
+/// Asks the server of [`http`](crate::http) for all that it has, and for what it has not.
+pub async fn browse<N: TcpConnect>(net: &N, server: SocketAddr, file: usize) {
+    let (head, body) = fetch(net, server, &get("/")).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert_eq!(body, PAGE.as_bytes());
+    let (head, _) = fetch(net, server, &get("/nowhere")).await;
+    assert!(head.starts_with("HTTP/1.1 404"), "{head}");
+    let post = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let (head, _) = fetch(net, server, post).await;
+    assert!(head.starts_with("HTTP/1.1 405"), "{head}");
+    let (_, body) = fetch(net, server, &get("/file")).await;
+    assert!(body.into_iter().eq((0..file).map(content)), "another file");
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n")
+}
+
+/// What a request is answered with, head and body apart.
+async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (String, Vec<u8>) {
+    let mut stream = net.connect(server).await.expect("the server listens");
+    let sent = stream.write_all(request.as_bytes()).await;
+    sent.expect("it is connected");
+    let (mut answer, mut bytes) = (Vec::new(), [0; 300]);
+    while let Ok(len @ 1..) = stream.read(&mut bytes).await {
+        answer.extend_from_slice(&bytes[..len]);
+    }
+    let end = answer.windows(4).position(|it| it == b"\r\n\r\n");
+    let body = answer.split_off(end.expect("an answer has a head") + 4);
+    (String::from_utf8(answer).expect("a head is text"), body)
+}
+
+/// Publishes [`READINGS`] readings.
+pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
+    let topic = ("sample", "samples/reading");
+    let published = mqtt::publish(net, broker, topic, (0..READINGS).map(reading)).await;
+    assert_eq!(published.expect("the broker takes all"), READINGS);
+}
+
+/// Reading so much of those that [`publish`] publishes.
+pub fn reading(number: usize) -> String {
+    format!("reading {number}")
+}
+
+/// Takes the readings of one client, as far as that needs MQTT 5, and keeps what they say.
+pub async fn broker<N: TcpBind>(net: &N, port: u16, heard: &RefCell<Vec<String>>) {
+    let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+    let listener = net.bind(local).await.expect("the port is free");
+    let (_, mut stream) = listener.accept().await.expect("somebody comes");
+    let mut head = [0; 2];
+    while stream.read_exact(&mut head).await.is_ok() {
+        let mut body = vec![0; head[1].into()];
+        let read = stream.read_exact(&mut body).await;
+        read.expect("a packet is whole");
+        let answer = match head[0] >> 4 {
+            // CONNECT; CONNACK without properties.
+            1 => vec![0x20, 3, 0, 0, 0],
+            // PUBLISH: topic, identifier, no properties, payload.
+            3 => {
+                let topic = usize::from(body[1]);
+                assert_eq!(body[4 + topic], 0);
+                let text = String::from_utf8(body[5 + topic..].to_vec());
+                heard.borrow_mut().push(text.expect("readings are text"));
+                vec![0x40, 2, body[2 + topic], body[3 + topic]]
+            }
+            14 => return,
+            other => panic!("a packet of type {other}"),
+        };
+        let sent = stream.write_all(&answer).await;
+        sent.expect("it is connected");
+    }
+}
+
+/// Panics unless [`broker`] has heard what [`publish`] published.
+pub fn all_heard(heard: &RefCell<Vec<String>>) {
+    let expected: Vec<String> = (0..READINGS).map(reading).collect();
+    assert_eq!(*heard.borrow(), expected);
+}

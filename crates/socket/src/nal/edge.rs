@@ -1,0 +1,263 @@
+//! The traits of `edge-nal`, by which `edge-http`, `picoserve` and others take a network.
+//!
+//! A node has no IPv4 and joins no groups: addresses of IPv4 are refused with
+//! `EAFNOSUPPORT`, groups with `EOPNOTSUPP`.
+
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use edge_nal::{
+    Close, MulticastV4, MulticastV6, Readable, TcpAccept, TcpBind, TcpConnect, TcpShutdown,
+    TcpSplit, UdpBind, UdpConnect, UdpReceive, UdpSend, UdpSplit, UdpSplitMulticast,
+};
+use embedded_io_async::ErrorType;
+
+use super::{Clock, Net, Parts, TcpListener, TcpStream, UdpSocket, Watch, endpoint, socket_addr};
+use crate::Errno;
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for &TcpStream<'_, P, C, T> {
+    async fn readable(&mut self) -> Result<(), Errno> {
+        self.peek_with(|_, _| 0).await.map(|_| ())
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for TcpStream<'_, P, C, T> {
+    /// Waits until there is something to read, or the end.
+    async fn readable(&mut self) -> Result<(), Errno> {
+        (&*self).readable().await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T> {
+    type Read<'a>
+        = &'a Self
+    where
+        Self: 'a;
+    type Write<'a>
+        = &'a Self
+    where
+        Self: 'a;
+
+    fn split(&mut self) -> (&Self, &Self) {
+        (self, self)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, T> {
+    /// Ends our direction, and does not wait for the other end. What we no longer want to
+    /// read is still acknowledged as far as there is room for it: nothing tells TCP's peer
+    /// of a direction that nobody reads.
+    async fn close(&mut self, what: Close) -> Result<(), Errno> {
+        if what != Close::Read {
+            self.shutdown();
+        }
+        Ok(())
+    }
+
+    async fn abort(&mut self) -> Result<(), Errno> {
+        self.reset();
+        Ok(())
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
+    type Error = Errno;
+    type Socket<'a>
+        = TcpStream<'a, P, C, T>
+    where
+        Self: 'a;
+
+    async fn connect(&self, remote: SocketAddr) -> Result<Self::Socket<'_>, Errno> {
+        self.tcp_connect(endpoint(remote)?).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpBind for Net<P, C, T> {
+    type Error = Errno;
+    type Accept<'a>
+        = TcpListener<'a, P, C, T>
+    where
+        Self: 'a;
+
+    /// `local` is a port of all addresses or of the node's own; `EADDRNOTAVAIL` for others,
+    /// `EINVAL` for port 0, which nobody could find.
+    async fn bind(&self, local: SocketAddr) -> Result<Self::Accept<'_>, Errno> {
+        let local = endpoint(local)?;
+        let own = self.inner.borrow().node.address();
+        if !local.addr.is_unspecified() && local.addr != own {
+            return Err(Errno::EADDRNOTAVAIL);
+        }
+        if local.port == 0 {
+            return Err(Errno::EINVAL);
+        }
+        self.tcp_listen(local.port)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C, T> {
+    type Error = Errno;
+    type Socket<'a>
+        = TcpStream<'a, P, C, T>
+    where
+        Self: 'a;
+
+    /// The next connection. One for which there is no [`Watch`] is reset, and the next one
+    /// waited for: a server should not end because it has much to do.
+    async fn accept(&self) -> Result<(SocketAddr, Self::Socket<'_>), Errno> {
+        loop {
+            match TcpListener::accept(self).await {
+                Ok(stream) => {
+                    // What is forgotten already says so when it is read.
+                    let remote = stream.remote().unwrap_or_default();
+                    return Ok((socket_addr(remote), stream));
+                }
+                Err(Errno::EMFILE) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for UdpSocket<'_, P, C, T> {
+    type Error = Errno;
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for &UdpSocket<'_, P, C, T> {
+    type Error = Errno;
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, T> {
+    /// The next datagram, cut to `buffer`.
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
+        let (len, from) = self.recv_from(buffer).await?;
+        Ok((len, socket_addr(from)))
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSend for &UdpSocket<'_, P, C, T> {
+    async fn send(&mut self, remote: SocketAddr, data: &[u8]) -> Result<(), Errno> {
+        self.send_to(endpoint(remote)?, data)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for &UdpSocket<'_, P, C, T> {
+    async fn readable(&mut self) -> Result<(), Errno> {
+        self.until_readable().await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for &UdpSocket<'_, P, C, T> {
+    async fn join_v4(&mut self, _: Ipv4Addr, _: Ipv4Addr) -> Result<(), Errno> {
+        Err(Errno::EAFNOSUPPORT)
+    }
+
+    async fn leave_v4(&mut self, _: Ipv4Addr, _: Ipv4Addr) -> Result<(), Errno> {
+        Err(Errno::EAFNOSUPPORT)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for &UdpSocket<'_, P, C, T> {
+    async fn join_v6(&mut self, _: Ipv6Addr, _: u32) -> Result<(), Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    async fn leave_v6(&mut self, _: Ipv6Addr, _: u32) -> Result<(), Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpReceive for UdpSocket<'_, P, C, T> {
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
+        (&*self).receive(buffer).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSend for UdpSocket<'_, P, C, T> {
+    async fn send(&mut self, remote: SocketAddr, data: &[u8]) -> Result<(), Errno> {
+        (&*self).send(remote, data).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for UdpSocket<'_, P, C, T> {
+    async fn readable(&mut self) -> Result<(), Errno> {
+        self.until_readable().await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for UdpSocket<'_, P, C, T> {
+    async fn join_v4(&mut self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), Errno> {
+        (&*self).join_v4(group, interface).await
+    }
+
+    async fn leave_v4(&mut self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), Errno> {
+        (&*self).leave_v4(group, interface).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for UdpSocket<'_, P, C, T> {
+    async fn join_v6(&mut self, group: Ipv6Addr, interface: u32) -> Result<(), Errno> {
+        (&*self).join_v6(group, interface).await
+    }
+
+    async fn leave_v6(&mut self, group: Ipv6Addr, interface: u32) -> Result<(), Errno> {
+        (&*self).leave_v6(group, interface).await
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplit for UdpSocket<'_, P, C, T> {
+    type Receive<'a>
+        = &'a Self
+    where
+        Self: 'a;
+    type Send<'a>
+        = &'a Self
+    where
+        Self: 'a;
+
+    fn split(&mut self) -> (&Self, &Self) {
+        (self, self)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplitMulticast for UdpSocket<'_, P, C, T> {
+    type MulticastV4<'a>
+        = &'a Self
+    where
+        Self: 'a;
+    type MulticastV6<'a>
+        = &'a Self
+    where
+        Self: 'a;
+
+    fn split_multicast(&mut self) -> (&Self, &Self, &Self, &Self) {
+        (self, self, self, self)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpBind for Net<P, C, T> {
+    type Error = Errno;
+    type Socket<'a>
+        = UdpSocket<'a, P, C, T>
+    where
+        Self: 'a;
+
+    async fn bind(&self, local: SocketAddr) -> Result<Self::Socket<'_>, Errno> {
+        self.udp_bind(endpoint(local)?.port)
+    }
+}
+
+impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpConnect for Net<P, C, T> {
+    type Error = Errno;
+    type Socket<'a>
+        = UdpSocket<'a, P, C, T>
+    where
+        Self: 'a;
+
+    async fn connect(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Result<Self::Socket<'_>, Errno> {
+        let remote = endpoint(remote)?;
+        Ok(self.udp_bind(endpoint(local)?.port)?.to(remote))
+    }
+}

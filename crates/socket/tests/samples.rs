@@ -1,0 +1,217 @@
+//! The applications of `samples`, which know nothing but the traits of edge-nal, over a fake
+//! IP device that loses packets and over a serial line with noise on it.
+
+#[allow(dead_code)]
+#[path = "../examples/common/mod.rs"]
+mod common;
+mod fake;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use common::{MTU, endpoint};
+use edge_nal::{Close, Readable, TcpBind, TcpShutdown, TcpSplit, UdpBind, UdpReceive, UdpSend};
+use embedded_io_async::{ErrorType, Read, Write};
+use fake::{Nodes, Task, World, devices, drive, net, run};
+use redpoll_samples::http;
+use redpoll_samples::peers::{all_heard, broker, browse, publish};
+use redpoll_socket::Errno;
+use redpoll_socket::nal::LineMemory;
+
+/// Bytes of the file.
+const FILE: usize = 30_000;
+
+fn at(number: u8, port: u16) -> SocketAddr {
+    (endpoint(number, port).addr.0, port).into()
+}
+
+#[test]
+fn over_a_fake_device_that_loses_packets() {
+    for loses in [0, 9] {
+        let world = World::default();
+        let (here, there) = (net(1, &world), net(2, &world));
+        let [mut a, mut b] = devices(loses);
+        let heard = RefCell::default();
+        let tasks: Vec<Task<'_>> = vec![
+            Box::pin(drive(&here, &mut a, &world)),
+            Box::pin(drive(&there, &mut b, &world)),
+            Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
+            Box::pin(broker(&there, 1_883, &heard)),
+            Box::pin(async {
+                browse(&here, at(2, 80), FILE).await;
+                publish(&here, at(2, 1_883)).await;
+            }),
+        ];
+        run(&world, tasks);
+        all_heard(&heard);
+    }
+}
+
+/// One direction of a serial line.
+#[derive(Clone, Default)]
+struct Wire {
+    bytes: Rc<RefCell<VecDeque<u8>>>,
+    reader: Rc<RefCell<Option<Waker>>>,
+    sent: Rc<Cell<u32>>,
+    /// One byte in so many comes out as another one.
+    noise: u32,
+}
+
+impl ErrorType for Wire {
+    type Error = Infallible;
+}
+
+impl Read for Wire {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Infallible> {
+        poll_fn(|cx| {
+            let mut bytes = self.bytes.borrow_mut();
+            let len = bytes.len().min(buf.len());
+            if len == 0 {
+                self.reader.replace(Some(cx.waker().clone()));
+                return Poll::Pending;
+            }
+            for (place, byte) in buf.iter_mut().zip(bytes.drain(..len)) {
+                *place = byte;
+            }
+            Poll::Ready(Ok(len))
+        })
+        .await
+    }
+}
+
+impl Write for Wire {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, Infallible> {
+        for byte in buf {
+            self.sent.set(self.sent.get() + 1);
+            let is_noisy = self.noise > 0 && self.sent.get().is_multiple_of(self.noise);
+            let byte = if is_noisy { byte ^ 0x11 } else { *byte };
+            self.bytes.borrow_mut().push_back(byte);
+        }
+        if let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
+        Ok(buf.len())
+    }
+
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+#[test]
+fn over_a_serial_line_with_noise() {
+    for noise in [0, 9_973] {
+        let world = World::default();
+        let (here, there) = (net(1, &world), net(2, &world));
+        let wire = || Wire {
+            noise,
+            ..Wire::default()
+        };
+        let (up, down) = (wire(), wire());
+        let mut rooms = [[0; MTU]; 4];
+        let [a, b, c, d] = &mut rooms;
+        let memory = |input, output| LineMemory { input, output };
+        let heard = RefCell::default();
+        let line = |net, ends: (&Wire, &Wire), memory| {
+            let (input, output) = (ends.0.clone(), ends.1.clone());
+            let world = &world;
+            let net: &Nodes<'_> = net;
+            async move {
+                let sleep = |at| world.sleep(at);
+                let ended = net.run_over_slip(input, output, memory, sleep).await;
+                panic!("{ended:?}");
+            }
+        };
+        let tasks: Vec<Task<'_>> = vec![
+            Box::pin(line(&here, (&down, &up), memory(&mut a[..], &mut b[..]))),
+            Box::pin(line(&there, (&up, &down), memory(&mut c[..], &mut d[..]))),
+            Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
+            Box::pin(broker(&there, 1_883, &heard)),
+            Box::pin(async {
+                browse(&here, at(2, 80), FILE).await;
+                publish(&here, at(2, 1_883)).await;
+            }),
+        ];
+        run(&world, tasks);
+        all_heard(&heard);
+    }
+}
+
+#[test]
+fn halves_of_a_stream_its_ends_and_datagrams() {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(0);
+    let echo = async {
+        let listener = TcpBind::bind(&there, at(2, 7)).await.unwrap();
+        let (from, mut stream) = edge_nal::TcpAccept::accept(&listener).await.unwrap();
+        assert_eq!(from.ip(), at(1, 0).ip());
+        let (mut input, mut output) = stream.split();
+        input.readable().await.unwrap();
+        let mut bytes = [0; 16];
+        let len = input.read(&mut bytes).await.unwrap();
+        output.write_all(&bytes[..len]).await.unwrap();
+        // The other end has closed; nothing is read after that.
+        stream.readable().await.unwrap();
+        assert_eq!(stream.read(&mut bytes).await, Ok(0));
+        stream.close(Close::Both).await.unwrap();
+        drop(stream);
+        let mut udp = UdpBind::bind(&there, at(2, 9)).await.unwrap();
+        udp.readable().await.unwrap();
+        let (len, from) = udp.receive(&mut bytes).await.unwrap();
+        assert_eq!((&bytes[..len], from.ip()), (&b"dgram"[..], at(1, 0).ip()));
+        udp.send(from, b"back").await.unwrap();
+        // Who is reset reads so.
+        let (_, mut stream) = edge_nal::TcpAccept::accept(&listener).await.unwrap();
+        TcpShutdown::abort(&mut stream).await.unwrap();
+        std::future::pending().await
+    };
+    let client = async {
+        for (place, why) in [
+            (at(3, 80), Errno::EADDRNOTAVAIL),
+            (at(1, 0), Errno::EINVAL),
+            (([0, 0, 0, 0], 80).into(), Errno::EAFNOSUPPORT),
+        ] {
+            assert_eq!(TcpBind::bind(&here, place).await.err(), Some(why));
+        }
+        let mut stream = edge_nal::TcpConnect::connect(&here, at(2, 7))
+            .await
+            .unwrap();
+        stream.write_all(b"hello").await.unwrap();
+        let mut bytes = [0; 5];
+        stream.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"hello");
+        stream.close(Close::Write).await.unwrap();
+        assert_eq!(stream.read(&mut bytes).await, Ok(0));
+        let mut udp = UdpBind::bind(&here, at(1, 0)).await.unwrap();
+        let any = (0, std::net::Ipv6Addr::UNSPECIFIED);
+        let joined = edge_nal::MulticastV6::join_v6(&mut udp, any.1, any.0).await;
+        assert_eq!(joined, Err(Errno::EOPNOTSUPP));
+        // The other end binds once it has read the end of the stream.
+        world.sleep(here_in(&world, 5)).await;
+        udp.send(at(2, 9), b"dgram").await.unwrap();
+        let (len, _) = udp.receive(&mut bytes).await.unwrap();
+        assert_eq!(&bytes[..len], b"back");
+        let mut stream = edge_nal::TcpConnect::connect(&here, at(2, 7))
+            .await
+            .unwrap();
+        let answer = stream.read(&mut bytes).await;
+        assert_eq!(answer, Err(Errno::ECONNRESET));
+    };
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(echo),
+        Box::pin(client),
+    ];
+    run(&world, tasks);
+}
+
+fn here_in(world: &World, seconds: u64) -> redpoll_base::Instant {
+    redpoll_base::Instant::from_micros(world.now.get() + seconds * 1_000_000)
+}
