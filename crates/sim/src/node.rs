@@ -3,6 +3,7 @@
 
 mod helper;
 mod routing;
+mod security;
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_lowpan::{
@@ -27,6 +28,7 @@ use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, TransportSpec, global
 use crate::topology::NodeRoutes;
 use crate::traffic::Sockets;
 pub use helper::Helper;
+pub(crate) use security::{refusals, store_counter};
 
 /// A node of the simulation.
 pub type SimNode = Node<HeapMemory, Helper, Rival<HeapMemory>>;
@@ -68,6 +70,22 @@ pub(crate) struct Built {
     pub(crate) memory_bytes: usize,
 }
 
+/// What a node is born with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Birth {
+    pub(crate) at: Instant,
+    /// What it had stored of its frame counter before.
+    pub(crate) counter_stored: u32,
+}
+
+impl Birth {
+    /// Of a node that has never been.
+    pub(crate) const FIRST: Birth = Birth {
+        at: Instant::ZERO,
+        counter_stored: 0,
+    };
+}
+
 /// Node `index` of a scenario, or its host, with its routes and room for
 /// `sockets`. A host is a node without a radio: all its packets go over its link
 /// to the border router.
@@ -76,7 +94,7 @@ pub(crate) fn build(
     index: usize,
     (root, routes): (usize, &NodeRoutes),
     sockets: Sockets,
-    (seed, now): (Seed, Instant),
+    (seed, birth): (Seed, Birth),
     secrets: &mut Secrets,
 ) -> Built {
     let mut rng = secrets.stream(seed.node_stream("node", index));
@@ -96,7 +114,8 @@ pub(crate) fn build(
     let (helper, helpers) = Helper::of(scenario, index);
     let mut node = Node::with_transport(config, memory, rng, helper, rival);
     let fragments = add_fragments(scenario, index, &mut node);
-    let rpl = routing::begin(scenario, (index, root), now, seed, &mut node);
+    let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
+    let guarded = security::secure(scenario, index, birth.counter_stored, &mut node);
     let sleeps = |to: &Addr| {
         let sleepy = scenario.nodes.iter().filter(|node| node.sleepy);
         let mut addresses = sleepy.map(|node| global_address(&scenario.border.prefix, node.short));
@@ -115,10 +134,16 @@ pub(crate) fn build(
         Some(_) => 0,
         None => DUTY_BYTES,
     };
-    let unused = unused + routing::unused(scenario);
+    let unused = unused + routing::unused(scenario) + security::unused(scenario);
     Built {
         node,
-        memory_bytes: boxed + fragments + rivals + rpl + helpers + size_of::<Node<HeapMemory>>()
+        memory_bytes: boxed
+            + fragments
+            + rivals
+            + rpl
+            + guarded
+            + helpers
+            + size_of::<Node<HeapMemory>>()
             - unused,
     }
 }

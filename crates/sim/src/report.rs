@@ -11,7 +11,7 @@ use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;
 
 use crate::air::{Counts, Outcome};
-use crate::node::SimNode;
+use crate::node::{SimNode, refusals};
 use crate::oracle::FlowFigures;
 use crate::radio::Station;
 use crate::scenario::Scenario;
@@ -435,10 +435,16 @@ pub(crate) fn drops(
         ("not_for_us", mac.rx_not_for_us),
         ("version", mac.rx_version),
         ("secured", mac.rx_secured),
+        ("unsealed", mac.dropped_unsealed),
         ("unsupported_type", mac.rx_unsupported_type),
         ("no_source", mac.rx_no_source),
     ] {
         add("mac", reason, count.into());
+    }
+    if let Some(security) = node.security() {
+        for (reason, count) in refusals(security.counters()) {
+            add("security", reason, count.into());
+        }
     }
     for (reason, count) in node.lowpan_counters().drops() {
         add("lowpan", reason, count.into());

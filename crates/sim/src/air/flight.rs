@@ -1,7 +1,7 @@
 //! Transmissions under way.
 
 use redpoll_mac::FrameBuf;
-use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType};
+use redpoll_wire::ieee802154::{Address, AuxiliaryHeader, DATA_REQUEST, FrameHeader, FrameType};
 
 use super::{Kind, Outcome};
 use crate::medium::TxId;
@@ -54,10 +54,19 @@ impl Label {
             dsn: header.dsn,
             wants_ack: kind == Kind::Unicast && header.ack_request,
             is_data_request: header.frame_type == FrameType::Command
-                && payload.first() == Some(&DATA_REQUEST),
+                && command(&header, payload) == Some(DATA_REQUEST),
             frame_pending: header.frame_pending,
         }
     }
+}
+
+/// The identifier of a MAC command, which is in the clear also where the frame is secured.
+fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
+    let rest = match header.security {
+        true => AuxiliaryHeader::parse(payload).ok()?.1,
+        false => payload,
+    };
+    rest.first().copied()
 }
 
 /// A transmission under way.

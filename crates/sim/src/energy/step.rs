@@ -204,6 +204,11 @@ impl Loads {
         match part.kind {
             Kind::Command => (Step::RequestOut, 0),
             Kind::Later => (Step::FragmentOut, 0),
+            Kind::Sealed if node.counters().originated == self.originated => (Step::FragmentOut, 0),
+            Kind::Sealed => {
+                self.originated = self.originated.wrapping_add(1);
+                (Step::PacketOut, 0)
+            }
             Kind::First { .. } if node.counters().originated == self.originated => {
                 (Step::RelayedOut, part.bytes)
             }
@@ -226,6 +231,8 @@ enum Kind {
         is_datagram: bool,
     },
     Later,
+    /// Nobody sees which.
+    Sealed,
 }
 
 /// LOWPAN_IPHC (RFC 6282 §3.1.1): its dispatch, and NH, "the next header is
@@ -260,6 +267,7 @@ impl Part {
             };
         };
         let (kind, bytes) = match Header::parse(payload) {
+            _ if header.security && header.frame_type == FrameType::Data => (Kind::Sealed, 0),
             _ if header.frame_type != FrameType::Data => (Kind::Command, 0),
             Ok((Header::First { size, .. }, rest)) => (Kind::first(rest), size),
             Ok((Header::Next { size, .. }, _)) => (Kind::Later, size),

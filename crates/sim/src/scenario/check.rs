@@ -169,7 +169,7 @@ impl<'f> Values<'f> {
     }
 
     /// What the choice at `path` says, by default if need be.
-    fn chosen(&self, path: &str) -> Option<String> {
+    pub(crate) fn chosen(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Some(Value::Text(text)) => Some(text),
             _ => None,

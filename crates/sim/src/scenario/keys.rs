@@ -114,6 +114,17 @@ const PHASED: Only = Some(("access", &["contikimac", "x-mac", "cx-mac"]));
 const CONTIKIMAC: Only = Some(("access", &["contikimac"]));
 const NULLRDC: Only = Some(("access", &["nullrdc"]));
 const UNIT_DISK: Only = Some(("model", &["unit-disk"]));
+const SECURED: Only = Some((
+    "level",
+    &[
+        "mic-32",
+        "mic-64",
+        "mic-128",
+        "enc-mic-32",
+        "enc-mic-64",
+        "enc-mic-128",
+    ],
+));
 const SINR: Only = Some(("model", &["sinr"]));
 const RICIAN: Only = Some(("fading", &["rician"]));
 const LOGNORMAL: Only = Some(("fading", &["lognormal"]));
@@ -278,6 +289,17 @@ pub(crate) const KEYS: &[Key] = &[
 
     key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
         "Bytes of link security in every frame but an acknowledgment: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, of which 4 are the MIC. They leave so much less for a frame's payload and take time on the air and on SPI; nothing is encrypted, and traces show frames without them."),
+
+    key("security.level", Choice(&["none", "mic-32", "mic-64", "mic-128", "enc-mic-32", "enc-mic-64", "enc-mic-128"]), Default("none"), None,
+        "Link-layer security (IEEE 802.15.4-2015, 9) of every frame but acknowledgments: authenticated with a code of so many bits, and encrypted; Thread and Zigbee have `enc-mic-32`. Captures have frames as they are on the air; see [security](security.md) for reading them."),
+    key("security.key", KeyDigits { word: None }, Optional("none, and `security.level` wants one"), SECURED,
+        "The network's key, 32 hexadecimal digits. It is in no report, log or capture."),
+    key("security.key_index", Count { min: 0, max: 255 }, Default("1"), SECURED,
+        "The key's index in frames (key identifier mode 1); 0: frames do not name their key (mode 0), and are a byte shorter."),
+    key("security.counter_stretch", Count { min: 1, max: 1_000_000 }, Default("1000"), SECURED,
+        "Frame counters that a node reserves at a time in memory that outlives a restart; what is left of them then is skipped."),
+    key("security.neighbours", Count { min: 1, max: 255 }, Default("64"), SECURED,
+        "Neighbours whose frame counters a node remembers; frames of further ones are refused."),
 
     key("mac.access", Choice(&["csma", "nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"]), Default("csma"), None,
         "Access to the medium: `csma`, unslotted CSMA-CA of IEEE 802.15.4 with radios that are on whenever their nodes are awake; or as in Contiki, `nullrdc`, radios always on and one transmission after one assessment, and `contikimac`, receivers that look at the channel twice each cycle and senders that repeat a frame until it is acknowledged; `x-mac`, receivers that are on for 6.2 ms each cycle and senders that repeat a short frame first; `cx-mac`, the same in software, 7.8 ms, and frames behind it that nobody acknowledges; `lpp`, receivers that say each cycle that they listen, and senders that wait for that."),
@@ -637,6 +659,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("nodes.*.drift_ppm", Number { min: -1_000.0, max: 1_000.0 }, Optional("drawn within `clock.drift_ppm`"), None,
         "By how much its clock is fast (or slow, if negative), in millionths."),
 
+    key("nodes.*.key", KeyDigits { word: Some("none") }, Optional("the network's, where `security.level` is not `none`"), None,
+        "Another key, with the index of the network's: its frames are refused as unauthenticated; or `none`, no security: they are refused as unsecured."),
+
     key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "echo", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
         "What the app does."),
     key("apps.*.on", Nodes, Required, None,
@@ -730,6 +755,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("faults.*.node", Name, Required, Some(("type", &["node-off", "node-restart"])),
         "The node that is switched off; for `node-restart` one on which no app runs."),
 ];
+
+/// Whether what the key holds is shown to nobody.
+pub(crate) fn is_secret(path: &str) -> bool {
+    find(path).is_some_and(|key| matches!(key.kind, Kind::KeyDigits { .. }))
+}
 
 /// The key of `path`.
 pub(crate) fn find(path: &str) -> Option<&'static Key> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use redpoll_base::{Addr, Duration};
 use redpoll_lowpan::{RedConfig, mss_for_frames};
+use redpoll_mac::security::{Key, SecurityLevel};
 use redpoll_mac::{DutyConfig, Ifs, Promised};
 use redpoll_rivals::blip::BlipConfig;
 use redpoll_rivals::linux::LinuxConfig;
@@ -53,6 +54,8 @@ pub struct Scenario {
     pub cache: Option<CacheParams>,
     /// Nodes with firmware of others.
     pub modules: ModuleParams,
+    /// How frames are protected, if they are.
+    pub security: Option<SecurityParams>,
     /// Where the mesh meets the rest of the world.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
@@ -107,6 +110,43 @@ pub struct MacParams {
     /// How nodes save radio time, if they do.
     pub duty: Option<DutyParams>,
 }
+
+/// Link-layer security, the same in every node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SecurityParams {
+    /// What is sent, and the least that is taken.
+    pub level: SecurityLevel,
+    /// The network's key, which is not printed.
+    pub key: Key,
+    /// Frame counters that are reserved at a time.
+    pub counter_stretch: u32,
+    /// Neighbours whose frame counters a node remembers.
+    pub neighbours: u8,
+}
+
+/// The key of a node. It is not printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum NodeKey {
+    /// The network's.
+    Network,
+    /// Another one.
+    Own([u8; 16]),
+    /// None: its frames are not protected, nor are others opened.
+    None,
+}
+
+impl std::fmt::Debug for NodeKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            NodeKey::Network => "Network",
+            NodeKey::Own(_) => "Own",
+            NodeKey::None => "None",
+        })
+    }
+}
+
+/// The six bytes before the short address in the EUI-64 of every node of ours.
+pub const EUI64_PREFIX: [u8; 6] = [0x02, 0x72, 0x70, 0, 0, 0];
 
 /// A duty-cycled MAC, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -434,6 +474,8 @@ pub struct NodeSpec {
     pub radio: RadioSpec,
     /// By how much its clock is fast, in millionths; `None`: drawn.
     pub drift_ppm: Option<f64>,
+    /// Its key.
+    pub key: NodeKey,
     /// Which TCP it has.
     pub transport: TransportSpec,
     /// Connections that it has memory for.

@@ -61,6 +61,10 @@ pub(crate) enum Kind {
         max: f64,
         word: &'static str,
     },
+    /// 32 hexadecimal digits, which no message repeats; or a word.
+    KeyDigits {
+        word: Option<&'static str>,
+    },
     /// An IPv6 prefix of 64 bits.
     Prefix,
     /// An IPv6 address.
@@ -112,6 +116,8 @@ impl Kind {
             } => {
                 format!("{}, or \"{word}\"", range(*measure, *min, *max))
             }
+            Kind::KeyDigits { word: None } => "32 hexadecimal digits".to_owned(),
+            Kind::KeyDigits { word: Some(word) } => format!("32 hexadecimal digits, or \"{word}\""),
             Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
             Kind::Address => {
                 "a unicast IPv6 address, not of one link alone, such as \"fd00::1\"".to_owned()
@@ -140,6 +146,15 @@ impl Kind {
             (Kind::Text | Kind::Target | Kind::Nodes, Raw::Text(text)) if !text.is_empty() => {
                 Ok(Value::Text(text.clone()))
             }
+            (Kind::KeyDigits { word }, Raw::Text(text)) => {
+                let is_key = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
+                match is_key || word.is_some_and(|word| word == text) {
+                    true => Ok(Value::Text(text.clone())),
+                    // A key that is mistyped is nearly one.
+                    false => Err(format!("a text of {} characters", text.chars().count())),
+                }
+            }
+            (Kind::KeyDigits { .. }, _) => Err("no text in quotes".to_owned()),
             (Kind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
             (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
                 Ok(Value::Text(text.clone()))

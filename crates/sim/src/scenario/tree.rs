@@ -4,6 +4,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, ScenarioError};
+use super::keys;
 
 /// A value and where it came from.
 #[derive(Clone, Debug)]
@@ -82,7 +83,11 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
 /// The value is read as TOML; if it is none, it is text: `mac.max_be=5` sets
 /// a number, `duration=5 s` and `duration="5 s"` the same text.
 pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
-    let origin = Origin::Set(format!("{key}={value}"));
+    let shown = match keys::is_secret(key) {
+        true => "…",
+        false => value,
+    };
+    let origin = Origin::Set(format!("{key}={shown}"));
     let raw = match DeValue::parse(value.trim()) {
         Ok(value) => raw_of(value.get_ref(), &|_| origin.clone()),
         Err(_) => Raw::Text(value.trim().to_owned()),

@@ -179,7 +179,11 @@ impl World {
         let own = (self.root, &NodeRoutes::default());
         let inhabitant = &mut self.inhabitants[index];
         let now = inhabitant.clock.local(self.now);
-        let begins = (self.seed, now);
+        let birth = node::Birth {
+            at: now,
+            counter_stored: inhabitant.counter_stored,
+        };
+        let begins = (self.seed, birth);
         let secrets = &mut Secrets::of_seed();
         let built = node::build(&self.scenario, index, own, sockets, begins, secrets);
         inhabitant.node = built.node;
@@ -200,7 +204,7 @@ fn inhabitant(
     let sockets = traffic::sockets(scenario, index);
     let no_routes = NodeRoutes::default();
     let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
-    let begins = (seed, Instant::ZERO);
+    let begins = (seed, node::Birth::FIRST);
     let built = node::build(scenario, index, own, sockets, begins, secrets);
     Inhabitant {
         node: built.node,
@@ -215,6 +219,7 @@ fn inhabitant(
         called_at: Instant::ZERO,
         labour: Labour::new(scenario.energy.packet_instructions),
         memory_bytes: built.memory_bytes + radio_bytes,
+        counter_stored: 0,
         outlaw: None,
         guest: None,
     }

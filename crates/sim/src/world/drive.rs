@@ -144,6 +144,9 @@ impl World {
                 break;
             }
             let inhabitant = &mut self.inhabitants[index];
+            if let Some(counter) = crate::node::store_counter(&mut inhabitant.node) {
+                inhabitant.counter_stored = counter;
+            }
             let now = inhabitant.clock.local(self.now);
             let Some(work) = inhabitant.node.poll_radio(now) else {
                 break;

@@ -98,6 +98,8 @@ pub(crate) struct Inhabitant {
     /// What its processor had to do.
     pub(crate) labour: Labour,
     memory_bytes: usize,
+    /// What it has stored of its frame counter, which outlives a restart.
+    counter_stored: u32,
     /// Somebody else has its radio.
     outlaw: Option<Box<outlaw::Outlaw>>,
     /// It has firmware of others, and its own node is silent.

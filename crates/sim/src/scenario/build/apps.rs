@@ -6,7 +6,7 @@ use crate::medium::RadioSpec;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, NodeSpec, Role, Scenario,
+    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, NodeKey, NodeSpec, Role, Scenario,
     SensorSpec, SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
@@ -62,6 +62,7 @@ fn host() -> NodeSpec {
         sleepy: false,
         radio: RadioSpec::default(),
         drift_ppm: Some(0.0),
+        key: NodeKey::Network,
         transport: TransportSpec::default(),
         connections: 0,
         forwards: 0,

@@ -8,6 +8,7 @@ mod medium;
 mod modules;
 mod nodes;
 mod routing;
+mod security;
 mod taim;
 mod transports;
 
@@ -58,6 +59,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         uip_forwarding: values.flag("rivals.uip_forwarding"),
         cache,
         modules: modules::params(values),
+        security: security::params(values)?,
         border,
         nodes,
         host: None,
@@ -74,6 +76,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     }
     scenario.faults = faults::faults(values, &scenario.nodes, &scenario.routing)?;
     modules::check_use(values, &scenario)?;
+    security::check(values, &scenario)?;
     set_connections(values, &mut scenario);
     Ok(scenario)
 }
@@ -369,7 +372,8 @@ fn tcp(
         frame_payload: match extended {
             true => FRAME_PAYLOAD - EXTENDED_MORE,
             false => FRAME_PAYLOAD,
-        } - values.small::<u16>("mac.security_bytes"),
+        } - values.small::<u16>("mac.security_bytes")
+            - security::overhead(values),
     };
     if tcp.max_rto < tcp.min_rto {
         let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";

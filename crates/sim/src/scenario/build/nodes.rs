@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::security;
 use crate::foreign;
 use crate::measured::K7;
 use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
 use crate::scenario::check::{NamedFile, Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
-use crate::scenario::model::{NodeSpec, Role, TransportSpec};
+use crate::scenario::model::{EUI64_PREFIX, NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
 use crate::topology;
 use crate::topology::tree_size;
@@ -186,6 +187,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
                 .map(|figure| THERMAL_DBM + figure),
         },
         drift_ppm: values.number(&key("drift_ppm")),
+        key: security::node_key(values, &name),
         transport: TransportSpec::default(),
         connections: 0,
         forwards: 0,
@@ -197,7 +199,8 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
 /// A locally administered EUI-64 that shows the short address.
 fn eui64(short: u16) -> [u8; 8] {
     let [high, low] = short.to_be_bytes();
-    [0x02, 0x72, 0x70, 0, 0, 0, high, low]
+    let [a, b, c, d, e, f] = EUI64_PREFIX;
+    [a, b, c, d, e, f, high, low]
 }
 
 /// Refuses short addresses that occur twice, a second border router and, in

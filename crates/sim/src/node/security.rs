@@ -1,0 +1,66 @@
+//! Link-layer security of simulated nodes.
+
+use redpoll_mac::security::{
+    Key, Refusal, Security, SecurityConfig, SecurityCounters, SecurityMemory, SoftwareAes,
+};
+
+use super::{SimNode, bytes_of};
+use crate::memory::HeapMemory;
+use crate::scenario::{EUI64_PREFIX, NodeKey, Scenario};
+
+/// Gives node `index` the security of its scenario, or of its own; says how many bytes that
+/// takes. `counter_stored` is what it stored last of its frame counter.
+pub(super) fn secure(
+    scenario: &Scenario,
+    index: usize,
+    counter_stored: u32,
+    node: &mut SimNode,
+) -> usize {
+    let (Some(params), Some(spec)) = (scenario.security, scenario.nodes.get(index)) else {
+        return 0;
+    };
+    let key = match spec.key {
+        NodeKey::Network => params.key,
+        NodeKey::Own(bytes) => Key::new(params.key.index(), bytes),
+        NodeKey::None => return 0,
+    };
+    let memory = SecurityMemory {
+        replay: vec![None; params.neighbours.into()].into(),
+        names: Box::default(),
+    };
+    let bytes = bytes_of(&memory.replay);
+    let config = SecurityConfig {
+        level: params.level,
+        key,
+        cipher: &SoftwareAes,
+        eui64: spec.eui64,
+        eui64_prefix: Some(EUI64_PREFIX),
+        counter_stored,
+        counter_stretch: params.counter_stretch,
+    };
+    node.secure(config, memory);
+    bytes
+}
+
+/// What of a node's size it does not need without security.
+pub(super) fn unused(scenario: &Scenario) -> usize {
+    match scenario.security {
+        Some(_) => 0,
+        None => Security::<HeapMemory>::NODE_BYTES,
+    }
+}
+
+/// What a node would store, if it wants to store anything now.
+pub(crate) fn store_counter(node: &mut SimNode) -> Option<u32> {
+    let security = node.security_mut()?;
+    let counter = security.poll_counter()?;
+    security.on_counter_stored(counter);
+    Some(counter)
+}
+
+/// Why frames were refused, by name.
+pub(crate) fn refusals(counters: &SecurityCounters) -> impl Iterator<Item = (&'static str, u32)> {
+    counters
+        .refusals()
+        .map(|(why, count): (Refusal, u32)| (why.name(), count))
+}

@@ -1,0 +1,89 @@
+//! Link-layer security of a scenario: the network's key, and nodes that have another one or
+//! none.
+
+use redpoll_mac::security::{Key, SecurityLevel};
+
+use super::super::check::Values;
+use super::super::error::ScenarioError;
+use super::super::model::{NodeKey, Scenario, SecurityParams};
+
+/// The security of all nodes that do not say otherwise; `None`: there is none.
+pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, ScenarioError> {
+    let Some(level) = level(values) else {
+        return Ok(None);
+    };
+    let Some(bytes) = values.chosen("security.key").and_then(read) else {
+        let problem = "is missing; allowed: 32 hexadecimal digits, as security.level asks for";
+        return Err(values.error("security.key", problem.to_owned()));
+    };
+    if values.has("mac.security_bytes") {
+        let problem = "has no meaning beside security.level; allowed: one of the two";
+        return Err(values.error("mac.security_bytes", problem.to_owned()));
+    }
+    if values.text("mac.access") != "csma" {
+        let problem = format!(
+            "got {}, whose strobes and probes cannot be protected; allowed: none with it",
+            values.text("security.level")
+        );
+        return Err(values.error("security.level", problem));
+    }
+    Ok(Some(SecurityParams {
+        level,
+        key: Key::new(values.small("security.key_index"), bytes),
+        counter_stretch: values.small("security.counter_stretch"),
+        neighbours: values.small("security.neighbours"),
+    }))
+}
+
+fn level(values: &Values<'_>) -> Option<SecurityLevel> {
+    Some(match values.text("security.level").as_str() {
+        "mic-32" => SecurityLevel::Mic32,
+        "mic-64" => SecurityLevel::Mic64,
+        "mic-128" => SecurityLevel::Mic128,
+        "enc-mic-32" => SecurityLevel::EncMic32,
+        "enc-mic-64" => SecurityLevel::EncMic64,
+        "enc-mic-128" => SecurityLevel::EncMic128,
+        _ => return None,
+    })
+}
+
+/// Bytes that protection takes of each frame.
+pub(super) fn overhead(values: &Values<'_>) -> u16 {
+    let index: u16 = values.small("security.key_index");
+    let header = if index == 0 { 5 } else { 6 };
+    level(values).map_or(0, |level| header + level.mic_len() as u16)
+}
+
+/// The key of a node.
+pub(super) fn node_key(values: &Values<'_>, name: &str) -> NodeKey {
+    match values.chosen(&format!("nodes.{name}.key")) {
+        None => NodeKey::Network,
+        Some(text) => read(text).map_or(NodeKey::None, NodeKey::Own),
+    }
+}
+
+/// Refuses what cannot be.
+pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for node in &scenario.nodes {
+        let path = format!("nodes.{}.key", node.name);
+        if scenario.security.is_none() && values.has(&path) {
+            let problem = "is of no use; allowed: with security.level other than none";
+            return Err(values.error(&path, problem.to_owned()));
+        }
+        if scenario.security.is_some() && node.module.is_some() {
+            let problem = format!(
+                "got {}, and {} is a module; allowed: none where nodes have firmware of others",
+                values.text("security.level"),
+                node.name
+            );
+            return Err(values.error("security.level", problem));
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of 32 hexadecimal digits, which the schema has checked.
+fn read(text: String) -> Option<[u8; 16]> {
+    let number = u128::from_str_radix(&text, 16).ok()?;
+    Some(number.to_be_bytes())
+}
