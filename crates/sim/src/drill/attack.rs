@@ -39,6 +39,8 @@ pub(super) enum Kind {
     Replays,
     AirEchoFlood,
     AirResets,
+    SealedReplays,
+    SealedEchoFlood,
     RplDios,
     RplSolicitations,
     RplDaos,
@@ -69,6 +71,7 @@ impl Attack {
             Kind::RplDios | Kind::RplSolicitations | Kind::RplDaos | Kind::RplSourceRoutes => {
                 Mesh::Rpl
             }
+            Kind::SealedReplays | Kind::SealedEchoFlood => Mesh::Sealed,
             _ => Mesh::Plain,
         }
     }
@@ -110,7 +113,7 @@ const fn from_air(
 }
 
 /// Every attack of the drill.
-pub const ATTACKS: [Attack; 25] = [
+pub const ATTACKS: [Attack; 27] = [
     from_host(
         Kind::SynFlood,
         "syn-flood",
@@ -257,6 +260,20 @@ pub const ATTACKS: [Attack; 25] = [
         5,
         ENDS,
         "resets and acknowledgments of the honest flow, numbers guessed, over one hop",
+    ),
+    from_air(
+        Kind::SealedReplays,
+        "sealed-replays",
+        5,
+        &Target::ALL,
+        "frames that were heard, again, where frames are secured",
+    ),
+    from_air(
+        Kind::SealedEchoFlood,
+        "sealed-echo-flood",
+        5,
+        AWAKE,
+        "echo requests over one hop without the key, where frames are secured",
     ),
     from_air(
         Kind::RplDios,

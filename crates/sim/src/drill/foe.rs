@@ -78,7 +78,7 @@ impl<'s> Foe<'s> {
     /// An attacker that hears what is on the air of `world`.
     pub(super) fn new(scene: &'s Scene, attack: &Attack, seed: u64, world: &mut World) -> Foe<'s> {
         let ear = Ear::default();
-        if attack.kind == Kind::Replays {
+        if matches!(attack.kind, Kind::Replays | Kind::SealedReplays) {
             world.add_trace(Box::new(ear.clone()));
         }
         Foe {
@@ -358,12 +358,14 @@ impl<'s> Foe<'s> {
             }
             Kind::Registrations => self.registration(claim, nobody),
             Kind::Reports => self.report(claim, nobody),
-            Kind::Replays => self.replay()?,
+            Kind::Replays | Kind::SealedReplays => self.replay()?,
             Kind::RplDios => self.forger(claim).dio(),
             Kind::RplSolicitations => self.forger(claim).solicitation(),
             Kind::RplDaos => self.forger(claim).dao(&mut self.rng),
             Kind::RplSourceRoutes => self.forger(claim).source_route(),
-            Kind::AirEchoFlood => claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24])),
+            Kind::AirEchoFlood | Kind::SealedEchoFlood => {
+                claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24]))
+            }
             _ => {
                 let (mine, theirs) = self.honest?;
                 let packet = self.about_the_flow(mine, theirs);

@@ -72,6 +72,8 @@ pub(super) enum Mesh {
     Plain,
     /// Its fragments are forwarded and recovered (RFC 8931).
     Recovering,
+    /// Its frames are encrypted and authenticated.
+    Sealed,
     /// Its routes are found by RPL, ways down in every router (RFC 6550).
     Rpl,
 }
@@ -84,6 +86,13 @@ pub(super) const WEB: u16 = 80;
 pub(super) const COAP: u16 = 5_683;
 /// The attacker's node.
 pub(super) const FOE: &str = "foe";
+
+/// The attacker does not have this key.
+const SECURITY: &str = r#"
+[security]
+level = "enc-mic-32"
+key = "000102030405060708090a0b0c0d0e0f"
+"#;
 
 const COMMON: &str = r#"
 [topology]
@@ -131,7 +140,11 @@ impl Scene {
         let recovers = mesh == Mesh::Recovering;
         let routing = match mesh {
             Mesh::Rpl => "rpl",
-            Mesh::Plain | Mesh::Recovering => "fixed",
+            Mesh::Plain | Mesh::Recovering | Mesh::Sealed => "fixed",
+        };
+        let security = match mesh {
+            Mesh::Sealed => SECURITY,
+            _ => "",
         };
         let (from, to) = target.flow();
         let port = SINK;
@@ -145,7 +158,7 @@ impl Scene {
              leaf = {{ role = \"leaf\", sleepy = {sleepy} }}\n\
              foe = {{ role = \"leaf\" }}\n\
              [apps.sink]\ntype = \"bulk-sink\"\non = \"{to}\"\nport = {port}\n\
-             [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n"
+             [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n{security}"
         );
         let scenario = Scenario::parse(&format!("drill, {}", target.name()), &text, &[])?;
         let find = |name: &str| {
