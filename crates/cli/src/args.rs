@@ -32,6 +32,7 @@ pub enum Command {
     Run(RunArgs),
     Up(UpArgs),
     Dissect(DissectArgs),
+    Why(WhyArgs),
     Bench(BenchArgs),
     Drill(DrillArgs),
     Study(StudyArgs),
@@ -174,6 +175,36 @@ pub struct DissectArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
+}
+
+/// Say what makes the TCP connections of a capture slow, with the frames that show it.
+///
+/// Reads a capture of a 6LoWPAN mesh, ours or another's. Six causes are known: a poll for each
+/// fragment, a floor of the retransmission timeout, delayed acknowledgments of single
+/// segments, lost fragments, hidden terminals, a window of one segment. One is named if it
+/// took at least 5 % of the time in which data were in flight.
+///
+/// The more of the mesh the capture has the more it tells: what one sniffer misses was not
+/// there. Losses need link acknowledgments, hidden terminals need both colliding frames.
+///
+/// Exit code: 0 whatever was found; 1 when the capture breaks off (what there is was looked
+/// at) or cannot be read, 2 when it is none of IEEE 802.15.4.
+#[derive(Debug, ClapArgs)]
+pub struct WhyArgs {
+    /// The capture, pcapng or pcap; - is standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
+    /// context 0)
+    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
+          value_parser = prefix)]
+    pub prefix: Addr,
+
+    /// Write what was found as one JSON object to this file; - is standard output, where it
+    /// takes the text's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// Run a published study again, in the simulator, and hold it against the paper.

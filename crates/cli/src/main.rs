@@ -16,6 +16,7 @@ mod study;
 mod taim;
 mod up;
 mod web;
+mod why;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Dissect(args) => dissect::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),

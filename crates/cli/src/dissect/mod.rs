@@ -1,14 +1,16 @@
 //! `redpoll dissect`: a line for every frame of a capture.
 
-mod capture;
+pub mod capture;
 mod frame;
 mod packet;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use redpoll_base::Addr;
+use redpoll_wire::ieee802154::fcs;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::args::DissectArgs;
@@ -19,22 +21,10 @@ use capture::{Capture, Ended, NotOpen, Record};
 
 /// Runs the command.
 pub fn run(args: &DissectArgs) -> ExitCode {
-    let input: Box<dyn Read> = if is_standard(&args.file) {
-        Box::new(io::stdin())
-    } else {
-        match File::open(&args.file) {
-            Ok(file) => Box::new(file),
-            Err(error) => return unreadable(&args.file.display(), &error),
-        }
-    };
     let name = args.file.display();
-    let mut capture = match Capture::open(input) {
+    let mut capture = match opened(&args.file) {
         Ok(capture) => capture,
-        Err(NotOpen::Unreadable(error)) => return unreadable(&name, &error),
-        Err(NotOpen::NoCapture) => {
-            let problem = "is no capture; allowed: pcapng or pcap";
-            return fail(USAGE, format!("{name}: {problem}"));
-        }
+        Err(code) => return code,
     };
     let contexts = Contexts::with_prefix(args.prefix);
     let mut fit = Fit::of(args.prefix);
@@ -70,6 +60,37 @@ pub fn run(args: &DissectArgs) -> ExitCode {
         }
         Err(error) => unwritable(&error),
     }
+}
+
+/// The capture at `path`; - is standard input.
+///
+/// # Errors
+///
+/// The program's end, once the user has been told.
+pub fn opened(path: &Path) -> Result<Capture, ExitCode> {
+    let name = path.display();
+    let input: Box<dyn Read> = if is_standard(path) {
+        Box::new(io::stdin())
+    } else {
+        match File::open(path) {
+            Ok(file) => Box::new(file),
+            Err(error) => return Err(unreadable(&name, &error)),
+        }
+    };
+    match Capture::open(input) {
+        Ok(capture) => Ok(capture),
+        Err(NotOpen::Unreadable(error)) => Err(unreadable(&name, &error)),
+        Err(NotOpen::NoCapture) => {
+            let problem = "is no capture; allowed: pcapng or pcap";
+            Err(fail(USAGE, format!("{name}: {problem}")))
+        }
+    }
+}
+
+/// The frame, if all of it was captured and its check sequence is right or not there.
+pub fn whole<'a>(frame: &capture::Captured<'a>) -> Option<&'a [u8]> {
+    let is_right = frame.fcs.is_none_or(|carried| carried == fcs(frame.mpdu));
+    (is_right && frame.missing == 0).then_some(frame.mpdu)
 }
 
 /// A frame without its check sequence, in one line.

@@ -1,0 +1,254 @@
+//! From frames to transfers: the attempts at one frame, and whether it was acknowledged.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use redpoll_wire::ieee802154::{
+    Address, DATA_REQUEST, FCS_LEN, FrameHeader, FrameType, timing,
+};
+
+/// Senders whose transfer is under way that are remembered; with one more, the one that
+/// was heard longest ago is done with.
+const SENDERS_MAX: usize = 4_096;
+/// Pairs of neighbours that are remembered.
+const NEIGHBOURS_MAX: usize = 65_536;
+/// Frames before the newest one that it may overlap.
+const RECENT_MAX: usize = 64;
+/// A frame of the same sender with the same number after so long is another one.
+const SAME_FRAME_US: u64 = 30_000_000;
+/// How late after the end of its frame an acknowledgment may begin: macAckWaitDuration, and
+/// as much again for the clocks of whoever captured.
+const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
+/// Whoever begins so much later than another one has assessed the channel when the other
+/// one's signal was there (an assessment and a turnaround, and as much again), so has
+/// not heard it.
+const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
+
+/// A frame's place in the capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its number, counted from 1 as Wireshark does.
+    pub number: u64,
+    /// When its first bit was on the air, in microseconds.
+    pub start_us: u64,
+    /// When its last one was.
+    pub end_us: u64,
+}
+
+/// An attempt that failed while somebody sent who is a neighbour of the receiver's, and whom
+/// the sender does not hear (or who does not hear the sender).
+#[derive(Clone, Copy, Debug)]
+pub struct Hidden {
+    /// The attempt.
+    pub attempt: Place,
+    /// The other one's frame.
+    pub other: Place,
+}
+
+/// What a transfer carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything for upper layers.
+    Data,
+    /// A sleepy node asks its parent (IEEE 802.15.4-2015 §7.5.5).
+    Request,
+}
+
+/// All attempts at a frame.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    pub src: Address,
+    pub dst: Address,
+    pub kind: Kind,
+    pub first: Place,
+    pub last: Place,
+    pub attempts: u32,
+    /// Whether the frame was acknowledged, or asked for no acknowledgment.
+    pub arrived: bool,
+    /// Behind the MAC header; empty if it is secured.
+    pub payload: Vec<u8>,
+    pub hidden: Vec<Hidden>,
+}
+
+struct Open {
+    transfer: Transfer,
+    dsn: u8,
+    len: usize,
+    asked: bool,
+    /// Whom the last attempt overlapped.
+    over: Option<(Place, Address)>,
+}
+
+#[derive(Clone, Copy)]
+struct Recent {
+    place: Place,
+    src: Address,
+    dst: Address,
+}
+
+/// What is on the air.
+#[derive(Default)]
+pub struct Air {
+    open: HashMap<Address, Open>,
+    recent: VecDeque<Recent>,
+    neighbours: HashSet<(Address, Address)>,
+    /// Frames whose payload is secured.
+    pub secured: u64,
+    /// Acknowledgments that were seen.
+    pub acks: u64,
+    /// Frames that cannot be read.
+    pub malformed: u64,
+}
+
+impl Air {
+    /// Takes the next frame, without its check sequence; transfers that are over go to
+    /// `done`.
+    pub fn input(&mut self, number: u64, start_us: u64, mpdu: &[u8], done: &mut Vec<Transfer>) {
+        let air_us = timing::air_time_us(mpdu.len() + FCS_LEN);
+        let place = Place {
+            number,
+            start_us,
+            end_us: start_us + air_us,
+        };
+        let Ok((header, payload)) = FrameHeader::parse(mpdu) else {
+            self.malformed += 1;
+            return;
+        };
+        let kind = match header.frame_type {
+            FrameType::Ack => return self.acknowledgment(header.dsn, place, done),
+            FrameType::Beacon => return,
+            FrameType::Command if header.security || payload.first() == Some(&DATA_REQUEST) => {
+                Kind::Request
+            }
+            FrameType::Command => return,
+            FrameType::Data => Kind::Data,
+        };
+        self.secured += u64::from(header.security);
+        let readable = match header.security {
+            true => &[],
+            false => payload,
+        };
+        let over = self.overlap(place, header.src, header.dst);
+        if let Some(open) = self.open.get_mut(&header.src)
+            && open.is_repeated_by(&header, mpdu.len(), place)
+        {
+            open.failed(&self.neighbours);
+            open.transfer.last = place;
+            open.transfer.attempts += 1;
+            open.over = over;
+            return;
+        }
+        self.close(header.src, false, done);
+        if self.open.len() >= SENDERS_MAX {
+            let oldest = self.open.values().min_by_key(|it| it.transfer.last.start_us);
+            if let Some(oldest) = oldest.map(|it| it.transfer.src) {
+                self.close(oldest, false, done);
+            }
+        }
+        let open = Open {
+            transfer: Transfer {
+                src: header.src,
+                dst: header.dst,
+                kind,
+                first: place,
+                last: place,
+                attempts: 1,
+                arrived: false,
+                payload: readable.to_vec(),
+                hidden: Vec::new(),
+            },
+            dsn: header.dsn,
+            len: mpdu.len(),
+            asked: header.ack_request,
+            over,
+        };
+        self.open.insert(header.src, open);
+        if !header.ack_request {
+            self.close(header.src, true, done);
+        }
+    }
+
+    /// At the capture's end.
+    pub fn finish(&mut self, done: &mut Vec<Transfer>) {
+        let mut senders: Vec<Address> = self.open.keys().copied().collect();
+        senders.sort_by_key(|sender| self.open[sender].transfer.last.start_us);
+        for sender in senders {
+            self.close(sender, false, done);
+        }
+    }
+
+    fn acknowledgment(&mut self, dsn: u8, place: Place, done: &mut Vec<Transfer>) {
+        self.acks += 1;
+        let waits = |open: &&Open| {
+            let end = open.transfer.last.end_us;
+            open.asked
+                && open.dsn == dsn
+                && place.start_us + timing::TURNAROUND_US > end
+                && place.start_us < end + ACK_WITHIN_US
+        };
+        let whose = self.open.values().filter(waits);
+        let nearest = whose.max_by_key(|open| open.transfer.last.end_us);
+        if let Some(src) = nearest.map(|open| open.transfer.src) {
+            self.close(src, true, done);
+        }
+    }
+
+    /// Whoever is on the air when a frame begins, and whom its sender should have heard.
+    /// Those whose attempt it disturbs are told.
+    fn overlap(&mut self, place: Place, src: Address, dst: Address) -> Option<(Place, Address)> {
+        let mut found = None;
+        for other in &self.recent {
+            let unheard = place.start_us.saturating_sub(other.place.start_us) > HEARD_AFTER_US;
+            let together = other.place.end_us > place.start_us;
+            if !together || !unheard || other.src == src || other.src == dst {
+                continue;
+            }
+            found = Some((other.place, other.src));
+            if let Some(open) = self.open.get_mut(&other.src)
+                && open.transfer.last.number == other.place.number
+                && other.dst != src
+            {
+                open.over = Some((place, src));
+            }
+        }
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Recent { place, src, dst });
+        found
+    }
+
+    fn close(&mut self, sender: Address, arrived: bool, done: &mut Vec<Transfer>) {
+        let Some(mut open) = self.open.remove(&sender) else {
+            return;
+        };
+        open.transfer.arrived = arrived;
+        let (src, dst) = (open.transfer.src, open.transfer.dst);
+        if !arrived {
+            open.failed(&self.neighbours);
+        } else if open.asked && self.neighbours.len() < NEIGHBOURS_MAX {
+            self.neighbours.insert((src, dst));
+            self.neighbours.insert((dst, src));
+        }
+        done.push(open.transfer);
+    }
+}
+
+impl Open {
+    fn is_repeated_by(&self, header: &FrameHeader, len: usize, place: Place) -> bool {
+        let last = &self.transfer.last;
+        (self.dsn, self.len, self.transfer.dst) == (header.dsn, len, header.dst)
+            && place.start_us.saturating_sub(last.start_us) < SAME_FRAME_US
+    }
+
+    /// The last attempt has come to nothing.
+    fn failed(&mut self, neighbours: &HashSet<(Address, Address)>) {
+        let Some((other, who)) = self.over.take() else {
+            return;
+        };
+        // Elsewhere in the mesh many send at the same time, and do no harm.
+        if neighbours.contains(&(self.transfer.dst, who)) {
+            let attempt = self.transfer.last;
+            self.transfer.hidden.push(Hidden { attempt, other });
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What makes a connection slow, in words.
+
+use super::flow::Flow;
+use super::half::{Half, Limit};
+use super::tally::Tally;
+
+/// A cause is named from this share of the time in which data were in flight. It was chosen
+/// before the first capture was looked at: what costs less is not why a connection is slow.
+const NAMED_FROM: f64 = 0.05;
+/// And from so many times: less is chance.
+const TIMES_MIN: u64 = 3;
+
+/// A cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    PollPerFragment,
+    RtoFloor,
+    DelayedAck,
+    LostFragments,
+    HiddenTerminals,
+    WindowOfOne,
+}
+
+/// A cause that was found in a connection.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub cause: Cause,
+    /// Which direction, if it is one's: 0 from the first end to the other.
+    pub side: Option<usize>,
+    pub tally: Tally,
+    /// Of the time in which data were in flight.
+    pub share: f64,
+    /// What was seen.
+    pub seen: String,
+    /// What helps.
+    pub remedy: &'static str,
+}
+
+impl Cause {
+    /// Its name in output for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::PollPerFragment => "poll-per-fragment",
+            Cause::RtoFloor => "rto-floor",
+            Cause::DelayedAck => "delayed-ack",
+            Cause::LostFragments => "lost-fragments",
+            Cause::HiddenTerminals => "hidden-terminals",
+            Cause::WindowOfOne => "window-of-one",
+        }
+    }
+
+    /// Its name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Cause::PollPerFragment => "a poll per fragment",
+            Cause::RtoFloor => "a floor of the retransmission timeout",
+            Cause::DelayedAck => "delayed acknowledgments of single segments",
+            Cause::LostFragments => "lost fragments",
+            Cause::HiddenTerminals => "hidden terminals",
+            Cause::WindowOfOne => "a window of one segment",
+        }
+    }
+
+    const fn remedy(self) -> &'static str {
+        match self {
+            Cause::PollPerFragment => {
+                "let the parent send all frames of a datagram after one data request, each with \
+                 the frame-pending bit but the last (indirect.burst), or let the leaf ask again \
+                 at once as long as that bit is set"
+            }
+            Cause::RtoFloor => {
+                "let the timeout follow the round trips: a lower minimum (tcp.min_rto; Linux: \
+                 `ip route change ... rto_min 200ms`), and a probe for losses at the tail \
+                 (RACK-TLP, RFC 8985)"
+            }
+            Cause::DelayedAck => {
+                "let the receiver acknowledge at once what comes alone (Linux: TCP_QUICKACK, \
+                 `ip route change ... quickack 1`), or let the sender have two segments in flight"
+            }
+            Cause::LostFragments => {
+                "lose fewer frames for good, or less with each: more link retries \
+                 (mac.max_frame_retries), a random pause before them (mac.link_retry_delay), \
+                 recovery of single fragments (lowpan.fragment_recovery, RFC 8931), shorter \
+                 segments (tcp.mss)"
+            }
+            Cause::HiddenTerminals => {
+                "a random pause of up to 40 ms before each link retry (mac.link_retry_delay), so \
+                 that two nodes that do not hear each other do not collide again"
+            }
+            Cause::WindowOfOne => {
+                "a TCP with several segments in flight: three to four are enough for a mesh \
+                 (tcp.send_buffer and tcp.receive_buffer of as many)"
+            }
+        }
+    }
+}
+
+/// What makes `flow` slow, the dearest first.
+pub fn of(flow: &Flow) -> Vec<Finding> {
+    let busy_us = flow.busy_us();
+    let mut found = Vec::new();
+    let mut name = |cause: Cause, side: Option<usize>, tally: &Tally, seen: String| {
+        let share = tally.cost_us as f64 / busy_us.max(1) as f64;
+        if tally.count >= TIMES_MIN && share >= NAMED_FROM {
+            found.push(Finding {
+                cause,
+                side,
+                tally: tally.clone(),
+                share,
+                seen,
+                remedy: cause.remedy(),
+            });
+        }
+    };
+    name(Cause::PollPerFragment, None, &flow.polled, polled(&flow.polled));
+    for (side, half) in flow.halves.iter().enumerate() {
+        let side = Some(side);
+        name(Cause::RtoFloor, side, &half.late_timeouts, rto(half));
+        name(Cause::LostFragments, side, &half.lost_frames, lost(half));
+        name(Cause::HiddenTerminals, side, &half.hidden, hidden(flow, half));
+        if let Some(limit) = half.limit() {
+            name(Cause::DelayedAck, side, &half.late_acks, late(half));
+            name(Cause::WindowOfOne, side, &half.one_at_a_time, one(half, limit));
+        }
+    }
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+fn ms(us: u64) -> String {
+    match us {
+        0..10_000 => format!("{:.1} ms", us as f64 / 1e3),
+        10_000..1_000_000 => format!("{:.0} ms", us as f64 / 1e3),
+        _ => format!("{:.2} s", us as f64 / 1e6),
+    }
+}
+
+fn range(tally: &Tally) -> String {
+    let (least, most) = tally.details_us.unwrap_or_default();
+    match least == most {
+        true => ms(least),
+        false => format!("{} to {}", ms(least), ms(most)),
+    }
+}
+
+fn polled(tally: &Tally) -> String {
+    format!(
+        "{} fragments waited until the sleepy node had asked once more, for {}",
+        tally.count,
+        range(tally)
+    )
+}
+
+fn hidden(flow: &Flow, half: &Half) -> String {
+    format!(
+        "{} of {} segments were lost with a frame most of whose attempts collided with a \
+         neighbour of the receiver's, which had not heard the sender, or the sender it; {} of \
+         {} attempts did so",
+        half.hidden.count, half.segments, flow.collided, flow.attempts
+    )
+}
+
+fn rto(half: &Half) -> String {
+    let rto = half.round_trips.rto_us().map_or_else(String::new, |rto| {
+        format!("; by RFC 6298 without a floor they would ask for {} at the end", ms(rto))
+    });
+    let rtt = half.round_trips.median_us().unwrap_or_default();
+    format!(
+        "{} segments were sent again {} after they were lost; round trips take {} (median){rto}",
+        half.late_timeouts.count,
+        range(&half.late_timeouts),
+        ms(rtt)
+    )
+}
+
+fn lost(half: &Half) -> String {
+    format!(
+        "{} of {} segments were lost with one of their frames, which no retry of the link's \
+         brought over, and were sent again as a whole",
+        half.lost_frames.count, half.segments
+    )
+}
+
+fn late(half: &Half) -> String {
+    format!(
+        "{} times the only segment in flight was acknowledged {} after it had arrived, and its \
+         sender waited for that",
+        half.late_acks.count,
+        range(&half.late_acks)
+    )
+}
+
+fn one(half: &Half, limit: Limit) -> String {
+    let why = match limit {
+        Limit::Window => "the receiver's window has no room for a second one",
+        Limit::Sender => "the receiver's window has room for more, and the sender does not use it",
+    };
+    format!(
+        "never more than one segment is in flight over {} hops: {why}; {} times the sender waited \
+         {}",
+        half.hops(),
+        half.waited,
+        range(&half.one_at_a_time)
+    )
+}

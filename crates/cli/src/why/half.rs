@@ -1,0 +1,373 @@
+//! One direction of a connection, as its sender and its receiver have it.
+
+use std::collections::VecDeque;
+
+use redpoll_wire::ieee802154::Address;
+
+use super::air::Place;
+use super::datagrams::{Datagram, Fate};
+use super::rtt::RoundTrips;
+use super::segment::Segment;
+use super::tally::{Event, Tally};
+
+/// Segments in flight that are remembered.
+const FLIGHT_MAX: usize = 1_024;
+/// Duplicates after which a segment is sent again at once (RFC 5681 §3.2).
+const DUPLICATES: u32 = 3;
+/// Whoever sends so soon after an acknowledgment has waited for it, and not for its
+/// application.
+const WAITED_US: u64 = 100_000;
+/// An acknowledgment that leaves sooner was not delayed.
+const PROMPT_US: u64 = 30_000;
+/// No router of a mesh can take part in what happens three hops away, so as many segments
+/// can be on their way at the same time as there are hops, divided by so many.
+const REUSE_HOPS: u64 = 3;
+
+/// A segment with data that has not been acknowledged.
+#[derive(Clone, Debug)]
+struct Sent {
+    seq: u32,
+    span: u32,
+    first: Place,
+    last_start_us: u64,
+    last_end_us: u64,
+    times: u32,
+    /// Where its datagram was lost, since it was sent last.
+    lost: Option<Lost>,
+    /// When it arrived, and with which frame it began.
+    arrived: Option<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    last: Place,
+    /// From its first attempt to its last one.
+    air_us: u64,
+    /// The frame that the last attempt collided with, of somebody whom the sender does not
+    /// hear, if most attempts collided so.
+    hidden: Option<Place>,
+}
+
+/// Why a sender waits for each acknowledgment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The other end's window has no room for two segments.
+    Window,
+    /// It sends no second one although there is room.
+    Sender,
+}
+
+/// What is known of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Half {
+    /// The mesh's node at which the segments begin: the sender, or a border router.
+    pub near: Option<Address>,
+    highest: (u8, u8),
+    lowest: Option<(u8, u8)>,
+    pub mss: Option<u16>,
+    pub shift: Option<u8>,
+    /// The window of the other end, in bytes.
+    window: u32,
+    una: u32,
+    nxt: Option<u32>,
+    sent: VecDeque<Sent>,
+    duplicates: u32,
+    has_sack: bool,
+    pub round_trips: RoundTrips,
+    busy_since: Option<u64>,
+    busy_until: u64,
+    acked_at: Option<u64>,
+    /// What the last acknowledged segment waited, when it was alone.
+    alone: Option<Alone>,
+    pub bytes: u64,
+    pub segments: u64,
+    pub again: u64,
+    pub needless: u64,
+    pub busy_us: u64,
+    /// The most segments in flight.
+    pub most: usize,
+    /// Segments that were sent when all was acknowledged, and had waited for that.
+    pub waited: u64,
+    waited_for_window: u64,
+    pub late_timeouts: Tally,
+    pub late_acks: Tally,
+    pub lost_frames: Tally,
+    pub hidden: Tally,
+    pub one_at_a_time: Tally,
+}
+
+/// The only segment in flight, when its acknowledgment came.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    first: Place,
+    air_us: u64,
+    wait_us: u64,
+    /// How long its receiver kept the acknowledgment back.
+    delay_us: u64,
+    ack: Place,
+}
+
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+impl Half {
+    /// Learns where the direction begins, which is where hop limits are highest.
+    pub fn locate(&mut self, datagram: &Datagram) {
+        let limits = datagram.segment.hop_limits;
+        if self.near.is_none() || limits > self.highest {
+            self.near = Some(datagram.src);
+            self.highest = limits;
+        }
+        let lowest = self.lowest.get_or_insert(limits);
+        *lowest = limits.min(*lowest);
+    }
+
+    /// Hops in the mesh.
+    pub fn hops(&self) -> u8 {
+        let lowest = self.lowest.unwrap_or(self.highest);
+        let fallen = match self.highest.0 - lowest.0 {
+            0 => self.highest.1.saturating_sub(lowest.1),
+            some => some,
+        };
+        fallen.saturating_add(1)
+    }
+
+    /// A segment has left its sender's node.
+    pub fn left(&mut self, datagram: &Datagram) {
+        let segment = &datagram.segment;
+        self.mss = segment.mss.or(self.mss);
+        if segment.is_syn {
+            self.shift = segment.shift;
+        }
+        if segment.span() == 0 {
+            return;
+        }
+        self.segments += 1;
+        let end = segment.seq.wrapping_add(segment.span());
+        let nxt = *self.nxt.get_or_insert(segment.seq);
+        if segment.is_syn {
+            self.una = segment.seq;
+        }
+        if before(segment.seq, nxt) {
+            self.repeated(datagram);
+        } else {
+            self.nxt = Some(end);
+            self.bytes += u64::from(segment.len);
+            self.begun(datagram);
+        }
+    }
+
+    fn begun(&mut self, datagram: &Datagram) {
+        let segment = &datagram.segment;
+        let start_us = datagram.first.start_us;
+        if self.sent.is_empty() {
+            self.busy_since = Some(start_us.max(self.busy_until));
+            self.una = segment.seq;
+            match self.acked_at {
+                // It was on its way already when the one before it was acknowledged.
+                Some(acked_at) if start_us < acked_at => self.most = self.most.max(2),
+                Some(acked_at) if start_us - acked_at <= WAITED_US => self.waits(segment),
+                _ => {}
+            }
+        }
+        self.alone = None;
+        if self.sent.len() == FLIGHT_MAX {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(Sent {
+            seq: segment.seq,
+            span: segment.span(),
+            first: datagram.first,
+            last_start_us: start_us,
+            last_end_us: datagram.end_us,
+            times: 1,
+            lost: None,
+            arrived: None,
+        });
+        self.most = self.most.max(self.sent.len());
+    }
+
+    /// A segment is sent when nothing is in flight: what has its sender waited for?
+    fn waits(&mut self, segment: &Segment) {
+        let Some(alone) = self.alone.filter(|_| segment.len > 0) else {
+            return;
+        };
+        self.waited += 1;
+        let fits_one = self.window < 2 * segment.len;
+        self.waited_for_window += u64::from(fits_one);
+        let frames = [alone.first, alone.ack];
+        if alone.delay_us > PROMPT_US {
+            self.late_acks.add(Event {
+                frames,
+                cost_us: alone.delay_us,
+                detail_us: alone.delay_us,
+            });
+        }
+        // Its way through the mesh takes time, too, in which a second one cannot always go.
+        let shared = u64::from(self.hops()).min(REUSE_HOPS) - 1;
+        let way_us = alone.air_us.saturating_mul(shared);
+        let idle_us = alone.wait_us.saturating_sub(alone.delay_us);
+        self.one_at_a_time.add(Event {
+            frames,
+            cost_us: idle_us.saturating_sub(way_us),
+            detail_us: alone.wait_us,
+        });
+    }
+
+    fn repeated(&mut self, datagram: &Datagram) {
+        self.again += 1;
+        let segment = &datagram.segment;
+        let start_us = datagram.first.start_us;
+        let by_duplicates = self.duplicates >= DUPLICATES || self.has_sack;
+        let rto_us = self.round_trips.rto_us();
+        let Some(sent) = self.sent.iter_mut().find(|it| it.seq == segment.seq) else {
+            self.needless += 1;
+            return;
+        };
+        let gap_us = start_us.saturating_sub(sent.last_start_us);
+        let needed_us = rto_us.map_or(gap_us, |rto_us| gap_us.min(rto_us));
+        let frames = [sent.first, datagram.first];
+        if !by_duplicates && sent.times == 1 && gap_us > needed_us {
+            self.late_timeouts.add(Event {
+                frames,
+                cost_us: gap_us - needed_us,
+                detail_us: gap_us,
+            });
+        }
+        self.needless += u64::from(sent.arrived.is_some());
+        if let Some(lost) = sent.lost.take() {
+            let (tally, because) = match lost.hidden {
+                Some(other) => (&mut self.hidden, other),
+                None => (&mut self.lost_frames, datagram.first),
+            };
+            let waited_us = if by_duplicates { 0 } else { needed_us };
+            tally.add(Event {
+                frames: [lost.last, because],
+                cost_us: waited_us.max(lost.air_us),
+                detail_us: lost.air_us,
+            });
+        }
+        sent.times += 1;
+        sent.last_start_us = start_us;
+        sent.last_end_us = datagram.end_us;
+        self.duplicates = 0;
+        self.has_sack = false;
+    }
+
+    /// A segment was lost on one of its links.
+    pub fn lost(&mut self, datagram: &Datagram) {
+        let Fate::Lost { last, hidden } = datagram.fate else {
+            return;
+        };
+        let seq = datagram.segment.seq;
+        if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq)
+            && datagram.segment.len > 0
+        {
+            sent.lost = Some(Lost {
+                last,
+                air_us: last.end_us.saturating_sub(datagram.first.start_us),
+                hidden,
+            });
+        }
+    }
+
+    /// A segment has arrived at its receiver's node.
+    pub fn arrived(&mut self, datagram: &Datagram) {
+        let seq = datagram.segment.seq;
+        if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq) {
+            sent.arrived.get_or_insert(Place {
+                end_us: datagram.end_us,
+                ..datagram.first
+            });
+        }
+    }
+
+    /// An acknowledgment of this direction has left its receiver's node.
+    pub fn ack_left(&mut self, datagram: &Datagram) {
+        let Some(ack) = datagram.segment.ack else {
+            return;
+        };
+        // One that goes with data has waited for the application.
+        let delay_us = match (self.sent.front(), datagram.segment.len) {
+            (Some(Sent { arrived: Some(arrived), .. }), 0) => {
+                datagram.first.start_us.saturating_sub(arrived.end_us)
+            }
+            _ => 0,
+        };
+        if self.sent.len() == 1
+            && let Some(sent) = self.sent.front()
+            && !before(ack, sent.seq.wrapping_add(sent.span))
+        {
+            self.alone = Some(Alone {
+                first: sent.first,
+                air_us: sent.last_end_us.saturating_sub(sent.last_start_us),
+                wait_us: 0,
+                delay_us,
+                ack: datagram.first,
+            });
+        }
+    }
+
+    /// An acknowledgment of this direction has come to its sender's node.
+    pub fn acknowledged(&mut self, datagram: &Datagram, shift: u8) {
+        let segment = &datagram.segment;
+        let Some(ack) = segment.ack else {
+            return;
+        };
+        let shift = if segment.is_syn { 0 } else { shift };
+        self.window = u32::from(segment.window) << shift;
+        self.acked_at = Some(datagram.end_us);
+        self.has_sack |= segment.has_sack;
+        if ack == self.una && segment.span() == 0 && !self.sent.is_empty() {
+            self.duplicates += 1;
+        }
+        if !before(self.una, ack) {
+            return;
+        }
+        self.una = ack;
+        self.duplicates = 0;
+        self.has_sack = segment.has_sack;
+        while let Some(sent) = self.sent.front() {
+            if before(ack, sent.seq.wrapping_add(sent.span)) {
+                break;
+            }
+            if sent.times == 1 {
+                let rtt_us = datagram.end_us.saturating_sub(sent.first.start_us);
+                self.round_trips.sample(rtt_us);
+            }
+            let end_us = sent.last_end_us;
+            self.sent.pop_front();
+            match (&mut self.alone, self.sent.is_empty()) {
+                (Some(alone), true) => {
+                    alone.wait_us = datagram.end_us.saturating_sub(end_us);
+                }
+                _ => self.alone = None,
+            }
+        }
+        if self.sent.is_empty()
+            && let Some(since) = self.busy_since.take()
+        {
+            self.busy_us += datagram.end_us.saturating_sub(since);
+            self.busy_until = datagram.end_us;
+        }
+    }
+
+    /// At the capture's end.
+    pub fn finish(&mut self, end_us: u64) {
+        if let Some(since) = self.busy_since.take() {
+            self.busy_us += end_us.saturating_sub(since);
+        }
+    }
+
+    /// Why there is never more than one segment in flight; nothing if there is, or if too
+    /// few were sent to tell.
+    pub fn limit(&self) -> Option<Limit> {
+        const ENOUGH: u64 = 8;
+        let is_one = self.most == 1 && self.waited >= ENOUGH;
+        is_one.then(|| match 2 * self.waited_for_window > self.waited {
+            true => Limit::Window,
+            false => Limit::Sender,
+        })
+    }
+}

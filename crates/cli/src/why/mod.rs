@@ -1,0 +1,153 @@
+//! `redpoll why`: what makes the TCP connections of a capture slow.
+
+mod air;
+mod causes;
+mod datagrams;
+mod flow;
+mod half;
+mod rtt;
+mod segment;
+mod tally;
+mod tell;
+
+use std::process::ExitCode;
+
+use redpoll_wire::sixlowpan::Contexts;
+
+use crate::args::WhyArgs;
+use crate::dissect::capture::Ended;
+use crate::dissect::{opened, whole};
+use crate::output::fail;
+use crate::{FAILED, USAGE};
+
+use air::{Air, Transfer};
+use datagrams::{Datagram, Datagrams};
+use flow::{Flow, Flows};
+
+/// What a capture has, but for its frames.
+pub struct Seen {
+    pub frames: u64,
+    /// Whose check sequence is wrong.
+    pub broken: u64,
+    pub malformed: u64,
+    pub secured: u64,
+    pub acks: u64,
+    /// Datagrams without TCP.
+    pub others: u64,
+    /// Segments of connections too many.
+    pub beyond: u64,
+    pub flows: Vec<Flow>,
+}
+
+/// From frames to connections.
+struct Reader {
+    air: Air,
+    datagrams: Datagrams,
+    flows: Flows,
+    transfers: Vec<Transfer>,
+    done: Vec<Datagram>,
+    frames: u64,
+    broken: u64,
+}
+
+impl Reader {
+    fn new(contexts: Contexts) -> Reader {
+        Reader {
+            air: Air::default(),
+            datagrams: Datagrams::new(contexts),
+            flows: Flows::default(),
+            transfers: Vec::new(),
+            done: Vec::new(),
+            frames: 0,
+            broken: 0,
+        }
+    }
+
+    /// Takes the capture's next frame, without its check sequence; nothing of one that is
+    /// cut off or wrong.
+    fn input(&mut self, at_us: u64, mpdu: Option<&[u8]>) {
+        self.frames += 1;
+        let Some(mpdu) = mpdu else {
+            self.broken += 1;
+            return;
+        };
+        self.air
+            .input(self.frames, at_us, mpdu, &mut self.transfers);
+        self.pass();
+    }
+
+    fn pass(&mut self) {
+        for transfer in self.transfers.drain(..) {
+            self.datagrams.input(&transfer, &mut self.done);
+        }
+        for datagram in self.done.drain(..) {
+            self.flows.input(&datagram);
+        }
+    }
+
+    fn finish(mut self) -> Seen {
+        self.air.finish(&mut self.transfers);
+        self.pass();
+        self.datagrams.finish(&mut self.done);
+        self.pass();
+        Seen {
+            frames: self.frames,
+            broken: self.broken,
+            malformed: self.air.malformed,
+            secured: self.air.secured,
+            acks: self.air.acks,
+            others: self.datagrams.others,
+            beyond: self.flows.beyond,
+            flows: self.flows.finish(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &WhyArgs) -> ExitCode {
+    let name = args.file.display();
+    let mut capture = match opened(&args.file) {
+        Ok(capture) => capture,
+        Err(code) => return code,
+    };
+    let mut reader = Reader::new(Contexts::with_prefix(args.prefix));
+    let mut cut_off = None;
+    loop {
+        let record = match capture.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(ended) => {
+                cut_off = Some(ended);
+                break;
+            }
+        };
+        if let Some(link) = record.foreign_link() {
+            let problem = format!("{name}: frames of link type {link}, not of IEEE 802.15.4");
+            return fail(USAGE, problem);
+        }
+        let Some(at_us) = record.at_us else {
+            let problem = format!("{name}: frame {} has no time", capture.frames());
+            return fail(USAGE, problem);
+        };
+        let frame = record.frame().ok();
+        reader.input(at_us, frame.as_ref().and_then(whole));
+    }
+    let seen = reader.finish();
+    if let Err(code) = tell::tell(args, &seen) {
+        return code;
+    }
+    match cut_off {
+        None => ExitCode::SUCCESS,
+        Some(Ended::CutOff) => fail(
+            FAILED,
+            format!("{name}: the capture breaks off after frame {}", seen.frames),
+        ),
+        Some(Ended::Broken(problem)) => fail(
+            FAILED,
+            format!("{name}: after frame {}: {problem}", seen.frames),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The retransmission timeout that a flow's round trips ask for.
+
+/// The granularity of the clock in RFC 6298's formula.
+const GRANULARITY_US: u64 = 10_000;
+/// Samples before the timeout is taken at its word.
+const SAMPLES_MIN: u64 = 4;
+/// Samples of which the median is made; later ones take the places of earlier ones.
+const KEPT_MAX: usize = 4_096;
+
+/// Round-trip times, from a segment's first bit on the air to the last one of its
+/// acknowledgment (RFC 6298 §2).
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrips {
+    count: u64,
+    srtt_us: u64,
+    rttvar_us: u64,
+    kept: Vec<u64>,
+}
+
+impl RoundTrips {
+    pub fn sample(&mut self, rtt_us: u64) {
+        if self.count == 0 {
+            (self.srtt_us, self.rttvar_us) = (rtt_us, rtt_us / 2);
+        } else {
+            let off = self.srtt_us.abs_diff(rtt_us);
+            self.rttvar_us = (3 * self.rttvar_us + off) / 4;
+            self.srtt_us = (7 * self.srtt_us + rtt_us) / 8;
+        }
+        let at = self.count as usize;
+        self.count += 1;
+        match at < KEPT_MAX {
+            true => self.kept.push(rtt_us),
+            false => self.kept[at % KEPT_MAX] = rtt_us,
+        }
+    }
+
+    /// SRTT + max(G, 4 RTTVAR), without a floor; nothing before there are some samples.
+    pub fn rto_us(&self) -> Option<u64> {
+        let rto = self.srtt_us + GRANULARITY_US.max(4 * self.rttvar_us);
+        (self.count >= SAMPLES_MIN).then_some(rto)
+    }
+
+    pub fn median_us(&self) -> Option<u64> {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied()
+    }
+}

@@ -1,0 +1,41 @@
+//! What a cause has cost so far, and the frames that show it.
+
+use super::air::Place;
+
+/// Events of each cause that are kept to show.
+const SHOWN_MAX: usize = 3;
+
+/// Something that took a flow's time.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The frames to look at, earlier first.
+    pub frames: [Place; 2],
+    /// What it cost.
+    pub cost_us: u64,
+    /// What else is to be told, in microseconds; its meaning is the cause's.
+    pub detail_us: u64,
+}
+
+/// All of one cause.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub count: u64,
+    pub cost_us: u64,
+    /// The least and the greatest detail of all events.
+    pub details_us: Option<(u64, u64)>,
+    /// The dearest ones.
+    pub shown: Vec<Event>,
+}
+
+impl Tally {
+    pub fn add(&mut self, event: Event) {
+        self.count += 1;
+        self.cost_us += event.cost_us;
+        let detail = event.detail_us;
+        let (least, most) = self.details_us.unwrap_or((detail, detail));
+        self.details_us = Some((least.min(detail), most.max(detail)));
+        self.shown.push(event);
+        self.shown.sort_by_key(|event| std::cmp::Reverse(event.cost_us));
+        self.shown.truncate(SHOWN_MAX);
+    }
+}

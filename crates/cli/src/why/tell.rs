@@ -1,0 +1,232 @@
+//! What was found, for people and for programs.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use redpoll_base::Addr;
+use serde_json::{Value, json};
+
+use super::causes::{self, Finding};
+use super::flow::Flow;
+use super::half::Half;
+use super::segment::End;
+use super::{Seen, air::Place};
+use crate::FAILED;
+use crate::args::WhyArgs;
+use crate::output::{fail, is_closed_pipe, is_standard};
+
+/// Columns of the text.
+const WIDTH: usize = 96;
+
+/// Prints what was found.
+///
+/// # Errors
+///
+/// The program's end, if it cannot be written.
+pub fn tell(args: &WhyArgs, seen: &Seen) -> Result<(), ExitCode> {
+    if let Some(path) = &args.json {
+        let text = format!("{:#}\n", json(seen));
+        if is_standard(path) {
+            return write(text.as_bytes());
+        }
+        if let Err(error) = std::fs::write(path, text) {
+            let problem = format!("cannot write {}: {error}", path.display());
+            return Err(fail(FAILED, problem));
+        }
+    }
+    write(text(seen).as_bytes())
+}
+
+fn write(bytes: &[u8]) -> Result<(), ExitCode> {
+    match io::stdout().lock().write_all(bytes) {
+        Err(error) if !is_closed_pipe(&error) => {
+            let problem = format!("cannot write to standard output: {error}");
+            Err(fail(FAILED, problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn text(seen: &Seen) -> String {
+    let mut lines = Vec::new();
+    for (at, flow) in seen.flows.iter().enumerate() {
+        if at > 0 {
+            lines.push(String::new());
+        }
+        about(flow, &mut lines);
+    }
+    if seen.flows.is_empty() {
+        lines.push("No TCP connection was found.".to_owned());
+    }
+    for (count, what) in [
+        (seen.broken, "frames are broken or cut off"),
+        (seen.malformed, "frames have no header that can be read"),
+        (
+            seen.secured,
+            "frames are secured: what they carry is not known",
+        ),
+        (
+            seen.beyond,
+            "segments are of further connections, which were left out",
+        ),
+    ] {
+        if count > 0 {
+            lines.push(format!("{count} of {} {what}.", seen.frames));
+        }
+    }
+    if seen.acks == 0 && seen.frames > 0 {
+        lines.push(
+            "No link acknowledgment was captured: what was lost on links cannot be told."
+                .to_owned(),
+        );
+    }
+    lines.join("\n") + "\n"
+}
+
+fn about(flow: &Flow, lines: &mut Vec<String>) {
+    let [first, second] = flow.ends;
+    lines.push(format!("{} <> {}", end(first), end(second)));
+    for (half, to) in flow.halves.iter().zip([second, first]) {
+        if half.bytes > 0 {
+            lines.push(format!("  to {}: {}", end(to), carried(half, flow)));
+        }
+    }
+    let findings = causes::of(flow);
+    if findings.is_empty() {
+        lines.push("  Nothing was found that makes it slow.".to_owned());
+    }
+    for (at, finding) in findings.iter().enumerate() {
+        let title = finding.cause.title();
+        let cost = format!(
+            "{} of {} ({:.0} %)",
+            seconds(finding.tally.cost_us),
+            seconds(flow.busy_us()),
+            100.0 * finding.share
+        );
+        lines.push(format!("  {}. {title}: {cost}", at + 1));
+        wrap(&finding.seen, lines);
+        for event in &finding.tally.shown {
+            let [a, b] = event.frames;
+            let cost = seconds(event.cost_us);
+            wrap(&format!("{} and {}: {cost}", frame(a), frame(b)), lines);
+        }
+        wrap(&format!("Remedy: {}.", finding.remedy), lines);
+    }
+}
+
+fn carried(half: &Half, flow: &Flow) -> String {
+    let us = (flow.end_us - flow.start_us).max(1);
+    let rtt = half
+        .round_trips
+        .median_us()
+        .map_or_else(String::new, |us| format!(", round trips {}", seconds(us)));
+    format!(
+        "{} B in {} ({:.1} kb/s) over {} {}, {} segments, {} of them again, at most {} in \
+         flight{rtt}",
+        half.bytes,
+        seconds(us),
+        half.bytes as f64 * 8e3 / us as f64,
+        half.hops(),
+        if half.hops() == 1 { "hop" } else { "hops" },
+        half.segments,
+        half.again,
+        half.most,
+    )
+}
+
+fn frame(place: Place) -> String {
+    format!("frame {} at {:.3} s", place.number, place.start_us as f64 / 1e6)
+}
+
+fn seconds(us: u64) -> String {
+    match us {
+        0..1_000_000 => format!("{:.0} ms", us as f64 / 1e3),
+        _ => format!("{:.1} s", us as f64 / 1e6),
+    }
+}
+
+fn end(end: End) -> String {
+    format!("[{}]:{}", end.addr, end.port)
+}
+
+/// Adds `text` as indented lines.
+fn wrap(text: &str, lines: &mut Vec<String>) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.len() + 1 + word.len() > WIDTH - 5 {
+            lines.push(format!("     {line}"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(format!("     {line}"));
+}
+
+fn json(seen: &Seen) -> Value {
+    json!({
+        "frames": seen.frames,
+        "broken": seen.broken,
+        "malformed": seen.malformed,
+        "secured": seen.secured,
+        "link_acknowledgments": seen.acks,
+        "other_datagrams": seen.others,
+        "segments_left_out": seen.beyond,
+        "flows": seen.flows.iter().map(flow).collect::<Vec<_>>(),
+    })
+}
+
+fn flow(flow: &Flow) -> Value {
+    let named = causes::of(flow);
+    json!({
+        "ends": flow.ends.map(|it| json!({"address": text_of(it.addr), "port": it.port})),
+        "start_s": s(flow.start_us),
+        "end_s": s(flow.end_us),
+        "busy_s": s(flow.busy_us()),
+        "directions": flow.halves.each_ref().map(direction),
+        "causes": named.iter().map(finding).collect::<Vec<_>>(),
+    })
+}
+
+fn direction(half: &Half) -> Value {
+    json!({
+        "bytes": half.bytes,
+        "hops": half.hops(),
+        "mss": half.mss,
+        "segments": half.segments,
+        "sent_again": half.again,
+        "sent_again_though_arrived": half.needless,
+        "most_in_flight": half.most,
+        "busy_s": s(half.busy_us),
+        "median_rtt_s": half.round_trips.median_us().map(s),
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let shown = finding.tally.shown.iter().map(|event| {
+        json!({
+            "frames": event.frames.map(|place| place.number),
+            "cost_s": s(event.cost_us),
+        })
+    });
+    json!({
+        "cause": finding.cause.name(),
+        "direction": finding.side,
+        "times": finding.tally.count,
+        "cost_s": s(finding.tally.cost_us),
+        "share": finding.share,
+        "seen": finding.seen,
+        "remedy": finding.remedy,
+        "evidence": shown.collect::<Vec<_>>(),
+    })
+}
+
+fn text_of(addr: Addr) -> String {
+    addr.to_string()
+}
+
+fn s(us: u64) -> f64 {
+    us as f64 / 1e6
+}
