@@ -201,6 +201,12 @@ pub struct WhyArgs {
           value_parser = prefix)]
     pub prefix: Addr,
 
+    /// Simulate for each cause the same traffic with it and with the remedy: one bulk transfer
+    /// over a line of as many hops (four at most), with segments, window, losses and
+    /// retries as they were captured
+    #[arg(long)]
+    pub simulate: bool,
+
     /// Write what was found as one JSON object to this file; - is standard output, where it
     /// takes the text's place
     #[arg(long, value_name = "FILE")]

@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use redpoll_wire::ieee802154::{
-    Address, DATA_REQUEST, FCS_LEN, FrameHeader, FrameType, timing,
-};
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, FrameHeader, FrameType, timing};
 
 /// Senders whose transfer is under way that are remembered; with one more, the one that
 /// was heard longest ago is done with.
@@ -34,16 +32,6 @@ pub struct Place {
     pub end_us: u64,
 }
 
-/// An attempt that failed while somebody sent who is a neighbour of the receiver's, and whom
-/// the sender does not hear (or who does not hear the sender).
-#[derive(Clone, Copy, Debug)]
-pub struct Hidden {
-    /// The attempt.
-    pub attempt: Place,
-    /// The other one's frame.
-    pub other: Place,
-}
-
 /// What a transfer carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -64,9 +52,14 @@ pub struct Transfer {
     pub attempts: u32,
     /// Whether the frame was acknowledged, or asked for no acknowledgment.
     pub arrived: bool,
+    /// These are further attempts at a frame that has arrived already: its sender has not
+    /// heard the acknowledgment.
+    pub repeats: bool,
     /// Behind the MAC header; empty if it is secured.
     pub payload: Vec<u8>,
-    pub hidden: Vec<Hidden>,
+    /// Frames with which attempts collided: of neighbours of the receiver's, who had not heard
+    /// the sender, or whom the sender had not heard.
+    pub collided: Vec<Place>,
 }
 
 struct Open {
@@ -90,6 +83,9 @@ struct Recent {
 pub struct Air {
     open: HashMap<Address, Open>,
     recent: VecDeque<Recent>,
+    /// The last frame of each sender's that was acknowledged: its number, its length, whom it
+    /// was for, and when it began.
+    last: HashMap<Address, ((u8, usize, Address), u64)>,
     neighbours: HashSet<(Address, Address)>,
     /// Frames whose payload is secured.
     pub secured: u64,
@@ -138,8 +134,16 @@ impl Air {
             return;
         }
         self.close(header.src, false, done);
+        let same = (header.dsn, mpdu.len(), header.dst);
+        let last = self.last.get(&header.src);
+        let repeats = last.is_some_and(|(last, at_us)| {
+            *last == same && start_us.saturating_sub(*at_us) < SAME_FRAME_US
+        });
         if self.open.len() >= SENDERS_MAX {
-            let oldest = self.open.values().min_by_key(|it| it.transfer.last.start_us);
+            let oldest = self
+                .open
+                .values()
+                .min_by_key(|it| it.transfer.last.start_us);
             if let Some(oldest) = oldest.map(|it| it.transfer.src) {
                 self.close(oldest, false, done);
             }
@@ -153,8 +157,9 @@ impl Air {
                 last: place,
                 attempts: 1,
                 arrived: false,
+                repeats,
                 payload: readable.to_vec(),
-                hidden: Vec::new(),
+                collided: Vec::new(),
             },
             dsn: header.dsn,
             len: mpdu.len(),
@@ -225,9 +230,15 @@ impl Air {
         let (src, dst) = (open.transfer.src, open.transfer.dst);
         if !arrived {
             open.failed(&self.neighbours);
-        } else if open.asked && self.neighbours.len() < NEIGHBOURS_MAX {
-            self.neighbours.insert((src, dst));
-            self.neighbours.insert((dst, src));
+        } else if open.asked {
+            if self.neighbours.len() < NEIGHBOURS_MAX {
+                self.neighbours.insert((src, dst));
+                self.neighbours.insert((dst, src));
+            }
+            if self.last.len() < SENDERS_MAX || self.last.contains_key(&src) {
+                let same = (open.dsn, open.len, dst);
+                self.last.insert(src, (same, open.transfer.last.start_us));
+            }
         }
         done.push(open.transfer);
     }
@@ -247,8 +258,7 @@ impl Open {
         };
         // Elsewhere in the mesh many send at the same time, and do no harm.
         if neighbours.contains(&(self.transfer.dst, who)) {
-            let attempt = self.transfer.last;
-            self.transfer.hidden.push(Hidden { attempt, other });
+            self.transfer.collided.push(other);
         }
     }
 }

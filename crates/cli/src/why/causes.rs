@@ -88,8 +88,8 @@ impl Cause {
                  that two nodes that do not hear each other do not collide again"
             }
             Cause::WindowOfOne => {
-                "a TCP with several segments in flight: three to four are enough for a mesh \
-                 (tcp.send_buffer and tcp.receive_buffer of as many)"
+                "a TCP with several segments in flight, each of up to five frames: three to four \
+                 are enough for a mesh (tcp.mss, tcp.send_buffer and tcp.receive_buffer of as many)"
             }
         }
     }
@@ -112,15 +112,30 @@ pub fn of(flow: &Flow) -> Vec<Finding> {
             });
         }
     };
-    name(Cause::PollPerFragment, None, &flow.polled, polled(&flow.polled));
+    name(
+        Cause::PollPerFragment,
+        None,
+        &flow.polled,
+        polled(&flow.polled),
+    );
     for (side, half) in flow.halves.iter().enumerate() {
         let side = Some(side);
         name(Cause::RtoFloor, side, &half.late_timeouts, rto(half));
         name(Cause::LostFragments, side, &half.lost_frames, lost(half));
-        name(Cause::HiddenTerminals, side, &half.hidden, hidden(flow, half));
+        name(
+            Cause::HiddenTerminals,
+            side,
+            &half.hidden,
+            hidden(flow, half),
+        );
         if let Some(limit) = half.limit() {
             name(Cause::DelayedAck, side, &half.late_acks, late(half));
-            name(Cause::WindowOfOne, side, &half.one_at_a_time, one(half, limit));
+            name(
+                Cause::WindowOfOne,
+                side,
+                &half.one_at_a_time,
+                one(half, limit),
+            );
         }
     }
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -153,7 +168,7 @@ fn polled(tally: &Tally) -> String {
 
 fn hidden(flow: &Flow, half: &Half) -> String {
     format!(
-        "{} of {} segments were lost with a frame most of whose attempts collided with a \
+        "{} of {} segments were lost with a frame, half of whose attempts or more collided with a \
          neighbour of the receiver's, which had not heard the sender, or the sender it; {} of \
          {} attempts did so",
         half.hidden.count, half.segments, flow.collided, flow.attempts
@@ -162,7 +177,10 @@ fn hidden(flow: &Flow, half: &Half) -> String {
 
 fn rto(half: &Half) -> String {
     let rto = half.round_trips.rto_us().map_or_else(String::new, |rto| {
-        format!("; by RFC 6298 without a floor they would ask for {} at the end", ms(rto))
+        format!(
+            "; by RFC 6298 without a floor they would ask for {} at the end",
+            ms(rto)
+        )
     });
     let rtt = half.round_trips.median_us().unwrap_or_default();
     format!(

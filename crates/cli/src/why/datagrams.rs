@@ -30,9 +30,13 @@ pub struct Polled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrived,
-    /// One of its frames was not acknowledged: its last attempt, and the frame of a hidden
-    /// node with which that collided, if most of its attempts did so.
-    Lost { last: Place, hidden: Option<Place> },
+    /// One of its frames was not acknowledged: its last attempt, how many there were, and the
+    /// frame of a hidden node with which one collided, if half or more did so.
+    Lost {
+        last: Place,
+        attempts: u32,
+        hidden: Option<Place>,
+    },
 }
 
 /// A TCP segment over one link.
@@ -162,6 +166,9 @@ impl Datagrams {
     }
 
     fn whole(&mut self, transfer: &Transfer, done: &mut Vec<Datagram>) {
+        if transfer.repeats {
+            return;
+        }
         let Some(segment) = self.segment(transfer, &transfer.payload, None) else {
             self.others += 1;
             return;
@@ -176,11 +183,11 @@ impl Datagrams {
             segment,
             first: transfer.first,
             end_us: transfer.last.end_us,
-            frames: 1,
+            frames: u32::from(transfer.arrived),
             attempts: transfer.attempts,
             fate,
             polled: Vec::new(),
-            collided: transfer.hidden.len() as u64,
+            collided: transfer.collided.len() as u64,
         });
     }
 
@@ -202,7 +209,9 @@ impl Datagrams {
 
     fn fragment(&mut self, transfer: &Transfer, part: &Part<'_>, done: &mut Vec<Datagram>) {
         let key = (transfer.src, transfer.dst, part.label);
-        if let Some((head, size)) = part.head {
+        if let Some((head, size)) = part.head
+            && !transfer.repeats
+        {
             // Whatever of this link was lost is not taken up any more.
             let over = |(link, it): (&(Address, Address, Label), &Assembly)| {
                 let is_same = (link.0, link.1) == (key.0, key.1);
@@ -243,11 +252,11 @@ impl Datagrams {
 
 /// What became of the datagram of a frame that nobody acknowledged.
 fn lost(transfer: &Transfer) -> Fate {
-    let mostly = 2 * transfer.hidden.len() > transfer.attempts as usize;
-    let hidden = transfer.hidden.last().filter(|_| mostly);
+    let mostly = 2 * transfer.collided.len() >= transfer.attempts as usize;
     Fate::Lost {
         last: transfer.last,
-        hidden: hidden.map(|hidden| hidden.other),
+        attempts: transfer.attempts,
+        hidden: transfer.collided.last().copied().filter(|_| mostly),
     }
 }
 
@@ -312,6 +321,7 @@ impl Assembly {
 
     fn take(&mut self, transfer: &Transfer, part: &Part<'_>, asked: Option<Place>) {
         if part.head.is_none()
+            && !transfer.repeats
             && let Some(request) = asked
             && request.start_us > self.last_end_us
             && request.start_us < transfer.first.start_us
@@ -324,9 +334,9 @@ impl Assembly {
         }
         self.last_end_us = transfer.last.end_us;
         self.attempts += transfer.attempts;
-        self.collided += transfer.hidden.len() as u64;
+        self.collided += transfer.collided.len() as u64;
         if transfer.arrived {
-            self.frames += 1;
+            self.frames += u32::from(!transfer.repeats);
             self.progress.take(part);
             self.lost = None;
         } else {

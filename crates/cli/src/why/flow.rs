@@ -1,22 +1,29 @@
-//! TCP connections, out of the datagrams that carry them.
+//! TCP connections, out of the datagrams that carry them, and those between the same ends
+//! together.
 
 use std::collections::HashMap;
+
+use redpoll_base::Addr;
 
 use super::datagrams::{Datagram, Fate};
 use super::half::Half;
 use super::segment::End;
 use super::tally::{Event, Tally};
 
-/// Connections that are looked at; those that come later are counted.
+/// Connections that are followed at the same time; with one more, the one that was silent for
+/// longest is taken to be over.
+const OPEN_MAX: usize = 1_024;
+/// Pairs of ends that are told apart; connections of others are counted.
 const FLOWS_MAX: usize = 1_024;
 
-/// A connection, as far as the capture has it.
+/// What passes between a client and a port of a server: one connection, or several.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The end that was heard first, and the other one.
+    /// The end that was heard first, in its first connection, and the other one.
     pub ends: [End; 2],
     /// What goes from the first end to the other, and back.
     pub halves: [Half; 2],
+    pub connections: u64,
     pub start_us: u64,
     pub end_us: u64,
     pub polled: Tally,
@@ -24,6 +31,8 @@ pub struct Flow {
     pub collided: u64,
     /// Attempts at frames.
     pub attempts: u64,
+    /// Frames that arrived.
+    pub frames: u64,
 }
 
 impl Flow {
@@ -32,11 +41,13 @@ impl Flow {
         Flow {
             ends: [segment.from, segment.to],
             halves: [Half::default(), Half::default()],
+            connections: 1,
             start_us: datagram.first.start_us,
             end_us: datagram.end_us,
             polled: Tally::default(),
             collided: 0,
             attempts: 0,
+            frames: 0,
         }
     }
 
@@ -44,7 +55,15 @@ impl Flow {
         let side = usize::from(datagram.segment.from != self.ends[0]);
         self.end_us = self.end_us.max(datagram.end_us);
         self.attempts += u64::from(datagram.attempts);
-        self.link(datagram);
+        self.frames += u64::from(datagram.frames);
+        self.collided += datagram.collided;
+        for polled in &datagram.polled {
+            self.polled.add(Event {
+                frames: [polled.request, polled.fragment],
+                cost_us: polled.wait_us,
+                detail_us: polled.wait_us,
+            });
+        }
         let [first, second] = &mut self.halves;
         let (half, back) = match side {
             0 => (first, second),
@@ -65,15 +84,33 @@ impl Flow {
         }
     }
 
-    fn link(&mut self, datagram: &Datagram) {
-        for polled in &datagram.polled {
-            self.polled.add(Event {
-                frames: [polled.request, polled.fragment],
-                cost_us: polled.wait_us,
-                detail_us: polled.wait_us,
-            });
+    /// Its connection is over.
+    fn finish(&mut self) {
+        let end_us = self.end_us;
+        self.halves.iter_mut().for_each(|half| half.finish(end_us));
+    }
+
+    /// A later connection between the same ends.
+    fn join(&mut self, other: Flow) {
+        for (half, more) in self.halves.iter_mut().zip(other.halves) {
+            half.join(more);
         }
-        self.collided += datagram.collided;
+        self.connections += other.connections;
+        self.start_us = self.start_us.min(other.start_us);
+        self.end_us = self.end_us.max(other.end_us);
+        self.polled.join(other.polled);
+        self.collided += other.collided;
+        self.attempts += other.attempts;
+        self.frames += other.frames;
+    }
+
+    /// The direction that carries more.
+    pub fn main(&self) -> &Half {
+        let [first, second] = &self.halves;
+        match first.bytes >= second.bytes {
+            true => first,
+            false => second,
+        }
     }
 
     /// How long data were in flight, either way.
@@ -85,40 +122,65 @@ impl Flow {
 /// All connections.
 #[derive(Default)]
 pub struct Flows {
-    known: HashMap<(End, End), usize>,
+    open: HashMap<(End, End), Flow>,
+    known: HashMap<(Addr, End), usize>,
     flows: Vec<Flow>,
-    /// Segments of connections for which there was no room.
+    /// Connections between ends for which there was no room.
     pub beyond: u64,
-    end_us: u64,
 }
 
 impl Flows {
     pub fn input(&mut self, datagram: &Datagram) {
-        let (from, to) = (datagram.segment.from, datagram.segment.to);
-        self.end_us = self.end_us.max(datagram.end_us);
-        let key = (from.min(to), from.max(to));
-        let at = match self.known.get(&key) {
-            Some(&at) => at,
-            None if self.flows.len() >= FLOWS_MAX => {
-                self.beyond += 1;
-                return;
-            }
-            None => {
-                self.known.insert(key, self.flows.len());
-                self.flows.push(Flow::new(datagram));
-                self.flows.len() - 1
-            }
+        let segment = &datagram.segment;
+        let key = (segment.from.min(segment.to), segment.from.max(segment.to));
+        // The ports of one that is over may serve again.
+        let is_new = segment.is_syn && segment.ack.is_none();
+        let is_over = |flow: &Flow| {
+            let side = usize::from(segment.from != flow.ends[0]);
+            !flow.halves[side].began_with(segment.seq)
         };
-        self.flows[at].input(datagram);
+        if is_new && self.open.get(&key).is_some_and(is_over) {
+            self.close(key);
+        }
+        if self.open.len() >= OPEN_MAX && !self.open.contains_key(&key) {
+            let silent = self.open.iter().min_by_key(|(_, flow)| flow.end_us);
+            if let Some(key) = silent.map(|(key, _)| *key) {
+                self.close(key);
+            }
+        }
+        let flow = self.open.entry(key).or_insert_with(|| Flow::new(datagram));
+        flow.input(datagram);
     }
 
     /// At the capture's end: the connections, in the order in which they began.
-    pub fn finish(mut self) -> Vec<Flow> {
-        for flow in &mut self.flows {
-            flow.halves
-                .iter_mut()
-                .for_each(|half| half.finish(self.end_us));
+    pub fn finish(&mut self) -> Vec<Flow> {
+        let mut left: Vec<_> = self
+            .open
+            .iter()
+            .map(|(key, it)| (it.start_us, *key))
+            .collect();
+        left.sort_unstable();
+        for (_, key) in left {
+            self.close(key);
         }
-        self.flows
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.sort_by_key(|flow| flow.start_us);
+        flows
+    }
+
+    fn close(&mut self, key: (End, End)) {
+        let Some(mut flow) = self.open.remove(&key) else {
+            return;
+        };
+        flow.finish();
+        let ends = (flow.ends[0].addr, flow.ends[1]);
+        match self.known.get(&ends) {
+            Some(&at) => self.flows[at].join(flow),
+            None if self.flows.len() >= FLOWS_MAX => self.beyond += 1,
+            None => {
+                self.known.insert(ends, self.flows.len());
+                self.flows.push(flow);
+            }
+        }
     }
 }

@@ -28,6 +28,7 @@ const REUSE_HOPS: u64 = 3;
 struct Sent {
     seq: u32,
     span: u32,
+    is_syn: bool,
     first: Place,
     last_start_us: u64,
     last_end_us: u64,
@@ -44,7 +45,7 @@ struct Lost {
     /// From its first attempt to its last one.
     air_us: u64,
     /// The frame that the last attempt collided with, of somebody whom the sender does not
-    /// hear, if most attempts collided so.
+    /// hear, if half of its attempts or more collided so.
     hidden: Option<Place>,
 }
 
@@ -68,6 +69,10 @@ pub struct Half {
     pub shift: Option<u8>,
     /// The window of the other end, in bytes.
     window: u32,
+    /// The largest that it was, in bytes.
+    pub largest_window: u32,
+    /// The number of its SYN.
+    initial: Option<u32>,
     una: u32,
     nxt: Option<u32>,
     sent: VecDeque<Sent>,
@@ -79,6 +84,10 @@ pub struct Half {
     acked_at: Option<u64>,
     /// What the last acknowledged segment waited, when it was alone.
     alone: Option<Alone>,
+    /// The most data in one segment, in bytes.
+    pub longest: u32,
+    /// The most attempts at a frame that did not arrive.
+    pub attempts_of_lost: u32,
     pub bytes: u64,
     pub segments: u64,
     pub again: u64,
@@ -133,6 +142,11 @@ impl Half {
         fallen.saturating_add(1)
     }
 
+    /// Whether a SYN with this number is its first segment, or may be.
+    pub fn began_with(&self, seq: u32) -> bool {
+        self.initial.is_none_or(|initial| initial == seq)
+    }
+
     /// A segment has left its sender's node.
     pub fn left(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
@@ -144,9 +158,11 @@ impl Half {
             return;
         }
         self.segments += 1;
+        self.longest = self.longest.max(segment.len);
         let end = segment.seq.wrapping_add(segment.span());
         let nxt = *self.nxt.get_or_insert(segment.seq);
         if segment.is_syn {
+            self.initial = Some(segment.seq);
             self.una = segment.seq;
         }
         if before(segment.seq, nxt) {
@@ -178,6 +194,7 @@ impl Half {
         self.sent.push_back(Sent {
             seq: segment.seq,
             span: segment.span(),
+            is_syn: segment.is_syn,
             first: datagram.first,
             last_start_us: start_us,
             last_end_us: datagram.end_us,
@@ -257,9 +274,15 @@ impl Half {
 
     /// A segment was lost on one of its links.
     pub fn lost(&mut self, datagram: &Datagram) {
-        let Fate::Lost { last, hidden } = datagram.fate else {
+        let Fate::Lost {
+            last,
+            attempts,
+            hidden,
+        } = datagram.fate
+        else {
             return;
         };
+        self.attempts_of_lost = self.attempts_of_lost.max(attempts);
         let seq = datagram.segment.seq;
         if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq)
             && datagram.segment.len > 0
@@ -290,14 +313,19 @@ impl Half {
         };
         // One that goes with data has waited for the application.
         let delay_us = match (self.sent.front(), datagram.segment.len) {
-            (Some(Sent { arrived: Some(arrived), .. }), 0) => {
-                datagram.first.start_us.saturating_sub(arrived.end_us)
-            }
+            (
+                Some(Sent {
+                    arrived: Some(arrived),
+                    ..
+                }),
+                0,
+            ) => datagram.first.start_us.saturating_sub(arrived.end_us),
             _ => 0,
         };
         if self.sent.len() == 1
             && let Some(sent) = self.sent.front()
             && !before(ack, sent.seq.wrapping_add(sent.span))
+            && !sent.is_syn
         {
             self.alone = Some(Alone {
                 first: sent.first,
@@ -317,6 +345,7 @@ impl Half {
         };
         let shift = if segment.is_syn { 0 } else { shift };
         self.window = u32::from(segment.window) << shift;
+        self.largest_window = self.largest_window.max(self.window);
         self.acked_at = Some(datagram.end_us);
         self.has_sack |= segment.has_sack;
         if ack == self.una && segment.span() == 0 && !self.sent.is_empty() {
@@ -358,6 +387,33 @@ impl Half {
         if let Some(since) = self.busy_since.take() {
             self.busy_us += end_us.saturating_sub(since);
         }
+    }
+
+    /// What another connection between the same ends has had.
+    pub fn join(&mut self, other: Half) {
+        self.highest = self.highest.max(other.highest);
+        self.lowest = match (self.lowest, other.lowest) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.mss = other.mss.or(self.mss);
+        self.largest_window = self.largest_window.max(other.largest_window);
+        self.round_trips.join(other.round_trips);
+        self.longest = self.longest.max(other.longest);
+        self.attempts_of_lost = self.attempts_of_lost.max(other.attempts_of_lost);
+        self.bytes += other.bytes;
+        self.segments += other.segments;
+        self.again += other.again;
+        self.needless += other.needless;
+        self.busy_us += other.busy_us;
+        self.most = self.most.max(other.most);
+        self.waited += other.waited;
+        self.waited_for_window += other.waited_for_window;
+        self.late_timeouts.join(other.late_timeouts);
+        self.late_acks.join(other.late_acks);
+        self.lost_frames.join(other.lost_frames);
+        self.hidden.join(other.hidden);
+        self.one_at_a_time.join(other.one_at_a_time);
     }
 
     /// Why there is never more than one segment in flight; nothing if there is, or if too

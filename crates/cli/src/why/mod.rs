@@ -7,11 +7,13 @@ mod flow;
 mod half;
 mod rtt;
 mod segment;
+mod simulate;
 mod tally;
 mod tell;
 
 use std::process::ExitCode;
 
+use indicatif::ProgressBar;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::args::WhyArgs;
@@ -21,8 +23,10 @@ use crate::output::fail;
 use crate::{FAILED, USAGE};
 
 use air::{Air, Transfer};
+use causes::Finding;
 use datagrams::{Datagram, Datagrams};
 use flow::{Flow, Flows};
+use simulate::Comparison;
 
 /// What a capture has, but for its frames.
 pub struct Seen {
@@ -34,7 +38,7 @@ pub struct Seen {
     pub acks: u64,
     /// Datagrams without TCP.
     pub others: u64,
-    /// Segments of connections too many.
+    /// Connections too many.
     pub beyond: u64,
     pub flows: Vec<Flow>,
 }
@@ -97,10 +101,35 @@ impl Reader {
             secured: self.air.secured,
             acks: self.air.acks,
             others: self.datagrams.others,
-            beyond: self.flows.beyond,
             flows: self.flows.finish(),
+            beyond: self.flows.beyond,
         }
     }
+}
+
+/// A cause, and what simulating it gave, if that was asked for.
+pub struct Told {
+    pub finding: Finding,
+    pub simulated: Option<Result<Comparison, String>>,
+}
+
+/// What is to be told of each flow.
+fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
+    let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
+    let count: usize = found.iter().map(Vec::len).sum();
+    // It hides itself where there is no terminal, and from short work.
+    let bar = ProgressBar::new(if simulate { count as u64 } else { 0 });
+    let told = |flow: &Flow, finding: Finding| {
+        let simulated = simulate.then(|| simulate::compare(flow, &finding));
+        bar.inc(u64::from(simulate));
+        Told { finding, simulated }
+    };
+    let flows = seen.flows.iter().zip(found);
+    let all = flows
+        .map(|(flow, found)| found.into_iter().map(|it| told(flow, it)).collect())
+        .collect();
+    bar.finish_and_clear();
+    all
 }
 
 /// Runs the command.
@@ -133,7 +162,8 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         reader.input(at_us, frame.as_ref().and_then(whole));
     }
     let seen = reader.finish();
-    if let Err(code) = tell::tell(args, &seen) {
+    let told = findings(&seen, args.simulate);
+    if let Err(code) = tell::tell(args, &seen, &told) {
         return code;
     }
     match cut_off {
@@ -148,6 +178,3 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         ),
     }
 }
-
-#[cfg(test)]
-mod tests;

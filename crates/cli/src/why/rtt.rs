@@ -28,10 +28,21 @@ impl RoundTrips {
         }
         let at = self.count as usize;
         self.count += 1;
-        match at < KEPT_MAX {
+        match self.kept.len() < KEPT_MAX {
             true => self.kept.push(rtt_us),
             false => self.kept[at % KEPT_MAX] = rtt_us,
         }
+    }
+
+    /// Those of another connection between the same ends, for the median; the timeout is the
+    /// later one's.
+    pub fn join(&mut self, later: RoundTrips) {
+        let room = KEPT_MAX.saturating_sub(self.kept.len());
+        self.kept.extend(later.kept.into_iter().take(room));
+        if later.count >= self.count.min(SAMPLES_MIN) {
+            (self.srtt_us, self.rttvar_us) = (later.srtt_us, later.rttvar_us);
+        }
+        self.count += later.count;
     }
 
     /// SRTT + max(G, 4 RTTVAR), without a floor; nothing before there are some samples.

@@ -34,8 +34,24 @@ impl Tally {
         let detail = event.detail_us;
         let (least, most) = self.details_us.unwrap_or((detail, detail));
         self.details_us = Some((least.min(detail), most.max(detail)));
-        self.shown.push(event);
-        self.shown.sort_by_key(|event| std::cmp::Reverse(event.cost_us));
+        self.show([event]);
+    }
+
+    /// Those of another connection.
+    pub fn join(&mut self, other: Tally) {
+        self.count += other.count;
+        self.cost_us += other.cost_us;
+        self.details_us = match (self.details_us, other.details_us) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        self.show(other.shown);
+    }
+
+    fn show(&mut self, events: impl IntoIterator<Item = Event>) {
+        self.shown.extend(events);
+        self.shown
+            .sort_by_key(|event| std::cmp::Reverse(event.cost_us));
         self.shown.truncate(SHOWN_MAX);
     }
 }

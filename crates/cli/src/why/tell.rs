@@ -3,14 +3,13 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use redpoll_base::Addr;
 use serde_json::{Value, json};
 
-use super::causes::{self, Finding};
 use super::flow::Flow;
 use super::half::Half;
 use super::segment::End;
-use super::{Seen, air::Place};
+use super::simulate::Simulated;
+use super::{Seen, Told, air::Place};
 use crate::FAILED;
 use crate::args::WhyArgs;
 use crate::output::{fail, is_closed_pipe, is_standard};
@@ -23,9 +22,9 @@ const WIDTH: usize = 96;
 /// # Errors
 ///
 /// The program's end, if it cannot be written.
-pub fn tell(args: &WhyArgs, seen: &Seen) -> Result<(), ExitCode> {
+pub fn tell(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> Result<(), ExitCode> {
     if let Some(path) = &args.json {
-        let text = format!("{:#}\n", json(seen));
+        let text = format!("{:#}\n", json(seen, told));
         if is_standard(path) {
             return write(text.as_bytes());
         }
@@ -34,7 +33,7 @@ pub fn tell(args: &WhyArgs, seen: &Seen) -> Result<(), ExitCode> {
             return Err(fail(FAILED, problem));
         }
     }
-    write(text(seen).as_bytes())
+    write(text(seen, told).as_bytes())
 }
 
 fn write(bytes: &[u8]) -> Result<(), ExitCode> {
@@ -47,31 +46,28 @@ fn write(bytes: &[u8]) -> Result<(), ExitCode> {
     }
 }
 
-fn text(seen: &Seen) -> String {
+fn text(seen: &Seen, told: &[Vec<Told>]) -> String {
     let mut lines = Vec::new();
-    for (at, flow) in seen.flows.iter().enumerate() {
+    for (at, (flow, told)) in seen.flows.iter().zip(told).enumerate() {
         if at > 0 {
             lines.push(String::new());
         }
-        about(flow, &mut lines);
+        about(flow, told, &mut lines);
     }
     if seen.flows.is_empty() {
         lines.push("No TCP connection was found.".to_owned());
     }
     for (count, what) in [
         (seen.broken, "frames are broken or cut off"),
-        (seen.malformed, "frames have no header that can be read"),
+        (seen.malformed, "frames have no MAC header that can be read"),
         (
             seen.secured,
             "frames are secured: what they carry is not known",
         ),
-        (
-            seen.beyond,
-            "segments are of further connections, which were left out",
-        ),
+        (seen.beyond, "connections were left out: there are too many"),
     ] {
         if count > 0 {
-            lines.push(format!("{count} of {} {what}.", seen.frames));
+            lines.push(format!("{count} {what}."));
         }
     }
     if seen.acks == 0 && seen.frames > 0 {
@@ -83,19 +79,21 @@ fn text(seen: &Seen) -> String {
     lines.join("\n") + "\n"
 }
 
-fn about(flow: &Flow, lines: &mut Vec<String>) {
+fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
     let [first, second] = flow.ends;
-    lines.push(format!("{} <> {}", end(first), end(second)));
+    lines.push(match flow.connections {
+        1 => format!("{} <> {}", end(first), end(second)),
+        more => format!("{more} connections, {} <> {}", first.addr, end(second)),
+    });
     for (half, to) in flow.halves.iter().zip([second, first]) {
         if half.bytes > 0 {
             lines.push(format!("  to {}: {}", end(to), carried(half, flow)));
         }
     }
-    let findings = causes::of(flow);
-    if findings.is_empty() {
+    if told.is_empty() {
         lines.push("  Nothing was found that makes it slow.".to_owned());
     }
-    for (at, finding) in findings.iter().enumerate() {
+    for (at, Told { finding, simulated }) in told.iter().enumerate() {
         let title = finding.cause.title();
         let cost = format!(
             "{} of {} ({:.0} %)",
@@ -111,7 +109,20 @@ fn about(flow: &Flow, lines: &mut Vec<String>) {
             wrap(&format!("{} and {}: {cost}", frame(a), frame(b)), lines);
         }
         wrap(&format!("Remedy: {}.", finding.remedy), lines);
+        match simulated {
+            None => {}
+            Some(Err(problem)) => wrap(&format!("Not simulated: {problem}"), lines),
+            Some(Ok(both)) => {
+                lines.push(run("Simulated with it", &both.captured));
+                lines.push(run("and with the remedy", &both.remedied));
+            }
+        }
     }
+}
+
+fn run(what: &str, simulated: &Simulated) -> String {
+    let (rate, command) = (simulated.goodput_kbps, &simulated.command);
+    format!("     {what}: {rate:.1} kb/s\n       {command}")
 }
 
 fn carried(half: &Half, flow: &Flow) -> String {
@@ -135,7 +146,11 @@ fn carried(half: &Half, flow: &Flow) -> String {
 }
 
 fn frame(place: Place) -> String {
-    format!("frame {} at {:.3} s", place.number, place.start_us as f64 / 1e6)
+    format!(
+        "frame {} at {:.3} s",
+        place.number,
+        place.start_us as f64 / 1e6
+    )
 }
 
 fn seconds(us: u64) -> String {
@@ -165,7 +180,8 @@ fn wrap(text: &str, lines: &mut Vec<String>) {
     lines.push(format!("     {line}"));
 }
 
-fn json(seen: &Seen) -> Value {
+fn json(seen: &Seen, told: &[Vec<Told>]) -> Value {
+    let flows = seen.flows.iter().zip(told);
     json!({
         "frames": seen.frames,
         "broken": seen.broken,
@@ -173,20 +189,20 @@ fn json(seen: &Seen) -> Value {
         "secured": seen.secured,
         "link_acknowledgments": seen.acks,
         "other_datagrams": seen.others,
-        "segments_left_out": seen.beyond,
-        "flows": seen.flows.iter().map(flow).collect::<Vec<_>>(),
+        "connections_left_out": seen.beyond,
+        "flows": flows.map(|(flow, told)| flow_of(flow, told)).collect::<Vec<_>>(),
     })
 }
 
-fn flow(flow: &Flow) -> Value {
-    let named = causes::of(flow);
+fn flow_of(flow: &Flow, told: &[Told]) -> Value {
     json!({
-        "ends": flow.ends.map(|it| json!({"address": text_of(it.addr), "port": it.port})),
+        "ends": flow.ends.map(|it| json!({"address": it.addr.to_string(), "port": it.port})),
+        "connections": flow.connections,
         "start_s": s(flow.start_us),
         "end_s": s(flow.end_us),
         "busy_s": s(flow.busy_us()),
         "directions": flow.halves.each_ref().map(direction),
-        "causes": named.iter().map(finding).collect::<Vec<_>>(),
+        "causes": told.iter().map(cause).collect::<Vec<_>>(),
     })
 }
 
@@ -204,7 +220,8 @@ fn direction(half: &Half) -> Value {
     })
 }
 
-fn finding(finding: &Finding) -> Value {
+fn cause(told: &Told) -> Value {
+    let finding = &told.finding;
     let shown = finding.tally.shown.iter().map(|event| {
         json!({
             "frames": event.frames.map(|place| place.number),
@@ -220,11 +237,18 @@ fn finding(finding: &Finding) -> Value {
         "seen": finding.seen,
         "remedy": finding.remedy,
         "evidence": shown.collect::<Vec<_>>(),
+        "simulated": told.simulated.as_ref().map(|both| match both {
+            Err(problem) => json!({"error": problem}),
+            Ok(both) => json!({
+                "captured": simulated(&both.captured),
+                "remedied": simulated(&both.remedied),
+            }),
+        }),
     })
 }
 
-fn text_of(addr: Addr) -> String {
-    addr.to_string()
+fn simulated(run: &Simulated) -> Value {
+    json!({"command": run.command, "goodput_kbps": run.goodput_kbps})
 }
 
 fn s(us: u64) -> f64 {

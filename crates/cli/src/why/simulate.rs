@@ -1,0 +1,192 @@
+//! The same traffic once more, in the simulator: as it was captured, and with the remedy.
+
+use std::fmt::Write as _;
+
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+use super::causes::{Cause, Finding};
+use super::flow::Flow;
+use super::half::Half;
+
+/// The longest line of nodes among the scenarios that the program brings.
+const HOPS_MAX: u8 = 4;
+/// Simulated time of each run.
+const DURATION: &str = "60 s";
+/// In those scenarios neighbours stand at so much of the range, at which a share of the
+/// losses at its edge is felt that is the square of it.
+const FELT: f64 = 0.8 * 0.8;
+
+/// Segments that are worth their headers: of five frames.
+const USUAL_SEGMENT: u32 = 462;
+
+/// A key of a scenario and its value.
+type Setting = (String, String);
+
+/// A scenario and what came of it.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// What runs it again.
+    pub command: String,
+    /// What the application got, in kb/s.
+    pub goodput_kbps: f64,
+}
+
+/// Both runs.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub captured: Simulated,
+    pub remedied: Simulated,
+}
+
+/// Simulates a flow with what makes it slow and with what helps: a line of as many hops, one
+/// bulk transfer, segments, window, losses and retries as they were captured. Nothing for
+/// what cannot be told from the capture.
+///
+/// # Errors
+///
+/// Why it cannot be simulated.
+pub fn compare(flow: &Flow, finding: &Finding) -> Result<Comparison, String> {
+    let half = match finding.side {
+        Some(side) => &flow.halves[side],
+        None => flow.main(),
+    };
+    let traffic = Traffic::of(flow, half);
+    let (fault, remedy) = traffic.settings(finding);
+    Ok(Comparison {
+        captured: traffic.run(&fault)?,
+        remedied: traffic.run(&remedy)?,
+    })
+}
+
+struct Traffic {
+    hops: u8,
+    base: Vec<Setting>,
+    /// Payload of a segment, in bytes.
+    segment: u32,
+    attempts: u32,
+}
+
+fn set(key: impl Into<String>, value: impl Into<String>) -> Setting {
+    (key.into(), value.into())
+}
+
+impl Traffic {
+    fn of(flow: &Flow, half: &Half) -> Traffic {
+        let hops = half.hops().clamp(1, HOPS_MAX);
+        let segment = half.longest.clamp(64, 1_220);
+        let flight = segment * u32::try_from(half.most).unwrap_or(4).clamp(1, 8);
+        let window = half.largest_window.clamp(flight, 65_535);
+        let mut base = vec![
+            set("tcp.mss", format!("{segment} B")),
+            set("tcp.send_buffer", format!("{flight} B")),
+            set("tcp.receive_buffer", format!("{window} B")),
+        ];
+        // Frame and acknowledgment both have to arrive.
+        let tried = flow.attempts.saturating_sub(flow.collided).max(1);
+        let arrives = (flow.frames as f64 / tried as f64).min(1.0).sqrt();
+        let lost_at_the_edge = ((1.0 - arrives) / FELT).clamp(0.0, 0.95);
+        if lost_at_the_edge >= 0.01 {
+            let percent = 100.0 * (1.0 - lost_at_the_edge);
+            base.push(set("medium.success_ratio_rx", format!("{percent:.0} %")));
+        }
+        Traffic {
+            hops,
+            base,
+            segment,
+            attempts: half.attempts_of_lost.max(1),
+        }
+    }
+
+    /// What is set beside the base for the fault, and for its remedy.
+    fn settings(&self, finding: &Finding) -> (Vec<Setting>, Vec<Setting>) {
+        let (least_us, _) = finding.tally.details_us.unwrap_or_default();
+        let far = format!("node-{}", u32::from(self.hops) + 1);
+        let retries = set("mac.max_frame_retries", (self.attempts - 1).to_string());
+        let single = || {
+            vec![
+                set(format!("nodes.{far}.transport"), "one-segment"),
+                set("rivals.segment_mss", format!("{} B", self.segment)),
+            ]
+        };
+        match finding.cause {
+            Cause::PollPerFragment => {
+                let sleepy = |burst: &str| {
+                    vec![
+                        set("nodes.node-1.role", "border"),
+                        set(format!("nodes.{far}.role"), "leaf"),
+                        set(format!("nodes.{far}.sleepy"), "true"),
+                        set("poll.policy", "fixed"),
+                        set("poll.base_interval", "100 ms"),
+                        set("apps.sink.on", far.clone()),
+                        set("apps.bulk.on", "node-1"),
+                        set("apps.bulk.to", format!("{far}:5001")),
+                        set("indirect.burst", burst),
+                    ]
+                };
+                (sleepy("false"), sleepy("true"))
+            }
+            Cause::RtoFloor => {
+                let floor = (least_us / 1_000).clamp(10, 60_000);
+                let slow = vec![
+                    retries.clone(),
+                    set("tcp.recovery", "duplicates"),
+                    set("tcp.min_rto", format!("{floor} ms")),
+                ];
+                (slow, vec![retries, set("tcp.min_rto", "100 ms")])
+            }
+            Cause::DelayedAck => {
+                let with = |delay_ms: u64| {
+                    let mut settings = single();
+                    settings.push(set("tcp.delayed_ack", format!("{delay_ms} ms")));
+                    settings
+                };
+                (with((least_us / 1_000).min(500)), with(0))
+            }
+            Cause::LostFragments => {
+                let helped = vec![
+                    set("mac.max_frame_retries", "10"),
+                    set("mac.link_retry_delay", "40 ms"),
+                ];
+                (vec![retries], helped)
+            }
+            Cause::HiddenTerminals => {
+                let with = |delay: &str| vec![retries.clone(), set("mac.link_retry_delay", delay)];
+                (with("0 ms"), with("40 ms"))
+            }
+            Cause::WindowOfOne => {
+                let segment = self.segment.max(USUAL_SEGMENT);
+                let window = 4 * segment;
+                let wide = vec![
+                    set("tcp.mss", format!("{segment} B")),
+                    set("tcp.send_buffer", format!("{window} B")),
+                    set("tcp.receive_buffer", format!("{window} B")),
+                ];
+                (single(), wide)
+            }
+        }
+    }
+
+    fn run(&self, settings: &[Setting]) -> Result<Simulated, String> {
+        let name = format!("line-{}", self.hops);
+        let mut all = self.base.clone();
+        for (key, value) in settings {
+            all.retain(|(known, _)| known != key);
+            all.push(set(key, value));
+        }
+        all.push(set("duration", DURATION));
+        let mut command = format!("redpoll run {name}");
+        for (key, value) in &all {
+            let _ = write!(command, " --set {key}='{value}'");
+        }
+        let scenario = Scenario::load(&name, &all).map_err(|error| error.to_string())?;
+        let mut world = World::new(&scenario, scenario.seed).map_err(|error| error.to_string())?;
+        world.run_until(redpoll_base::Instant::ZERO + scenario.duration);
+        let report = world.report();
+        let flow = report.flows.first().ok_or("the simulation has no flow")?;
+        Ok(Simulated {
+            command,
+            goodput_kbps: flow.goodput_kbps,
+        })
+    }
+}

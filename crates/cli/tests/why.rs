@@ -1,0 +1,324 @@
+//! `redpoll why`: faults that were planted are named, and nothing else.
+
+mod support;
+
+use std::process::Command;
+
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use redpoll_base::Rng;
+use serde_json::Value;
+use support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
+
+/// A transfer to a leaf that sleeps, three hops away.
+const DOWN: &str = r#"
+[topology]
+kind = "line"
+nodes = 4
+spacing = "40 m"
+[medium]
+model = "unit-disk"
+transmission_range = "50 m"
+interference_range = "50 m"
+carrier_sense_range = "50 m"
+[nodes.node-1]
+role = "border"
+[nodes.node-4]
+role = "leaf"
+sleepy = true
+[poll]
+policy = "fixed"
+base_interval = "100 ms"
+interval = "100 ms"
+[apps.sink]
+type = "bulk-sink"
+on = "node-4"
+port = 5001
+[apps.bulk]
+type = "bulk-sender"
+on = "node-1"
+to = "node-4:5001"
+"#;
+
+/// What is found in a capture of a minute of a scenario, as JSON.
+fn found(folder: &Folder, scenario: &str, settings: &[&str], options: &[&str]) -> Value {
+    let capture = folder.file("capture.pcapng");
+    let mut args = vec!["run", scenario, "--duration", "60 s", "--pcap", &capture];
+    for setting in settings {
+        args.extend(["--set", setting]);
+    }
+    let run = redpoll(&args);
+    assert_eq!(code(&run), 0, "{}", stdout(&run));
+    let mut args = vec!["why", &capture, "--json", "-"];
+    args.extend(options);
+    let why = redpoll(&args);
+    assert_eq!(code(&why), 0);
+    serde_json::from_str(&stdout(&why)).unwrap()
+}
+
+fn causes(found: &Value) -> Vec<&str> {
+    let flows = found["flows"].as_array().unwrap();
+    assert!(!flows.is_empty());
+    let all = flows.iter().flat_map(|it| it["causes"].as_array().unwrap());
+    all.map(|it| it["cause"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn in_clean_captures_nothing_is_named() {
+    let folder = Folder::new("why-clean");
+    let down = folder.write("down.toml", DOWN);
+    for (scenario, settings) in [
+        ("line-1", &[][..]),
+        ("line-2", &[]),
+        ("line-3", &[]),
+        ("line-4", &[]),
+        ("line-3", &["routing=rpl", "nodes.node-1.role=border"]),
+        (
+            "line-3",
+            &[
+                "lowpan.fragment_forwarding=true",
+                "lowpan.fragment_recovery=true",
+            ],
+        ),
+        ("office", &[]),
+        ("sleepy-3", &[]),
+        ("sleepy-web", &[]),
+        (&down, &[]),
+    ] {
+        let found = found(&folder, scenario, settings, &[]);
+        assert_eq!(causes(&found), [""; 0], "{scenario} {settings:?}");
+        assert_eq!(found["malformed"], 0, "{scenario}");
+    }
+}
+
+#[test]
+fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
+    let folder = Folder::new("why-planted");
+    let down = folder.write("down.toml", DOWN);
+    for (cause, scenario, settings) in [
+        ("poll-per-fragment", &*down, &["indirect.burst=false"][..]),
+        (
+            "hidden-terminals",
+            "line-3",
+            &["mac.link_retry_delay=0 ms", "mac.max_frame_retries=3"],
+        ),
+        (
+            "lost-fragments",
+            "line-2",
+            &["medium.success_ratio_rx=80 %", "mac.max_frame_retries=1"],
+        ),
+        (
+            "rto-floor",
+            "line-1",
+            &[
+                "medium.success_ratio_rx=80 %",
+                "mac.max_frame_retries=1",
+                "tcp.recovery=duplicates",
+                "tcp.send_buffer=974 B",
+            ],
+        ),
+        (
+            "delayed-ack",
+            "line-1",
+            &[
+                "nodes.node-2.transport=one-segment",
+                "rivals.segment_mss=400 B",
+            ],
+        ),
+        ("window-of-one", "line-3", &["tcp.transport=uip-3.0"]),
+        (
+            "window-of-one",
+            "line-3",
+            &[
+                "nodes.node-4.transport=one-segment",
+                "rivals.segment_mss=462 B",
+                "tcp.delayed_ack=0 ms",
+            ],
+        ),
+    ] {
+        let found = found(&folder, scenario, settings, &["--simulate"]);
+        let named = causes(&found);
+        assert!(named.contains(&cause), "{cause}: {named:?}");
+        // Frames that are lost are also why there are timeouts, and only they.
+        let others = named.iter().filter(|it| **it != cause);
+        assert!(
+            others.clone().count() == 0
+                || cause == "rto-floor" && others.clone().all(|it| *it == "lost-fragments"),
+            "{cause}: {named:?}"
+        );
+        let flow = &found["flows"][0];
+        let all = flow["causes"].as_array().unwrap();
+        let told = all.iter().find(|it| it["cause"] == cause).unwrap();
+        let share = told["share"].as_f64().unwrap();
+        assert!((0.05..=1.0).contains(&share), "{told}");
+        let frames = found["frames"].as_u64().unwrap();
+        for event in told["evidence"].as_array().unwrap() {
+            for frame in event["frames"].as_array().unwrap() {
+                assert!((1..=frames).contains(&frame.as_u64().unwrap()), "{event}");
+            }
+        }
+        let goodput = |which: &str| {
+            let run = &told["simulated"][which];
+            assert!(
+                run["command"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("redpoll run line-")
+            );
+            run["goodput_kbps"].as_f64().unwrap()
+        };
+        let (before, after) = (goodput("captured"), goodput("remedied"));
+        assert!(after > 1.1 * before, "{cause}: {before} to {after} kb/s");
+    }
+}
+
+/// The frames that are shown are what they are said to be.
+#[test]
+fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {
+    let folder = Folder::new("why-evidence");
+    let down = folder.write("down.toml", DOWN);
+    let found = found(&folder, &down, &["indirect.burst=false"], &[]);
+    let lines = stdout(&redpoll(&["dissect", &folder.file("capture.pcapng")]));
+    let line = |number: &Value| {
+        let at = number.as_u64().unwrap() as usize;
+        lines.lines().nth(at - 1).unwrap().to_owned()
+    };
+    for event in found["flows"][0]["causes"][0]["evidence"]
+        .as_array()
+        .unwrap()
+    {
+        let request = line(&event["frames"][0]);
+        let fragment = line(&event["frames"][1]);
+        assert!(request.contains("data request"), "{request}");
+        assert!(fragment.contains("FRAGN"), "{fragment}");
+    }
+}
+
+#[test]
+fn connections_between_the_same_ends_are_told_together() {
+    let folder = Folder::new("why-many");
+    let settings = ["apps.http.interval=2 s", "poll.base_interval=100 ms"];
+    let found = found(&folder, "sleepy-web", &settings, &[]);
+    let flows = found["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 1);
+    assert!(
+        flows[0]["connections"].as_u64().unwrap() > 20,
+        "{}",
+        flows[0]["connections"]
+    );
+    let text = stdout(&redpoll(&["why", &folder.file("capture.pcapng")]));
+    assert!(
+        text.contains("connections, ") && text.lines().count() < 8,
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_capture_or_breaks_off_is_said() {
+    let folder = Folder::new("why-bad");
+    let text = folder.write("text.pcap", "this is no capture at all");
+    let output = redpoll(&["why", &text]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).ends_with("is no capture; allowed: pcapng or pcap"));
+    assert_eq!(code(&redpoll(&["why", &folder.file("missing")])), 1);
+
+    let ethernet = folder.file("ethernet.pcap");
+    write(&ethernet, DataLink::ETHERNET, [vec![0; 60]]);
+    let output = redpoll(&["why", &ethernet]);
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("not of IEEE 802.15.4"));
+
+    let empty = folder.file("empty.pcap");
+    write(&empty, DataLink::IEEE802_15_4_NOFCS, []);
+    let output = redpoll(&["why", &empty]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(stdout(&output), "No TCP connection was found.\n");
+
+    let capture = folder.file("whole.pcapng");
+    let run = redpoll(&["run", "line-1", "--duration", "5 s", "--pcap", &capture]);
+    assert_eq!(code(&run), 0);
+    let mut bytes = std::fs::read(&capture).unwrap();
+    bytes.truncate(bytes.len() - 7);
+    std::fs::write(&capture, bytes).unwrap();
+    let output = redpoll(&["why", &capture]);
+    assert_eq!(code(&output), 1);
+    assert!(complaint(&output).contains("breaks off after frame"));
+    assert!(
+        stdout(&output).contains("over 1 hop"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+/// Frames of any content, of which many begin as true ones do, end no program.
+#[test]
+fn any_bytes_are_read() {
+    let folder = Folder::new("why-any");
+    let capture = folder.file("line.pcapng");
+    let settings = ["run", "line-2", "--duration", "5 s", "--pcap", &capture];
+    assert_eq!(code(&redpoll(&settings)), 0);
+    let mut reader =
+        pcap_file::pcapng::PcapNgReader::new(std::fs::File::open(&capture).unwrap()).unwrap();
+    let mut real = Vec::new();
+    while let Some(Ok(block)) = reader.next_block() {
+        if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block {
+            // Behind the TAP header, whose length it says.
+            let at = usize::from(u16::from_le_bytes([packet.data[2], packet.data[3]]));
+            real.push(packet.data[at..packet.data.len() - 2].to_vec());
+        }
+    }
+    let mut rng = Rng::new(7);
+    let mut frames = Vec::new();
+    for _ in 0..20_000 {
+        let mut frame = real[rng.below(real.len() as u32) as usize].clone();
+        for _ in 0..rng.below(4) {
+            let at = rng.below(frame.len().max(1) as u32) as usize;
+            if let Some(byte) = frame.get_mut(at) {
+                *byte = rng.below(256) as u8;
+            }
+        }
+        if rng.below(8) == 0 {
+            frame.truncate(rng.below(frame.len() as u32 + 1) as usize);
+        }
+        frames.push(frame);
+    }
+    let file = folder.file("any.pcap");
+    write(&file, DataLink::IEEE802_15_4_NOFCS, frames);
+    let output = redpoll(&["why", &file, "--json", "-"]);
+    assert_eq!(code(&output), 0);
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(found["frames"], 20_000);
+}
+
+/// A closed pipe ends it quietly.
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let folder = Folder::new("why-pipe");
+    let capture = folder.file("line.pcapng");
+    redpoll(&["run", "line-1", "--duration", "5 s", "--pcap", &capture]);
+    let mut child = Command::new(PROGRAM)
+        .args(["why", &capture])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{output:?}");
+}
+
+fn write(path: &str, link: DataLink, frames: impl IntoIterator<Item = Vec<u8>>) {
+    let header = PcapHeader {
+        datalink: link,
+        ..PcapHeader::default()
+    };
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = PcapWriter::with_header(file, header).unwrap();
+    for (at, frame) in frames.into_iter().enumerate() {
+        let time = std::time::Duration::from_micros(2_000 * at as u64);
+        let len = frame.len() as u32;
+        writer
+            .write_packet(&PcapPacket::new(time, len, &frame))
+            .unwrap();
+    }
+}
