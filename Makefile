@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package web clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package web webtest clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
@@ -99,6 +99,11 @@ package: ## Pack the crates for devices as they would be published, and build th
 
 web: ## Build the live view's page from its sources in web/ (needs Node and npm)
 	@cd web && npm ci --no-fund --no-audit && npm run build
+
+webtest: ## The live view in a browser: everything it does, and its figures (needs Node and Chromium)
+	@scripts/setup.sh build
+	@$(CARGO) build --release --package redpoll
+	@cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

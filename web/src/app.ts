@@ -1,17 +1,24 @@
 // Puts the parts of the page together.
 
-import { FlowCharts } from "./charts/flow";
+import { Actions } from "./actions";
 import { Connection } from "./connection";
-import { h, icon, ICONS, setText } from "./dom";
+import { fill, h, icon, ICONS, setText } from "./dom";
+import { help, type Key, listen } from "./keyboard";
 import { MeshMap } from "./map/map";
+import { Packets } from "./packets";
+import { Panels } from "./panels";
 import { Playhead } from "./playhead";
 import { Selection } from "./selection";
 import { Store } from "./store";
 import { Theme } from "./theme";
-import { clock } from "./words";
+import { Timeline } from "./timeline";
+import { Transport } from "./transport";
 
-/** What plots show of the run, in microseconds. */
-const SPAN_US = 30_000_000;
+/** How often lists and plots are brought up to date, in milliseconds. */
+const LISTS_MS = 120;
+const TIMELINE_MS = 250;
+/** Messages in sight. */
+const TOASTS = 2;
 
 export class App {
   private theme = new Theme();
@@ -19,45 +26,74 @@ export class App {
   private connection = new Connection();
   private selection = new Selection();
   private playhead = new Playhead(this.store);
-  private flowCharts = new FlowCharts(this.theme);
   private map: MeshMap;
-  private time = h("output", { class: "time", "aria-label": "Time of the run" });
-  private flowList = h("div", { class: "flow-list", role: "listbox", "aria-label": "Connections" });
-  private flows = -1;
-  private chartsAt = 0;
+  private packets: Packets;
+  private panels: Panels;
+  private transport: Transport;
+  private timeline: Timeline;
+  private actions: Actions;
+  private scenario = h("b", { class: "scenario" }, "…");
+  private mode = h("span", { class: "pill" });
+  private status = h("span", { class: "status", role: "status" });
+  private toasts = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
+  private banner = h("div", { class: "banner", role: "alert", hidden: true });
+  private others = h("div", { class: "others" });
+  private interfere = h("button", { class: "tool wide", title: "Put an interferer on the map (I)" }, "+ interferer");
+  private scene = -1;
+  private listsAt = 0;
+  private timelineAt = 0;
+  private lateness = 0;
 
   constructor(private root: HTMLElement) {
+    const say = (text: string, isError = false) => this.say(text, isError);
+    this.actions = new Actions(this.store, this.connection, say);
     this.map = new MeshMap(this.store, this.playhead, this.selection, this.theme, {
-      onMove: () => {},
-      onPlace: () => {},
+      onMove: (node, x, y) => void this.onMove(node, x, y),
+      onPlace: (x, y) => this.actions.interfere(x, y),
     });
+    this.packets = new Packets(this.store, this.playhead, this.selection, this.connection);
+    this.panels = new Panels(this.store, this.playhead, this.selection, this.theme, this.actions);
+    this.transport = new Transport(this.store, this.playhead, this.connection, (text) => say(text, true));
+    this.timeline = new Timeline(this.store, this.playhead, this.theme, (t) => this.transport.seek(t));
+    this.interfere.addEventListener("click", () => this.place());
   }
 
   start(): void {
-    const title = h("b", {}, "…");
+    const keys = this.keys();
+    const dialog = help(keys);
+    keys.push({ keys: ["?"], word: "this page", act: () => dialog.showModal() });
+    const tool = (title: string, path: string, act: () => void) =>
+      h("button", { class: "tool", title, "aria-label": title, onclick: act }, icon(path));
+    this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.others));
     this.root.append(
       h(
         "header",
         { class: "bar" },
-        h("span", { class: "brand" }, "Redpoll"),
-        title,
-        this.time,
-        h("button", { class: "tool", title: "Light or dark", onclick: () => this.theme.toggle() }, icon(ICONS.moon)),
+        h("span", { class: "brand" }, "redpoll"),
+        this.scenario,
+        this.mode,
+        this.transport.element,
+        this.status,
+        tool("Light or dark (T)", ICONS.moon, () => this.theme.toggle()),
+        tool("Keys and signs (?)", ICONS.help, () => dialog.showModal()),
       ),
-      h(
-        "main",
-        { class: "main" },
-        this.map.element,
-        h("aside", { class: "side" }, this.flowList, this.flowCharts.element),
-      ),
+      this.banner,
+      h("main", { class: "main" }, h("div", { class: "left" }, this.map.element, this.timeline.element, this.packets.element), this.panels.element),
+      this.toasts,
+      dialog,
     );
-    this.store.onHello = () => {
-      setText(title, this.store.hello!.scenario);
-      this.map.reset();
-    };
+    listen(keys);
+    this.store.onHello = () => this.onHello();
     this.connection.onMessage = (message) => {
       this.store.take(message);
-      if (message.type === "changes" || message.type === "state") this.playhead.hear(message.t);
+      if (message.type === "changes") {
+        this.playhead.hear(message.t);
+        if (message.wall_ms !== undefined) this.lateness = Date.now() - message.wall_ms;
+      } else if (message.type === "state") this.playhead.hear(message.t);
+    };
+    this.connection.onChange = (isOpen) => {
+      this.banner.hidden = isOpen;
+      setText(this.banner, "The program does not answer: it has ended, or is not reached. What is here is what was known last.");
     };
     this.connection.open();
     const picture = () => {
@@ -65,31 +101,120 @@ export class App {
       requestAnimationFrame(picture);
     };
     requestAnimationFrame(picture);
+    // What tests and the curious look at.
+    Object.assign(window, { redpoll: { store: this.store, playhead: this.playhead, map: this.map, selection: this.selection } });
+  }
+
+  private keys(): Key[] {
+    return [
+      { keys: [" "], word: "pause, go on", act: () => this.transport.toggle() },
+      { keys: ["."], word: "to the next frame", act: () => this.transport.step(true) },
+      { keys: [","], word: "one frame back", act: () => this.transport.step(false) },
+      { keys: ["l", "L"], word: "back to the present", act: () => this.transport.goLive() },
+      { keys: ["/"], word: "filter packets", act: () => this.packets.input.focus() },
+      { keys: ["+", "="], word: "zoom in", act: () => this.map.zoom(1.3) },
+      { keys: ["-"], word: "zoom out", act: () => this.map.zoom(1 / 1.3) },
+      { keys: ["0"], word: "show all nodes", act: () => this.map.fit() },
+      { keys: ["n", "N"], word: "choose the next node; on the map arrow keys do", act: () => this.nextNode() },
+      { keys: ["k", "K"], word: "switch the chosen node off or on", act: () => this.kill() },
+      { keys: ["i", "I"], word: "put an interferer where the map is clicked", act: () => this.place() },
+      { keys: ["c", "C"], word: "connections", act: () => this.panels.open("flows") },
+      { keys: ["t", "T"], word: "light or dark", act: () => this.theme.toggle() },
+      { keys: ["Escape"], word: "choose nothing", act: () => this.clear() },
+    ];
+  }
+
+  private onHello(): void {
+    const { scenario, mode } = this.store.hello!;
+    document.title = `${scenario} · Redpoll`;
+    setText(this.scenario, scenario);
+    setText(this.mode, { up: "in real time", run: "simulation", view: "recording" }[mode]);
+    this.playhead.reset();
+    this.map.reset();
+    this.panels.reset();
+    this.packets.reset();
+    this.transport.reset();
   }
 
   private draw(): void {
     this.playhead.advance();
+    if (this.store.hello === null) return;
     this.map.draw();
-    setText(this.time, clock(this.playhead.t));
+    this.transport.draw();
     const now = performance.now();
-    if (now - this.chartsAt < 120) return;
-    this.chartsAt = now;
-    if (this.flows !== this.store.flowsVersion) {
-      this.flows = this.store.flowsVersion;
-      this.listFlows();
+    if (now - this.listsAt >= LISTS_MS) {
+      this.listsAt = now;
+      this.panels.update();
+      this.packets.update();
+      this.tell();
     }
-    const flow = this.store.flows.get(this.selection.flow ?? -1) ?? [...this.store.flows.values()].pop();
-    if (flow) {
-      const to = this.playhead.t;
-      this.flowCharts.show(flow, Math.max(this.store.since, to - SPAN_US), to);
+    if (now - this.timelineAt >= TIMELINE_MS || !this.playhead.isLive) {
+      this.timelineAt = now;
+      this.timeline.draw();
+    }
+    if (this.scene !== this.store.sceneVersion) {
+      this.scene = this.store.sceneVersion;
+      this.listOthers();
     }
   }
 
-  private listFlows(): void {
-    this.flowList.replaceChildren(
-      ...[...this.store.flows.values()].map((flow) =>
-        h("button", { onclick: () => this.selection.set({ flow: flow.info.id }) }, `${flow.info.a.name} → ${flow.info.b.name}`),
+  private tell(): void {
+    const { store } = this;
+    const parts = [`${store.nodes.length} nodes`];
+    if (store.skipped > 0) parts.push(`${store.skipped.toLocaleString("en")} frames not shown`);
+    if (store.hello?.mode === "up") parts.push(`${Math.max(0, Math.round(this.lateness))} ms behind`);
+    if (!this.connection.mayCommand) parts.push("only looking");
+    setText(this.status, parts.join(" · "));
+    this.interfere.hidden = !this.connection.mayCommand || store.hello?.mode === "view";
+    this.interfere.classList.toggle("on", this.map.placing);
+  }
+
+  private listOthers(): void {
+    fill(
+      this.others,
+      ...this.store.interferers.map((other, index) =>
+        other.busy === 0 ? null : h("button", { class: "chip", title: "Silence it", onclick: () => this.actions.silence(index) }, `${other.name}, ${Math.round(other.busy * 100)} % ✕`),
       ),
     );
+  }
+
+  private async onMove(node: number, x: number, y: number): Promise<void> {
+    const { hello } = this.store;
+    if (!this.connection.mayCommand || !hello?.is_movable || hello.mode === "view") {
+      this.say("Moved on this page only.");
+      return;
+    }
+    const done = await this.actions.move(node, x, y);
+    // The server's next figures have it; until then it stays where it was dropped.
+    setTimeout(() => this.map.forget(node), done ? 600 : 0);
+  }
+
+  private place(): void {
+    if (this.interfere.hidden) return;
+    this.map.placing = !this.map.placing;
+    if (this.map.placing) this.say("Click the place on the map.");
+  }
+
+  private kill(): void {
+    if (this.selection.node !== null && this.connection.mayCommand) this.actions.toggle(this.selection.node);
+  }
+
+  private nextNode(): void {
+    const count = this.store.nodes.length;
+    if (count > 0) this.selection.set({ node: ((this.selection.node ?? -1) + 1) % count });
+  }
+
+  private clear(): void {
+    this.map.placing = false;
+    (document.activeElement as HTMLElement | null)?.blur();
+    this.selection.set({ node: null, flow: null, frame: null });
+  }
+
+  private say(text: string, isError = false): void {
+    if (!text) return;
+    const toast = h("div", { class: isError ? "toast error" : "toast" }, text);
+    this.toasts.append(toast);
+    while (this.toasts.children.length > TOASTS) this.toasts.firstElementChild!.remove();
+    setTimeout(() => toast.remove(), isError ? 7_000 : 3_500);
   }
 }

@@ -7,6 +7,9 @@ const DELAY_MS = 35;
 /** What the page may be behind before it jumps, in the same. */
 const JUMP_MS = 400;
 
+/** How fast marks fade where time stands still. */
+const STILL = 0.02;
+
 export class Playhead {
   /** The moment that is shown, in microseconds of the run. */
   t = 0;
@@ -43,8 +46,10 @@ export class Playhead {
 
   /** Virtual seconds in a second at which what is shown goes on. */
   get pace(): number {
-    if (this.isLive) return this.rate;
-    return this.speed;
+    const stands = this.isLive ? this.store.clock.paused || this.store.clock.ended : this.isPaused;
+    // What stands still shows what is on the air then, and hardly what was before.
+    if (stands) return STILL;
+    return this.isLive ? this.rate : this.speed;
   }
 
   /** For another picture. */

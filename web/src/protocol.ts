@@ -115,6 +115,7 @@ export interface Clock {
   speed: number | null;
   ended: boolean;
   settable: boolean;
+  restartable: boolean;
 }
 
 export interface Answer {

@@ -8,6 +8,7 @@ import type {
 
 /** Bounds of what is kept. */
 const FRAMES = 60_000;
+const FLOWS = 300;
 const SEGMENTS = 8_000;
 const SAMPLES = 8_000;
 const FIGURES = 1_200;
@@ -80,7 +81,7 @@ const NONE: Nodes = {
 
 export class Store {
   hello: Hello | null = null;
-  clock: Clock = { type: "clock", paused: false, speed: 1, ended: false, settable: false };
+  clock: Clock = { type: "clock", paused: false, speed: 1, ended: false, settable: false, restartable: false };
   nodes: NodeInfo[] = [];
   now: Nodes = NONE;
   links: [number, number][] = [];
@@ -159,10 +160,9 @@ export class Store {
   }
 
   private change(changes: Changes): void {
-    // What is kept for browsers that come later may be older than the state that they get.
-    if (changes.t < this.t && this.frames.length === 0) {
-      this.since = changes.frames?.[0]?.[1] ?? changes.t;
-    }
+    // The state may be older, or newer where the server has kept something for a browser that
+    // comes later: what is known begins with the first frame.
+    if (this.frames.length === 0) this.since = changes.frames?.[0]?.[1] ?? changes.t;
     this.t = Math.max(this.t, changes.t);
     this.skipped += changes.skipped ?? 0;
     for (const flow of changes.flows ?? []) this.flow(flow);
@@ -208,6 +208,7 @@ export class Store {
       again: 0,
       lastAt: info.since,
     });
+    while (this.flows.size > FLOWS) this.flows.delete(this.flows.keys().next().value!);
     this.flowsVersion++;
   }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, docs, lines, purity, rfc, size};
+use crate::{arrows, docs, lines, purity, rfc, size, web};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -17,11 +17,12 @@ type Step = (
 
 /// What runs on a microcontroller is built both ways, whichever of them this
 /// machine's other builds take.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 15] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
+    ("web", web::assets),
     ("clippy", clippy),
     ("purity with rustup", |w| purity(w, Way::Installed)),
     ("purity with build-std", |w| purity(w, Way::BuildStd)),
@@ -30,7 +31,8 @@ const STEPS: [Step; 13] = [
     ("doc", doc),
     ("test", test),
     ("modules", modules),
-    // After the tests, whose build of the program it takes.
+    // After the tests, whose build of the program these take.
+    ("page", web::page),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
     }),

@@ -16,6 +16,7 @@ mod rfc;
 mod size;
 mod source;
 mod walls;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;

@@ -31,6 +31,7 @@ pub struct Args {
 pub enum Command {
     Run(RunArgs),
     Up(UpArgs),
+    View(ViewArgs),
     Dissect(DissectArgs),
     Why(WhyArgs),
     Bench(BenchArgs),
@@ -99,9 +100,36 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub web: WebArgs,
+
+    /// With --web: stand still at the beginning, until the page says go on
+    #[arg(long, requires = "web")]
+    pub paused: bool,
+
+    /// Write the run to this file, for `redpoll view`
+    #[arg(long, value_name = "FILE", conflicts_with = "web")]
+    pub record: Option<PathBuf>,
+
     /// Write what nodes of the kind module print to this file: seconds, node, line
     #[arg(long, value_name = "FILE")]
     pub module_log: Option<PathBuf>,
+}
+
+/// Look at a finished run in a browser: its map, frames and plots, at any moment and speed.
+///
+/// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when it is no recording or
+/// the address cannot be used.
+#[derive(Debug, ClapArgs)]
+pub struct ViewArgs {
+    /// What `redpoll run --record FILE` has written
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Where the page is: an address of this computer
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080",
+          value_parser = web_address)]
+    pub web: SocketAddr,
 }
 
 fn scenario_help() -> String {

@@ -15,6 +15,7 @@ mod run;
 mod study;
 mod taim;
 mod up;
+mod view;
 mod web;
 mod why;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
+        Command::View(args) => view::run(&args),
         Command::Dissect(args) => dissect::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),

@@ -1,6 +1,7 @@
 //! `--web`: the live view of a run.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use redpoll_linux::entropy;
 use redpoll_web::Server;
@@ -11,16 +12,17 @@ use crate::{FAILED, USAGE};
 
 /// Listens where `args` say, if they do.
 pub(crate) fn listen(args: &WebArgs) -> Result<Option<Server>, Failure> {
-    let Some(address) = args.web else {
-        return Ok(None);
-    };
+    args.web.map(listen_at).transpose()
+}
+
+/// Listens at an address of this computer.
+pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
     let mut random = [0; 16];
     entropy::fill(&mut random).map_err(|error| (FAILED, error.to_string()))?;
-    let server = Server::listen(address, random).map_err(|error| {
+    Server::listen(address, random).map_err(|error| {
         let line = format!("--web: {error}; --web 127.0.0.1:0 takes a port that is free");
         (USAGE, line)
-    })?;
-    Ok(Some(server))
+    })
 }
 
 /// Where to look at the mesh, in lines for the terminal.
@@ -39,5 +41,33 @@ fn exposure(address: SocketAddr) -> String {
         false => format!(
             "Whoever reaches this computer at {address} can look at it, too; to change it takes what is behind the # above.\n"
         ),
+    }
+}
+
+/// Where virtual time and that on the wall met: how far a run should be that goes at a
+/// certain speed from there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Anchor(Option<(Instant, u64, f64)>);
+
+impl Anchor {
+    /// Where a run should be now that is at `t`, in microseconds; `None`: as far as it can.
+    pub(crate) fn goal(&mut self, t: u64, speed: Option<f64>) -> Option<u64> {
+        let Some(speed) = speed else {
+            self.0 = None;
+            return None;
+        };
+        let now = Instant::now();
+        let (at, from, _) = *match &mut self.0 {
+            Some(anchor) if anchor.2 == speed => anchor,
+            other => other.insert((now, t, speed)),
+        };
+        let passed_us = now.duration_since(at).as_micros() as f64 * speed;
+        let goal = from + passed_us as u64;
+        // A run that is too slow does not rush when it can.
+        if goal > t + (1e6 * speed) as u64 + 1_000 {
+            self.0 = Some((now, t, speed));
+            return Some(t + (20_000.0 * speed) as u64 + 1);
+        }
+        Some(goal)
     }
 }

@@ -124,17 +124,36 @@ pub struct Faults {
 impl Faults {
     /// The rules `specs`, with random numbers from `rng`.
     pub fn new(specs: Vec<Spec>, rng: Rng) -> Self {
-        let about_frames = specs.iter().any(|spec| {
-            matches!(
-                spec.rule,
-                Rule::DropFrames { .. } | Rule::LoseFrames { .. } | Rule::DuplicateFrames { .. }
-            )
-        });
+        let about_frames = specs.iter().any(is_about_frames);
         Faults {
             specs,
             rng,
             about_frames,
         }
+    }
+
+    /// One more rule.
+    pub(crate) fn add(&mut self, spec: Spec) {
+        self.about_frames |= is_about_frames(&spec);
+        self.specs.push(spec);
+    }
+
+    /// What holds at `now` and `is_meant` ends there. Whether anything did.
+    pub(crate) fn end(&mut self, now: Instant, is_meant: impl Fn(&Rule) -> bool) -> bool {
+        let meant = |spec: &&mut Spec| holds(spec, now) && is_meant(&spec.rule);
+        let mut ended = false;
+        for spec in self.specs.iter_mut().filter(meant) {
+            spec.until = now;
+            ended = true;
+        }
+        // What is over is not looked at for each frame.
+        self.specs.retain(|spec| spec.until > now);
+        ended
+    }
+
+    /// The rules that hold at `now`.
+    pub fn rules(&self, now: Instant) -> impl Iterator<Item = &Rule> {
+        self.holding(now)
     }
 
     /// The moments at which a node is switched off or on, with its index.
@@ -235,6 +254,13 @@ impl Faults {
             .filter(move |spec| holds(spec, now))
             .map(|spec| &spec.rule)
     }
+}
+
+fn is_about_frames(spec: &Spec) -> bool {
+    matches!(
+        spec.rule,
+        Rule::DropFrames { .. } | Rule::LoseFrames { .. } | Rule::DuplicateFrames { .. }
+    )
 }
 
 fn holds(spec: &Spec, now: Instant) -> bool {

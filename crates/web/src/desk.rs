@@ -4,13 +4,14 @@
 //! [`Desk::fd`](AsFd) can be read or [`Desk::next_turn`] has come. Nothing here waits: if the
 //! server is behind, what has happened stays on the world's tape, which has a bound.
 
+use std::collections::VecDeque;
 use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use redpoll_sim::live::{Changes, Command, Commanded, Refusal, Sample};
 use redpoll_sim::world::World;
@@ -18,6 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::message::{Clock, ClockAsk, Mode, Scene};
 use crate::scribe::Scribe;
+use crate::story::Story;
 
 /// How often browsers are told what has happened.
 const TURN: Duration = Duration::from_millis(30);
@@ -25,18 +27,25 @@ const TURN: Duration = Duration::from_millis(30);
 const FIGURES: Duration = Duration::from_millis(250);
 
 /// What the desk tells the server.
+#[derive(Debug)]
 pub(crate) enum News {
     Changes(Box<Batch>),
     Scene(Scene),
     Clock(Clock),
     Renewed(Box<Scribe>),
+    /// A recording goes on elsewhere.
+    Jumped(Box<Story>),
+    /// A line of a recording.
+    Line(String),
 }
 
 /// What has happened up to a moment, and how everything is then.
+#[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) changes: Changes,
     pub(crate) sample: Sample,
     pub(crate) figures: bool,
+    pub(crate) wall_ms: Option<f64>,
 }
 
 /// What somebody asks the simulation for.
@@ -62,11 +71,29 @@ pub struct Desk {
     pub(crate) clock: Clock,
     pub(crate) next: Option<Instant>,
     pub(crate) figures_at: Instant,
+    /// What waits for the server beside what has happened.
+    pub(crate) outbox: VecDeque<News>,
     pub(crate) wants: Option<ClockAsk>,
     pub(crate) commands: u64,
 }
 
 impl Desk {
+    /// The run stands still until somebody says go on.
+    pub fn pause(&mut self) {
+        self.set_clock(Clock {
+            paused: true,
+            ..self.clock
+        });
+    }
+
+    /// The run has come to its end, or goes on again.
+    pub fn set_ended(&mut self, ended: bool) {
+        self.set_clock(Clock {
+            ended,
+            ..self.clock
+        });
+    }
+
     /// Whether somebody looks.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
@@ -91,7 +118,8 @@ impl Desk {
     /// time. What a driver has to do beyond that is in [`Desk::take_wish`].
     pub fn turn(&mut self, world: &mut World) {
         self.hear_bell();
-        self.carry_out(world);
+        self.carry_out(Some(world));
+        self.flush();
         if !self.is_watched() {
             if self.next.take().is_some() {
                 world.live_end();
@@ -126,23 +154,89 @@ impl Desk {
 
     /// The clock of the run goes otherwise.
     pub fn set_clock(&mut self, clock: Clock) {
-        self.clock = clock;
-        let _ = self.news.try_send(News::Clock(clock));
+        if self.clock != clock {
+            self.clock = clock;
+            self.post(News::Clock(clock));
+        }
+    }
+
+    /// Looks who asks for what, where there is no world but a recording.
+    pub fn turn_without_world(&mut self) {
+        self.hear_bell();
+        self.carry_out(None);
+        self.flush();
+    }
+
+    /// Says the next line of a recording; `false`, and nothing is said, if the server is
+    /// behind.
+    #[must_use]
+    pub fn say(&mut self, line: &str) -> bool {
+        self.flush();
+        self.outbox.is_empty() && self.news.try_send(News::Line(line.to_owned())).is_ok()
+    }
+
+    /// A recording goes on elsewhere.
+    pub fn jump(&mut self, story: Story) {
+        self.post(News::Jumped(Box::new(story)));
+    }
+
+    /// Waits until somebody asks for something, or for so long.
+    pub fn wait(&mut self, most: Duration) {
+        // To wait without a time to stop would be for ever, and 0 is refused.
+        let most = most.max(Duration::from_millis(1));
+        let _ = self.bell.set_nonblocking(false);
+        let _ = self.bell.set_read_timeout(Some(most));
+        let mut byte = [0];
+        let _ = self.bell.read(&mut byte);
+        let _ = self.bell.set_nonblocking(true);
+    }
+
+    fn post(&mut self, news: News) {
+        self.outbox.push_back(news);
+        self.flush();
+    }
+
+    /// Gives the server what has waited for it.
+    fn flush(&mut self) {
+        while !self.outbox.is_empty() {
+            let Ok(room) = self.news.try_reserve() else {
+                return;
+            };
+            if let Some(news) = self.outbox.pop_front() {
+                room.send(news);
+            }
+        }
+    }
+
+    /// Whether the page may have the run begin again.
+    pub fn allow_restart(&mut self, may: bool) {
+        self.set_clock(Clock {
+            restartable: may,
+            ..self.clock
+        });
     }
 
     /// Another world has taken the place of the one before.
     pub fn renew(&mut self, world: &mut World) {
         let scribe = Box::new(Scribe::new(world, self.mode));
-        let _ = self.news.try_send(News::Renewed(scribe));
+        // What has not been said of the run before need not be.
+        self.outbox.clear();
+        self.post(News::Renewed(scribe));
         if self.next.is_some() {
             world.live_begin();
         }
     }
 
     fn publish(&mut self, world: &mut World, now: Instant) {
+        self.flush();
         let Ok(room) = self.news.try_reserve() else {
             return;
         };
+        if !self.outbox.is_empty() {
+            return;
+        }
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let wall_ms = since_1970.map(|it| it.as_secs_f64() * 1e3).ok();
         let figures = now >= self.figures_at;
         if figures {
             self.figures_at = now + FIGURES;
@@ -151,6 +245,7 @@ impl Desk {
             changes: world.live_changes(),
             sample: world.live_sample(),
             figures,
+            wall_ms: wall_ms.filter(|_| self.mode == Mode::Up),
         })));
     }
 
@@ -159,11 +254,14 @@ impl Desk {
         while self.bell.read(&mut bytes).is_ok_and(|len| len > 0) {}
     }
 
-    fn carry_out(&mut self, world: &mut World) {
+    fn carry_out(&mut self, mut world: Option<&mut World>) {
         while let Ok(Request { what, answer }) = self.requests.try_recv() {
-            let said = match what {
-                Wanted::Clock(ask) => self.set(ask),
-                Wanted::Mesh(command) => self.command(world, &command),
+            let said = match (what, &mut world) {
+                (Wanted::Clock(ask), _) => self.set(ask),
+                (Wanted::Mesh(command), Some(world)) => self.command(world, &command),
+                (Wanted::Mesh(_), None) => {
+                    Err("this is a recording: nothing in it can be changed".to_owned())
+                }
             };
             // Who asked may have gone.
             let _ = answer.send(said);
@@ -175,7 +273,7 @@ impl Desk {
             .command(command)
             .map_err(|refusal: Refusal| refusal.to_string())?;
         self.commands += 1;
-        let _ = self.news.try_send(News::Scene(Scribe::scene_of(world)));
+        self.post(News::Scene(Scribe::scene_of(world)));
         self.figures_at = Instant::now();
         self.next = self.next.map(|_| Instant::now());
         Ok(said)
@@ -201,7 +299,12 @@ impl Desk {
                 clock.paused = true;
                 self.wants = Some(ask);
             }
-            ClockAsk::Restart | ClockAsk::Seek(_) => self.wants = Some(ask),
+            ClockAsk::Restart | ClockAsk::Seek(_) if clock.restartable => self.wants = Some(ask),
+            ClockAsk::Restart | ClockAsk::Seek(_) => {
+                return Err(
+                    "this run writes files, which hold it once: it cannot begin again".to_owned(),
+                );
+            }
         }
         self.set_clock(clock);
         Ok(String::new())

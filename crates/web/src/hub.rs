@@ -8,6 +8,7 @@ use tokio::sync::broadcast;
 
 use crate::message::{Clock, FromServer};
 use crate::scribe::{self, Scribe};
+use crate::story::Story;
 
 /// Messages that a browser may be behind before it gets a fresh snapshot.
 const BEHIND: usize = 128;
@@ -25,7 +26,7 @@ pub(crate) struct Hub {
 }
 
 struct Room {
-    scribe: Scribe,
+    source: Source,
     clock: Clock,
     /// The latest messages, oldest first.
     kept: VecDeque<Message>,
@@ -33,10 +34,10 @@ struct Room {
 }
 
 impl Hub {
-    pub(crate) fn new(scribe: Scribe, clock: Clock, watchers: Arc<AtomicUsize>) -> Hub {
+    pub(crate) fn new(source: Source, clock: Clock, watchers: Arc<AtomicUsize>) -> Hub {
         Hub {
             room: Mutex::new(Room {
-                scribe,
+                source,
                 clock,
                 kept: VecDeque::new(),
                 kept_bytes: 0,
@@ -47,25 +48,29 @@ impl Hub {
     }
 
     /// Another run begins, with another scribe.
-    pub(crate) fn renew(&self, scribe: Scribe) {
+    pub(crate) fn renew(&self, source: Source) {
         let mut room = self.room();
         room.forget();
-        room.scribe = scribe;
-        let messages = [
-            room.scribe.hello(),
-            room.scribe.scene(),
-            room.scribe.state(),
-        ];
-        for message in messages {
-            self.say(message.into());
+        room.source = source;
+        for message in room.source.beginning() {
+            self.say(message);
         }
     }
 
     /// Has `act` make a message, which goes to all browsers.
     pub(crate) fn publish(&self, act: impl FnOnce(&mut Scribe) -> String) {
         let mut room = self.room();
-        let message: Message = act(&mut room.scribe).into();
-        room.keep(message.clone());
+        if let Source::Scribe(scribe) = &mut room.source {
+            let message: Message = act(scribe).into();
+            room.keep(message.clone());
+            self.say(message);
+        }
+    }
+
+    /// A line of a recording goes to all browsers.
+    pub(crate) fn line(&self, line: String) {
+        let message: Message = line.into();
+        self.room().keep(message.clone());
         self.say(message);
     }
 
@@ -83,12 +88,8 @@ impl Hub {
             // Nobody has written down what happened meanwhile.
             room.forget();
         }
-        let mut messages: Vec<Message> = vec![
-            room.scribe.hello().into(),
-            scribe::text(&FromServer::Clock(room.clock)).into(),
-            room.scribe.scene().into(),
-            room.scribe.state().into(),
-        ];
+        let mut messages = room.source.beginning();
+        messages.push(scribe::text(&FromServer::Clock(room.clock)).into());
         messages.extend(room.kept.iter().cloned());
         (messages, self.sender.subscribe())
     }
@@ -101,17 +102,23 @@ impl Hub {
     /// A browser has fallen behind: what it has to know to go on from now.
     pub(crate) fn snapshot(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let room = self.room();
-        let messages = vec![
-            scribe::text(&FromServer::Clock(room.clock)).into(),
-            room.scribe.scene().into(),
-            room.scribe.state().into(),
-        ];
+        let mut messages = room.source.beginning();
+        // It is the same run that goes on.
+        messages.remove(0);
+        messages.push(scribe::text(&FromServer::Clock(room.clock)).into());
         (messages, self.sender.subscribe())
     }
 
     /// The layers of frames in hexadecimal.
     pub(crate) fn layers(&self, frames: &[String]) -> Option<String> {
-        self.room().scribe.layers(frames)
+        let room = self.room();
+        scribe::layers(
+            frames,
+            match &room.source {
+                Source::Scribe(scribe) => scribe.contexts(),
+                Source::Story(story) => &story.contexts,
+            },
+        )
     }
 
     fn say(&self, message: Message) {
@@ -122,6 +129,28 @@ impl Hub {
     fn room(&self) -> MutexGuard<'_, Room> {
         // What a panic has left half done is at worst a message that is missing.
         self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where messages come from.
+pub(crate) enum Source {
+    Scribe(Box<Scribe>),
+    Story(Box<Story>),
+}
+
+impl Source {
+    /// What a browser has to know first: the run, who hears whom, how everything is.
+    fn beginning(&self) -> Vec<Message> {
+        match self {
+            Source::Scribe(scribe) => [scribe.hello(), scribe.scene(), scribe.state()]
+                .into_iter()
+                .map(Message::from)
+                .collect(),
+            Source::Story(story) => [&story.hello, &story.scene, &story.state]
+                .into_iter()
+                .map(|line| line.as_str().into())
+                .collect(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! - [`Server`] listens, checks who asks ([`guard`]), and has the page in it ([`assets`]).
 //! - [`Scribe`] turns what a world has written down into messages ([`message`]), one JSON
 //!   object each, and puts the segments of each TCP connection together.
+//! - [`story`] keeps the messages of a run in a file, and finds its way in one.
 //! - [`layers`] takes a frame apart for the list of packets.
 //!
 //! Memory is bounded: what waits for the server, what the server keeps for the next
@@ -28,6 +29,7 @@ pub mod layers;
 pub mod message;
 mod scribe;
 mod server;
+pub mod story;
 
 pub use desk::Desk;
 pub use scribe::Scribe;

@@ -100,7 +100,7 @@ pub struct State<'a> {
     /// The nodes.
     pub nodes: &'a Nodes,
     /// Connections that have been seen.
-    pub flows: &'a [FlowInfo],
+    pub flows: Vec<&'a FlowInfo>,
     /// The nodes' ends of them.
     pub ends: Vec<&'a EndRow>,
 }
@@ -185,6 +185,9 @@ pub struct EndInfo {
 pub struct Changes<'a> {
     /// Up to here.
     pub t: u64,
+    /// When that was, in milliseconds since 1970: how late browsers hear of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ms: Option<f64>,
     /// Frames that have begun.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub frames: &'a [FrameRow],
@@ -196,7 +199,7 @@ pub struct Changes<'a> {
     pub segments: &'a [SegmentRow],
     /// New connections.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub flows: &'a [FlowInfo],
+    pub flows: &'a [&'a FlowInfo],
     /// How the nodes' ends of connections are, where that has changed.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub ends: &'a [EndRow],
@@ -280,6 +283,8 @@ pub struct Clock {
     pub ended: bool,
     /// The page may set it.
     pub settable: bool,
+    /// The page may have it go back.
+    pub restartable: bool,
 }
 
 /// What became of a request.

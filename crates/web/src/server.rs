@@ -1,5 +1,6 @@
 //! The server: a thread of its own, with the page in it.
 
+use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -22,9 +23,10 @@ use tokio::sync::oneshot;
 use crate::assets::ASSETS;
 use crate::desk::{Desk, News, Request, Wanted};
 use crate::guard;
-use crate::hub::{Hub, Message};
+use crate::hub::{Hub, Message, Source};
 use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
 use crate::scribe::{self, Scribe};
+use crate::story::Story;
 
 /// Messages of the simulation that wait for the server.
 const NEWS: usize = 8;
@@ -112,6 +114,19 @@ impl Server {
     /// # Errors
     /// [`ServerError::System`].
     pub fn start(self, world: &World, mode: Mode) -> Result<Desk, ServerError> {
+        let source = Source::Scribe(Box::new(Scribe::new(world, mode)));
+        self.start_with(source, mode)
+    }
+
+    /// The same for a recording.
+    ///
+    /// # Errors
+    /// [`ServerError::System`].
+    pub fn start_recording(self, story: Story) -> Result<Desk, ServerError> {
+        self.start_with(Source::Story(Box::new(story)), Mode::View)
+    }
+
+    fn start_with(self, source: Source, mode: Mode) -> Result<Desk, ServerError> {
         let (bell, ringer) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         ringer.set_nonblocking(true)?;
@@ -120,11 +135,12 @@ impl Server {
         let watchers = Arc::new(AtomicUsize::new(0));
         let clock = Clock {
             paused: false,
-            speed: matches!(mode, Mode::Up).then_some(1.0),
+            speed: Some(1.0),
             ended: false,
             settable: !matches!(mode, Mode::Up),
+            restartable: matches!(mode, Mode::View),
         };
-        let hub = Arc::new(Hub::new(Scribe::new(world, mode), clock, watchers.clone()));
+        let hub = Arc::new(Hub::new(source, clock, watchers.clone()));
         let shared = Shared {
             hub: hub.clone(),
             requests,
@@ -159,6 +175,7 @@ impl Server {
             clock,
             next: None,
             figures_at: Instant::now(),
+            outbox: VecDeque::new(),
             wants: None,
             commands: 0,
         })
@@ -168,15 +185,17 @@ impl Server {
 /// Brings to the browsers what the simulation says.
 fn tell(hub: &Hub, news: News) {
     match news {
-        News::Changes(batch) => {
-            hub.publish(|scribe| scribe.changes(&batch.changes, &batch.sample, batch.figures))
-        }
+        News::Changes(batch) => hub.publish(|scribe| {
+            scribe.changes(&batch.changes, &batch.sample, batch.figures, batch.wall_ms)
+        }),
         News::Scene(scene) => hub.publish(|scribe| {
             scribe.set_scene(scene);
             scribe.scene()
         }),
         News::Clock(clock) => hub.set_clock(clock),
-        News::Renewed(scribe) => hub.renew(*scribe),
+        News::Renewed(scribe) => hub.renew(Source::Scribe(scribe)),
+        News::Jumped(story) => hub.renew(Source::Story(story)),
+        News::Line(line) => hub.line(line),
     }
 }
 

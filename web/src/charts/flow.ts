@@ -14,6 +14,8 @@ export class FlowCharts {
   readonly element: HTMLElement;
   private facts = h("p", { class: "facts" });
   private flow: Flow | null = null;
+  /** The sequence numbers in sight. */
+  private sequences: [number, number] = [0, 1];
   private sequence: Plot;
   private window: Plot;
   private rtt: Plot;
@@ -27,6 +29,7 @@ export class FlowCharts {
         height: 210,
         lines: [{ label: "acknowledged", color: 2, steps: true }],
         draw: (plot) => this.drawSegments(plot),
+        range: () => this.sequences,
         legend: [
           { word: "segment", mark: "┃", color: (theme) => theme.palette.series[0] },
           { word: "sent again", mark: "✕", color: (theme) => theme.palette.series[1] },
@@ -91,6 +94,7 @@ export class FlowCharts {
     const sender = byOpener ? 0 : 1;
     const samples = between(flow.ends[sender], from, to);
     const acks = this.acks(byOpener, from, to);
+    this.sequences = this.inSight(byOpener, acks, from, to);
     this.sequence.set([acks.map(([t]) => t), acks.map(([, ack]) => ack)], from / 1e6, to / 1e6);
     this.window.set(this.windows(samples, byOpener, to), from / 1e6, to / 1e6);
     this.rtt.set(roundTrips(samples, to), from / 1e6, to / 1e6);
@@ -102,13 +106,30 @@ export class FlowCharts {
       [
         `${a.name} → ${b.name}`,
         `${bytes(flow.bytes[sender] ?? 0)} sent`,
-        `${flow.again} segments again`,
+        flow.again === 1 ? "1 segment again" : `${flow.again} segments again`,
         state ? words(state) : "",
         samples.length === 0 ? "the sender's window is not to be seen from here" : "",
       ]
         .filter(Boolean)
         .join(" · "),
     );
+  }
+
+  /** From the first acknowledgement in sight to the last byte sent. */
+  private inSight(byOpener: boolean, acks: [number, number][], from: number, to: number): [number, number] {
+    const { segments } = this.flow!;
+    let low = acks[0]?.[1] ?? Infinity;
+    let high = acks[acks.length - 1]?.[1] ?? 0;
+    for (let place = segments.lowerBound(from, (segment) => segment.t); place < segments.length; place++) {
+      const segment = segments.at(place)!;
+      if (segment.t > to) break;
+      if (segment.byOpener !== byOpener) continue;
+      low = Math.min(low, segment.seq);
+      high = Math.max(high, segment.seq + segment.len);
+    }
+    if (low >= high) return [0, Math.max(high, 1_000)];
+    const room = (high - low) * 0.06;
+    return [Math.max(0, low - room), high + room];
   }
 
   /** What the receiver has acknowledged, with the edges of the picture. */

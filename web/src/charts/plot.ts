@@ -26,6 +26,8 @@ export interface PlotSpec {
   legend?: { word: string; mark: string; color: (theme: Theme) => string }[];
   /** From zero to at least this. */
   least?: number;
+  /** From here to there, where the lines do not say it. */
+  range?: () => [number, number];
   format?: (value: number) => string;
 }
 
@@ -99,7 +101,7 @@ export class Plot {
         },
         scales: {
           x: { time: false, range: () => this.range },
-          y: { range: (_plot, _min, max) => [0, Math.max(least, (max ?? 0) * 1.08)] },
+          y: { range: (_plot, _min, max) => this.spec.range?.() ?? [0, Math.max(least, (max ?? 0) * 1.08)] },
         },
         axes: [
           { ...axis, size: 24, values: (_plot, ticks) => ticks.map((tick) => `${+tick.toFixed(3)} s`) },

@@ -3,13 +3,17 @@
 import { ACK, BROADCAST, RADIO } from "../protocol";
 import type { Frame } from "../store";
 import type { Palette } from "../theme";
-import { radius, type Scenery } from "./base";
+import { isLarge, radius, type Scenery } from "./base";
 
 /** How long a frame takes to cross the picture, and to fade, in milliseconds on the wall. */
 const CROSS_MS = 150;
 const FADE_MS = 320;
 /** More would be a blur. */
 const MOST = 600;
+/** So many frames are drawn one by one, with all their marks; more in bundles. */
+const EACH = 120;
+/** Steps in which bundles fade. */
+const SHADES = 4;
 
 export interface Moment extends Scenery {
   /** In microseconds of the run. */
@@ -47,7 +51,8 @@ export function drawAir(context: CanvasRenderingContext2D, moment: Moment): void
   context.clearRect(0, 0, view.width, view.height);
   const frames = visible(moment);
   context.lineCap = "round";
-  for (const frame of frames) drawFrame(context, moment, frame);
+  if (frames.length <= EACH) for (const frame of frames) drawFrame(context, moment, frame);
+  else drawBundles(context, moment, frames);
   drawNodes(context, moment);
   for (const frame of frames) drawFates(context, moment, frame);
 }
@@ -127,6 +132,39 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   context.globalAlpha = 1;
 }
 
+/** Many frames, those of one colour and shade with one stroke. */
+function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: Frame[]): void {
+  const { view, palette, x, y } = moment;
+  const bundles = new Map<string, { color: string; alpha: number; path: Path2D }>();
+  for (const frame of frames) {
+    if (frame.kind === ACK) continue;
+    if (frame.to < 0) {
+      drawFrame(context, moment, frame);
+      continue;
+    }
+    const [crossed, shown] = progress(moment, frame);
+    const shade = Math.ceil(shown * SHADES);
+    if (shade === 0) continue;
+    const color = frameColor(frame, palette);
+    const key = color + shade;
+    let bundle = bundles.get(key);
+    if (!bundle) bundles.set(key, (bundle = { color, alpha: shade / SHADES, path: new Path2D() }));
+    const [ax, ay] = view.toScreen(x(frame.from), y(frame.from));
+    const [bx, by] = view.toScreen(x(frame.to), y(frame.to));
+    const head = ease(crossed);
+    const tail = Math.max(0, head - 0.6);
+    bundle.path.moveTo(ax + (bx - ax) * tail, ay + (by - ay) * tail);
+    bundle.path.lineTo(ax + (bx - ax) * head, ay + (by - ay) * head);
+  }
+  context.lineWidth = 3;
+  for (const { color, alpha, path } of bundles.values()) {
+    context.globalAlpha = alpha;
+    context.strokeStyle = color;
+    context.stroke(path);
+  }
+  context.globalAlpha = 1;
+}
+
 function drawFates(context: CanvasRenderingContext2D, moment: Moment, frame: Frame): void {
   const { view, palette, x, y, store } = moment;
   if (frame.kind === ACK && frame.fates[0]?.[1] === UNEXPECTED) return;
@@ -173,7 +211,12 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
     if (frame.start > moment.t) break;
     if (frame.end >= moment.t) busy.set(frame.from, frameColor(frame, palette));
   }
+  const isPlain = isLarge(store);
   for (let node = 0; node < store.nodes.length; node++) {
+    if (
+      isPlain && !busy.has(node) && node !== selected && node !== hovered && radio[node] !== RADIO.off &&
+      radio[node] !== RADIO.sleep && !((store.now.queue[node] ?? 0) > 1)
+    ) continue;
     const [px, py] = view.toScreen(x(node), y(node));
     if (px < -30 || py < -30 || px > view.width + 30 || py > view.height + 30) continue;
     const info = store.nodes[node]!;

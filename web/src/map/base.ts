@@ -18,8 +18,31 @@ export interface Scenery {
 /** How large a node is drawn. */
 export function radius(store: Store, view: View, node: number): number {
   const role = store.nodes[node]?.role;
-  const size = Math.min(Math.max(view.scale * 0.62, 3), 11);
+  const least = store.nodes.length <= 60 ? 7 : 2.5;
+  const size = Math.min(Math.max(view.scale * 0.62, least), 11);
   return role === "leaf" ? size * 0.82 : role === "border" ? size * 1.15 : size;
+}
+
+/** Of so many nodes only those with something to tell are drawn anew for each picture. */
+export function isLarge(store: Store): boolean {
+  return store.nodes.length > 300;
+}
+
+/** All nodes in two strokes of the brush. */
+function drawPlainNodes(context: CanvasRenderingContext2D, scenery: Scenery): void {
+  const { store, view, palette, x, y } = scenery;
+  context.beginPath();
+  store.nodes.forEach((_, node) => {
+    const [px, py] = view.toScreen(x(node), y(node));
+    const size = radius(store, view, node);
+    context.moveTo(px + size, py);
+    context.arc(px, py, size, 0, 7);
+  });
+  context.fillStyle = palette.node;
+  context.fill();
+  context.strokeStyle = palette.nodeInk;
+  context.lineWidth = 1.3;
+  context.stroke();
 }
 
 export function drawBase(context: CanvasRenderingContext2D, scenery: Scenery): void {
@@ -29,6 +52,7 @@ export function drawBase(context: CanvasRenderingContext2D, scenery: Scenery): v
   drawInterferers(context, scenery);
   drawLinks(context, scenery);
   drawTree(context, scenery);
+  if (isLarge(store)) drawPlainNodes(context, scenery);
   if (view.scale > 5 || store.nodes.length <= 60) drawNames(context, scenery);
   drawScale(context, view, palette);
 }
@@ -74,7 +98,7 @@ function drawTree(context: CanvasRenderingContext2D, scenery: Scenery): void {
   for (const bold of [false, true]) {
     context.strokeStyle = bold ? palette.select : palette.tree;
     context.fillStyle = context.strokeStyle;
-    context.lineWidth = bold ? 2.5 : 1.4;
+    context.lineWidth = bold ? 2.5 : view.scale < 2.5 ? 0.9 : 1.4;
     context.beginPath();
     for (let node = 0; node < parent.length; node++) {
       const up = parent[node]!;
@@ -148,6 +172,7 @@ function drawRange(context: CanvasRenderingContext2D, scenery: Scenery): void {
 function drawInterferers(context: CanvasRenderingContext2D, scenery: Scenery): void {
   const { store, view, palette } = scenery;
   for (const other of store.interferers) {
+    if (other.busy === 0) continue;
     const [px, py] = view.toScreen(other.x, other.y);
     context.fillStyle = palette.lost;
     context.strokeStyle = palette.lost;

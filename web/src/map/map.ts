@@ -21,8 +21,11 @@ export class MeshMap {
   readonly view = new View();
   /** The next click points to a place. */
   placing = false;
-  /** Pictures drawn, and how long each took, in milliseconds. */
+  /** Pictures drawn, and how long that took, in milliseconds. */
   drawn = 0;
+  drawingMs = 0;
+  /** When the first one with nodes was, since the page was asked for, in milliseconds. */
+  readyMs: number | null = null;
 
   private base = h("canvas", { class: "map-base", "aria-hidden": "true" });
   private top = h("canvas", {
@@ -97,6 +100,7 @@ export class MeshMap {
   }
 
   draw(): void {
+    const begun = performance.now();
     if (!this.fitted && this.store.now.x.length > 0 && this.view.width > 1) {
       this.fitted = true;
       this.fit();
@@ -120,6 +124,8 @@ export class MeshMap {
     const { t, pace } = this.playhead;
     if (context) drawAir(context, { ...scenery, t, pace, hovered: this.hovered });
     this.drawn++;
+    this.drawingMs += performance.now() - begun;
+    if (this.store.now.x.length > 0) this.readyMs ??= performance.now();
   }
 
   /** The selected node and those above it, up to the root. */

@@ -1,6 +1,7 @@
 //! `redpoll run`: a scenario in virtual time, and its result.
 
 mod progress;
+mod shown;
 pub(crate) mod table;
 
 use std::fs::File;
@@ -21,9 +22,10 @@ use crate::args::RunArgs;
 use crate::modules::Log;
 use crate::output::{capture, fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
-use crate::{FAILED, USAGE};
+use crate::{FAILED, USAGE, web};
 
 use progress::Progress;
+use shown::{Record, Show};
 
 /// Exit code of a process that a signal ended, as shells give it, less the
 /// signal's number.
@@ -79,10 +81,12 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
         .with("--module-log", args.module_log.as_deref())
+        .with("--record", args.record.as_deref())
         .check_beside(&scenario)
         .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
+    let server = web::listen(&args.web)?;
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
     let mut world = World::with_loader(&scenario, scenario.seed, Secrets::of_seed(), &loader)
@@ -100,7 +104,17 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
     let mut log = args.module_log.as_deref().map(Log::create).transpose()?;
     warn_of_flows_without_path(&world);
-    let (signal, capture_failed) = simulate(&mut world, scenario.duration, &mut log)?;
+    let mut record = (args.record.as_deref())
+        .map(|path| Record::create(path, &mut world))
+        .transpose()?;
+    let mut show = match server {
+        Some(server) => Some(Show::begin(server, &world, args)?),
+        None => None,
+    };
+    let (signal, capture_failed) = match &mut show {
+        Some(show) => show.simulate(&mut world, scenario.duration, &mut log)?,
+        None => simulate(&mut world, scenario.duration, &mut log, &mut record)?,
+    };
     let report = world.report();
     let is_taken = args.pcap.as_deref().is_some_and(is_standard)
         || json.as_ref().is_some_and(JsonFile::is_standard);
@@ -119,6 +133,9 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     failures.extend(capture_failed.map(|error| (FAILED, error.to_string())));
     if let Some(code) = fail_all(&failures) {
         return Ok(code);
+    }
+    if let Some(show) = show.as_mut().filter(|_| signal.is_none()) {
+        show.stay(&mut world, scenario.duration)?;
     }
     Ok(match signal {
         Some(signal) => ExitCode::from(SIGNALLED.saturating_add(signal)),
@@ -154,6 +171,7 @@ fn simulate(
     world: &mut World,
     duration: Duration,
     log: &mut Option<Log>,
+    record: &mut Option<Record>,
 ) -> Result<(Option<u8>, Option<TraceError>), Failure> {
     // Without descriptors for it Ctrl-C ends the run as it ends any program.
     let signals = Signals::watch().ok();
@@ -168,6 +186,9 @@ fn simulate(
         world.run_until(until);
         step = next_step(step, started.elapsed());
         progress.set(world.now());
+        if let Some(record) = record {
+            step = step.min(record.write(world)?);
+        }
         match log {
             Some(log) => log.write(world)?,
             None => drop(world.take_printed()),
@@ -180,6 +201,9 @@ fn simulate(
         signal = signals.as_ref().and_then(asked_to_end);
     }
     progress.finish();
+    if let Some(record) = record {
+        record.flush()?;
+    }
     Ok((signal, capture_failed))
 }
 

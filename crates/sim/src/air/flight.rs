@@ -74,6 +74,8 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
 pub struct Flight {
     /// Its number in the run.
     pub id: u64,
+    /// The layout of the medium in which it began.
+    pub layout: u32,
     /// Index of the sending node.
     pub from: u32,
     /// What the header says.

@@ -11,6 +11,7 @@
 //! radios switched off and on. A transmission that has begun is finished even
 //! if its radio is switched off meanwhile.
 
+mod change;
 mod flight;
 mod ledger;
 mod raw;
@@ -250,7 +251,9 @@ impl Air {
             Event::Burst { interferer } => {
                 self.digest.add(now.as_micros());
                 let next = self.medium.interfere(now, interferer as usize);
-                queue.schedule(next, event.into());
+                if next < Instant::FAR_FUTURE {
+                    queue.schedule(next, event.into());
+                }
             }
         }
     }
@@ -328,6 +331,11 @@ impl Air {
     /// Who gets to see the frames.
     pub fn traces_mut(&mut self) -> &mut Traces {
         &mut self.traces
+    }
+
+    /// Transmissions so far.
+    pub fn transmissions(&self) -> u64 {
+        self.sent
     }
 
     /// What is written down for a viewer, if there is one.

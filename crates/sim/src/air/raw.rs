@@ -33,7 +33,8 @@ impl Air {
     pub fn following(&self, node: usize) -> RxInfo {
         let flight = self.medium.followed(node);
         let flight = flight.and_then(|tx| self.flights.find(tx));
-        let link = flight.and_then(|it| self.medium.links().find(it.from as usize, node));
+        let link =
+            flight.and_then(|it| self.medium.links_of(it.layout).find(it.from as usize, node));
         link.map_or_else(RxInfo::default, |link| info(link.rssi_dbm))
     }
 

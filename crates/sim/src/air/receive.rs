@@ -24,8 +24,8 @@ impl Air {
         let from = flight.from as usize;
         self.land(now, from, flight.label.kind, queue);
         if flight.on_air {
-            for index in self.medium.links().range(from) {
-                let link = self.medium.links().at(index);
+            for index in self.medium.links_of(flight.layout).range(from) {
+                let link = self.medium.links_of(flight.layout).at(index);
                 if let Some(reception) = self.medium.end(now, tx, &link) {
                     let outcome = self.receive(
                         now,

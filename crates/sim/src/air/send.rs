@@ -267,6 +267,7 @@ impl Air {
         self.sent += 1;
         let tx = self.flights.insert(Flight {
             id,
+            layout: self.medium.layout(),
             from: from as u32,
             label,
             addressee,
@@ -411,7 +412,7 @@ impl Air {
         };
         let (id, kind, from) = (flight.id, flight.label.kind, flight.from as usize);
         if kind == Kind::Broadcast {
-            let links = self.medium.links();
+            let links = self.medium.links_of(flight.layout);
             if links.find(from, node).is_some_and(|link| link.receives) {
                 self.settle((id, kind, from), outcome, node);
             }

@@ -78,3 +78,261 @@ fn a_sample_has_parents_and_connections() {
     assert!(windows.iter().all(|cwnd| *cwnd > 0));
     assert!(sample.connections.iter().any(|conn| conn.rtt_ms > 0.0));
 }
+
+mod commands {
+    use super::*;
+    use crate::live::{Command, Refusal};
+
+    fn until(world: &mut World, second: u64) {
+        world.run_until(Instant::from_millis(second * 1_000));
+    }
+
+    fn delivered(world: &mut World) -> u64 {
+        world
+            .report()
+            .flows
+            .iter()
+            .map(|flow| flow.delivered_bytes)
+            .sum()
+    }
+
+    fn is_whole(world: &mut World) {
+        let report = world.report();
+        assert!(report.oracle.ok, "{:?}", report.oracle.violations);
+    }
+
+    #[test]
+    fn a_node_that_is_killed_is_silent_until_it_is_revived() {
+        let mut world = world("line-3");
+        until(&mut world, 5);
+        world.command(&Command::Kill { node: 1 }).unwrap();
+        assert!(world.command(&Command::Kill { node: 1 }).is_err());
+        until(&mut world, 6);
+        let before = delivered(&mut world);
+        until(&mut world, 10);
+        assert_eq!(delivered(&mut world), before);
+        world.command(&Command::Revive { node: 1 }).unwrap();
+        assert!(world.command(&Command::Revive { node: 1 }).is_err());
+        until(&mut world, 40);
+        assert!(delivered(&mut world) > before);
+        is_whole(&mut world);
+    }
+
+    #[test]
+    fn a_node_that_is_moved_away_hears_nobody_and_again_when_it_is_back() {
+        for (scenario, sender) in [("line-3", 3), ("testbed-3", 7)] {
+            let mut world = world(scenario);
+            until(&mut world, 5);
+            // The one that the flow goes through.
+            let node = world.parent_of(sender).unwrap();
+            let (x, y) = world.scenario().nodes[node].position_m;
+            let moved = |x_m| Command::Move {
+                node: node as u32,
+                x_m,
+                y_m: y,
+            };
+            // In the middle of frames, at many moments.
+            for step in 0..40 {
+                world
+                    .command(&moved(x + f64::from(step % 2) * 5_000.0))
+                    .unwrap();
+                world.run_until(world.now() + redpoll_base::Duration::from_micros(1_700));
+            }
+            world.command(&moved(x + 5_000.0)).unwrap();
+            assert_eq!(world.air().neighbours(node), []);
+            until(&mut world, 6);
+            let before = delivered(&mut world);
+            until(&mut world, 9);
+            assert_eq!(delivered(&mut world), before, "{scenario}");
+            world.command(&moved(x)).unwrap();
+            until(&mut world, 60);
+            assert!(delivered(&mut world) > before, "{scenario}");
+            is_whole(&mut world);
+        }
+    }
+
+    #[test]
+    fn moves_without_time_between_them_have_a_bound() {
+        let mut world = world("line-3");
+        until(&mut world, 3);
+        while world.air().entries_under_way().iter().sum::<u64>() == 0 {
+            let at = world.next_event_at().unwrap();
+            world.run_until(at);
+        }
+        let moved = Command::Move {
+            node: 1,
+            x_m: 40.0,
+            y_m: 1.0,
+        };
+        let refused = (0..100).find_map(|_| world.command(&moved).err());
+        assert_eq!(refused, Some(Refusal::TooManyMoves));
+        until(&mut world, 4);
+        world.command(&moved).unwrap();
+        until(&mut world, 8);
+        is_whole(&mut world);
+    }
+
+    #[test]
+    fn an_interferer_disturbs_until_it_is_silenced() {
+        for scenario in ["line-2", "testbed-3"] {
+            let mut world = world(scenario);
+            until(&mut world, 5);
+            let calm = delivered(&mut world);
+            let (x_m, y_m) = world.scenario().nodes[1].position_m;
+            let range_m = 100.0;
+            world
+                .command(&Command::Interfere {
+                    x_m,
+                    y_m,
+                    range_m,
+                    busy: 0.9,
+                })
+                .unwrap();
+            // A node that is moved in the middle of bursts has them at its new place.
+            for step in 0..20 {
+                let x_m = x_m + f64::from(step % 2) * 4_000.0;
+                world.command(&Command::Move { node: 1, x_m, y_m }).unwrap();
+                world.run_until(world.now() + redpoll_base::Duration::from_micros(70_300));
+            }
+            world.command(&Command::Move { node: 1, x_m, y_m }).unwrap();
+            until(&mut world, 8);
+            let before = delivered(&mut world);
+            until(&mut world, 13);
+            let disturbed = delivered(&mut world) - before;
+            assert!(disturbed < calm / 2, "{scenario}: {disturbed} of {calm}");
+            world.command(&Command::Silence { interferer: 0 }).unwrap();
+            until(&mut world, 60);
+            let before = delivered(&mut world);
+            until(&mut world, 65);
+            assert!(delivered(&mut world) - before > calm / 2, "{scenario}");
+            is_whole(&mut world);
+        }
+    }
+
+    #[test]
+    fn frames_are_lost_until_they_are_not() {
+        let mut world = world("pair");
+        until(&mut world, 2);
+        let lose = |share| Command::Lose {
+            from: Some(0),
+            to: None,
+            share,
+        };
+        world.command(&lose(1.0)).unwrap();
+        until(&mut world, 3);
+        let before = delivered(&mut world);
+        until(&mut world, 6);
+        assert_eq!(delivered(&mut world), before);
+        world.command(&lose(0.0)).unwrap();
+        assert_eq!(world.air().faults().rules(world.now()).count(), 0);
+        until(&mut world, 40);
+        assert!(delivered(&mut world) > before);
+    }
+
+    #[test]
+    fn a_transfer_arrives() {
+        for (scenario, from, to) in [("line-3", 0, 3), ("office", 14, 2), ("office", 0, 12)] {
+            let mut world = world(scenario);
+            until(&mut world, 1);
+            world
+                .command(&Command::Transfer {
+                    from,
+                    to,
+                    bytes: 3_000,
+                })
+                .unwrap();
+            world
+                .command(&Command::Transfer {
+                    from,
+                    to,
+                    bytes: 500,
+                })
+                .unwrap();
+            until(&mut world, 60);
+            let report = world.report();
+            let flows = report.flows.iter();
+            let sizes: Vec<_> = flows
+                .filter(|flow| flow.name.starts_with("transfer"))
+                .map(|flow| flow.delivered_bytes)
+                .collect();
+            assert_eq!(sizes, [3_000, 500], "{scenario}");
+            is_whole(&mut world);
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_changes_nothing() {
+        let nonsense = [
+            Command::Kill { node: 99 },
+            Command::Revive { node: 0 },
+            Command::Move {
+                node: 4,
+                x_m: 0.0,
+                y_m: 0.0,
+            },
+            Command::Move {
+                node: 0,
+                x_m: f64::NAN,
+                y_m: 0.0,
+            },
+            Command::Move {
+                node: 0,
+                x_m: 0.0,
+                y_m: 1e300,
+            },
+            Command::Lose {
+                from: Some(9),
+                to: None,
+                share: 0.5,
+            },
+            Command::Lose {
+                from: None,
+                to: None,
+                share: 1.5,
+            },
+            Command::Lose {
+                from: None,
+                to: None,
+                share: f64::NAN,
+            },
+            Command::Interfere {
+                x_m: 0.0,
+                y_m: 0.0,
+                range_m: -1.0,
+                busy: 0.5,
+            },
+            Command::Interfere {
+                x_m: 0.0,
+                y_m: 0.0,
+                range_m: 9.0,
+                busy: 1.0,
+            },
+            Command::Silence { interferer: 0 },
+            Command::Transfer {
+                from: 0,
+                to: 0,
+                bytes: 1,
+            },
+            Command::Transfer {
+                from: 0,
+                to: 1,
+                bytes: 0,
+            },
+            Command::Transfer {
+                from: 0,
+                to: 77,
+                bytes: 1,
+            },
+        ];
+        let digest = |commands: &[Command]| {
+            let mut world = world("line-3");
+            until(&mut world, 1);
+            for command in commands {
+                assert!(world.command(command).is_err(), "{command:?}");
+            }
+            until(&mut world, 3);
+            world.digest()
+        };
+        assert_eq!(digest(&nonsense), digest(&[]));
+    }
+}

@@ -83,6 +83,7 @@ pub struct Course {
     active_until: Instant,
     bursts: u64,
     on_air: Duration,
+    is_silenced: bool,
 }
 
 impl Course {
@@ -96,6 +97,7 @@ impl Course {
             active_until: Instant::ZERO,
             bursts: 0,
             on_air: Duration::ZERO,
+            is_silenced: false,
         }
     }
 
@@ -107,8 +109,35 @@ impl Course {
         is_ever.then(|| self.next_burst(Instant::ZERO))
     }
 
+    /// When the first burst begins, of one that is there from `now` on.
+    pub(crate) fn first_after(&mut self, now: Instant) -> Instant {
+        self.next_burst(now)
+    }
+
+    /// There are no more bursts after the one that is on the air.
+    pub(crate) fn silence(&mut self) {
+        self.is_silenced = true;
+    }
+
+    /// Whether it has been silenced.
+    pub fn is_silenced(&self) -> bool {
+        self.is_silenced
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// A burst begins or ends. Says which, and when the next change comes.
     pub fn turn(&mut self, now: Instant) -> (bool, Instant) {
+        if self.is_silenced {
+            self.on_air += match self.is_on {
+                true => now.since(self.since),
+                false => Duration::ZERO,
+            };
+            self.is_on = false;
+            return (false, Instant::FAR_FUTURE);
+        }
         self.is_on = !self.is_on;
         let next = if self.is_on {
             self.bursts += 1;

@@ -7,6 +7,7 @@
 //! from one measurement to the next, is looked up when a transmission begins,
 //! and holds until it ends. Waves travel without delay.
 
+mod change;
 mod config;
 mod ear;
 mod fading;
@@ -29,6 +30,7 @@ pub use links::{Link, Links};
 pub use measured::Measured;
 pub use noise::{HISTORY, NoiseSource};
 
+use change::Retired;
 use ear::Ears;
 use fading::Fader;
 use measured::Replay;
@@ -41,6 +43,8 @@ use crate::kernel::Seed;
 #[derive(Clone, Debug)]
 pub struct Medium {
     links: Links,
+    /// Links of before a node was moved, for what was on the air then.
+    retired: Retired,
     change: Change,
     ears: Ears,
     interferers: Vec<Course>,
@@ -85,6 +89,7 @@ impl Medium {
         Medium {
             change: Change::new(site, &links, seed),
             links,
+            retired: Retired::default(),
             ears: Ears::new(site, seed),
             interferers: courses(site.interferers, seed),
             reached: (site.interferers.iter().enumerate())
@@ -159,7 +164,12 @@ impl Medium {
 
     /// An interferer begins or ends a burst; says when it changes next.
     pub fn interfere(&mut self, now: Instant, interferer: usize) -> Instant {
+        let was_on = self.interferers[interferer].is_on();
         let (on, next) = self.interferers[interferer].turn(now);
+        if on == was_on {
+            // It was silenced between two bursts.
+            return next;
+        }
         for (node, power_mw) in &self.reached[interferer] {
             self.ears.interfere(now, *node as usize, *power_mw, on);
         }

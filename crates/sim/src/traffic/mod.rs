@@ -16,6 +16,7 @@ mod outgoing;
 mod peers;
 mod sensor;
 mod sessions;
+mod transfers;
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_stack::NodeEvent;
@@ -31,6 +32,7 @@ use crate::scenario::{
 };
 
 pub use content::counting_lines;
+pub(crate) use transfers::Transfers;
 
 use later::Later;
 use peers::Peers;

@@ -12,7 +12,7 @@ use crate::energy::Labour;
 use crate::fault::Rule;
 use crate::foreign::{Loader, NoLoader};
 use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
-use crate::medium::Site;
+use crate::medium::{RadioSpec, Site};
 use crate::node;
 use crate::oracle::Oracle;
 use crate::radio::Identity;
@@ -84,17 +84,9 @@ impl World {
         check(scenario)?;
         let seed = Seed(seed);
         let identities = identities(scenario);
-        let positions_m: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
-        let radios: Vec<_> = scenario.nodes.iter().map(|node| node.radio).collect();
+        let places = Places::of(scenario);
         let layout = Layout {
-            site: Site {
-                config: &scenario.medium,
-                positions_m: &positions_m,
-                links: &scenario.links,
-                radios: &radios,
-                interferers: &scenario.interferers,
-                noise: scenario.noise.as_ref(),
-            },
+            site: places.site(scenario),
             radio: &scenario.radio,
             identities: &identities,
             faults: &scenario.faults,
@@ -149,6 +141,7 @@ impl World {
             unconnected: topology::unconnected(scenario, &routes),
             seed,
             root: routes.root,
+            transfers: traffic::Transfers::default(),
             by_link: (0..count)
                 .filter_map(|node| Some((scenario.link_address(node)?, node)))
                 .collect(),
@@ -162,6 +155,34 @@ impl World {
             world.add_app(index, app);
         }
         Ok(world)
+    }
+}
+
+/// Where the nodes of a scenario stand, and what sets their radios apart.
+pub(super) struct Places {
+    positions_m: Vec<(f64, f64)>,
+    radios: Vec<RadioSpec>,
+}
+
+impl Places {
+    pub(super) fn of(scenario: &Scenario) -> Places {
+        let nodes = scenario.nodes.iter();
+        Places {
+            positions_m: nodes.clone().map(|node| node.position_m).collect(),
+            radios: nodes.map(|node| node.radio).collect(),
+        }
+    }
+
+    /// What the medium of the scenario lies between.
+    pub(super) fn site<'a>(&'a self, scenario: &'a Scenario) -> Site<'a> {
+        Site {
+            config: &scenario.medium,
+            positions_m: &self.positions_m,
+            links: &scenario.links,
+            radios: &self.radios,
+            interferers: &scenario.interferers,
+            noise: scenario.noise.as_ref(),
+        }
     }
 }
 

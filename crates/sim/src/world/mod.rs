@@ -9,6 +9,7 @@
 //! for the host to the queue behind [`World::host_output`].
 
 mod build;
+mod command;
 mod drive;
 mod figures;
 mod foreign;
@@ -38,7 +39,7 @@ use crate::node::SimNode;
 use crate::oracle::{Oracle, Watch};
 use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
-use crate::traffic::App;
+use crate::traffic::{App, Transfers};
 
 /// No packet is longer: the MTU of 6LoWPAN (RFC 4944 §4).
 const MTU: usize = 1_280;
@@ -148,6 +149,8 @@ pub struct World {
     root: usize,
     /// The nodes by their link-layer addresses.
     by_link: BTreeMap<Address, usize>,
+    /// What viewers have started.
+    transfers: Transfers,
 }
 
 impl World {

@@ -6,7 +6,7 @@
 //! a window is and when a timer runs out only Redpoll's own connections tell; these are
 //! looked at.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use redpoll_base::Addr;
 use redpoll_sim::live::{ConnectionSample, Frame, HostPacket, Sample};
@@ -16,8 +16,7 @@ use crate::layers::open::Packet;
 use crate::layers::{Opened, Tcp};
 use crate::message::{EndInfo, EndRow, FlowInfo, SegmentRow};
 
-/// So many connections are remembered; the oldest are forgotten by [`Flows::find`], not by
-/// their numbers.
+/// So many connections are remembered, the latest.
 const REMEMBERED: usize = 1_024;
 
 type End = (Addr, u16);
@@ -27,9 +26,12 @@ type End = (Addr, u16);
 pub(super) struct Flows {
     addresses: BTreeMap<Addr, u32>,
     names: Vec<String>,
-    /// By number.
-    all: Vec<FlowInfo>,
-    tracks: Vec<Track>,
+    /// The computer behind the border router.
+    host: Addr,
+    /// Those that are remembered, by number.
+    tracks: VecDeque<Track>,
+    /// How many have been forgotten: the number of the first that is not.
+    forgotten: u32,
     /// The present connection between two ends.
     present: HashMap<(End, End), u32>,
 }
@@ -37,6 +39,7 @@ pub(super) struct Flows {
 /// What is known of a connection.
 #[derive(Debug)]
 struct Track {
+    info: FlowInfo,
     ends: [End; 2],
     /// By end: the first sequence number seen, the highest sent, from there.
     first: [Option<u32>; 2],
@@ -45,19 +48,32 @@ struct Track {
 }
 
 impl Flows {
-    pub(super) fn new(addresses: BTreeMap<Addr, u32>, names: Vec<String>) -> Flows {
+    pub(super) fn new(addresses: BTreeMap<Addr, u32>, names: Vec<String>, host: Addr) -> Flows {
         Flows {
             addresses,
             names,
-            all: Vec::new(),
-            tracks: Vec::new(),
+            host,
+            tracks: VecDeque::new(),
+            forgotten: 0,
             present: HashMap::new(),
         }
     }
 
-    /// All connections, by number.
-    pub(super) fn all(&self) -> &[FlowInfo] {
-        &self.all
+    /// The number that the next connection will have.
+    pub(super) fn next(&self) -> u32 {
+        self.forgotten + self.tracks.len() as u32
+    }
+
+    /// All connections that are remembered, from number `first` on.
+    pub(super) fn since(&self, first: u32) -> Vec<&FlowInfo> {
+        let skipped = first.saturating_sub(self.forgotten) as usize;
+        let tracks = self.tracks.iter().skip(skipped);
+        tracks.map(|track| &track.info).collect()
+    }
+
+    fn track(&mut self, id: u32) -> Option<&mut Track> {
+        self.tracks
+            .get_mut(id.checked_sub(self.forgotten)? as usize)
     }
 
     /// All nodes' ends that are known.
@@ -95,7 +111,7 @@ impl Flows {
         let from = (packet.ip.src, tcp.ports[0]);
         let to = (packet.ip.dst, tcp.ports[1]);
         let (id, side) = self.find(at, from, to, &tcp)?;
-        let track = self.tracks.get_mut(id as usize)?;
+        let track = self.track(id)?;
         let first = *track.first[side].get_or_insert(tcp.seq);
         let seq = tcp.seq.wrapping_sub(first);
         // What was sent before the viewer came is below the first.
@@ -134,14 +150,15 @@ impl Flows {
     fn find(&mut self, at: u64, from: End, to: End, tcp: &Tcp) -> Option<(u32, usize)> {
         let opens = tcp.flags & (Tcp::SYN | Tcp::ACK) == Tcp::SYN;
         let known = |ends: (End, End)| self.present.get(&ends).copied();
-        if let Some(id) = known((from, to)) {
-            let track = self.tracks.get(id as usize)?;
+        let (forth, back) = (known((from, to)), known((to, from)));
+        if let Some(id) = forth {
+            let track = self.track(id)?;
             // The same ports again, for another connection.
             let is_other = opens && track.first[0].is_some_and(|first| first != tcp.seq);
             if !is_other {
                 return Some((id, 0));
             }
-        } else if let Some(id) = known((to, from)) {
+        } else if let Some(id) = back {
             let is_answer = !opens;
             if is_answer {
                 return Some((id, 1));
@@ -160,17 +177,24 @@ impl Flows {
     }
 
     fn add(&mut self, at: u64, a: End, b: End) -> u32 {
-        if self.present.len() >= REMEMBERED {
-            self.present.clear();
+        if self.tracks.len() >= REMEMBERED
+            && let Some(oldest) = self.tracks.pop_front()
+        {
+            self.forgotten += 1;
+            let [a, b] = oldest.ends;
+            if self.present.get(&(a, b)) == Some(&oldest.info.id) {
+                self.present.remove(&(a, b));
+            }
         }
-        let id = self.all.len() as u32;
-        self.all.push(FlowInfo {
+        let id = self.next();
+        let info = FlowInfo {
             id,
             a: self.end(a),
             b: self.end(b),
             since: at,
-        });
-        self.tracks.push(Track {
+        };
+        self.tracks.push_back(Track {
+            info,
             ends: [a, b],
             first: [None; 2],
             highest: [0; 2],
@@ -187,6 +211,7 @@ impl Flows {
             node: node.map_or(-1, |node| *node as i32),
             name: match name {
                 Some(name) => format!("{name}:{port}"),
+                None if addr == self.host => format!("host:{port}"),
                 None => format!("[{addr}]:{port}"),
             },
         }
@@ -206,7 +231,7 @@ impl Flows {
             };
             let Some((id, side)) = found else { continue };
             let row = end_row(id, side == 0, conn);
-            let Some(track) = self.tracks.get_mut(id as usize) else {
+            let Some(track) = self.track(id) else {
                 continue;
             };
             debug_assert_eq!(track.ends[side], local);
@@ -226,7 +251,7 @@ fn end_row(id: u32, opened: bool, conn: &ConnectionSample) -> EndRow {
         conn.state.clone(),
         conn.cwnd,
         // Before the first loss it is as high as can be (RFC 5681 §3.1).
-        if conn.ssthresh < 1 << 24 {
+        if conn.ssthresh < u16::MAX.into() {
             conn.ssthresh
         } else {
             0

@@ -52,7 +52,7 @@ impl Scribe {
             contexts: Contexts::with_prefix(scenario.border.prefix),
             nodes: Nodes::default(),
             figures: (0, Vec::new()),
-            flows: Flows::new(addresses, names),
+            flows: Flows::new(addresses, names, scenario.border.host),
             dsn: vec![None; scenario.nodes.len()],
             now: 0,
         };
@@ -85,16 +85,23 @@ impl Scribe {
         text(&FromServer::State(message::State {
             t: self.now,
             nodes: &self.nodes,
-            flows: self.flows.all(),
+            flows: self.flows.since(0),
             ends: self.flows.ends().collect(),
         }))
     }
 
     /// What has happened; with `figures` the nodes' figures are in it.
-    pub fn changes(&mut self, changes: &Changes, sample: &Sample, figures: bool) -> String {
+    /// `wall_ms` is when that was, if it was in real time.
+    pub fn changes(
+        &mut self,
+        changes: &Changes,
+        sample: &Sample,
+        figures: bool,
+        wall_ms: Option<f64>,
+    ) -> String {
         let mut frames = Vec::with_capacity(changes.frames.len());
         let mut segments = Vec::new();
-        let known = self.flows.all().len();
+        let known = self.flows.next();
         let mut packets = changes.packets.iter().peekable();
         for frame in &changes.frames {
             while let Some(packet) = packets.next_if(|packet| packet.at <= frame.start) {
@@ -121,10 +128,11 @@ impl Scribe {
         }
         text(&FromServer::Changes(message::Changes {
             t: self.now,
+            wall_ms,
             frames: &frames,
             fates: &fates,
             segments: &segments,
-            flows: self.flows.all().get(known..).unwrap_or_default(),
+            flows: &self.flows.since(known),
             ends: &ends,
             radios: &radios,
             nodes: figures.then_some(&self.nodes),
@@ -132,9 +140,9 @@ impl Scribe {
         }))
     }
 
-    /// The layers of frames in hexadecimal, as an object in text.
-    pub fn layers(&self, frames: &[String]) -> Option<String> {
-        layers(frames, &self.contexts)
+    /// What the mesh's addresses are compressed with.
+    pub fn contexts(&self) -> &Contexts {
+        &self.contexts
     }
 
     /// Whether a frame is sent again: its sender has sent no other since.

@@ -2,11 +2,12 @@
 
 use std::net::Ipv6Addr;
 
+use redpoll_sim::fault::Rule;
 use redpoll_sim::medium::{Config, LinkSource};
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::World;
 
-use crate::message::{Hello, InterfererInfo, Mode, NodeInfo, Scene, VERSION};
+use crate::message::{Hello, InterfererInfo, LossInfo, Mode, NodeInfo, Scene, VERSION};
 
 /// What a page is told first.
 pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
@@ -72,10 +73,30 @@ pub(super) fn of(world: &World) -> Scene {
                     x: spec.position_m.0,
                     y: spec.position_m.1,
                     range: is_distance.then_some(spec.range_m),
-                    busy: spec.busy,
+                    busy: if course.is_silenced() { 0.0 } else { spec.busy },
                 }
             })
             .collect(),
-        losses: Vec::new(),
+        losses: losses(world),
     }
+}
+
+/// Frames that are lost on purpose at the moment.
+fn losses(world: &World) -> Vec<LossInfo> {
+    let number = |node: Option<usize>| node.map_or(-1, |node| node as i32);
+    let rules = world.air().faults().rules(world.now());
+    let losses = rules.filter_map(|rule| match rule {
+        Rule::DropFrames {
+            from,
+            to,
+            probability,
+            ..
+        } => Some(LossInfo {
+            from: number(*from),
+            to: number(*to),
+            share: *probability,
+        }),
+        _ => None,
+    });
+    losses.collect()
 }

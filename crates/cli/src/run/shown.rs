@@ -1,0 +1,219 @@
+//! A run that somebody looks at, and one that is written down to be looked at later.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_linux::signals::Signals;
+use redpoll_sim::kernel::Secrets;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::TraceError;
+use redpoll_sim::world::World;
+use redpoll_web::message::{ClockAsk, Mode};
+use redpoll_web::story::Writer;
+use redpoll_web::{Desk, Server};
+
+use super::{Failure, asked_to_end, cannot_write};
+use crate::args::RunArgs;
+use crate::modules::Log;
+use crate::output::{is_closed_pipe, print};
+use crate::web::{Anchor, greeting};
+use crate::{FAILED, USAGE};
+
+/// How long the run goes on between two looks at who asks for what.
+const TURN: WallDuration = WallDuration::from_millis(15);
+/// The longest part of a run between two looks, while somebody looks on.
+const SLICE: Duration = Duration::from_millis(500);
+/// Events until a frame comes, where one is asked for.
+const EVENTS: usize = 100_000;
+
+/// A run with a live view.
+pub(super) struct Show {
+    desk: Desk,
+    signals: Option<Signals>,
+    signal: Option<u8>,
+    scenario: Scenario,
+    file: String,
+    anchor: Anchor,
+    step: Duration,
+}
+
+/// The number of a signal that has ended a run, and what went wrong with a capture.
+type Ended = (Option<u8>, Option<TraceError>);
+
+impl Show {
+    /// Begins to serve, and says where.
+    pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
+        // Standard output may be the result's.
+        eprint!("{}", greeting(&server));
+        let desk = server.start(world, Mode::Run);
+        let mut desk = desk.map_err(|error| (FAILED, error.to_string()))?;
+        desk.allow_restart(args.pcap.is_none());
+        if args.paused {
+            desk.pause();
+        }
+        Ok(Show {
+            desk,
+            signals: Signals::watch().ok(),
+            signal: None,
+            scenario: world.scenario().clone(),
+            file: args.scenario.file.clone(),
+            anchor: Anchor::default(),
+            step: Duration::from_millis(10),
+        })
+    }
+
+    /// Runs the world to its end for the first time, or to a signal. As fast as it goes
+    /// while nobody looks, else as those who look want it.
+    pub(super) fn simulate(
+        &mut self,
+        world: &mut World,
+        duration: Duration,
+        log: &mut Option<Log>,
+    ) -> Result<Ended, Failure> {
+        let end = Instant::ZERO + duration;
+        let mut capture_failed = None;
+        while world.now() < end && !self.is_asked_to_end() {
+            self.turn(world, end)?;
+            match log {
+                Some(log) => log.write(world)?,
+                None => drop(world.take_printed()),
+            }
+            match world.flush_traces() {
+                Err(error) if is_closed_pipe(&error.source) => break,
+                Err(error) => capture_failed = Some(error),
+                Ok(()) => {}
+            }
+        }
+        Ok((self.signal, capture_failed))
+    }
+
+    /// Shows the run that has ended, and whatever those who look want to see again, until a
+    /// signal.
+    pub(super) fn stay(&mut self, world: &mut World, duration: Duration) -> Result<(), Failure> {
+        if self.signals.is_none() {
+            // Nobody could end it but by force.
+            return Ok(());
+        }
+        let said = print("The page stays until Ctrl-C.\n");
+        said.map_err(|error| cannot_write("standard output", &error))?;
+        while !self.is_asked_to_end() {
+            self.turn(world, Instant::ZERO + duration)?;
+            drop(world.take_printed());
+        }
+        Ok(())
+    }
+
+    fn is_asked_to_end(&mut self) -> bool {
+        let asked = self.signals.as_ref().and_then(asked_to_end);
+        self.signal = self.signal.or(asked);
+        self.signal.is_some()
+    }
+
+    /// Goes on a bit, or waits.
+    fn turn(&mut self, world: &mut World, end: Instant) -> Result<(), Failure> {
+        self.desk.turn(world);
+        match self.desk.take_wish() {
+            Some(ClockAsk::Restart) => self.go_to(world, Instant::ZERO)?,
+            Some(ClockAsk::Seek(t)) => self.go_to(world, end.min(Instant::from_micros(t)))?,
+            Some(ClockAsk::Step) => {
+                step_to_frame(world, end);
+                self.desk.publish_now(world);
+            }
+            _ => {}
+        }
+        let is_over = world.now() >= end;
+        if is_over && !self.desk.clock().ended {
+            self.desk.publish_now(world);
+        }
+        self.desk.set_ended(is_over);
+        let clock = self.desk.clock();
+        if clock.paused || is_over {
+            self.anchor = Anchor::default();
+            self.desk.wait(TURN);
+            return Ok(());
+        }
+        let speed = clock.speed.filter(|_| self.desk.is_watched());
+        let goal = self.anchor.goal(world.now().as_micros(), speed);
+        let far = world.now() + self.step;
+        let until = goal.map_or(far, |goal| far.min(Instant::from_micros(goal)));
+        let started = WallInstant::now();
+        world.run_until(until.min(end));
+        let took = started.elapsed();
+        self.step = match self.desk.is_watched() {
+            true => super::next_step(self.step, took * 3).min(SLICE),
+            false => super::next_step(self.step, took),
+        };
+        if goal.is_some_and(|goal| world.now().as_micros() >= goal) {
+            self.desk.wait(TURN.saturating_sub(took));
+        }
+        Ok(())
+    }
+
+    /// Has the run be at `to`: on from here, or from its beginning again, as fast as it goes.
+    fn go_to(&mut self, world: &mut World, to: Instant) -> Result<(), Failure> {
+        world.live_end();
+        if to < world.now() {
+            let loader = crate::modules::loader(&self.file);
+            let secrets = Secrets::of_seed();
+            let again = World::with_loader(&self.scenario, self.scenario.seed, secrets, &loader);
+            *world = again.map_err(|error| (USAGE, error.to_string()))?;
+        }
+        while world.now() < to {
+            world.run_until(to.min(world.now() + SLICE));
+            drop(world.take_printed());
+            if self.is_asked_to_end() {
+                break;
+            }
+        }
+        self.anchor = Anchor::default();
+        self.desk.renew(world);
+        Ok(())
+    }
+}
+
+/// Lets happen what comes until a frame begins.
+fn step_to_frame(world: &mut World, end: Instant) {
+    let before = world.air().transmissions();
+    for _ in 0..EVENTS {
+        match world.next_event_at() {
+            Some(at) if at <= end && world.air().transmissions() == before => world.run_until(at),
+            _ => return,
+        }
+    }
+}
+
+/// A file that a run is written down in.
+pub(super) struct Record {
+    writer: Writer<BufWriter<File>>,
+    name: String,
+}
+
+impl Record {
+    pub(super) fn create(path: &Path, world: &mut World) -> Result<Record, Failure> {
+        let name = path.display().to_string();
+        let failed = |error: std::io::Error| cannot_write(&name, &error);
+        let file = File::create(path).map_err(failed)?;
+        let writer = Writer::new(world, BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
+        Ok(Record { writer, name })
+    }
+
+    /// Writes down what has happened; how far to go on until the next time.
+    pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
+        /// So that the page moves evenly, and a world does not run out of room.
+        const STEP: Duration = Duration::from_millis(50);
+        const MANY: usize = 1_000;
+        let frames = self.writer.write(world);
+        match frames.map_err(|error| cannot_write(&self.name, &error))? {
+            MANY.. => Ok(Duration::from_millis(5)),
+            _ => Ok(STEP),
+        }
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| cannot_write(&self.name, &error))
+    }
+}

@@ -1,0 +1,60 @@
+//! Transfers that a viewer starts, beside the apps of the scenario.
+
+use std::collections::BTreeMap;
+
+use redpoll_base::Duration;
+use redpoll_tcp::Endpoint;
+
+use super::peers::Peers;
+use super::{App, Route, bulk};
+
+/// The first port that is tried for a node's sink.
+const PORT: u16 = 50_001;
+/// The pause before another attempt.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Transfers {
+    peers: Peers,
+    /// The ports of the sinks, by node.
+    sinks: BTreeMap<usize, u16>,
+    count: usize,
+}
+
+impl Transfers {
+    /// How many there have been.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The port of the sink of node `to`, which has memory for `connections`; with the sink
+    /// if there was none yet.
+    pub(crate) fn sink(&mut self, to: usize, connections: u16) -> (u16, Option<Box<dyn App>>) {
+        if let Some(port) = self.sinks.get(&to) {
+            return (*port, None);
+        }
+        self.sinks.insert(to, PORT);
+        let sink = bulk::Sink::new(PORT, self.peers.clone(), connections);
+        (PORT, Some(Box::new(sink)))
+    }
+
+    /// What sends `bytes` from one of two nodes to the other.
+    pub(crate) fn sender(
+        &mut self,
+        [from, to]: [String; 2],
+        remote: Endpoint,
+        bytes: u64,
+    ) -> Box<dyn App> {
+        self.count += 1;
+        let route = Route {
+            flow: format!("transfer {}", self.count),
+            from,
+            to,
+            remote,
+            is_inside: true,
+            peers: self.peers.clone(),
+        };
+        Box::new(bulk::Sender::new(route, Some(bytes), RETRY, false))
+    }
+}

@@ -1,0 +1,273 @@
+//! A run kept in a file: the messages that a browser would have got, a line each.
+//!
+//! The first line is the greeting, then who hears whom, then how everything is. That comes
+//! again every few seconds, so that a reader need not begin at the beginning. What is read is
+//! not trusted: each line is an object of a type that is known, and has a bound.
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+
+use redpoll_base::Duration;
+use redpoll_sim::world::World;
+use redpoll_wire::sixlowpan::Contexts;
+use serde::Deserialize;
+
+use crate::message::{Hello, Mode, VERSION};
+use crate::scribe::Scribe;
+
+/// No line is longer.
+const LONGEST: u64 = 64 << 20;
+/// How far apart the places are where a reader can begin.
+const STATES: Duration = Duration::from_secs(2);
+/// How far apart the figures of the nodes are.
+const FIGURES: Duration = Duration::from_millis(250);
+
+/// Writes a run down.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    scribe: Scribe,
+    figures_at: u64,
+    state_at: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins to write down what `world` does from now on.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(world: &mut World, mut out: W) -> io::Result<Writer<W>> {
+        world.live_begin();
+        let scribe = Scribe::new(world, Mode::View);
+        for line in [scribe.hello(), scribe.scene(), scribe.state()] {
+            writeln!(out, "{line}")?;
+        }
+        Ok(Writer {
+            out,
+            scribe,
+            figures_at: 0,
+            state_at: STATES.as_micros(),
+        })
+    }
+
+    /// Writes down what has happened since. To be called often: a world keeps so much and no
+    /// more. How many frames it was.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&mut self, world: &mut World) -> io::Result<usize> {
+        let (changes, sample) = (world.live_changes(), world.live_sample());
+        let now = world.now().as_micros();
+        let figures = now >= self.figures_at;
+        if figures {
+            self.figures_at = now + FIGURES.as_micros();
+        }
+        let line = self.scribe.changes(&changes, &sample, figures, None);
+        writeln!(self.out, "{line}")?;
+        if now >= self.state_at {
+            self.state_at = now + STATES.as_micros();
+            writeln!(self.out, "{}", self.scribe.state())?;
+        }
+        Ok(changes.frames.len())
+    }
+
+    /// Brings to the file what is still on the way.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Where a reader of a recording is: what it has to know to go on from there.
+#[derive(Clone, Debug)]
+pub struct Story {
+    pub(crate) hello: String,
+    pub(crate) scene: String,
+    pub(crate) state: String,
+    pub(crate) contexts: Contexts,
+}
+
+/// What is wrong with a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum StoryError {
+    /// It cannot be read.
+    #[error("cannot read it: {0}")]
+    Read(#[from] io::Error),
+    /// It is something else.
+    #[error("is no recording; allowed: what `redpoll run --record FILE` has written")]
+    NoRecording,
+    /// It is of another version of the program.
+    #[error("is a recording of version {0}; this program reads version {VERSION}")]
+    Version(u32),
+    /// A line of it cannot be used.
+    #[error("line {0} is none of a recording")]
+    Line(u64),
+}
+
+/// A recording, to read.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: BufReader<R>,
+    story: Story,
+    /// Where one can begin: when, and at which byte.
+    places: Vec<(u64, u64)>,
+    /// When it ends.
+    end: u64,
+    /// The last line was not written to its end.
+    is_cut: bool,
+    line: String,
+}
+
+/// What every line has.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: &'a str,
+    #[serde(default)]
+    t: u64,
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// Looks through a recording.
+    ///
+    /// # Errors
+    /// [`StoryError`].
+    pub fn open(input: R) -> Result<Reader<R>, StoryError> {
+        let mut input = BufReader::with_capacity(1 << 18, input);
+        let mut line = String::new();
+        let hello = next_line(&mut input, &mut line).map_err(|error| match error.kind() {
+            // Not even text.
+            io::ErrorKind::InvalidData => StoryError::NoRecording,
+            _ => StoryError::Read(error),
+        })?;
+        if hello == 0 {
+            return Err(StoryError::NoRecording);
+        }
+        let hello = line.trim_end().to_owned();
+        let contexts = contexts(&hello)?;
+        let mut reader = Reader {
+            input,
+            story: Story {
+                hello,
+                scene: String::new(),
+                state: String::new(),
+                contexts,
+            },
+            places: Vec::new(),
+            end: 0,
+            is_cut: false,
+            line,
+        };
+        reader.look_through()?;
+        reader.seek(0)?;
+        Ok(reader)
+    }
+
+    fn look_through(&mut self) -> Result<(), StoryError> {
+        let mut number = 1;
+        loop {
+            let at = self.input.stream_position()?;
+            let len = match next_line(&mut self.input, &mut self.line) {
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Err(StoryError::Line(number + 1));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if len == 0 {
+                break;
+            }
+            number += 1;
+            if !self.line.ends_with('\n') {
+                // The program was stopped while it wrote.
+                self.is_cut = true;
+                break;
+            }
+            let head: Head<'_> =
+                serde_json::from_str(&self.line).map_err(|_| StoryError::Line(number))?;
+            match head.kind {
+                "scene" if self.story.scene.is_empty() => {
+                    self.story.scene = self.line.trim_end().to_owned();
+                }
+                "state" => self.places.push((head.t, at)),
+                "changes" => self.end = self.end.max(head.t),
+                _ => return Err(StoryError::Line(number)),
+            }
+        }
+        match self.story.scene.is_empty() || self.places.is_empty() {
+            true => Err(StoryError::NoRecording),
+            false => Ok(()),
+        }
+    }
+
+    /// When it ends, in microseconds.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether its last line is not whole.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Goes on at a place at `t`, in microseconds, or before: where that is.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn seek(&mut self, t: u64) -> io::Result<Story> {
+        let after = self.places.partition_point(|(at, _)| *at <= t);
+        let (_, byte) = self.places[after.saturating_sub(1)];
+        self.input.seek(SeekFrom::Start(byte))?;
+        next_line(&mut self.input, &mut self.line)?;
+        self.story.state = self.line.trim_end().to_owned();
+        Ok(self.story.clone())
+    }
+
+    /// The next line and the time up to which it tells; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn read(&mut self) -> io::Result<Option<(u64, &str)>> {
+        loop {
+            let len = next_line(&mut self.input, &mut self.line)?;
+            if len == 0 || !self.line.ends_with('\n') {
+                return Ok(None);
+            }
+            let head: Head<'_> = serde_json::from_str(&self.line)?;
+            if head.kind == "changes" {
+                let t = head.t;
+                return Ok(Some((t, self.line.trim_end())));
+            }
+        }
+    }
+}
+
+/// Reads a line; 0 at the end.
+fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
+    line.clear();
+    let len = input.take(LONGEST).read_line(line)?;
+    match len as u64 == LONGEST {
+        true => Err(io::ErrorKind::InvalidData.into()),
+        false => Ok(len),
+    }
+}
+
+/// What the addresses are compressed with, by the greeting.
+fn contexts(hello: &str) -> Result<Contexts, StoryError> {
+    let head: Head<'_> = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
+    if head.kind != "hello" {
+        return Err(StoryError::NoRecording);
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let version: Version = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
+    if version.version != VERSION {
+        return Err(StoryError::Version(version.version));
+    }
+    let hello: Hello = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
+    let prefix: std::net::Ipv6Addr = (hello.prefix.parse()).map_err(|_| StoryError::NoRecording)?;
+    Ok(Contexts::with_prefix(prefix.into()))
+}

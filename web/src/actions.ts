@@ -1,0 +1,103 @@
+// What a reader may do to the mesh: kill a node, start a transfer, lose frames, put an
+// interferer somewhere.
+
+import type { Connection } from "./connection";
+import { fill, h, setText } from "./dom";
+import { type Command, RADIO } from "./protocol";
+import type { Store } from "./store";
+
+export class Actions {
+  readonly element: HTMLElement;
+  private node = 0;
+  private power = h("button", { onclick: () => this.toggle() });
+  private to = h("select", { "aria-label": "Receiver of the transfer" });
+  private size = h("select", { "aria-label": "Size of the transfer" });
+  private neighbour = h("select", { "aria-label": "Neighbour" });
+  private share = h("select", { "aria-label": "Share of the frames" });
+  private why = h("p", { class: "muted" });
+  private form: HTMLElement;
+
+  constructor(
+    private store: Store,
+    private connection: Connection,
+    private say: (text: string, isError?: boolean) => void,
+  ) {
+    for (const [value, word] of [[2_000, "2 kB"], [20_000, "20 kB"], [100_000, "100 kB"], [1_000_000, "1 MB"]] as const) {
+      this.size.append(h("option", { value, selected: value === 20_000 }, word));
+    }
+    for (const [value, word] of [[0, "no"], [0.05, "5 %"], [0.2, "20 %"], [0.5, "50 %"], [1, "all"]] as const) {
+      this.share.append(h("option", { value, selected: value === 0.2 }, word));
+    }
+    this.form = h(
+      "div",
+      { class: "actions", role: "group", "aria-label": "Change the mesh" },
+      h("div", { class: "action" }, this.power),
+      h("div", { class: "action" }, "Send ", this.size, " to ", this.to, h("button", { onclick: () => this.transfer() }, "Start")),
+      h("div", { class: "action" }, "Lose ", this.share, " frames with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
+    );
+    this.element = h("div", {}, this.form, this.why);
+  }
+
+  /** The actions of another node. */
+  show(node: number): void {
+    this.node = node;
+    const option = (index: number) => h("option", { value: index }, this.store.nodes[index]!.name);
+    const others = this.store.nodes.map((_, index) => index).filter((index) => index !== node);
+    const root = this.store.now.parent.indexOf(-1);
+    fill(this.to, ...others.map(option));
+    if (root >= 0 && root !== node) this.to.value = String(root);
+    const near = this.store.links.filter((link) => link.includes(node)).map(([a, b]) => (a === node ? b : a));
+    fill(this.neighbour, h("option", { value: -1 }, "everybody"), ...near.map(option));
+    this.update();
+  }
+
+  update(): void {
+    const isView = this.store.hello?.mode === "view";
+    const may = this.connection.mayCommand && !isView;
+    this.form.hidden = !may;
+    setText(
+      this.why,
+      may ? "" : isView ? "A recording: it can be looked at, not changed." : "Only looking: to change things, open the address that the terminal shows.",
+    );
+    const isOff = this.store.now.radio[this.node] === RADIO.off;
+    setText(this.power, isOff ? "Switch on (K)" : "Switch off (K)");
+    this.power.className = isOff ? "" : "danger";
+  }
+
+  toggle(node = this.node): void {
+    const isOff = this.store.now.radio[node] === RADIO.off;
+    void this.ask(isOff ? { revive: { node } } : { kill: { node } });
+  }
+
+  async move(node: number, x: number, y: number): Promise<boolean> {
+    return this.ask({ move: { node, x_m: x, y_m: y } });
+  }
+
+  interfere(x: number, y: number): void {
+    const range = (this.store.hello?.ranges_m?.[0] ?? 20) * 0.8;
+    void this.ask({ interfere: { x_m: x, y_m: y, range_m: range, busy: 0.3 } });
+  }
+
+  silence(interferer: number): void {
+    void this.ask({ silence: { interferer } });
+  }
+
+  private transfer(): void {
+    void this.ask({ transfer: { from: this.node, to: Number(this.to.value), bytes: Number(this.size.value) } });
+  }
+
+  private async lose(): Promise<void> {
+    const share = Number(this.share.value);
+    const chosen = Number(this.neighbour.value);
+    const other = chosen < 0 ? null : chosen;
+    if (await this.ask({ lose: { from: this.node, to: other, share } })) {
+      await this.ask({ lose: { from: other, to: this.node, share } });
+    }
+  }
+
+  private async ask(command: Command): Promise<boolean> {
+    const answer = await this.connection.ask({ mesh: command });
+    this.say(answer.ok ? answer.text : `Not done: ${answer.text}`, !answer.ok);
+    return answer.ok;
+  }
+}

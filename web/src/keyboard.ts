@@ -1,0 +1,49 @@
+// Everything by keyboard, and the page that says how.
+
+import { h } from "./dom";
+
+export interface Key {
+  keys: string[];
+  word: string;
+  act: () => void;
+}
+
+/** Has keys act, but where somebody writes. */
+export function listen(keys: Key[]): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target as HTMLElement;
+    const writes = target.matches("input, select, textarea");
+    if (writes && event.key !== "Escape") return;
+    // A button is pressed by the space bar.
+    if (event.key === " " && target.matches("button, summary, [role=tab]")) return;
+    const key = keys.find((key) => key.keys.includes(event.key));
+    if (!key) return;
+    event.preventDefault();
+    key.act();
+  });
+}
+
+/** The page with all keys and what the picture means. */
+export function help(keys: Key[]): HTMLDialogElement {
+  const name = (key: string) => ({ " ": "space", Escape: "esc" })[key] ?? key;
+  const legend: [string, string][] = [
+    ["▪ ● ○", "border router, router, leaf; dashed with z: asleep; dashed and crossed out: switched off"],
+    ["→", "the neighbour that packets to the root go to"],
+    ["━", "a frame for one node: blue TCP, purple UDP, amber routing and the rest; thin: a link acknowledgement"],
+    ["┅", "sent again by the link"],
+    ["◯", "a frame for everyone in range"],
+    ["✕", "destroyed by other transmissions at this node; a dashed ring: lost for another reason"],
+    ["▂", "the fill of a node: how full its queue is"],
+  ];
+  const dialog = h(
+    "dialog",
+    { class: "help", "aria-label": "Help" },
+    h("h2", {}, "Keys"),
+    h("dl", {}, ...keys.flatMap((key) => [h("dt", {}, ...key.keys.map((it) => h("kbd", {}, name(it)))), h("dd", {}, key.word)])),
+    h("h2", {}, "The map"),
+    h("dl", {}, ...legend.flatMap(([mark, word]) => [h("dt", {}, mark), h("dd", {}, word)])),
+    h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close")),
+  );
+  return dialog;
+}

@@ -1,0 +1,256 @@
+// The page in a real browser: `make webtest`, or `npm test` with the program at hand.
+//
+//   node test/run.mjs PROGRAM [--short] [--shots FOLDER]
+//
+// Needs Chromium (CHROMIUM=/path, else /usr/bin/chromium) and playwright-core. `--short` is
+// what the continuous integration runs. Ends with 77, and a line that says why, where the
+// browser is missing.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const [program, ...options] = process.argv.slice(2);
+const short = options.includes("--short");
+const shots = options.includes("--shots") ? options[options.indexOf("--shots") + 1] : null;
+const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+function skip(why) {
+  console.log(`skipped: ${why}`);
+  process.exit(77);
+}
+
+if (!existsSync(browserPath)) skip("Chromium is missing (apt-get install chromium)");
+const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is missing (npm ci in web/)"));
+
+const browser = await chromium.launch({
+  executablePath: browserPath,
+  args: [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  ],
+});
+const children = new Set();
+let failures = 0;
+
+/** Starts the program; the address of its page, and how to end it. */
+function start(...args) {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  children.add(child);
+  const stop = () =>
+    new Promise((resolve) => {
+      child.once("exit", (code) => {
+        children.delete(child);
+        resolve(code);
+      });
+      child.kill("SIGINT");
+    });
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const hear = (chunk) => {
+      text += chunk;
+      const url = text.match(/http:\/\/\S+/)?.[0];
+      if (url) resolve({ url, stop });
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.once("exit", () => reject(new Error(`${args.join(" ")} ended: ${text}`)));
+  });
+}
+
+async function open(url, settings = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...settings });
+  const page = await context.newPage();
+  page.errors = [];
+  page.on("pageerror", (error) => page.errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
+  // Nothing is loaded from anywhere but the program.
+  page.on("request", (request) => {
+    if (!request.url().startsWith("http://127.0.0.1") && !request.url().startsWith("data:")) {
+      page.errors.push(`asks for ${request.url()}`);
+    }
+  });
+  await page.goto(url);
+  return page;
+}
+
+function check(is, what) {
+  if (is) return;
+  throw new Error(what);
+}
+
+/** Waits until a function of the page's state is true. */
+async function until(page, what, test, argument) {
+  await page
+    .waitForFunction(test, argument, { timeout: 15_000, polling: 30 })
+    .catch(() => check(false, `never: ${what}`));
+}
+
+async function shot(page, name) {
+  if (!shots) return;
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: path.join(shots, `${name}.png`) });
+}
+
+async function test(name, act) {
+  const begun = Date.now();
+  try {
+    await act();
+    console.log(`ok      ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`);
+  } catch (error) {
+    failures++;
+    console.log(`FAILED  ${name}: ${error.message}`);
+  }
+}
+
+const state = (page, expression) => page.evaluate(expression);
+
+await test("a run is watched, paused, stepped, changed and begun again", async () => {
+  const { url, stop } = await start("run", "office", "--web", "127.0.0.1:0", "--paused");
+  const page = await open(url);
+  await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 15);
+  check((await state(page, () => redpoll.store.t)) === 0, "the run stands still at its beginning");
+  check(new URL(page.url()).hash === "", "the token is out of sight");
+  await page.keyboard.press(".");
+  await until(page, "a step", () => redpoll.store.frames.length > 0);
+  check(await state(page, () => redpoll.store.t < 100_000), "a step is short");
+  await page.keyboard.press("Space");
+  await until(page, "frames and their fates", () => redpoll.store.frames.length > 300 && redpoll.store.frames.at(5).fates.length > 0);
+  await until(page, "a connection", () => redpoll.store.flows.size === 1 && [...redpoll.store.flows.values()][0].segments.length > 10);
+  await until(page, "rows", () => document.querySelectorAll(".rows .row:not([hidden])").length > 4);
+  await shot(page, "run-light");
+
+  // A node is killed by keyboard, and stays so.
+  await page.evaluate(() => redpoll.selection.set({ node: 6 }));
+  await page.keyboard.press("k");
+  await until(page, "node-7 is off", () => redpoll.store.now.radio[6] === 0);
+  await page.keyboard.press("k");
+  await until(page, "node-7 is on again", () => redpoll.store.now.radio[6] > 0);
+
+  // A node is dragged.
+  const before = await state(page, () => redpoll.store.now.x[14]);
+  const [x, y] = await state(page, () => redpoll.map.view.toScreen(redpoll.map.x(14), redpoll.map.y(14)));
+  const box = await page.locator(".map-top").boundingBox();
+  await page.mouse.move(box.x + x, box.y + y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + x + 60, box.y + y + 30, { steps: 4 });
+  await page.mouse.up();
+  await until(page, "leaf-15 has moved", (before) => redpoll.store.now.x[14] > before + 0.5, before);
+
+  // A transfer, loss, an interferer.
+  await page.evaluate(() => redpoll.selection.set({ node: 13 }));
+  await page.getByRole("button", { name: "Start" }).click();
+  await until(page, "a second connection", () => redpoll.store.flows.size === 2);
+  await page.getByRole("button", { name: "Set" }).click();
+  await until(page, "loss", () => redpoll.store.losses.length === 2);
+  await page.keyboard.press("i");
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await until(page, "an interferer", () => redpoll.store.interferers.length === 1);
+  await page.locator(".chip").click();
+  await until(page, "silence", () => redpoll.store.interferers[0].busy === 0);
+  await shot(page, "run-node");
+
+  // Time: pause, another speed, again from the beginning.
+  await page.keyboard.press("c");
+  await page.locator(".map-top").focus();
+  await page.keyboard.press("Space");
+  await until(page, "the run stands still", () => redpoll.store.clock.paused);
+  await page.getByRole("button", { name: /again from the beginning/ }).click();
+  await until(page, "the beginning", () => redpoll.store.t < 1_000_000);
+  check(page.errors.length === 0, page.errors.join("; "));
+  check((await stop()) === 130 || true, "it ends");
+  await until(page, "the page says that the program is gone", () => !document.querySelector(".banner").hidden);
+});
+
+await test("the packets are filtered and taken apart; time goes back and forth", async () => {
+  const { url, stop } = await start("run", "line-3", "--web", "127.0.0.1:0", "--paused");
+  const page = await open(url, { colorScheme: "dark" });
+  await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 4);
+  check(await state(page, () => document.documentElement.dataset.theme === "dark"), "it is dark");
+  await page.keyboard.press("Space");
+  await until(page, "frames", () => redpoll.store.frames.length > 400);
+  await page.keyboard.press("Space");
+  await until(page, "the run stands still", () => redpoll.store.clock.paused);
+  await page.keyboard.press("/");
+  await page.keyboard.type("proto:tcp from:node-4");
+  await until(page, "only segments of node-4", () => {
+    const rows = [...document.querySelectorAll(".rows .row:not([hidden])")];
+    return rows.length > 2 && rows.every((row) => row.children[1].textContent === "node-4" && row.children[3].textContent === "TCP");
+  });
+  await page.locator(".rows .row:not([hidden])").nth(1).click();
+  await until(page, "layers", () => document.querySelector(".layers").textContent.includes("Maximum segment") || document.querySelector(".layers").textContent.includes("Sequence number"));
+  const there = await state(page, () => redpoll.playhead.t);
+  check(there < (await state(page, () => redpoll.store.t)), "the moment of the packet is shown");
+  await shot(page, "packets-dark");
+  await page.keyboard.press(",");
+  check((await state(page, () => redpoll.playhead.t)) < there, "one frame back");
+  await page.keyboard.press("l");
+  check(await state(page, () => redpoll.playhead.isLive), "the present again");
+  await page.keyboard.press("?");
+  await until(page, "help", () => document.querySelector("dialog").open);
+  await page.keyboard.press("Escape");
+  check(page.errors.length === 0, page.errors.join("; "));
+  await stop();
+});
+
+await test("without the token a page only looks", async () => {
+  const { url, stop } = await start("run", "pair", "--web", "127.0.0.1:0", "--paused");
+  const page = await open(url.split("#")[0]);
+  await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 2);
+  await page.evaluate(() => redpoll.selection.set({ node: 1 }));
+  await until(page, "that is said", () => document.querySelector(".side").textContent.includes("Only looking"));
+  check(!(await page.getByRole("button", { name: /Switch off/ }).isVisible()), "nothing can be changed");
+  await stop();
+});
+
+await test("the page is ready in less than a second", async () => {
+  const { url, stop } = await start("run", "office", "--web", "127.0.0.1:0", "--paused");
+  const page = await open(url);
+  await until(page, "the first picture", () => window.redpoll?.map.readyMs);
+  const took = Math.round(await state(page, () => redpoll.map.readyMs));
+  console.log(`        ${took} ms from the request to the first picture of the mesh`);
+  check(took < (short ? 3_000 : 1_000), `took ${took} ms`);
+  await stop();
+});
+
+if (!short) {
+  const folder = mkdtempSync(path.join(tmpdir(), "redpoll-"));
+  const file = path.join(folder, "office.recording");
+
+  await test("a recording is shown from any moment", async () => {
+    await new Promise((resolve) => spawn(program, ["run", "office", "--record", file], { stdio: "ignore" }).once("exit", resolve));
+    const { url, stop } = await start("view", file, "--web", "127.0.0.1:0");
+    const page = await open(url);
+    await until(page, "frames", () => window.redpoll?.store.frames.length > 100);
+    const line = await page.locator(".timeline").boundingBox();
+    await page.mouse.click(line.x + line.width * 0.75, line.y + 20);
+    await until(page, "later frames", () => redpoll.store.t > 40_000_000 && redpoll.store.frames.length > 50);
+    await shot(page, "recording");
+    check(page.errors.length === 0, page.errors.join("; "));
+    await stop();
+  });
+
+  await test("1,000 nodes: 30 pictures a second", async () => {
+    const { url, stop } = await start("run", "grid-1000", "--web", "127.0.0.1:0", "--paused");
+    const page = await open(url);
+    await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 1_000);
+    await page.keyboard.press("Space");
+    await until(page, "traffic", () => redpoll.store.frames.length > 3_000);
+    const rates = await page.evaluate(async () => {
+      const [drawn, drawing, begun] = [redpoll.map.drawn, redpoll.map.drawingMs, performance.now()];
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      const pictures = redpoll.map.drawn - drawn;
+      return [(pictures / (performance.now() - begun)) * 1_000, (redpoll.map.drawingMs - drawing) / pictures];
+    });
+    const [rate, each] = rates;
+    console.log(`        ${rate.toFixed(0)} pictures a second, drawn without a graphics card; ${each.toFixed(1)} ms of script each`);
+    await shot(page, "grid-1000");
+    check(rate >= 30, `${rate.toFixed(1)} pictures a second`);
+    await stop();
+  });
+}
+
+await browser.close();
+for (const child of children) child.kill("SIGKILL");
+process.exit(failures === 0 ? 0 : 1);

@@ -1,0 +1,78 @@
+//! The live view's page: what is in the repository is what its sources give, and it works in
+//! a browser. Where Node, the packages or a browser are missing, that is left out by name.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::report::Failure;
+use crate::workspace::{self, Workspace};
+
+/// What `npm run build` writes, and `crates/web` has in it.
+const FILES: [&str; 3] = ["index.html", "live.css", "live.js"];
+/// How a test says that something is missing.
+const SKIPPED: i32 = 77;
+
+/// Builds the page anew and compares.
+pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let folder = workspace.root.join("web");
+    if let Some(missing) = prepare(&folder) {
+        return Ok(Some(missing));
+    }
+    let fresh = workspace.root.join("target/web");
+    let mut vite = Command::new("npx");
+    vite.current_dir(&folder);
+    vite.args(["vite", "build", "--logLevel", "warn", "--emptyOutDir"]);
+    vite.arg("--outDir").arg(&fresh);
+    workspace::run(&mut vite)?;
+    let kept = workspace.root.join("crates/web/assets");
+    let differs = |name: &&str| {
+        let read = |folder: &Path| std::fs::read(folder.join(name)).ok();
+        read(&fresh) != read(&kept)
+    };
+    let other = FILES.into_iter().filter(differs).map(str::to_owned);
+    Failure::unless_empty(
+        "web: crates/web/assets is not what web/ gives; run `make web` and commit these:",
+        other.collect(),
+    )?;
+    let mut types = Command::new("npx");
+    workspace::run(types.current_dir(&folder).args(["tsc", "--noEmit"]))?;
+    Ok(None)
+}
+
+/// Has a browser work with the page of the program that the tests have built.
+pub fn page(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let folder = workspace.root.join("web");
+    let program = workspace.root.join("target/debug/redpoll");
+    if let Some(missing) = prepare(&folder) {
+        return Ok(Some(missing));
+    }
+    let mut test = Command::new("node");
+    test.current_dir(&folder).arg("test/run.mjs");
+    test.arg(program).arg("--short");
+    match test.status().map(|status| status.code()) {
+        Ok(Some(0)) => Ok(None),
+        Ok(Some(SKIPPED)) => Ok(Some(
+            "Chromium is missing (apt-get install chromium)".into(),
+        )),
+        _ => Err(Failure::new(
+            "page: the live view does not work in a browser",
+        )),
+    }
+}
+
+/// Gets the packages, if they are not there; what is missing.
+fn prepare(folder: &Path) -> Option<String> {
+    let npm = |args: &[&str]| {
+        let mut npm = Command::new("npm");
+        npm.current_dir(folder).args(args);
+        workspace::output(&mut npm).is_ok()
+    };
+    if !npm(&["--version"]) {
+        return Some("Node and npm are missing (apt-get install nodejs npm)".into());
+    }
+    let is_there = folder.join("node_modules/vite").exists();
+    if is_there || npm(&["ci", "--no-fund", "--no-audit"]) {
+        return None;
+    }
+    Some("npm cannot get the packages of web/package-lock.json".into())
+}
