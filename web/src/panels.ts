@@ -12,6 +12,8 @@ import { bytes } from "./words";
 
 /** What plots show of the run, in microseconds. */
 const SPAN_US = 30_000_000;
+/** What they show of the time before a connection begins. */
+const LEAD_US = 200_000;
 /** Connections in the list. */
 const LISTED = 200;
 
@@ -97,7 +99,8 @@ export class Panels {
     if (this.tab === "flows") {
       const flow = this.chosenFlow();
       this.flowCharts.element.hidden = !flow;
-      if (flow) this.flowCharts.show(flow, from, to);
+      // What was before it begins is empty.
+      if (flow) this.flowCharts.show(flow, Math.min(Math.max(from, flow.info.since - LEAD_US), to), to);
     } else if (this.selection.node !== null && this.store.nodes[this.selection.node]) {
       this.nodeCharts.show(this.selection.node, from, to);
       this.actions.update();

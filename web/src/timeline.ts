@@ -67,7 +67,9 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     const duration = this.store.hello?.duration_us;
     const newest = Math.max(this.store.t, 1);
-    this.range = duration ? [0, Math.max(duration, newest)] : [Math.max(0, newest - SPAN_US), Math.max(newest, SPAN_US / 4)];
+    // Of a mesh in real time what is known, and a bit to begin with.
+    const first = Math.max(0, newest - SPAN_US, Math.min(this.store.since, newest - SPAN_US / 4));
+    this.range = duration ? [0, Math.max(duration, newest)] : [first, Math.max(newest, SPAN_US / 4)];
     const [from, to] = this.range;
     const x = (t: number) => ((t - from) / (to - from)) * width;
     this.drawKnown(context, x, height);

@@ -487,3 +487,44 @@ fn ctrl_c_ends_a_run_early_with_what_there_is() {
         stdout(&output)
     );
 }
+
+#[test]
+fn a_run_is_written_down_for_view_which_refuses_what_is_no_recording() {
+    let folder = Folder::new("record");
+    let (first, second) = (folder.file("first"), folder.file("second"));
+    for file in [&first, &second] {
+        let output = redpoll(&["run", "pair", "--duration", "2 s", "--record", file]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    let text = std::fs::read_to_string(&first).unwrap();
+    assert_eq!(text, std::fs::read_to_string(&second).unwrap());
+    assert!(text.starts_with(r#"{"type":"hello","version":1,"#));
+    let scenario = folder.write("a.toml", "duration = \"1 s\"\n");
+    let missing = folder.file("nothing");
+    for (file, expected) in [(&scenario, 2), (&missing, 1)] {
+        let output = redpoll(&["view", file, "--web", "127.0.0.1:0"]);
+        assert_eq!(code(&output), expected);
+        assert!(complaint(&output).contains(file.as_str()));
+    }
+}
+
+#[test]
+fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (address, word) in [
+        (taken.as_str(), "takes a port that is free"),
+        ("192.0.2.1:80", "cannot listen at 192.0.2.1:80"),
+    ] {
+        for command in ["run", "up"] {
+            let output = redpoll(&[command, "pair", "--web", address]);
+            assert_eq!(code(&output), 2, "{command} {address}");
+            assert!(complaint(&output).contains(word), "{}", stderr(&output));
+        }
+    }
+    let output = redpoll(&["run", "--web", "pair"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("the scenario comes before"));
+    let output = redpoll(&["run", "pair", "--paused"]);
+    assert_eq!(code(&output), 2);
+}

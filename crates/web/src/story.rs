@@ -195,6 +195,9 @@ impl<R: Read + Seek> Reader<R> {
                 _ => return Err(StoryError::Line(number)),
             }
         }
+        // Who goes to the end wants to see what led there.
+        let end = self.end;
+        self.places.retain(|(t, _)| *t == 0 || *t < end);
         match self.story.scene.is_empty() || self.places.is_empty() {
             true => Err(StoryError::NoRecording),
             false => Ok(()),
