@@ -5,6 +5,7 @@
 //! - `connections`: what is told of each connection;
 //! - `frames`: what is told of each frame, if the user asks;
 //! - `status`: the line that says how it goes;
+//! - `radio`: a mesh in the air instead, behind a real radio;
 //! - `environment`: what a program that runs beside the mesh is told;
 //! - `demo`: the demonstration, which is such a program.
 
@@ -16,6 +17,7 @@ mod frames;
 mod greeting;
 mod join;
 mod mesh;
+mod radio;
 mod status;
 
 use std::fmt::Write as _;
@@ -73,6 +75,9 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     args.check().map_err(unusable)?;
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
+    if let Some(url) = &args.radio {
+        return radio::up(args, url, signals);
+    }
     let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
     if captures_to_stdout && !args.is_alone() {
         let line = "--pcap - takes standard output, which what runs beside the mesh needs; allowed: --pcap FILE";

@@ -138,8 +138,13 @@ impl Gateway {
 
     /// Joins nothing but the given ends; the clock starts at zero now.
     pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
+        Gateway::on_clock(Clock::start(), tun, forwarder)
+    }
+
+    /// The same, on a clock that runs already.
+    pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
-            clock: Clock::start(),
+            clock,
             tun,
             forwarder,
             counters: GatewayCounters::default(),

@@ -9,6 +9,7 @@
 //! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
 //! - [`entropy`]: random bytes that nobody can guess;
 //! - [`processor`]: time that this thread had a processor;
+//! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
 //! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
@@ -30,5 +31,6 @@ pub mod namespace;
 pub mod nfqueue;
 pub mod privilege;
 pub mod processor;
+pub mod radio;
 pub mod signals;
 pub mod tun;

@@ -31,7 +31,9 @@ pub use helper::Helper;
 pub(crate) use security::{refusals, store_counter};
 
 /// A node of the simulation.
-pub type SimNode = Node<HeapMemory, Helper, Rival<HeapMemory>>;
+pub type SimNode = Node<HeapMemory, Helper, SimStreams>;
+/// What it may have in the place of its TCP.
+pub type SimStreams = Rival<HeapMemory>;
 
 /// Half-open connections of a node that listens.
 const HALF_OPEN: usize = 4;
@@ -76,6 +78,8 @@ pub(crate) struct Birth {
     pub(crate) at: Instant,
     /// What it had stored of its frame counter before.
     pub(crate) counter_stored: u32,
+    /// What its radio can, if that is not a simulated one.
+    pub(crate) caps: Option<RadioCaps>,
 }
 
 impl Birth {
@@ -83,7 +87,33 @@ impl Birth {
     pub(crate) const FIRST: Birth = Birth {
         at: Instant::ZERO,
         counter_stored: 0,
+        caps: None,
     };
+}
+
+/// Node `index` of a scenario on a radio that is real, with these abilities; its mesh is
+/// whoever is there, found by RPL. It has no applications. `counter_stored` is what was
+/// stored last of its frame counter. `None` without such a node or a border router, or if
+/// routes are fixed.
+pub fn on_radio(
+    scenario: &Scenario,
+    index: usize,
+    caps: RadioCaps,
+    counter_stored: u32,
+    secrets: &mut Secrets,
+) -> Option<SimNode> {
+    let root = scenario.border_router()?;
+    scenario.nodes.get(index)?;
+    scenario.routing.rpl()?;
+    let birth = Birth {
+        counter_stored,
+        caps: Some(caps),
+        ..Birth::FIRST
+    };
+    let sockets = crate::traffic::sockets(scenario, index);
+    let own = (root, &NodeRoutes::default());
+    let begins = (Seed(scenario.seed), birth);
+    Some(build(scenario, index, own, sockets, begins, secrets).node)
 }
 
 /// Node `index` of a scenario, or its host, with its routes and room for
@@ -99,10 +129,13 @@ pub(crate) fn build(
 ) -> Built {
     let mut rng = secrets.stream(seed.node_stream("node", index));
     let isn_secret = secrets.key(&mut rng);
-    let config = NodeConfig {
+    let mut config = NodeConfig {
         isn_secret,
         ..config(scenario, index, (root, routes), &mut rng)
     };
+    if let Some(caps) = birth.caps {
+        config.mac.caps = caps;
+    }
     let (memory, boxed) = memory(scenario, (index, root), routes, sockets);
     let spec = place(scenario, index);
     let (rival, rivals) = rival(

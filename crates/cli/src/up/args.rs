@@ -58,6 +58,26 @@ pub struct UpArgs {
     #[arg(long, value_name = "INTERFACE", conflicts_with = "shell")]
     pub advertise: Option<String>,
 
+    /// Be the border router of a mesh that is in the air, with this radio: a stick with
+    /// OpenThread's RCP firmware (spinel+hdlc+uart:///dev/ttyACM0), such a program
+    /// (spinel+hdlc+forkpty:///path/to/ot-rcp?forkpty-arg=1), or frames in UDP datagrams
+    /// (zep://HOST:PORT). Of the scenario only the border router lives; it wants
+    /// --set routing=rpl
+    #[arg(long, value_name = "URL",
+          conflicts_with_all = ["shell", "demo", "command", "pcap", "json", "verbose", "taim", "web", "advertise"])]
+    pub radio: Option<String>,
+
+    /// The IEEE 802.15.4 channel of --radio
+    #[arg(long, value_name = "11..26", default_value_t = 26, requires = "radio",
+          value_parser = clap::value_parser!(u8).range(11..=26))]
+    pub channel: u8,
+
+    /// Where the border router of --radio keeps its frame counter; needed with
+    /// security.level. One file for each key: a counter that is used twice gives what is
+    /// encrypted away
+    #[arg(long, value_name = "FILE", requires = "radio")]
+    pub state: Option<PathBuf>,
+
     /// Let the border router forward so that TCP flows get fair shares (TAiM); short for
     /// --set border.taim=true
     #[arg(long)]

@@ -203,6 +203,7 @@ impl World {
         let birth = node::Birth {
             at: now,
             counter_stored: inhabitant.counter_stored,
+            caps: None,
         };
         let begins = (self.seed, birth);
         let secrets = &mut Secrets::of_seed();

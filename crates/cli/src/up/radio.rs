@@ -1,0 +1,235 @@
+//! `redpoll up --radio`: this computer is the border router of a mesh that is in the air.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_border::Gate;
+use redpoll_linux::gateway::{Clock, Gateway};
+use redpoll_linux::privilege;
+use redpoll_linux::radio::Radio;
+use redpoll_linux::radio::mesh::{RadioMesh, Store};
+use redpoll_linux::radio::rcp::{Event, Identity};
+use redpoll_linux::radio::spec::RadioSpec;
+use redpoll_linux::signals::{Notice, Signals};
+use redpoll_sim::node::on_radio;
+use redpoll_sim::scenario::{NodeSpec, Scenario};
+use redpoll_stack::mac::RadioCaps;
+
+use super::args::UpArgs;
+use super::environment::Environment;
+use super::{failed, greeting, hosts, join, listen, load, mesh, reserve_forwards, unusable};
+use crate::output;
+use crate::run::{self, Failure};
+
+/// How long a radio may take to be set up.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Lives until a signal. The exit code.
+pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, Failure> {
+    let spec: RadioSpec = url
+        .parse()
+        .map_err(|error| unusable(format!("--radio: {error}")))?;
+    let mut scenario = load(args)?;
+    reserve_forwards(args, &mut scenario);
+    let Some(border) = scenario.border_router() else {
+        return Err(unusable("the scenario has no border router"));
+    };
+    check(args, &scenario)?;
+    let (counter, store) = state(args)?;
+
+    let clock = Clock::start();
+    let identity = identity(args, &scenario, &scenario.nodes[border]);
+    let radio = Radio::open(&spec, identity, clock.now());
+    let mut radio = radio.map_err(|error| failed(format!("--radio {url}: {error}")))?;
+    let Some((version, caps)) = set_up(&mut radio, clock, &mut signals)? else {
+        return Ok(0);
+    };
+
+    let mut secrets = mesh::secrets().map_err(failed)?;
+    let node = on_radio(&scenario, border, caps, counter, &mut secrets);
+    let node = node.ok_or_else(|| unusable("--radio wants --set routing=rpl"))?;
+    let gate = Gate::new(scenario.border.prefix, 64);
+    let mut mesh = RadioMesh::new(node, gate, (radio, caps), store);
+
+    let (forwarder, forwards) = listen(args, &scenario)?;
+    let joined = join::join(args, &scenario, !forwards.is_empty());
+    let joined = joined.map_err(|error| match error.is_usage() {
+        true => unusable(error),
+        false => failed(error),
+    })?;
+    if let Some(path) = &args.hosts {
+        let written = match output::is_standard(path) {
+            true => output::print(&hosts(&scenario)),
+            false => fs::write(path, hosts(&scenario)),
+        };
+        written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))?;
+    }
+    let environment = Environment {
+        way: joined.way,
+        host: scenario.border.host.into(),
+        forwards,
+    };
+    let text = greeting::text(&scenario, &joined, &environment);
+    output::print(&format!(
+        "{text}Of these {} lives here, the others are those in the air.\nThe radio is {version}, channel {}.\n",
+        scenario.nodes[border].name, args.channel
+    ))
+    .map_err(failed)?;
+    privilege::drop_all(false).map_err(failed)?;
+    let gateway = Gateway::on_clock(clock, joined.tun, forwarder);
+    live(&mut mesh, gateway, &mut signals)
+}
+
+fn live<M, A, T>(
+    mesh: &mut RadioMesh<M, A, T>,
+    mut gateway: Gateway,
+    signals: &mut Signals,
+) -> Result<u8, Failure>
+where
+    M: redpoll_base::Memory + 'static,
+    RadioMesh<M, A, T>: redpoll_linux::gateway::Mesh<Border: redpoll_stack::Streams>,
+    A: redpoll_stack::assist::Assist,
+    T: redpoll_stack::StreamTransport,
+{
+    use std::os::fd::AsFd;
+    loop {
+        if let Err(error) = gateway.turn(mesh) {
+            let gone = gateway.tun().filter(|tun| !tun.is_intact());
+            return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
+        }
+        while gateway.poll_forward().is_some() {}
+        while let Some(notice) = mesh.notice() {
+            eprintln!("redpoll: {notice}");
+        }
+        while let Some(notice) = signals.next().map_err(failed)? {
+            if let Notice::End(_) = notice {
+                output::print(&farewell(mesh)).map_err(failed)?;
+                return Ok(0);
+            }
+        }
+        let mut others = vec![signals.as_fd()];
+        others.extend(mesh.radio().fd());
+        gateway.wait(mesh, &others, None).map_err(failed)?;
+    }
+}
+
+fn farewell<M, A, T>(mesh: &RadioMesh<M, A, T>) -> String
+where
+    M: redpoll_base::Memory + 'static,
+    A: redpoll_stack::assist::Assist,
+    T: redpoll_stack::StreamTransport,
+{
+    let mut text = format!("The radio: {}.\n", mesh.radio().summary());
+    if let Some(security) = mesh.node().security() {
+        let refused: Vec<String> = security
+            .counters()
+            .refusals()
+            .filter(|(_, count)| *count > 0)
+            .map(|(why, count)| format!("{count} {}", why.name()))
+            .collect();
+        let refused = match refused.is_empty() {
+            true => "none".to_owned(),
+            false => refused.join(", "),
+        };
+        text.push_str(&format!("Frames refused: {refused}.\n"));
+    }
+    text
+}
+
+/// Refuses what a border router on a radio cannot be.
+fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
+    if scenario.routing.rpl().is_none() {
+        let line =
+            "--radio: nobody knows the routes of a mesh in the air; allowed: --set routing=rpl";
+        return Err(unusable(line));
+    }
+    if scenario.mac.duty.is_some() {
+        let line = "--radio: no such radio has the cycles of mac.access; allowed: csma";
+        return Err(unusable(line));
+    }
+    if scenario.security.is_some() && args.state.is_none() {
+        let line = "--radio with security.level wants --state FILE, where the frame counter outlives this program: one that is used twice gives away what is encrypted";
+        return Err(unusable(line));
+    }
+    Ok(())
+}
+
+fn identity(args: &UpArgs, scenario: &Scenario, node: &NodeSpec) -> Identity {
+    Identity {
+        channel: args.channel,
+        pan_id: scenario.mac.pan_id,
+        short: match scenario.mac.extended {
+            true => 0xfffe,
+            false => node.short,
+        },
+        extended: node.eui64,
+        max_csma_backoffs: scenario.mac.max_csma_backoffs,
+        max_frame_retries: scenario.mac.max_frame_retries,
+    }
+}
+
+/// Waits until the radio is set up: its name and what it can. `None` after a signal.
+fn set_up(
+    radio: &mut Radio,
+    clock: Clock,
+    signals: &mut Signals,
+) -> Result<Option<(String, RadioCaps)>, Failure> {
+    let until = Instant::ZERO + PATIENCE;
+    let mut last = String::from("it says nothing");
+    while clock.now() < until {
+        radio.turn(clock.now());
+        while let Some(event) = radio.poll_event() {
+            match event {
+                Event::Ready { version, caps } => return Ok(Some((version, caps))),
+                Event::Trouble(text) => last = text,
+                Event::Received { .. } | Event::Done(_) => {}
+            }
+        }
+        if radio.is_useless() {
+            break;
+        }
+        while let Some(notice) = signals.next().map_err(failed)? {
+            if let Notice::End(_) = notice {
+                return Ok(None);
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    Err(failed(format!(
+        "the radio cannot be used: {last}; is it OpenThread's RCP firmware, and does nobody else have it?"
+    )))
+}
+
+/// The frame counter that was stored last, and how the next is.
+fn state(args: &UpArgs) -> Result<(u32, Store), Failure> {
+    let Some(path) = args.state.clone() else {
+        // Without security nothing is counted.
+        return Ok((0, Box::new(|_| Ok(()))));
+    };
+    let stored = match fs::read_to_string(&path) {
+        Ok(text) => text.trim().parse().map_err(|_| {
+            let place = path.display();
+            unusable(format!(
+                "--state {place}: got something else than one number; a new file begins at 0, which a key that was used before must not"
+            ))
+        })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(unusable(format!("--state {}: {error}", path.display()))),
+    };
+    // Before anything is sent: whether it can be written at all.
+    write_state(&path, stored).map_err(|e| unusable(format!("--state {}: {e}", path.display())))?;
+    Ok((stored, Box::new(move |counter| write_state(&path, counter))))
+}
+
+/// Writes the counter so that whatever happens meanwhile the file has the old or the new one.
+fn write_state(path: &Path, counter: u32) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let mut file = fs::File::create(&beside)?;
+    writeln!(file, "{counter}")?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}

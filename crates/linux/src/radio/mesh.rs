@@ -1,0 +1,194 @@
+//! A border router on a radio, as the [gateway](crate::gateway) sees it: one node of ours,
+//! and whoever is in its radio's range.
+
+use std::collections::VecDeque;
+use std::io;
+
+use redpoll_base::{Instant, Memory};
+use redpoll_border::Gate;
+use redpoll_stack::assist::Assist;
+use redpoll_stack::mac::{FrameBuf, RadioCaps, RadioResult, RadioWork};
+use redpoll_stack::{Node, StreamTransport, Streams};
+
+use super::Radio;
+use super::rcp::Event;
+use crate::gateway::Mesh;
+
+/// Packets of the host's that wait while the node has no room.
+const WAITING: usize = 64;
+
+/// Writes a frame counter to where it outlives this process.
+pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
+
+/// See the [module](self).
+pub struct RadioMesh<M: Memory + 'static, A, T> {
+    node: Node<M, A, T>,
+    gate: Gate,
+    radio: Radio,
+    /// What the radio can must not change, for the node has been told.
+    caps: RadioCaps,
+    store: Store,
+    now: Instant,
+    loaded: FrameBuf,
+    from_host: VecDeque<Vec<u8>>,
+    /// Packets of the host's that were too many.
+    turned_away: u64,
+    notices: VecDeque<String>,
+}
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
+    /// A border router whose node was made for the abilities of this radio.
+    pub fn new(
+        node: Node<M, A, T>,
+        gate: Gate,
+        (radio, caps): (Radio, RadioCaps),
+        store: Store,
+    ) -> Self {
+        RadioMesh {
+            node,
+            gate,
+            radio,
+            caps,
+            store,
+            now: Instant::ZERO,
+            loaded: FrameBuf::new(),
+            from_host: VecDeque::new(),
+            turned_away: 0,
+            notices: VecDeque::new(),
+        }
+    }
+
+    /// The radio.
+    pub fn radio(&self) -> &Radio {
+        &self.radio
+    }
+
+    /// The node.
+    pub fn node(&self) -> &Node<M, A, T> {
+        &self.node
+    }
+
+    /// What the user should be told next.
+    pub fn notice(&mut self) -> Option<String> {
+        self.notices.pop_front()
+    }
+
+    /// Packets of the host's that found no room.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away
+    }
+
+    /// Tells the node what the radio has to say.
+    fn hear(&mut self) {
+        while let Some(event) = self.radio.poll_event() {
+            match event {
+                Event::Received { mpdu, info } => self.node.input_frame(self.now, &mpdu, info),
+                Event::Done(result) => self.node.on_radio_done(self.now, result),
+                Event::Ready { version, caps } if caps == self.caps => {
+                    self.notices
+                        .push_back(format!("the radio is ready again: {version}"));
+                }
+                Event::Ready { version, .. } => {
+                    let text = format!("another radio is there than before: {version}; start anew");
+                    self.notices.push_back(text);
+                }
+                Event::Trouble(text) => self.notices.push_back(text),
+            }
+        }
+    }
+
+    /// Does everything that the node wants.
+    fn serve(&mut self) {
+        loop {
+            self.store_counter();
+            while self.node.has_room()
+                && let Some(packet) = self.from_host.pop_front()
+            {
+                // Why it does not enter is counted.
+                let _ = self.gate.input_packet(self.now, &mut self.node, &packet);
+            }
+            // Connections are asked, and nothing else runs here.
+            while self.node.poll_event().is_some() {}
+            let Some(work) = self.node.poll_radio(self.now) else {
+                return;
+            };
+            self.work(work);
+            self.hear();
+        }
+    }
+
+    fn work(&mut self, work: RadioWork) {
+        match work {
+            RadioWork::Load => {
+                // A frame of the MAC's fits its own buffer.
+                let _ = self.loaded.copy_from(self.node.frame());
+                self.node.on_radio_done(self.now, RadioResult::Loaded);
+            }
+            RadioWork::Transmit { cca } => {
+                self.radio.transmit(self.now, self.loaded.as_slice(), cca);
+            }
+            RadioWork::SourceMatch { neighbour, pending } => {
+                self.radio.set_pending(neighbour, pending);
+            }
+            // Its receiver is always on.
+            RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => {}
+            #[allow(unreachable_patterns, reason = "others with duty-cycled MACs")]
+            _ => self.node.on_radio_done(self.now, RadioResult::ChannelBusy),
+        }
+    }
+
+    fn store_counter(&mut self) {
+        let Some(security) = self.node.security_mut() else {
+            return;
+        };
+        if let Some(counter) = security.poll_counter() {
+            match (self.store)(counter) {
+                Ok(()) => security.on_counter_stored(counter),
+                Err(error) => self.notices.push_back(format!(
+                    "the frame counter cannot be stored ({error}): nothing is sent when those that are left are used up"
+                )),
+            }
+        }
+    }
+}
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Mesh for RadioMesh<M, A, T>
+where
+    Node<M, A, T>: Streams,
+{
+    type Border = Node<M, A, T>;
+
+    fn advance(&mut self, now: Instant) {
+        self.now = now;
+        self.radio.turn(now);
+        self.hear();
+        if self.node.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.node.on_timeout(now);
+        }
+        self.serve();
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let node = self.node.poll_at().map(|wake| wake.at);
+        [node, self.radio.poll_at()].into_iter().flatten().min()
+    }
+
+    fn input_packet(&mut self, packet: &[u8]) {
+        if self.from_host.len() < WAITING {
+            self.from_host.push_back(packet.to_vec());
+        } else {
+            self.turned_away += 1;
+        }
+        self.serve();
+    }
+
+    fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize> {
+        self.gate.poll_packet(self.now, &mut self.node, out)
+    }
+
+    fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Self::Border) -> R) -> R {
+        let result = act(self.now, &mut self.node);
+        self.serve();
+        result
+    }
+}

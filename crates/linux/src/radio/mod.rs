@@ -1,0 +1,252 @@
+//! Radios of a border router: a stick with OpenThread's RCP firmware, or datagrams.
+//!
+//! - [`spec`]: how a user names one;
+//! - [`hdlc`], [`spinel`], [`rcp`]: a radio co-processor, without its line;
+//! - [`mod@line`]: lines to it;
+//! - [`zep`]: frames in UDP datagrams, without the socket;
+//! - [`mesh`]: a border router on one of them, as the [gateway](crate::gateway) sees it.
+
+pub mod hdlc;
+pub mod line;
+pub mod mesh;
+pub mod rcp;
+pub mod spec;
+pub mod spinel;
+pub mod zep;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::mac::RadioCaps;
+
+use line::{Line, LineSpec};
+use rcp::{Event, Identity, Rcp};
+use spec::RadioSpec;
+use zep::Zep;
+
+/// How long a line that is gone is left alone before it is opened again.
+const REOPEN: Duration = Duration::from_millis(1_000);
+/// Reads in a row before others get their turn.
+const BURST: usize = 64;
+
+/// A radio that is there.
+#[derive(Debug)]
+pub struct Radio {
+    kind: Kind,
+    /// What has happened to its line.
+    events: VecDeque<Event>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Spinel(Box<Stick>),
+    Zep { zep: Zep, socket: UdpSocket },
+}
+
+/// A radio co-processor and the line to it.
+#[derive(Debug)]
+struct Stick {
+    spec: LineSpec,
+    rcp: Rcp,
+    line: Option<Line>,
+    reopen_at: Instant,
+    /// The user knows that it is gone.
+    is_told: bool,
+}
+
+impl Radio {
+    /// Opens a radio, which is then set up by [`Radio::turn`]: [`Event::Ready`] says so.
+    ///
+    /// # Errors
+    /// The operating system's: there is no such device, no such program, no such address.
+    pub fn open(spec: &RadioSpec, identity: Identity, now: Instant) -> io::Result<Radio> {
+        let mut events = VecDeque::new();
+        let kind = match spec {
+            RadioSpec::Spinel(spec) => {
+                let mut stick = Stick {
+                    line: Some(Line::open(spec)?),
+                    spec: spec.clone(),
+                    rcp: Rcp::new(identity),
+                    reopen_at: now,
+                    is_told: false,
+                };
+                stick.rcp.on_connected(now);
+                Kind::Spinel(Box::new(stick))
+            }
+            RadioSpec::Zep { remote, listen } => {
+                let socket = UdpSocket::bind(listen)?;
+                socket.connect(remote)?;
+                socket.set_nonblocking(true)?;
+                events.push_back(Event::Ready {
+                    version: format!("ZEP to {remote}"),
+                    caps: RadioCaps {
+                        auto_ack: true,
+                        csma: true,
+                        retries: false,
+                        source_match: true,
+                    },
+                });
+                let zep = Zep::new(identity);
+                Kind::Zep { zep, socket }
+            }
+        };
+        Ok(Radio { kind, events })
+    }
+
+    /// Does what is due: reads, writes, opens a line again.
+    pub fn turn(&mut self, now: Instant) {
+        match &mut self.kind {
+            Kind::Spinel(stick) => stick.turn(now, &mut self.events),
+            Kind::Zep { zep, socket } => {
+                zep.on_timeout(now);
+                let mut buffer = [0; 2_048];
+                for _ in 0..BURST {
+                    // Nobody listens there yet, or nothing has come.
+                    let Ok(len) = socket.recv(&mut buffer) else {
+                        break;
+                    };
+                    zep.input(&buffer[..len]);
+                }
+                Self::flush(zep, socket);
+            }
+        }
+    }
+
+    /// Sends a frame, which ends in [`Event::Done`].
+    pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
+        match &mut self.kind {
+            Kind::Spinel(stick) => {
+                stick.rcp.transmit(now, mpdu, cca);
+                stick.write(now, &mut self.events);
+            }
+            Kind::Zep { zep, socket } => {
+                zep.transmit(now, mpdu);
+                Self::flush(zep, socket);
+            }
+        }
+    }
+
+    /// Whether Imm-ACKs to data requests of this neighbour say that something waits.
+    pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
+        match &mut self.kind {
+            Kind::Spinel(stick) => stick.rcp.set_pending(neighbour, pending),
+            Kind::Zep { zep, .. } => zep.set_pending(neighbour, pending),
+        }
+    }
+
+    /// The next thing that has happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front().or_else(|| match &mut self.kind {
+            Kind::Spinel(stick) => stick.rcp.poll_event(),
+            Kind::Zep { zep, .. } => zep.poll_event(),
+        })
+    }
+
+    /// Whether it can never be of use.
+    pub fn is_useless(&self) -> bool {
+        matches!(&self.kind, Kind::Spinel(stick) if stick.rcp.is_useless())
+    }
+
+    /// When [`Radio::turn`] is due by itself.
+    pub fn poll_at(&self) -> Option<Instant> {
+        match &self.kind {
+            Kind::Spinel(stick) if stick.line.is_none() => Some(stick.reopen_at),
+            Kind::Spinel(stick) => stick.rcp.poll_at(),
+            Kind::Zep { zep, .. } => zep.poll_at(),
+        }
+    }
+
+    /// What wakes [`Radio::turn`]; `None` while there is no line.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.kind {
+            Kind::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),
+            Kind::Zep { socket, .. } => Some(socket.as_fd()),
+        }
+    }
+
+    /// What it has counted, a line for people.
+    pub fn summary(&self) -> String {
+        match &self.kind {
+            Kind::Spinel(stick) => {
+                let (rcp, line) = (stick.rcp.counters(), stick.rcp.line_counters());
+                format!(
+                    "{} frames sent, {} received; set up {} times, {} resets, {} unanswered, {} late answers, {} nonsense, {} bad checks",
+                    rcp.sent,
+                    rcp.received,
+                    rcp.set_up,
+                    rcp.resets,
+                    rcp.unanswered,
+                    rcp.late_answers,
+                    rcp.nonsense,
+                    line.bad_check + line.too_long + rcp.bad_fcs,
+                )
+            }
+            Kind::Zep { zep, .. } => {
+                let zep = zep.counters();
+                format!(
+                    "{} frames sent, {} received, {} for others, {} nonsense, {} bad checks",
+                    zep.sent, zep.received, zep.not_for_us, zep.nonsense, zep.bad_fcs
+                )
+            }
+        }
+    }
+
+    fn flush(zep: &mut Zep, socket: &UdpSocket) {
+        while let Some(datagram) = zep.poll_output() {
+            // A datagram that nobody takes is a frame that nobody hears.
+            let _ = socket.send(&datagram);
+        }
+    }
+}
+
+impl Stick {
+    fn turn(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        if self.line.is_none() && self.reopen_at <= now {
+            self.reopen_at = now + REOPEN;
+            if let Ok(line) = Line::open(&self.spec) {
+                self.line = Some(line);
+                self.is_told = false;
+                self.rcp.on_connected(now);
+            }
+        }
+        let mut buffer = [0; 1_024];
+        for _ in 0..BURST {
+            let Some(line) = &mut self.line else { break };
+            match line.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(len) => self.rcp.input(now, &buffer[..len]),
+                Err(error) => self.on_gone(now, &error, events),
+            }
+        }
+        self.rcp.on_timeout(now);
+        self.write(now, events);
+    }
+
+    /// Writes what the line takes; the rest waits for the next turn.
+    fn write(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        while let Some(line) = &mut self.line {
+            let (bytes, _) = self.rcp.output().as_slices();
+            if bytes.is_empty() {
+                return;
+            }
+            match line.write(bytes) {
+                Ok(0) => return,
+                Ok(len) => drop(self.rcp.output().drain(..len)),
+                Err(error) => self.on_gone(now, &error, events),
+            }
+        }
+    }
+
+    fn on_gone(&mut self, now: Instant, error: &io::Error, events: &mut VecDeque<Event>) {
+        self.line = None;
+        self.reopen_at = now + REOPEN;
+        self.rcp.on_disconnected();
+        if !std::mem::replace(&mut self.is_told, true) {
+            let text = format!("the radio is gone ({error}); it is looked for every second");
+            events.push_back(Event::Trouble(text));
+        }
+    }
+}

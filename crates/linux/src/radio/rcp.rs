@@ -1,0 +1,572 @@
+//! A radio co-processor that speaks Spinel, such as a stick with OpenThread's RCP firmware:
+//! what is said to it, in which order, and what is made of what it says. Without I/O: bytes
+//! go in and out, and the time is an argument.
+//!
+//! It is set up by one question after another. Whatever goes wrong later (it begins anew by
+//! itself, answers late or not at all, talks nonsense) ends the transmission under way,
+//! is told as [`Event::Trouble`], and is followed by setting it up once more.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::mac::{RadioCaps, RadioResult, RxInfo};
+use redpoll_stack::wire::ieee802154::FrameHeader;
+
+use super::hdlc::{self, Decoder};
+use super::spinel::{
+    ACKED_WITH_PENDING, BAD_FCS, Command, Fields, Message, Received, property, put_packed,
+    radio_caps, status,
+};
+
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_millis(1_000);
+/// How long a transmission may take, with all the radio's own backoffs and repetitions.
+const TRANSMISSION: Duration = Duration::from_millis(3_000);
+/// How long it may take to begin anew.
+const BEGINNING: Duration = Duration::from_millis(2_000);
+/// Questions that are not answered before all begins anew.
+const PATIENCE: u8 = 3;
+/// The version of the protocol that is spoken.
+const PROTOCOL: u32 = 4;
+
+/// What the radio is to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// IEEE 802.15.4 channel, 11 to 26.
+    pub channel: u8,
+    /// PAN.
+    pub pan_id: u16,
+    /// Short address.
+    pub short: u16,
+    /// EUI-64, big-endian as printed.
+    pub extended: [u8; 8],
+    /// macMaxCSMABackoffs, for radios that do it themselves.
+    pub max_csma_backoffs: u8,
+    /// macMaxFrameRetries, for radios that repeat by themselves.
+    pub max_frame_retries: u8,
+}
+
+/// What has happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// It is set up, for the first time or again. What it is called, and what it can.
+    Ready {
+        /// Its firmware's name and version.
+        version: String,
+        /// What it does by itself.
+        caps: RadioCaps,
+    },
+    /// It has heard a frame, for this node and intact.
+    Received {
+        /// The MPDU without its check sequence.
+        mpdu: Vec<u8>,
+        /// What is known of it.
+        info: RxInfo,
+    },
+    /// A transmission has ended.
+    Done(RadioResult),
+    /// Something is wrong with it.
+    Trouble(String),
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RcpCounters {
+    /// Frames given to it.
+    pub sent: u64,
+    /// Frames that it has heard.
+    pub received: u64,
+    /// How often it was set up.
+    pub set_up: u64,
+    /// How often it began anew by itself.
+    pub resets: u64,
+    /// Questions and transmissions that it has not answered in time.
+    pub unanswered: u64,
+    /// Answers to questions that nobody waits for any more.
+    pub late_answers: u64,
+    /// Frames of the line that are no message, and messages that make no sense.
+    pub nonsense: u64,
+    /// Frames with a wrong check sequence of their own.
+    pub bad_fcs: u64,
+}
+
+/// The steps of setting it up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Protocol,
+    Version,
+    Caps,
+    On,
+    Channel,
+    Extended,
+    Short,
+    Pan,
+    SourceMatch,
+    Listen,
+}
+
+const STEPS: [Step; 10] = [
+    Step::Protocol,
+    Step::Version,
+    Step::Caps,
+    Step::On,
+    Step::Channel,
+    Step::Extended,
+    Step::Short,
+    Step::Pan,
+    Step::SourceMatch,
+    Step::Listen,
+];
+
+/// Where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is no line to it.
+    Gone,
+    /// It has been told to begin anew, and is to say that it has.
+    Beginning {
+        until: Instant,
+    },
+    /// It is asked step by step.
+    Asked {
+        step: usize,
+        tid: u8,
+        until: Instant,
+        tries: u8,
+    },
+    Ready,
+    /// It is of no use: it speaks another version of the protocol.
+    Useless,
+}
+
+/// A transmission that it has.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    tid: u8,
+    until: Instant,
+    wants_ack: bool,
+}
+
+/// The host's side of a radio co-processor.
+#[derive(Debug)]
+pub struct Rcp {
+    identity: Identity,
+    decoder: Decoder,
+    phase: Phase,
+    tid: u8,
+    version: String,
+    caps: RadioCaps,
+    transmission: Option<Transmission>,
+    /// Neighbours for which something waits, also when it has to be told again.
+    pending: BTreeSet<u16>,
+    output: VecDeque<u8>,
+    events: VecDeque<Event>,
+    counters: RcpCounters,
+}
+
+impl Rcp {
+    /// One to which there is no line yet.
+    pub fn new(identity: Identity) -> Rcp {
+        Rcp {
+            identity,
+            decoder: Decoder::default(),
+            phase: Phase::Gone,
+            tid: 0,
+            version: String::new(),
+            caps: RadioCaps::default(),
+            transmission: None,
+            pending: BTreeSet::new(),
+            output: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: RcpCounters::default(),
+        }
+    }
+
+    /// There is a line to it now.
+    pub fn on_connected(&mut self, now: Instant) {
+        self.decoder.reset();
+        self.begin(now);
+    }
+
+    /// The line is gone.
+    pub fn on_disconnected(&mut self) {
+        self.output.clear();
+        self.phase = Phase::Gone;
+        self.give_up();
+    }
+
+    /// Bytes from the line: any at all.
+    pub fn input(&mut self, now: Instant, bytes: &[u8]) {
+        for byte in bytes {
+            let Some(frame) = self.decoder.input(*byte) else {
+                continue;
+            };
+            match Message::parse(&frame) {
+                Some(message) => self.on_message(now, &message),
+                None => self.counters.nonsense += 1,
+            }
+        }
+    }
+
+    /// Bytes for the line, as they stand there.
+    pub fn output(&mut self) -> &mut VecDeque<u8> {
+        &mut self.output
+    }
+
+    /// The next thing that has happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Sends a frame, an MPDU without its check sequence, of at most 125 bytes. It ends in
+    /// [`Event::Done`]; one at a time.
+    pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
+        if self.phase != Phase::Ready || self.transmission.is_some() {
+            // Nothing is on the air.
+            self.events.push_back(Event::Done(RadioResult::ChannelBusy));
+            return;
+        }
+        let header = FrameHeader::parse(mpdu);
+        let wants_ack = header.is_ok_and(|(header, _)| header.ack_request);
+        let mut value = ((mpdu.len() + 2) as u16).to_le_bytes().to_vec();
+        value.extend(mpdu);
+        // It makes the check sequence itself.
+        value.extend([0, 0]);
+        value.extend([
+            self.identity.channel,
+            self.identity.max_csma_backoffs,
+            self.identity.max_frame_retries,
+            cca.into(),
+            // The header is as it shall be, the frame no repetition that it knows of, and
+            // security has been taken care of.
+            true.into(),
+            false.into(),
+            true.into(),
+        ]);
+        let tid = self.say(Command::Set, property::STREAM_RAW, &value);
+        self.counters.sent += 1;
+        self.transmission = Some(Transmission {
+            tid,
+            until: now + TRANSMISSION,
+            wants_ack,
+        });
+    }
+
+    /// Whether its Imm-ACKs to data requests of this neighbour say that something waits.
+    pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
+        let command = match pending {
+            true => self.pending.insert(neighbour).then_some(Command::Insert),
+            false => self.pending.remove(&neighbour).then_some(Command::Remove),
+        };
+        if let Some(command) = command.filter(|_| self.phase == Phase::Ready) {
+            self.say_pending(command, neighbour);
+        }
+    }
+
+    /// Whether it is set up.
+    pub fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    /// Whether it can never be set up.
+    pub fn is_useless(&self) -> bool {
+        self.phase == Phase::Useless
+    }
+
+    /// What has been counted so far.
+    pub fn counters(&self) -> &RcpCounters {
+        &self.counters
+    }
+
+    /// What the line has lost.
+    pub fn line_counters(&self) -> hdlc::LineCounters {
+        self.decoder.counters()
+    }
+
+    /// When [`Rcp::on_timeout`] is due.
+    pub fn poll_at(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Beginning { until } | Phase::Asked { until, .. } => Some(until),
+            Phase::Ready => self.transmission.map(|it| it.until),
+            Phase::Gone | Phase::Useless => None,
+        }
+    }
+
+    /// Time has passed; too early a call does nothing.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.poll_at().is_none_or(|at| at > now) {
+            return;
+        }
+        match self.phase {
+            // Some say nothing of it; the questions will show.
+            Phase::Beginning { .. } => self.ask(now, 0, 0),
+            Phase::Asked { step, tries, .. } => {
+                self.counters.unanswered += 1;
+                if tries < PATIENCE {
+                    self.ask(now, step, tries + 1);
+                } else {
+                    let which = STEPS[step];
+                    self.trouble(format!("the radio does not answer ({which:?})"));
+                    self.begin(now);
+                }
+            }
+            Phase::Ready => {
+                self.counters.unanswered += 1;
+                self.trouble("the radio does not say what became of a frame".to_owned());
+                self.give_up();
+                self.begin(now);
+            }
+            Phase::Gone | Phase::Useless => {}
+        }
+    }
+
+    // --- setting it up ---
+
+    fn begin(&mut self, now: Instant) {
+        let message = Message {
+            tid: 0,
+            command: Command::Reset,
+            property: 0,
+            value: &[],
+        };
+        self.output.extend(hdlc::encode(&message.to_frame()));
+        self.phase = Phase::Beginning {
+            until: now + BEGINNING,
+        };
+    }
+
+    fn ask(&mut self, now: Instant, step: usize, tries: u8) {
+        let Some(which) = STEPS.get(step) else {
+            return self.on_set_up();
+        };
+        let Identity {
+            channel,
+            pan_id,
+            short,
+            extended,
+            ..
+        } = self.identity;
+        let (property, value): (u32, Option<&[u8]>) = match which {
+            Step::Protocol => (property::PROTOCOL_VERSION, None),
+            Step::Version => (property::NCP_VERSION, None),
+            Step::Caps => (property::RADIO_CAPS, None),
+            Step::On => (property::PHY_ENABLED, Some(&[1])),
+            Step::Channel => (property::PHY_CHAN, Some(&[channel])),
+            Step::Extended => (property::MAC_15_4_LADDR, Some(&extended)),
+            Step::Short => (property::MAC_15_4_SADDR, Some(&short.to_le_bytes())),
+            Step::Pan => (property::MAC_15_4_PANID, Some(&pan_id.to_le_bytes())),
+            Step::SourceMatch => (property::MAC_SRC_MATCH_ENABLED, Some(&[1])),
+            Step::Listen => (property::MAC_RAW_STREAM_ENABLED, Some(&[1])),
+        };
+        let tid = match value {
+            None => self.say(Command::Get, property, &[]),
+            Some(value) => self.say(Command::Set, property, value),
+        };
+        self.phase = Phase::Asked {
+            step,
+            tid,
+            until: now + ANSWER,
+            tries,
+        };
+    }
+
+    fn on_set_up(&mut self) {
+        self.phase = Phase::Ready;
+        self.counters.set_up += 1;
+        for neighbour in self.pending.clone() {
+            self.say_pending(Command::Insert, neighbour);
+        }
+        let (version, caps) = (self.version.clone(), self.caps);
+        self.events.push_back(Event::Ready { version, caps });
+    }
+
+    fn say_pending(&mut self, command: Command, neighbour: u16) {
+        let property = property::MAC_SRC_MATCH_SHORT_ADDRESSES;
+        self.say(command, property, &neighbour.to_le_bytes());
+    }
+
+    /// Says something; the number of its answer.
+    fn say(&mut self, command: Command, property: u32, value: &[u8]) -> u8 {
+        // 0 is for what nobody has asked.
+        self.tid = self.tid % 15 + 1;
+        let message = Message {
+            tid: self.tid,
+            command,
+            property,
+            value,
+        };
+        self.output.extend(hdlc::encode(&message.to_frame()));
+        self.tid
+    }
+
+    // --- what it says ---
+
+    fn on_message(&mut self, now: Instant, message: &Message<'_>) {
+        let is_status = message.property == property::LAST_STATUS;
+        let code = is_status.then(|| Fields(message.value).packed()).flatten();
+        let is_reset = |code: &u32| (status::RESET_BEGIN..status::RESET_END).contains(code);
+        match message {
+            _ if code.as_ref().is_some_and(is_reset) => self.on_reset(now),
+            Message {
+                tid: 0,
+                command: Command::Is,
+                property: property::STREAM_RAW,
+                value,
+            } => self.on_received(value),
+            // What it says of itself, such as its log.
+            Message { tid: 0, .. } => {}
+            _ if self.is_awaited(message.tid) => match code {
+                Some(code) if self.transmission.is_some() && self.phase == Phase::Ready => {
+                    self.on_transmitted(code, message.value);
+                }
+                _ if self.phase == Phase::Ready => self.counters.nonsense += 1,
+                _ => self.on_answer(now, code, message),
+            },
+            // A list's change is answered, and nothing hangs on it.
+            Message {
+                command: Command::Inserted | Command::Removed,
+                ..
+            } => {}
+            _ => self.counters.late_answers += 1,
+        }
+    }
+
+    fn is_awaited(&self, tid: u8) -> bool {
+        match self.phase {
+            Phase::Asked { tid: asked, .. } => asked == tid,
+            Phase::Ready => self.transmission.is_some_and(|it| it.tid == tid),
+            _ => false,
+        }
+    }
+
+    fn on_reset(&mut self, now: Instant) {
+        // While it is set up it may say so twice: some do when they are powered on and when
+        // they are told to.
+        if self.phase == Phase::Ready {
+            self.counters.resets += 1;
+            self.trouble("the radio has begun anew by itself".to_owned());
+            self.give_up();
+        }
+        if self.phase != Phase::Gone {
+            self.ask(now, 0, 0);
+        }
+    }
+
+    fn on_answer(&mut self, now: Instant, code: Option<u32>, message: &Message<'_>) {
+        let Phase::Asked { step, .. } = self.phase else {
+            return;
+        };
+        let mut fields = Fields(message.value);
+        let understood = match (STEPS[step], code) {
+            // Older firmware does not know this question, and does all of it.
+            (Step::Caps, Some(_)) => {
+                self.caps = caps(radio_caps::ACK_TIMEOUT);
+                Some(())
+            }
+            // Without it no sleepy node is told that something waits.
+            (Step::SourceMatch, Some(_)) => {
+                self.caps.source_match = false;
+                Some(())
+            }
+            (which, Some(code)) => {
+                self.trouble(format!("the radio refuses {which:?} with status {code}"));
+                None
+            }
+            (Step::Protocol, None) => match fields.packed() {
+                Some(PROTOCOL) => Some(()),
+                Some(other) => {
+                    self.trouble(format!(
+                        "the radio speaks version {other} of Spinel, not {PROTOCOL}"
+                    ));
+                    self.phase = Phase::Useless;
+                    return;
+                }
+                None => None,
+            },
+            (Step::Version, None) => fields.text().map(|text| self.version = text.to_owned()),
+            (Step::Caps, None) => fields.packed().map(|bits| self.caps = caps(bits)),
+            (_, None) => Some(()),
+        };
+        if understood.is_none() {
+            // It is asked again when its time is up.
+            self.counters.nonsense += 1;
+            return;
+        }
+        self.ask(now, step + 1, 0);
+    }
+
+    fn on_received(&mut self, value: &[u8]) {
+        let Some(frame) = Received::parse(value) else {
+            self.counters.nonsense += 1;
+            return;
+        };
+        if frame.flags & BAD_FCS != 0 {
+            self.counters.bad_fcs += 1;
+            return;
+        }
+        if self.phase != Phase::Ready {
+            return;
+        }
+        self.counters.received += 1;
+        self.events.push_back(Event::Received {
+            mpdu: frame.mpdu.to_vec(),
+            info: RxInfo {
+                rssi_dbm: frame.rssi_dbm,
+                lqi: frame.lqi,
+                ack_sent_pending: frame.flags & ACKED_WITH_PENDING != 0,
+            },
+        });
+    }
+
+    fn on_transmitted(&mut self, code: u32, value: &[u8]) {
+        let Some(transmission) = self.transmission.take() else {
+            return;
+        };
+        let mut fields = Fields(value);
+        let _status = fields.packed();
+        let frame_pending = fields.bool().unwrap_or(false);
+        let result = match code {
+            status::OK if transmission.wants_ack => RadioResult::Acked { frame_pending },
+            status::OK => RadioResult::Sent,
+            status::NO_ACK => RadioResult::NoAck,
+            status::CCA_FAILURE => RadioResult::ChannelBusy,
+            other => {
+                self.trouble(format!("the radio has not sent a frame: status {other}"));
+                RadioResult::ChannelBusy
+            }
+        };
+        self.events.push_back(Event::Done(result));
+    }
+
+    /// Ends the transmission under way.
+    fn give_up(&mut self) {
+        if let Some(transmission) = self.transmission.take() {
+            self.events
+                .push_back(Event::Done(match transmission.wants_ack {
+                    true => RadioResult::NoAck,
+                    false => RadioResult::Sent,
+                }));
+        }
+    }
+
+    fn trouble(&mut self, text: String) {
+        self.events.push_back(Event::Trouble(text));
+    }
+}
+
+/// What a radio does by itself. All of them acknowledge, and wait for acknowledgements.
+fn caps(bits: u32) -> RadioCaps {
+    RadioCaps {
+        auto_ack: true,
+        csma: bits & radio_caps::CSMA_BACKOFF != 0,
+        retries: bits & radio_caps::TRANSMIT_RETRIES != 0,
+        source_match: true,
+    }
+}
+
+/// A value of one packed number, for tests and fakes.
+pub fn packed(number: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_packed(&mut out, number);
+    out
+}

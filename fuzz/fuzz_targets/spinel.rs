@@ -1,0 +1,52 @@
+//! Lines to a radio co-processor, its messages, and frames in UDP datagrams.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_base::{Duration, Instant};
+use redpoll_linux::radio::hdlc::{Decoder, encode};
+use redpoll_linux::radio::rcp::{Identity, Rcp};
+use redpoll_linux::radio::spinel::{Message, Received};
+use redpoll_linux::radio::zep::{Datagram, Zep};
+
+const IDENTITY: Identity = Identity {
+    channel: 26,
+    pan_id: 0x7270,
+    short: 1,
+    extended: [2, 0, 0, 0, 0, 0, 0, 1],
+    max_csma_backoffs: 4,
+    max_frame_retries: 3,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut decoder = Decoder::default();
+    let frames: Vec<_> = encode(bytes)
+        .into_iter()
+        .filter_map(|b| decoder.input(b))
+        .collect();
+    // The longest that is taken has a check sequence of two bytes.
+    if !bytes.is_empty() && bytes.len() <= 2_046 {
+        assert_eq!(frames, [bytes]);
+    }
+    if let Some(message) = Message::parse(bytes) {
+        assert_eq!(Message::parse(&message.to_frame()), Some(message));
+    }
+    Received::parse(bytes);
+    if let Ok(datagram) = Datagram::parse(bytes) {
+        let again = datagram.to_bytes(std::time::Duration::ZERO);
+        assert_eq!(Datagram::parse(&again), Ok(datagram));
+    }
+    Zep::new(IDENTITY).input(bytes);
+
+    // Bytes as they are, then as the frames of a line.
+    let mut rcp = Rcp::new(IDENTITY);
+    let mut now = Instant::ZERO;
+    rcp.on_connected(now);
+    rcp.input(now, bytes);
+    for piece in bytes.chunks(16) {
+        now += Duration::from_millis(300);
+        rcp.input(now, &encode(piece));
+        rcp.on_timeout(now);
+        rcp.output().clear();
+        while rcp.poll_event().is_some() {}
+    }
+});
