@@ -42,7 +42,8 @@ export class App {
   private scene = -1;
   private listsAt = 0;
   private timelineAt = 0;
-  private lateness = 0;
+  /** What the clock on the wall showed when the mesh began, in milliseconds since 1970. */
+  private wall: number | null = null;
 
   constructor(private root: HTMLElement) {
     const say = (text: string, isError = false) => this.say(text, isError);
@@ -88,7 +89,7 @@ export class App {
       this.store.take(message);
       if (message.type === "changes") {
         this.playhead.hear(message.t);
-        if (message.wall_ms !== undefined) this.lateness = Date.now() - message.wall_ms;
+        if (message.wall_ms !== undefined) this.wall = message.wall_ms - message.t / 1_000;
       } else if (message.type === "state") this.playhead.hear(message.t);
     };
     this.connection.onChange = (isOpen) => {
@@ -102,7 +103,7 @@ export class App {
     };
     requestAnimationFrame(picture);
     // What tests and the curious look at.
-    Object.assign(window, { redpoll: { store: this.store, playhead: this.playhead, map: this.map, selection: this.selection } });
+    Object.assign(window, { redpoll: { delayMs: () => this.delayMs(), store: this.store, playhead: this.playhead, map: this.map, selection: this.selection } });
   }
 
   private keys(): Key[] {
@@ -162,11 +163,17 @@ export class App {
     const { store } = this;
     const parts = [`${store.nodes.length} nodes`];
     if (store.skipped > 0) parts.push(`${store.skipped.toLocaleString("en")} frames not shown`);
-    if (store.hello?.mode === "up") parts.push(`${Math.max(0, Math.round(this.lateness))} ms behind`);
+    const delay = this.delayMs();
+    if (delay !== null && this.playhead.isLive) parts.push(`${Math.max(0, Math.round(delay))} ms behind`);
     if (!this.connection.mayCommand) parts.push("only looking");
     setText(this.status, parts.join(" · "));
     this.interfere.hidden = !this.connection.mayCommand || store.hello?.mode === "view";
     this.interfere.classList.toggle("on", this.map.placing);
+  }
+
+  /** How long ago what is shown was, of a mesh in real time. */
+  delayMs(): number | null {
+    return this.wall === null ? null : Date.now() - (this.wall + this.playhead.t / 1_000);
   }
 
   private listOthers(): void {

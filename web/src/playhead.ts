@@ -3,7 +3,7 @@
 import type { Store } from "./store";
 
 /** The present is shown so late, in milliseconds on the wall, so that it moves evenly. */
-const DELAY_MS = 35;
+const DELAY_MS = 25;
 /** What the page may be behind before it jumps, in the same. */
 const JUMP_MS = 400;
 

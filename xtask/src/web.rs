@@ -9,6 +9,8 @@ use crate::workspace::{self, Workspace};
 
 /// What `npm run build` writes, and `crates/web` has in it.
 const FILES: [&str; 3] = ["index.html", "live.css", "live.js"];
+/// The oldest Node that builds the page.
+const NODE: &str = "20.19 or later";
 /// How a test says that something is missing.
 const SKIPPED: i32 = 77;
 
@@ -60,6 +62,14 @@ pub fn page(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
 }
 
+fn node_is_recent() -> bool {
+    let version = workspace::output(Command::new("node").arg("--version"));
+    let version = version.unwrap_or_default();
+    let mut numbers = version.trim().trim_start_matches('v').split('.');
+    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
+    (next(), next()) >= (Some(20), Some(19))
+}
+
 /// Gets the packages, if they are not there; what is missing.
 fn prepare(folder: &Path) -> Option<String> {
     let npm = |args: &[&str]| {
@@ -69,6 +79,9 @@ fn prepare(folder: &Path) -> Option<String> {
     };
     if !npm(&["--version"]) {
         return Some("Node and npm are missing (apt-get install nodejs npm)".into());
+    }
+    if !node_is_recent() {
+        return Some(format!("Vite needs Node {NODE}"));
     }
     let is_there = folder.join("node_modules/vite").exists();
     if is_there || npm(&["ci", "--no-fund", "--no-audit"]) {

@@ -54,6 +54,31 @@ fn a_page_comes_through_a_forwarded_port() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
+#[test]
+fn the_live_view_is_where_the_greeting_says_and_nowhere_else() {
+    let mut mesh = office(&[&FORWARD[..], &["--web", "127.0.0.1:0"]].concat());
+    mesh.wait_until_up();
+    forwarded_port(&mesh.line());
+    let line = mesh.line();
+    let rest = line.strip_prefix("Look at it: http://127.0.0.1:").unwrap();
+    let (port, token) = rest.trim().split_once("/#").unwrap();
+    assert_eq!(token.len(), 32);
+    let port: u16 = port.parse().unwrap();
+    let ask = |host: &str| {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask("leaf-12.example").starts_with("HTTP/1.1 403"));
+    let answer = ask(&format!("127.0.0.1:{port}"));
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("live.js"));
+    assert!(!answer.contains(token));
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
 /// As `nc` does, and what is told of it.
 #[test]
 fn what_a_leaf_echoes_comes_back() {

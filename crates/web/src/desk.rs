@@ -22,7 +22,7 @@ use crate::scribe::Scribe;
 use crate::story::Story;
 
 /// How often browsers are told what has happened.
-const TURN: Duration = Duration::from_millis(30);
+const TURN: Duration = Duration::from_millis(20);
 /// How often they are told the figures of all nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 

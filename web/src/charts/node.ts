@@ -90,7 +90,7 @@ export class NodeCharts {
       ["Duty cycle", percent(now.duty[node] ?? 0)],
       ["Frames", `${now.sent[node] ?? 0} sent, ${now.retries[node] ?? 0} of them again`],
       ["Collisions", `${now.collisions[node] ?? 0} frames for it`],
-      ["Charge", `${((now.charge[node] ?? 0) / 3.6).toFixed(2)} µAh`.replace(/^(\d+)\.\d+ (µAh)$/, (_all, whole: string) => `${whole} µAh`)],
+      ["Charge", charge(now.charge[node] ?? 0)],
     ];
     const cells = this.facts.children;
     if (cells.length !== facts.length * 2) {
@@ -98,4 +98,10 @@ export class NodeCharts {
     }
     facts.forEach(([, value], index) => setText(this.facts.children[2 * index + 1]!, value));
   }
+}
+
+/** A charge in millicoulombs, in the unit of batteries. */
+function charge(mc: number): string {
+  const uah = mc / 3.6;
+  return uah < 1_000 ? `${uah.toFixed(uah < 10 ? 2 : 0)} µAh` : `${(uah / 1_000).toFixed(2)} mAh`;
 }
