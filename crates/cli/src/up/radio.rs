@@ -122,6 +122,12 @@ where
     T: redpoll_stack::StreamTransport,
 {
     let mut text = format!("The radio: {}.\n", mesh.radio().summary());
+    if mesh.turned_away() > 0 {
+        let count = mesh.turned_away();
+        text.push_str(&format!(
+            "{count} packets of this computer's found no room.\n"
+        ));
+    }
     if let Some(security) = mesh.node().security() {
         let refused: Vec<String> = security
             .counters()
