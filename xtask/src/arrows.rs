@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -30,12 +30,15 @@ const ARROWS: [(&str, &[&str]); 24] = [
         &["stack", "socket", "border", "assist", "coap", "rivals"],
     ),
     ("studies", &["sim"]),
+    ("sweep", &["studies"]),
     ("linux", &["border"]),
     // `peers` only with the feature `bench`, `modules` with the one of that name; both are
     // off by default.
     (
         "cli",
-        &["sim", "studies", "linux", "wire", "web", "peers", "modules"],
+        &[
+            "sim", "studies", "sweep", "linux", "wire", "web", "peers", "modules",
+        ],
     ),
     ("web", &["sim"]),
     ("modules", &["sim"]),

@@ -37,6 +37,7 @@ pub enum Command {
     Bench(BenchArgs),
     Drill(DrillArgs),
     Study(StudyArgs),
+    Sweep(SweepArgs),
     Taim(TaimArgs),
     /// List the built-in scenarios, each with the first words of its file
     List,
@@ -239,6 +240,51 @@ pub struct WhyArgs {
     /// takes the text's place
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// Run a scenario for many values of its keys.
+///
+/// A sweep is a TOML file: a scenario, what is the same in every run, and lists of values of
+/// which every combination is run, or ranges from which points are drawn. For example:
+///
+/// scenario = "line-3"
+///
+/// seeds = 5
+///
+/// grid."mac.link_retry_delay" = ["0 ms", "5 ms", "40 ms"]
+///
+/// All is checked before the first run. What each run gave is kept in a file, so that the same
+/// command goes on where it was stopped, and a larger sweep runs only what is new.
+///
+/// Exit code: 0 when all runs are done; 1 when a run or a file failed or the oracle found
+/// something; 2 when the sweep or the results file cannot be used; 130 after Ctrl-C (what is
+/// done is kept).
+#[derive(Debug, ClapArgs)]
+pub struct SweepArgs {
+    /// The sweep
+    #[arg(value_name = "SWEEP.toml")]
+    pub file: PathBuf,
+
+    /// Only list the points, and run nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Runs at the same time; by default one a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub jobs: Option<u16>,
+
+    /// Where the runs are kept; by default SWEEP.sqlite, in this folder
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+
+    /// Write a table with a row for each run and flow: CSV or Parquet by its ending; - is CSV
+    /// on standard output
+    #[arg(long, value_name = "FILE")]
+    pub flows: Option<PathBuf>,
+
+    /// Write a table with a row for each run and node
+    #[arg(long, value_name = "FILE")]
+    pub nodes: Option<PathBuf>,
 }
 
 /// Run a published study again, in the simulator, and hold it against the paper.

@@ -13,6 +13,7 @@ mod output;
 mod places;
 mod run;
 mod study;
+mod sweep;
 mod taim;
 mod up;
 mod view;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Taim(args) => taim::run(&args),
         Command::List => guide::list(),
         Command::Show(args) => guide::show(&args),

@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::{FAILED, USAGE};
 
-use progress::Progress;
+pub use progress::Progress;
 
 /// Runs the command.
 pub fn run(args: &StudyArgs) -> ExitCode {
@@ -134,7 +134,7 @@ fn simulate(
 
 /// A results file that is not to be used is the user's to choose; all else has gone
 /// wrong.
-fn refuse(error: StudyError) -> Failure {
+pub fn refuse(error: StudyError) -> Failure {
     let code = match error {
         StudyError::Results(ResultsError::Other { .. }) => FAILED,
         StudyError::Results(_) => USAGE,

@@ -1,6 +1,7 @@
 //! What is run: a scenario with changes, what is looked at in it, and how many
 //! seeds it is run with.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::run::Run;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
     /// Its name in messages, and that of its file on the page.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its TOML text.
     pub text: String,
 }
@@ -152,7 +153,7 @@ impl Case {
 
     /// What the case is, for people: scene and changes.
     pub fn text(&self) -> String {
-        let mut text = self.scene.name.to_owned();
+        let mut text = self.scene.name.to_string();
         for (key, value) in &self.changes {
             text.push_str(&format!(" {key}={value}"));
         }
@@ -165,7 +166,7 @@ impl Case {
     ///
     /// If a change is not allowed; a mistake of the study's.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        let mut scenario = Scenario::parse(self.scene.name, &self.scene.text, &self.changes)?;
+        let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
         let whole = scenario.clone();
         scenario.retain_apps(|app: &AppSpec| {
             matches!(app.when, When::Always | When::Run) && whole.is_served(app)

@@ -111,6 +111,10 @@ impl Results {
             results.make()?;
         }
         results.check()?;
+        // One may read while another writes, and a run that is kept costs one write.
+        let wal = "PRAGMA journal_mode = WAL";
+        let mode = results.connection.query_row(wal, [], |_| Ok(()));
+        mode.map_err(|error| results.wrong(error))?;
         Ok(results)
     }
 
@@ -238,13 +242,27 @@ impl Results {
     ///
     /// If the file cannot be read, a run in it is damaged, or the case is not valid.
     pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<Kept>, StudyError> {
+        self.between(case, 1, seeds)
+    }
+
+    /// The run of `case` with `seed`, if it has that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Results::runs`].
+    pub fn run(&self, case: &Case, seed: u64) -> Result<Option<Kept>, StudyError> {
+        Ok(self.between(case, seed, seed)?.pop())
+    }
+
+    fn between(&self, case: &Case, from: u64, to: u64) -> Result<Vec<Kept>, StudyError> {
         let key = case.key()?;
         let read = || {
             let sql = "SELECT seed, cpu_s, run, checksum FROM runs
-                       WHERE fingerprint = ?1 AND case_key = ?2 AND seed BETWEEN 1 AND ?3
+                       WHERE fingerprint = ?1 AND case_key = ?2 AND seed BETWEEN ?3 AND ?4
                        ORDER BY seed";
             let mut query = self.connection.prepare_cached(sql)?;
-            let rows = query.query_map(params![self.fingerprint, key, seeds as i64], raw)?;
+            let rows =
+                query.query_map(params![self.fingerprint, key, from as i64, to as i64], raw)?;
             rows.collect::<Result<Vec<Raw>, _>>()
         };
         let damaged = |what: String| ResultsError::Damaged {

@@ -89,7 +89,7 @@ mod tests {
     fn message_buffers_are_shared_by_frames() {
         let slots = |mss: Option<&str>| {
             let mut case = Case::new(Scene {
-                name: "any",
+                name: "any".into(),
                 text: String::new(),
             });
             if let Some(mss) = mss {

@@ -26,7 +26,7 @@ pub const GOODPUT: Metric = Metric::new("goodput", "kb/s");
 
 pub fn case() -> Case {
     Case::new(Scene {
-        name: "short",
+        name: "short".into(),
         text: SCENE.to_owned(),
     })
 }

@@ -294,7 +294,7 @@ impl Page<'_> {
             let _ = writeln!(
                 page,
                 "<details><summary>{}.toml</summary><pre>{}</pre></details>",
-                escape(scene.name),
+                escape(&scene.name),
                 escape(scene.text.trim())
             );
         }

@@ -17,7 +17,7 @@ const HEIGHTS: (f64, f64) = (120.0, 460.0);
 /// A picture, and which scenes have it.
 pub struct Picture {
     /// Names of scenes.
-    pub scenes: Vec<&'static str>,
+    pub scenes: Vec<String>,
     /// How many nodes.
     pub nodes: usize,
     /// The SVG.
@@ -26,10 +26,10 @@ pub struct Picture {
 
 /// The pictures of all places at which nodes of `cases` stand.
 pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
-    let mut seen: Vec<&'static str> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
     let mut pictures: Vec<Picture> = Vec::new();
     for case in cases {
-        let name = case.scene().name;
+        let name = &*case.scene().name;
         // One of each scene: what cases change stands with them.
         if seen.contains(&name) {
             continue;
@@ -40,9 +40,9 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
         };
         let svg = picture(&scenario);
         match pictures.iter_mut().find(|it| it.svg == svg) {
-            Some(picture) => picture.scenes.push(name),
+            Some(picture) => picture.scenes.push(name.to_owned()),
             None => pictures.push(Picture {
-                scenes: vec![name],
+                scenes: vec![name.to_owned()],
                 nodes: scenario.nodes.len(),
                 svg,
             }),

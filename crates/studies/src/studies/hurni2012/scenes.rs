@@ -90,7 +90,8 @@ fn scene(percent: u32) -> Scene {
         name: match percent {
             LINK_PERCENT => "chain-7",
             _ => "chain-7-better",
-        },
+        }
+        .into(),
         text,
     }
 }

@@ -252,7 +252,7 @@ const WINDOW: &str = "40 B";
 /// Half an hour of traffic in a building.
 pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
     let scene = Scene {
-        name: traffic.scene(building),
+        name: traffic.scene(building).into(),
         text: building.text() + &traffic.apps(),
     };
     let interval = format!("{} ms", 60_000 / load);

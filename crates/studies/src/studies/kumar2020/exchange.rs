@@ -32,7 +32,7 @@ interval = "2 ms"
 
 fn case() -> Probed<Exchange> {
     let scene = Scene {
-        name: "full-frames",
+        name: "full-frames".into(),
         text: FULL_FRAMES.to_owned(),
     };
     Case::new(scene).probe(Exchange { from: 1 })

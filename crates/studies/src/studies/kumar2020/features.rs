@@ -8,7 +8,7 @@ use crate::vocabulary::probes::air::{Seen, Segments};
 /// One hop; node 2 sends to node 1.
 fn line() -> Case {
     Case::new(Scene {
-        name: "line-1",
+        name: "line-1".into(),
         text: include_str!("../../../../../scenarios/line-1.toml").to_owned(),
     })
 }

@@ -55,7 +55,7 @@ const HOPS: [u32; 5] = [1, 2, 3, 4, 5];
 /// A bulk flow over so many hops of 40 m, on Redpoll's own link.
 fn line(hops: u32, loss: u32) -> Case {
     let scene = Scene {
-        name: "line",
+        name: "line".into(),
         text: include_str!("../../../../../scenarios/line-4.toml").to_owned(),
     };
     let case = Case::new(scene)

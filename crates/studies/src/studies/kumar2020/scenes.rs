@@ -95,7 +95,7 @@ batch = 64
 
 fn floor(name: &'static str, apps: &str) -> Case {
     Case::new(Scene {
-        name,
+        name: name.into(),
         text: format!("{OFFICE}{apps}"),
     })
 }
@@ -172,7 +172,7 @@ pub fn readings(transport: &'static str, batch: u32) -> Case {
 /// interferers of `readings-day`.
 pub fn day(transport: &'static str, batch: u32) -> Case {
     let scene = Scene {
-        name: "day",
+        name: "day".into(),
         text: format!("{OFFICE}{READINGS}{INTERFERERS}"),
     };
     three_frames(readings(transport, batch))
@@ -185,7 +185,7 @@ pub fn day(transport: &'static str, batch: u32) -> Case {
 /// and messages of three frames, and the interferers of `readings-day`.
 pub fn day_of_both() -> Case {
     let scene = Scene {
-        name: "day-of-both",
+        name: "day-of-both".into(),
         text: format!("{OFFICE}{BOTH}{INTERFERERS}"),
     };
     // Where it stands otherwise, two routers are as good as each other, and neighbours

@@ -182,7 +182,7 @@ pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 /// Ten minutes of the grid.
 pub fn case(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     let scene = Scene {
-        name: "grid-4x4",
+        name: "grid-4x4".into(),
         text: GRID.to_owned(),
     };
     let carrier_m = CARRIER_SENSE * f64::from(range_m);

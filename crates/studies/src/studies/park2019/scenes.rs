@@ -153,7 +153,8 @@ impl Testbed {
             name: match self {
                 Testbed::One => "testbed-1",
                 Testbed::Two => "testbed-2",
-            },
+            }
+            .into(),
             text: self.text() + &uploads(),
         };
         Case::new(scene)
@@ -173,7 +174,7 @@ impl Testbed {
     /// All nodes send so many datagrams a second to the border router.
     pub fn udp(self, rate: f64) -> Case {
         let scene = Scene {
-            name: "testbed-1-udp",
+            name: "testbed-1-udp".into(),
             text: self.text() + &readings(),
         };
         let interval = format!("{:.0} ms", 1_000.0 / rate);

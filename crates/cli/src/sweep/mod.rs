@@ -1,0 +1,190 @@
+//! `redpoll sweep`: a scenario run for many values of its keys.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+
+use redpoll_linux::signals::Signals;
+use redpoll_studies::{FINGERPRINT, Outcome, Results, conduct};
+use redpoll_sweep::{Format, Plan, Table};
+
+use crate::args::SweepArgs;
+use crate::output::{fail, is_standard, print};
+use crate::places::Places;
+use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
+use crate::study::{Progress, refuse};
+use crate::{FAILED, USAGE};
+
+/// Runs the command.
+pub fn run(args: &SweepArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(code) => code,
+        Err((code, message)) => fail(code, message),
+    }
+}
+
+fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
+    let tables = [("--flows", &args.flows), ("--nodes", &args.nodes)];
+    for (option, path) in &tables {
+        if let Some(path) = path
+            && !is_standard(path)
+            && Format::of(path).is_none()
+        {
+            let name = path.display();
+            let allowed = "allowed: a name that ends in .csv or .parquet, or - for CSV";
+            return Err((USAGE, format!("{option} {name}: {allowed}")));
+        }
+    }
+    let plan = Plan::load(&args.file).map_err(|error| (USAGE, error.to_string()))?;
+    let results = args.results.clone().unwrap_or_else(|| {
+        PathBuf::from(
+            args.file
+                .with_extension("sqlite")
+                .file_name()
+                .unwrap_or_default(),
+        )
+    });
+    Places::default()
+        .with("--results", Some(&results))
+        .with("--flows", args.flows.as_deref())
+        .with("--nodes", args.nodes.as_deref())
+        .check()
+        .map_err(|line| (USAGE, line))?;
+    if args.list {
+        print(&list(&plan)).map_err(|error| cannot_write("standard output", &error))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let kept = Results::open(&results, FINGERPRINT).map_err(|error| refuse(error.into()))?;
+    let ended = simulate(args, &plan, &kept, &results)?;
+    let flows = Table::flows(&plan, &kept).map_err(refuse)?;
+    if let Some(path) = &args.flows {
+        write(&flows, path)?;
+    }
+    if let Some(path) = &args.nodes {
+        let nodes = Table::nodes(&plan, &kept).map_err(refuse)?;
+        write(&nodes, path)?;
+    }
+    let is_taken = tables
+        .iter()
+        .any(|(_, path)| path.as_deref().is_some_and(is_standard));
+    if !is_taken {
+        print(&summary(&plan, &flows)).map_err(|error| cannot_write("standard output", &error))?;
+    }
+    if let Some(signal) = ended {
+        return Ok(ExitCode::from(SIGNALLED.saturating_add(signal)));
+    }
+    let is_wrong = |table: &Table| {
+        let at = table.columns.iter().position(|it| it == "oracle_ok");
+        let wrong = Some(redpoll_sweep::Cell::Truth(false));
+        at.is_some_and(|at| table.rows.iter().any(|row| row[at] == wrong))
+    };
+    Ok(ExitCode::from(if is_wrong(&flows) { FAILED } else { 0 }))
+}
+
+/// Does what is missing; returns the signal that ended it early.
+fn simulate(
+    args: &SweepArgs,
+    plan: &Plan,
+    kept: &Results,
+    path: &std::path::Path,
+) -> Result<Option<u8>, Failure> {
+    let jobs = plan.jobs(kept).map_err(refuse)?;
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.jobs.map_or_else(cores, usize::from);
+    // Without descriptors for it Ctrl-C ends the sweep as it ends any program.
+    let signals = Signals::watch().ok();
+    let mut signal = None;
+    let mut progress = Progress::new(&jobs);
+    let mut done = 0;
+    let outcome = conduct(&jobs, threads, kept, &mut |count, virtual_ms| {
+        done = count;
+        progress.set(count, virtual_ms);
+        signal = signal.or_else(|| signals.as_ref().and_then(asked_to_end));
+        signal.is_none()
+    });
+    progress.finish();
+    match outcome.map_err(refuse)? {
+        Outcome::Complete => Ok(None),
+        Outcome::Failed(line) => Err((FAILED, line)),
+        Outcome::Stopped => {
+            eprintln!(
+                "stopped: {done} of {} runs done and kept in {}; the same command goes on from there",
+                jobs.len(),
+                path.display()
+            );
+            Ok(signal)
+        }
+    }
+}
+
+fn write(table: &Table, path: &std::path::Path) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::error::Error| {
+        (FAILED, format!("cannot write {}: {error}", path.display()))
+    };
+    if is_standard(path) {
+        let mut bytes = Vec::new();
+        table.csv(&mut bytes).map_err(|error| wrong(&error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        return print(&text).map_err(|error| wrong(&error));
+    }
+    let format = Format::of(path).unwrap_or(Format::Csv);
+    table.write(path, format).map_err(|error| wrong(&error))
+}
+
+/// The points, without running any.
+fn list(plan: &Plan) -> String {
+    let mut lines = vec![format!(
+        "{} points, {} seeds each: {} runs",
+        plan.points.len(),
+        plan.seeds.len(),
+        plan.runs()
+    )];
+    for (at, point) in plan.points.iter().enumerate() {
+        lines.push(format!("{:>6}  {}", at + 1, values(&point.values)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn values(values: &[(String, String)]) -> String {
+    let texts = values.iter().map(|(key, value)| format!("{key}={value}"));
+    texts.collect::<Vec<_>>().join("  ")
+}
+
+/// A line for each point: the mean of its flows' figures, and how far the seeds differ.
+fn summary(plan: &Plan, flows: &Table) -> String {
+    let mut lines = vec![format!(
+        "{:>6} {:>5} {:>12} {:>20} {:>8} {:>10}  values",
+        "point", "runs", "goodput", "of the flows", "loss", "RTT p50"
+    )];
+    for (at, point) in plan.points.iter().enumerate() {
+        let number = redpoll_sweep::Cell::Whole(at as i64 + 1);
+        let of = |column: &str| flows.numbers(column, |row| row[0].as_ref() == Some(&number));
+        let mut seeds: Vec<u64> = of("seed").into_iter().map(|seed| seed as u64).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let goodput = of("goodput_kbps");
+        let least = goodput.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = goodput.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let range = match goodput.is_empty() {
+            true => "-".to_owned(),
+            false => format!("{least:.1} to {most:.1} kb/s"),
+        };
+        let mean = |values: Vec<f64>, digits: usize, unit: &str, scale: f64| match values.len() {
+            0 => "-".to_owned(),
+            count => {
+                let mean = scale * values.iter().sum::<f64>() / count as f64;
+                format!("{mean:.digits$} {unit}")
+            }
+        };
+        lines.push(format!(
+            "{:>6} {:>5} {:>12} {range:>20} {:>8} {:>10}  {}",
+            at + 1,
+            seeds.len(),
+            mean(goodput, 1, "kb/s", 1.0),
+            mean(of("segment_loss"), 1, "%", 100.0),
+            mean(of("rtt_ms.p50"), 0, "ms", 1.0),
+            values(&point.values)
+        ));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,19 @@
+//! Sweeps: a scenario run for every combination of its keys' values, or for points drawn at
+//! random, each with several seeds.
+//!
+//! A [`Plan`] is read from a file and has [`Point`]s. [`Plan::jobs`] are the runs that a results
+//! file ([`redpoll_studies::Results`]) does not have yet, for
+//! [`redpoll_studies::conduct`], which spreads them over all cores and keeps each as it ends.
+//! [`Table::flows`] and [`Table::nodes`] make tables of what is kept, a row for each run and
+//! flow or node, which are written as CSV or Parquet.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod draw;
+mod plan;
+mod table;
+mod write;
+
+pub use plan::{Plan, PlanError, Point};
+pub use table::{Cell, Table};
+pub use write::{Format, WriteError};

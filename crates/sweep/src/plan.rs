@@ -1,0 +1,289 @@
+//! What a sweep runs.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use redpoll_base::Rng;
+use redpoll_sim::scenario::BUILT_IN;
+use redpoll_studies::{Case, Job, Results, Scene, StudyError};
+use serde::Deserialize;
+
+use crate::draw::Range;
+
+/// Runs of a sweep: more is a mistake.
+const RUNS_MAX: usize = 1_000_000;
+
+/// A sweep that cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {problem}")]
+pub struct PlanError {
+    file: String,
+    problem: String,
+}
+
+/// One combination of values.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The keys that the sweep varies, with their values here.
+    pub values: Vec<(String, String)>,
+    /// What is run.
+    pub case: Case,
+}
+
+/// A sweep.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The keys that it varies, in the order of the file.
+    pub keys: Vec<String>,
+    /// Every combination, the last key's values changing fastest.
+    pub points: Vec<Point>,
+    /// The seeds of each.
+    pub seeds: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    scenario: String,
+    #[serde(default)]
+    seeds: Seeds,
+    #[serde(default)]
+    set: toml::Table,
+    #[serde(default)]
+    grid: toml::Table,
+    random: Option<Random>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Seeds {
+    Count(u64),
+    List(Vec<u64>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Seeds::Count(1)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Random {
+    points: usize,
+    #[serde(default = "one")]
+    seed: u64,
+    keys: toml::Table,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Plan {
+    /// Reads the sweep at `path`. Every point is tried: a key or value that no scenario has is an
+    /// error now, not after an hour.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is none; with the key, and what is allowed.
+    pub fn load(path: &Path) -> Result<Plan, PlanError> {
+        let problem = |problem: String| PlanError {
+            file: path.display().to_string(),
+            problem,
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| problem(format!("cannot be read: {error}")))?;
+        let file: File = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+        Plan::of(file, path.parent().unwrap_or(Path::new(""))).map_err(problem)
+    }
+
+    fn of(file: File, folder: &Path) -> Result<Plan, String> {
+        let scene = scene(&file.scenario, folder)?;
+        let mut case = Case::new(scene);
+        for (key, value) in leaves("", &file.set) {
+            case = case.set(&key, written(value));
+        }
+        let seeds = seeds(file.seeds)?;
+        let mut combinations = vec![Vec::new()];
+        for (key, values) in leaves("", &file.grid) {
+            let list = values.as_array().filter(|list| !list.is_empty());
+            let list = list.ok_or(format!("grid.{key}: allowed: a list of values"))?;
+            let room = RUNS_MAX / seeds.len() / list.len();
+            if combinations.len() > room {
+                return Err(format!("more than {RUNS_MAX} runs"));
+            }
+            combinations = combinations
+                .iter()
+                .flat_map(|point| {
+                    list.iter().map(|value| {
+                        let mut longer: Vec<(String, String)> = point.clone();
+                        longer.push((key.clone(), written(value)));
+                        longer
+                    })
+                })
+                .collect();
+        }
+        if let Some(random) = &file.random {
+            combinations = drawn(combinations, random, seeds.len())?;
+        }
+        if combinations[0].iter().any(|(key, _)| key == "seed") {
+            return Err("seed: allowed: `seeds`, outside of grid and random".to_owned());
+        }
+        let keys: Vec<String> = combinations[0].iter().map(|(key, _)| key.clone()).collect();
+        let mut points = Vec::with_capacity(combinations.len());
+        for values in combinations {
+            let set = |case: Case, (key, value): &(String, String)| case.set(key, value);
+            let case = values.iter().fold(case.clone(), set);
+            case.scenario().map_err(|error| error.to_string())?;
+            points.push(Point { values, case });
+        }
+        Ok(Plan {
+            keys,
+            points,
+            seeds,
+        })
+    }
+
+    /// Runs in all.
+    pub fn runs(&self) -> usize {
+        self.points.len() * self.seeds.len()
+    }
+
+    /// The runs that `results` does not have. All seeds of a point come before the next point:
+    /// what is interrupted has whole points.
+    ///
+    /// # Errors
+    ///
+    /// If the results cannot be read.
+    pub fn jobs(&self, results: &Results) -> Result<Vec<Job>, StudyError> {
+        let mut jobs = Vec::new();
+        for point in &self.points {
+            let virtual_ms = point.case.scenario()?.duration.as_millis();
+            for &seed in &self.seeds {
+                if !results.has(&point.case, seed)? {
+                    jobs.push(Job {
+                        case: point.case.clone(),
+                        seed,
+                        virtual_ms,
+                    });
+                }
+            }
+        }
+        Ok(jobs)
+    }
+}
+
+/// The scenario: a file beside the sweep's, or one that is built in.
+fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
+    let beside: PathBuf = folder.join(name);
+    let built_in = BUILT_IN.iter().find(|scenario| scenario.name == name);
+    match (std::fs::read_to_string(&beside), built_in) {
+        (Ok(text), _) => Ok(Scene {
+            name: Cow::Owned(beside.display().to_string()),
+            text,
+        }),
+        (Err(_), Some(built_in)) => Ok(Scene {
+            name: Cow::Borrowed(built_in.name),
+            text: built_in.text.to_owned(),
+        }),
+        (Err(error), None) => Err(format!(
+            "scenario: {}: {error}; allowed: a TOML file, or a name that `redpoll list` has",
+            beside.display()
+        )),
+    }
+}
+
+fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
+    let all = match seeds {
+        Seeds::Count(count) if count <= RUNS_MAX as u64 => (1..=count).collect(),
+        Seeds::Count(_) => return Err(format!("seeds: allowed: 1 to {RUNS_MAX}, or a list")),
+        Seeds::List(list) => list,
+    };
+    let mut sorted = all.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    match sorted.len() == all.len() && !all.is_empty() {
+        true => Ok(all),
+        false => Err("seeds: allowed: how many, from 1, or a list of different ones".to_owned()),
+    }
+}
+
+/// Each combination of the grid with each of the points that are drawn.
+fn drawn(
+    grid: Vec<Vec<(String, String)>>,
+    random: &Random,
+    seeds: usize,
+) -> Result<Vec<Vec<(String, String)>>, String> {
+    let room = RUNS_MAX / seeds / grid.len();
+    if random.points == 0 || random.points > room {
+        return Err(format!("random.points: allowed: 1 to {room}"));
+    }
+    let mut ranges: Vec<(String, Range)> = Vec::new();
+    for (key, value) in ranges_of("", &random.keys) {
+        let range = value.clone().try_into();
+        let range = range.map_err(|error| format!("random.keys.{key}: {error}"))?;
+        ranges.push((key, range));
+    }
+    if ranges.is_empty() {
+        return Err("random.keys: allowed: keys, each with { from = …, to = … }".to_owned());
+    }
+    let mut rng = Rng::named(random.seed, "sweep");
+    let mut points = Vec::new();
+    for _ in 0..random.points {
+        let mut point = Vec::new();
+        for (key, range) in &ranges {
+            let value = range.draw(&mut rng);
+            let value = value.map_err(|error| format!("random.keys.{key}: {error}"))?;
+            point.push((key.clone(), value));
+        }
+        points.push(point);
+    }
+    let each = grid.into_iter().flat_map(|fixed| {
+        points
+            .iter()
+            .map(move |point| fixed.iter().chain(point).cloned().collect())
+            .collect::<Vec<_>>()
+    });
+    Ok(each.collect())
+}
+
+/// The values of a table of keys, which may be written `"mac.min_be" = …` or in tables of their
+/// own; by dotted path.
+fn leaves<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Value)> {
+    walk(path, table, &|_| false)
+}
+
+/// The same where a table with `from` is a value.
+fn ranges_of<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Value)> {
+    walk(path, table, &|table| table.contains_key("from"))
+}
+
+fn walk<'a>(
+    path: &str,
+    table: &'a toml::Table,
+    is_value: &dyn Fn(&toml::Table) -> bool,
+) -> Vec<(String, &'a toml::Value)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        let path = match path {
+            "" => key.clone(),
+            _ => format!("{path}.{key}"),
+        };
+        match value {
+            toml::Value::Table(inner) if !is_value(inner) => {
+                found.extend(walk(&path, inner, is_value));
+            }
+            value => found.push((path, value)),
+        }
+    }
+    found
+}
+
+/// A value as `--set` takes it.
+fn written(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

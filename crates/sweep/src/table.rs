@@ -1,0 +1,171 @@
+//! Tables of what the runs gave.
+
+use std::collections::HashMap;
+
+use redpoll_studies::{Results, Run, StudyError};
+use serde_json::Value;
+
+use crate::plan::Plan;
+
+/// A value of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A whole number.
+    Whole(i64),
+    /// Any number.
+    Number(f64),
+    /// Yes or no.
+    Truth(bool),
+    /// A text.
+    Text(String),
+}
+
+/// Rows with columns of one kind each; what a row does not have is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each as long as there are columns.
+    pub rows: Vec<Vec<Option<Cell>>>,
+    places: HashMap<String, usize>,
+}
+
+/// How deep a report's objects are taken apart.
+const DEPTH_MAX: usize = 4;
+
+impl Table {
+    /// A row for each run and flow: `point` (from 1), `seed`, the keys of the sweep, whether
+    /// the oracle was content, and the flow's figures (`docs/report.md`), those within
+    /// others by names with dots.
+    ///
+    /// # Errors
+    ///
+    /// If the results cannot be read.
+    pub fn flows(plan: &Plan, results: &Results) -> Result<Table, StudyError> {
+        Table::of(plan, results, Run::flows)
+    }
+
+    /// The same for each run and node.
+    ///
+    /// # Errors
+    ///
+    /// If the results cannot be read.
+    pub fn nodes(plan: &Plan, results: &Results) -> Result<Table, StudyError> {
+        Table::of(plan, results, Run::nodes)
+    }
+
+    fn of(
+        plan: &Plan,
+        results: &Results,
+        items: impl for<'a> Fn(&'a Run, &str) -> Result<Vec<&'a Value>, redpoll_studies::Gap>,
+    ) -> Result<Table, StudyError> {
+        let mut table = Table::default();
+        for (at, point) in plan.points.iter().enumerate() {
+            for &seed in &plan.seeds {
+                let Some(kept) = results.run(&point.case, seed)? else {
+                    continue;
+                };
+                // A scenario may have none.
+                for item in items(&kept.run, "").unwrap_or_default() {
+                    table.rows.push(vec![None; table.columns.len()]);
+                    table.put("point", Cell::Whole(at as i64 + 1));
+                    table.put("seed", Cell::Whole(seed as i64));
+                    for (key, value) in &point.values {
+                        table.put(key, Cell::Text(value.clone()));
+                    }
+                    let is_ok = kept.run.violation().is_none();
+                    table.put("oracle_ok", Cell::Truth(is_ok));
+                    table.put("cpu_s", Cell::Number(kept.cpu_s));
+                    table.flatten("", item, DEPTH_MAX);
+                }
+            }
+        }
+        table.unify();
+        Ok(table)
+    }
+
+    fn put(&mut self, column: &str, cell: Cell) {
+        let at = match self.places.get(column) {
+            Some(&at) => at,
+            None => {
+                let at = self.columns.len();
+                self.places.insert(column.to_owned(), at);
+                self.columns.push(column.to_owned());
+                self.rows.iter_mut().for_each(|row| row.push(None));
+                at
+            }
+        };
+        if let Some(row) = self.rows.last_mut() {
+            row[at] = Some(cell);
+        }
+    }
+
+    fn flatten(&mut self, path: &str, value: &Value, depth: usize) {
+        let cell = match value {
+            Value::Object(fields) if depth > 0 => {
+                for (name, value) in fields {
+                    let path = match path {
+                        "" => name.clone(),
+                        _ => format!("{path}.{name}"),
+                    };
+                    self.flatten(&path, value, depth - 1);
+                }
+                return;
+            }
+            Value::Null | Value::Array(_) | Value::Object(_) => return,
+            Value::Bool(truth) => Cell::Truth(*truth),
+            Value::String(text) => Cell::Text(text.clone()),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => Cell::Whole(whole),
+                None => Cell::Number(number.as_f64().unwrap_or(f64::NAN)),
+            },
+        };
+        self.put(path, cell);
+    }
+
+    /// Makes whole numbers of a column that has others, too, such numbers; and texts of one that
+    /// has both texts and others.
+    fn unify(&mut self) {
+        for column in 0..self.columns.len() {
+            let cells = || self.rows.iter().filter_map(|row| row[column].as_ref());
+            let has = |kind: fn(&Cell) -> bool| cells().any(kind);
+            let text = has(|it| matches!(it, Cell::Text(_)));
+            let truth = has(|it| matches!(it, Cell::Truth(_)));
+            let number = has(|it| matches!(it, Cell::Number(_)));
+            let whole = has(|it| matches!(it, Cell::Whole(_)));
+            let mixed = text && (truth || number || whole) || truth && (number || whole);
+            for cell in self.rows.iter_mut().filter_map(|row| row[column].as_mut()) {
+                match cell {
+                    any if mixed => *any = Cell::Text(any.to_string()),
+                    Cell::Whole(value) if number => *cell = Cell::Number(*value as f64),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The numbers of a column, of the rows for which `keep` holds.
+    pub fn numbers(&self, column: &str, keep: impl Fn(&[Option<Cell>]) -> bool) -> Vec<f64> {
+        let Some(&at) = self.places.get(column) else {
+            return Vec::new();
+        };
+        let rows = self.rows.iter().filter(|row| keep(row));
+        let numbers = rows.filter_map(|row| match row[at] {
+            Some(Cell::Number(number)) => Some(number),
+            Some(Cell::Whole(whole)) => Some(whole as f64),
+            _ => None,
+        });
+        numbers.collect()
+    }
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cell::Whole(whole) => whole.fmt(f),
+            Cell::Number(number) => number.fmt(f),
+            Cell::Truth(truth) => truth.fmt(f),
+            Cell::Text(text) => text.fmt(f),
+        }
+    }
+}
