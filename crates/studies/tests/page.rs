@@ -130,7 +130,7 @@ fn commands_run_what_the_study_ran() {
         let mut scenes: BTreeMap<&str, &str> = BTreeMap::new();
         for case in &cases {
             let scene = case.scene();
-            let known = scenes.entry(scene.name).or_insert(&scene.text);
+            let known = scenes.entry(&*scene.name).or_insert(&scene.text);
             assert_eq!(*known, scene.text, "{}", scene.name);
         }
         let mut done: BTreeSet<String> = BTreeSet::new();
@@ -140,7 +140,7 @@ fn commands_run_what_the_study_ran() {
                 continue;
             }
             let mut commanded = run_by(&text, &scenes);
-            let own = Scenario::parse(case.scene().name, &case.scene().text, case.changes());
+            let own = Scenario::parse(&case.scene().name, &case.scene().text, case.changes());
             let own = own.unwrap();
             // What it was read from is all that may differ.
             commanded.files.clone_from(&own.files);
