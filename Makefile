@@ -17,10 +17,10 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package web webtest clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package publish-check web webtest clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s  %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
 
 setup: ## Get what building, the demo and the tests need
 	@scripts/setup.sh build && scripts/setup.sh demo && scripts/setup.sh test
@@ -104,6 +104,18 @@ webtest: ## The live view in a browser: everything it does, and its figures (nee
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 	@cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll
+
+# Crates that say what they promise before a release: against which commit, if there is no tag.
+BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git rev-parse HEAD~1)
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+publish-check: package ## Licences and sources of dependencies, promises since BASELINE, the oldest Rust (installs the tools)
+	@scripts/setup.sh publish
+	@$(CARGO) deny check licenses bans sources
+	@if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi
+	@$(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%)
+	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: Rust $(MSRV), which is not there"; fi
+	@$(CARGO) xtask features
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench
+#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench|publish
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -121,6 +121,16 @@ get_thumb_linker() {
         need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
 }
 
+# What else the published crates are for. Without them their check names them.
+get_more_targets() {
+    have rustup || return 0
+    for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf; do
+        rustup target list --installed 2>/dev/null | grep -qx "$target" && continue
+        say "rustup target add $target"
+        rustup target add "$target" 2>/dev/null || say "rustup does not have it here"
+    done
+}
+
 # Any of the two ways will do.
 get_thumb() {
     get_rustups_thumb && return 0
@@ -170,6 +180,7 @@ if [ "$purpose" = test ]; then
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
     get_thumb_twice
+    get_more_targets
     need tshark tshark "reading our captures with an independent decoder"
 fi
 
@@ -220,6 +231,19 @@ if [ "$purpose" = fuzz ]; then
         cargo install --quiet --locked cargo-fuzz || exit 1
     fi
     have c++ || need c++ g++ "building libFuzzer"
+fi
+
+if [ "$purpose" = publish ]; then
+    have rustup || say "left out: a build with the oldest Rust that is promised, 1.$RUST_MINOR (needs rustup)"
+    if have rustup && ! rustup run "1.$RUST_MINOR" rustc --version >/dev/null 2>&1; then
+        say "rustup toolchain install 1.$RUST_MINOR"
+        rustup toolchain install "1.$RUST_MINOR" --profile minimal --no-self-update || exit 1
+    fi
+    for tool in cargo-deny cargo-semver-checks; do
+        have "$tool" && continue
+        say "cargo install $tool (some minutes)"
+        cargo install --quiet --locked "$tool" || exit 1
+    done
 fi
 
 # unpack_peer NAME ARCHIVE SHA256 [TAR_OPTION...]: the C source of a stack to

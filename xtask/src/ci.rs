@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, docs, lines, purity, rfc, size, web};
+use crate::{arrows, docs, features, lines, purity, rfc, size, web};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -17,7 +17,7 @@ type Step = (
 
 /// What runs on a microcontroller is built both ways, whichever of them this
 /// machine's other builds take.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -26,6 +26,7 @@ const STEPS: [Step; 15] = [
     ("clippy", clippy),
     ("purity with rustup", |w| purity(w, Way::Installed)),
     ("purity with build-std", |w| purity(w, Way::BuildStd)),
+    ("features", features::run),
     ("size with rustup", |w| size(w, Way::Installed)),
     ("size with build-std", |w| size(w, Way::BuildStd)),
     ("doc", doc),
@@ -144,7 +145,7 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// Features of `redpoll-tcp` that are tested apart from its defaults, which the
 /// workspace has: none; and what the nodes of simulations and images have, with a small
 /// scoreboard.
-const TCP_FEATURES: [&str; 2] = ["", "stats,fast-open,user-timeout,rack-tlp,prr,f-rto"];
+const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recovery"];
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace"]))?;

@@ -7,6 +7,7 @@
 mod arrows;
 mod ci;
 mod docs;
+mod features;
 mod figures;
 mod fuzz;
 mod lines;
@@ -40,6 +41,8 @@ Usage: cargo xtask CHECK
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is there)
+  features  the published crates have few features; each alone, none and all
+            build; and all of them for the targets that the toolchain has
   rfc       table: how far each RFC is met, after docs/rfc, and where the
             sources cite it; fails if a reference leads nowhere
               --open            list what is not met, and why
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
         ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
+        ["features"] => features::check(&workspace),
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
@@ -102,7 +106,8 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "purity" | "rfc" | "figures" | "fuzz"),
+            known
+            @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures" | "fuzz"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -19,16 +19,17 @@ pub use present::run;
 /// the same from each stack to each other. `ota-ack`: an update in blocks of 8 KB, each
 /// answered by one byte that may get lost. `fairness`: two transfers at once through a
 /// short queue, and how evenly they share it. `taim`: what the engine of `redpoll taim`
-/// costs at 5,000 flows and 20,000 packets a second, in any build of the program. For the
-/// others the program has the other stacks in it if it was built by `make bench`.
+/// costs at 5,000 flows and 20,000 packets a second. `readings`: what a sensor pays for one
+/// reading, by what becomes of its connection between two. These two are in any build of the
+/// program; for the others it has the other stacks in it if it was built by `make bench`.
 ///
 /// Exit code: 0 when all was measured, 1 when a file could not be written, 2
 /// when an option cannot be used or the program has no other stacks in it.
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
-    /// Which bench: loss, matrix, ota-ack, fairness or taim
+    /// Which bench: loss, matrix, ota-ack, fairness, taim or readings
     #[arg(value_name = "BENCH", default_value = "loss",
-          value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim"])]
+          value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings"])]
     pub bench: String,
 
     /// Write a JSON object for each figure, one on a line, to this file; - is

@@ -11,6 +11,7 @@ mod guide;
 mod modules;
 mod output;
 mod places;
+mod readings;
 mod run;
 mod study;
 mod sweep;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Dissect(args) => dissect::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),
+        Command::Bench(args) if args.bench == "readings" => readings::run(args.json.as_deref()),
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),

@@ -18,6 +18,42 @@ fn without_them_it_says_how_to_get_them() {
     assert!(message.contains("make bench"), "{message}");
 }
 
+/// What a connection between two readings saves, in any build.
+#[test]
+fn readings_are_dearer_the_more_is_opened_anew() {
+    let output = bench(&["readings", "--json", "-"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let ways: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .collect();
+    for hops in [1, 3] {
+        let of = |way: &str, what: &str| {
+            let mut found = ways.iter().filter(|it| it["hops"] == hops);
+            let found = found.find(|it| it["way"] == way).expect(way);
+            found[what].as_f64().expect(what)
+        };
+        assert_eq!(of("kept", "frames"), of("frozen", "frames"));
+        let dearer = [
+            "frozen",
+            "opened anew by Fast Open",
+            "opened anew",
+            "TLS anew, resumed or by key",
+            "TLS anew with certificate",
+        ];
+        for pair in dearer.windows(2) {
+            for what in ["frames", "bytes", "charge_mc"] {
+                let (less, more) = (of(pair[0], what), of(pair[1], what));
+                assert!(less < more, "{hops} hops, {pair:?}, {what}: {less}, {more}");
+            }
+        }
+        for way in &ways {
+            assert_eq!(way["wakes"], 1.0, "{way}");
+        }
+    }
+}
+
 #[test]
 #[cfg(feature = "bench")]
 fn figures_are_objects_or_a_table() {

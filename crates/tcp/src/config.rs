@@ -79,7 +79,7 @@ pub struct Config {
     pub user_timeout_option: Option<UserTimeoutOption>,
     /// The initial window in full-sized segments, for an experiment such as RFC 6928's
     /// ten, or a host that does so; 0 is RFC 5681 §3.1's two to four. Heeded with the
-    /// feature `initial-window` alone. Default 0.
+    /// feature `other-engines` alone. Default 0.
     ///
     /// More than the standard's is paid for by others: it is a burst into queues of a
     /// few packets.

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(feature = "fast-open", feature = "user-timeout"))]
+    #[cfg(feature = "more-options")]
     fn what_features_add_is_read_back() {
         let timestamps = Some(TimestampOption { value: 7, echo: 8 });
         assert_read_back(&[

@@ -7,8 +7,8 @@ use redpoll_base::{Duration, divide};
 
 use crate::config::Config;
 
-/// Whether the option is there: the feature `user-timeout`.
-pub(crate) const ON: bool = cfg!(feature = "user-timeout");
+/// Whether the option is there: the feature `more-options`.
+pub(crate) const ON: bool = cfg!(feature = "more-options");
 
 /// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
 /// retransmission timer. In seconds.

@@ -319,7 +319,7 @@ fn what_the_peer_said_last_grows_old_in_the_cold() {
 }
 
 /// RFC 5482: what the peer asked for is not in the configuration.
-#[cfg(feature = "user-timeout")]
+#[cfg(feature = "more-options")]
 #[test]
 fn what_was_agreed_with_the_peer_is_kept() {
     let option = redpoll_tcp::UserTimeoutOption {

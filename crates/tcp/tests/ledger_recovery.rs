@@ -28,7 +28,7 @@ fn with_sack(bytes: usize) -> Host {
 }
 
 /// The same with a window of twelve segments, all out: from where to where.
-#[cfg(feature = "prr")]
+#[cfg(any(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
@@ -168,7 +168,7 @@ fn a_timeout_leaves_alone_what_was_sent_just_now() {
 /// §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, however far it
 /// had come down.
 #[test]
-#[cfg(feature = "prr")]
+#[cfg(feature = "gentle-recovery")]
 fn recovery_ends_with_the_threshold() {
     let (mut t, una, end) = grown();
     t.wait(100);

@@ -1,5 +1,5 @@
 //! Recovery as another engine has it ([`RecoveryChoice`]).
-#![cfg(feature = "recovery-choice")]
+#![cfg(feature = "other-engines")]
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, RecoveryChoice};

@@ -1,6 +1,6 @@
 //! RFC 5482: the user timeout option.
 
-#![cfg(feature = "user-timeout")]
+#![cfg(feature = "more-options")]
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Error, Keepalive, UserTimeoutOption};

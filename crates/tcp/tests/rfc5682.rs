@@ -1,6 +1,6 @@
 //! RFC 5682: F-RTO finds out without timestamps that a timeout came too early;
 //! RFC 4015 answers.
-#![cfg(feature = "f-rto")]
+#![cfg(feature = "gentle-recovery")]
 
 use redpoll_tcp::{Config, Flags};
 use redpoll_testkit::{Host, Record, SYN_ACK, ms, recv, recv_nothing, send};

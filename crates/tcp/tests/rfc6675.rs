@@ -178,7 +178,7 @@ fn a_loss_found_after_a_timeout_is_no_other() {
 /// §5, step 4.2, where RFC 9937 is left out: the window is half of what was out,
 /// at once.
 #[test]
-#[cfg(not(feature = "prr"))]
+#[cfg(not(feature = "gentle-recovery"))]
 fn without_rate_reduction_the_window_is_the_threshold() {
     let (mut t, una, _) = grown(800);
     t.wait(100);

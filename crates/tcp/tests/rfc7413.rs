@@ -1,6 +1,6 @@
 //! RFC 7413: TCP Fast Open, data on the SYN.
 
-#![cfg(feature = "fast-open")]
+#![cfg(feature = "more-options")]
 
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{

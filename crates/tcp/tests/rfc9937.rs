@@ -1,5 +1,5 @@
 //! RFC 9937: how much leaves in recovery for what arrives.
-#![cfg(feature = "prr")]
+#![cfg(feature = "gentle-recovery")]
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, send};

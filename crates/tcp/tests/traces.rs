@@ -1,6 +1,6 @@
 //! The window by time in each case of loss: a snapshot to look at when it
 //! changes. `BLESS=1 cargo test -p redpoll-tcp --test traces` writes it anew.
-#![cfg(all(feature = "rack-tlp", feature = "prr", feature = "f-rto"))]
+#![cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;

@@ -124,7 +124,15 @@ pub struct OpenSsl {
 impl OpenSsl {
     pub fn start(address: SocketAddr, proof: &Proof<'_>) -> OpenSsl {
         let mut command = Command::new("openssl");
-        command.args(["s_server", "-tls1_3", "-rev", "-accept"]);
+        // Tickets are for clients that come back without a key of their own.
+        command.args([
+            "s_server",
+            "-tls1_3",
+            "-rev",
+            "-num_tickets",
+            "0",
+            "-accept",
+        ]);
         command.arg(address.to_string());
         match proof {
             Proof::Psk { key, identity } => {

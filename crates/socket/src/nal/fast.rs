@@ -13,6 +13,7 @@ use crate::Errno;
 pub struct FastStream<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     remote: Endpoint,
+    expects: bool,
     stream: Option<TcpStream<'n, P, C, T>>,
 }
 
@@ -22,6 +23,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         FastStream {
             net: self,
             remote,
+            expects: false,
             stream: None,
         }
     }
@@ -31,6 +33,14 @@ impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
     /// The connection, once something was written.
     pub fn stream(&mut self) -> Option<&mut TcpStream<'n, P, C, T>> {
         self.stream.as_mut()
+    }
+
+    /// As [`TcpStream::expect`], from the moment on in which it opens.
+    pub fn expect(&mut self, expected: bool) {
+        self.expects = expected;
+        if let Some(stream) = &mut self.stream {
+            stream.expect(expected);
+        }
     }
 
     fn open(&self, first: &[u8]) -> Result<(TcpStream<'n, P, C, T>, usize), Errno> {
@@ -45,7 +55,11 @@ impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
             begun.map(|()| opened)
         })?;
         let net = self.net;
-        Ok((TcpStream { net, id }, taken))
+        let mut stream = TcpStream { net, id };
+        if self.expects {
+            stream.expect(true);
+        }
+        Ok((stream, taken))
     }
 }
 

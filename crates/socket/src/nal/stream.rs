@@ -4,8 +4,9 @@ use core::net::SocketAddr;
 
 use embedded_io_async::{ErrorType, Read, Write};
 use embedded_nal_async::TcpConnect;
+use redpoll_base::Duration;
 use redpoll_stack::{ConnId, Listen, ListenerId};
-use redpoll_tcp::{Endpoint, State};
+use redpoll_tcp::{Endpoint, FreezeError, State};
 
 use super::{Clock, Key, Net, NodeOf, Parts, Side, Watch, endpoint};
 use crate::Errno;
@@ -53,6 +54,28 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         })
         .await?;
         Ok(stream)
+    }
+
+    /// Takes up a connection that [`TcpStream::freeze`] has written down, `slept` ago. The
+    /// bytes are good once, and are spoilt.
+    ///
+    /// # Errors
+    /// `EMFILE`, `EADDRINUSE` if it is there already, `ENETUNREACH` if it is another node's,
+    /// and what is said of bytes that cannot be taken up.
+    pub fn tcp_thaw(
+        &self,
+        slept: Duration,
+        frozen: &mut [u8],
+    ) -> Result<TcpStream<'_, P, C, T>, Errno> {
+        let id = self.call(|inner, now| {
+            // Bytes that are taken up are spoilt: not before there is a place.
+            if inner.watch(None).is_none() {
+                return Err(Errno::EMFILE);
+            }
+            let id = inner.node.tcp_thaw(now, slept, frozen)?;
+            inner.begin(Key::Tcp(id)).map(|()| id)
+        })?;
+        Ok(TcpStream { net: self, id })
     }
 
     /// Listens on a port.
@@ -149,6 +172,27 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
     pub fn shutdown(&mut self) {
         self.net
             .call(|inner, now| inner.node.tcp_close(now, self.id));
+    }
+
+    /// Says whether something is expected of the other end that is not there yet, as an
+    /// answer is: a node that sleeps then asks for it often
+    /// ([`Node::tcp_expect`](redpoll_stack::Node::tcp_expect)).
+    pub fn expect(&mut self, expected: bool) {
+        let id = self.id;
+        self.net
+            .call(|inner, _| inner.node.tcp_expect(id, expected));
+    }
+
+    /// Writes the connection down before a deep sleep, and forgets it without a word to the
+    /// other end; how many bytes of `out` that took. [`Net::tcp_thaw`] goes on with it.
+    ///
+    /// # Errors
+    /// What [`Connection::freeze`](redpoll_tcp::Connection::freeze) says: the connection is
+    /// then as it was.
+    pub fn freeze(&mut self, out: &mut [u8]) -> Result<usize, FreezeError> {
+        let id = self.id;
+        self.net
+            .call(|inner, now| inner.node.tcp_freeze(now, id, out))
     }
 
     /// Resets the connection.

@@ -27,27 +27,27 @@ fn initial_window(mss: u32) -> u32 {
     mss.wrapping_mul(segments)
 }
 
-/// How many segments may be out at first. Without the feature `initial-window` it takes
+/// How many segments may be out at first. Without the feature `other-engines` it takes
 /// no room and is RFC 5681's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitialWindow {
-    #[cfg(feature = "initial-window")]
+    #[cfg(feature = "other-engines")]
     segments: u8,
 }
 
 impl InitialWindow {
-    #[cfg(feature = "initial-window")]
+    #[cfg(feature = "other-engines")]
     pub(crate) fn of(config: &Config) -> Self {
         let segments = config.initial_window;
         InitialWindow { segments }
     }
 
-    #[cfg(not(feature = "initial-window"))]
+    #[cfg(not(feature = "other-engines"))]
     pub(crate) fn of(_: &Config) -> Self {
         InitialWindow {}
     }
 
-    #[cfg(feature = "initial-window")]
+    #[cfg(feature = "other-engines")]
     fn bytes(self, mss: u32) -> u32 {
         match self.segments {
             0 => initial_window(mss),
@@ -55,7 +55,7 @@ impl InitialWindow {
         }
     }
 
-    #[cfg(not(feature = "initial-window"))]
+    #[cfg(not(feature = "other-engines"))]
     fn bytes(self, mss: u32) -> u32 {
         initial_window(mss)
     }

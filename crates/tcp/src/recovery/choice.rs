@@ -1,8 +1,8 @@
 //! Recovery as another engine has it, chosen while the program runs: for
-//! simulations that compare. Only with the feature `recovery-choice`; without it
+//! simulations that compare. Only with the feature `other-engines`; without it
 //! nothing can be chosen, and the choice takes neither memory nor code.
 
-#[cfg(feature = "recovery-choice")]
+#[cfg(feature = "other-engines")]
 use redpoll_base::Duration;
 
 use super::{prr, rack};
@@ -10,18 +10,18 @@ use super::{prr, rack};
 /// How a connection finds out about losses and repairs them, where that is a
 /// matter of choice ([`Config::recovery`](crate::Config)).
 ///
-/// The default is all that is compiled in. With the feature `recovery-choice`
+/// The default is all that is compiled in. With the feature `other-engines`
 /// [`RecoveryChoice::by_duplicates`] and [`RecoveryChoice::with_rto_margin`] give
 /// others.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RecoveryChoice {
-    #[cfg(feature = "recovery-choice")]
+    #[cfg(feature = "other-engines")]
     by_duplicates: bool,
-    #[cfg(feature = "recovery-choice")]
+    #[cfg(feature = "other-engines")]
     rto_margin_ms: u16,
 }
 
-#[cfg(feature = "recovery-choice")]
+#[cfg(feature = "other-engines")]
 impl RecoveryChoice {
     /// All that is compiled in: the default.
     pub const ALL: RecoveryChoice = RecoveryChoice {
@@ -69,24 +69,24 @@ impl RecoveryChoice {
         !self.is_by_duplicates()
     }
 
-    #[cfg(feature = "recovery-choice")]
+    #[cfg(feature = "other-engines")]
     fn is_by_duplicates(self) -> bool {
         self.by_duplicates
     }
 
-    #[cfg(not(feature = "recovery-choice"))]
+    #[cfg(not(feature = "other-engines"))]
     fn is_by_duplicates(self) -> bool {
         false
     }
 
     /// An estimated timeout, in milliseconds, with what is added to it.
-    #[cfg(feature = "recovery-choice")]
+    #[cfg(feature = "other-engines")]
     pub(crate) fn with_margin(self, rto_ms: u32) -> u32 {
         rto_ms.saturating_add(self.rto_margin_ms.into())
     }
 
     /// An estimated timeout as it is.
-    #[cfg(not(feature = "recovery-choice"))]
+    #[cfg(not(feature = "other-engines"))]
     pub(crate) fn with_margin(self, rto_ms: u32) -> u32 {
         rto_ms
     }

@@ -2,8 +2,8 @@
 //! early. After it, new data goes before what is believed lost; if the answer
 //! tells of data that was not sent again, nothing had been lost.
 
-/// Whether it is there: the feature `f-rto`.
-const ON: bool = cfg!(feature = "f-rto");
+/// Whether it is there: the feature `gentle-recovery`.
+const ON: bool = cfg!(feature = "gentle-recovery");
 
 /// Which acknowledgment the algorithm waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

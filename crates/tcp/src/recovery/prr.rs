@@ -6,7 +6,7 @@ use redpoll_base::divide;
 use crate::ahead::window;
 
 /// Whether it is there: the feature `prr`.
-pub(crate) const ON: bool = cfg!(feature = "prr");
+pub(crate) const ON: bool = cfg!(feature = "gentle-recovery");
 
 /// PRR's state, in bytes, named as in RFC 9937 §6. An episode that delivers
 /// more than 65,535 bytes goes on by packet conservation: from then on as much
@@ -89,7 +89,7 @@ impl Prr {
 }
 
 #[cfg(test)]
-#[cfg(feature = "prr")]
+#[cfg(feature = "gentle-recovery")]
 mod tests {
     use super::*;
 

@@ -1,0 +1,135 @@
+//! The published crates: few features each, that add and never take away, every one of them
+//! built alone; and the targets that they are for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Features of a crate beside `default`: more of them nobody can try in all combinations.
+const MOST: usize = 6;
+/// Crates with more, how many, and why.
+const MORE: [(&str, usize, &str); 1] = [(
+    "stack",
+    11,
+    "each is a part of a node that the table of docs/size.md weighs alone",
+)];
+
+/// What a product may be: Cortex-M0 and M0+, M4 without and with a floating-point unit, and
+/// the RISC-V of ESP32-C6 and H2.
+const TARGETS: [&str; 4] = [
+    "thumbv6m-none-eabi",
+    "thumbv7em-none-eabi",
+    "thumbv7em-none-eabihf",
+    "riscv32imac-unknown-none-elf",
+];
+
+/// A published crate and its features beside `default`.
+struct Published {
+    name: String,
+    features: BTreeSet<String>,
+}
+
+/// Checks the features of each crate; those that are not there for targets are named.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let crates = published(workspace)?;
+    let mut findings = Vec::new();
+    for it in &crates {
+        let most = match MORE.iter().find(|(name, ..)| *name == it.name) {
+            Some((_, most, _)) => *most,
+            None => MOST,
+        };
+        if it.features.len() > most {
+            let (name, count) = (&it.name, it.features.len());
+            findings.push(format!("{name}: {count} features, the limit is {most}"));
+        }
+    }
+    Failure::unless_empty("features:", findings)?;
+    let mut built = 0;
+    for it in &crates {
+        let all: Vec<&str> = it.features.iter().map(String::as_str).collect();
+        let alone = all.iter().map(|feature| (*feature).to_owned());
+        let sets = std::iter::once(String::new())
+            .chain(alone)
+            .chain((all.len() > 1).then(|| all.join(",")));
+        for set in sets {
+            let package = format!("--package=redpoll-{}", it.name);
+            let mut cargo = workspace.cargo();
+            cargo.args(["check", "--quiet", "--lib", &package]);
+            cargo.args(["--no-default-features", "--features", &set]);
+            workspace::run(&mut cargo)?;
+            built += 1;
+        }
+    }
+    println!(
+        "features: {} crates, {built} sets of features build",
+        crates.len()
+    );
+    targets(workspace, &crates)
+}
+
+/// Builds all crates for the targets that the toolchain has.
+fn targets(workspace: &Workspace, crates: &[Published]) -> Result<Option<String>, Failure> {
+    let sysroot = workspace::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
+    let mut missing = Vec::new();
+    for target in TARGETS {
+        if !libraries.join(target).join("lib").is_dir() {
+            missing.push(target);
+            continue;
+        }
+        let mut cargo = workspace.cargo();
+        cargo.args(["check", "--quiet", "--lib", "--all-features"]);
+        cargo.args(["--target", target]);
+        cargo.args(
+            crates
+                .iter()
+                .map(|it| format!("--package=redpoll-{}", it.name)),
+        );
+        workspace::run(&mut cargo)?;
+        println!("features: all of them build for {target}");
+    }
+    Ok((!missing.is_empty()).then(|| {
+        let list = missing.join(" ");
+        format!("the toolchain lacks targets: `rustup target add {list}`")
+    }))
+}
+
+/// The packages of the workspace that may be published and build without the standard
+/// library.
+fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let json = workspace::output(&mut cargo)?;
+    let metadata: Value = serde_json::from_str(&json)
+        .map_err(|e| Failure::new(format!("`cargo metadata` wrote unreadable JSON: {e}")))?;
+    let names = workspace.device_crates()?;
+    let packages = metadata["packages"].as_array().map_or(&[][..], |it| it);
+    let mut crates = Vec::new();
+    for name in names.into_iter().chain(["coap"]) {
+        let package = format!("redpoll-{name}");
+        let found = packages.iter().find(|it| it["name"] == package.as_str());
+        let found = found.ok_or_else(|| Failure::new(format!("features: no {package}")))?;
+        let keys = found["features"].as_object().into_iter().flatten();
+        let features = keys
+            .map(|(key, _)| key.clone())
+            .filter(|key| key != "default");
+        crates.push(Published {
+            name: name.to_owned(),
+            features: features.collect(),
+        });
+    }
+    Ok(crates)
+}
+
+/// The same as a check of its own.
+pub fn check(workspace: &Workspace) -> Outcome {
+    if let Some(skipped) = run(workspace)? {
+        println!("features: skipped: {skipped}");
+    }
+    Ok(())
+}
