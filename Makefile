@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal size figures validate bench package publish-check web webtest clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures validate bench package publish-check web webtest clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -69,6 +69,10 @@ heal: ## How a mesh of 30 mends by RPL when a router dies or its border router r
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test rpl -- --nocapture
 
+firmware-test: ## The leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
+	@scripts/setup.sh size
+	@$(CARGO) xtask firmware --long
+
 size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size
 	@$(CARGO) xtask size
@@ -90,7 +94,7 @@ bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH=
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
 # The crates that others build upon, in the order in which they need one another.
-PUBLISHED := base wire tcp mac lowpan stack assist border coap socket
+PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart
 
 package: ## Pack the crates for devices as they would be published, and build them from that
 	@scripts/setup.sh build

@@ -181,6 +181,7 @@ if [ "$purpose" = test ]; then
     fi
     get_thumb_twice
     get_more_targets
+    need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
 fi
 

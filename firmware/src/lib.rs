@@ -6,9 +6,14 @@
 #![no_std]
 #![warn(missing_docs)]
 
+pub mod board;
 pub mod heap;
 pub mod host;
+#[cfg(feature = "leaf")]
+pub mod leaf;
 pub mod memory;
+pub mod place;
+pub mod stack;
 mod start;
 pub mod stopwatch;
 pub mod unknown;

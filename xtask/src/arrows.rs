@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -25,9 +25,13 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("rivals", &["stack"]),
+    ("uart", &["stack"]),
+    ("leaf", &["uart"]),
     (
         "sim",
-        &["stack", "socket", "border", "assist", "coap", "rivals"],
+        &[
+            "stack", "socket", "border", "assist", "coap", "rivals", "uart",
+        ],
     ),
     ("studies", &["sim"]),
     ("sweep", &["studies"]),
@@ -54,8 +58,8 @@ const ARROWS: [(&str, &[&str]); 25] = [
 /// What tests may use besides.
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
 /// What the tests of one crate may use besides: other TCPs, and sockets over a device, run
-/// against a kernel where ours does.
-const TEST_ARROWS: [(&str, &str); 2] = [("linux", "rivals"), ("linux", "socket")];
+/// against a kernel where ours does; what runs on microcontrollers, beside a simulated node.
+const TEST_ARROWS: [(&str, &str); 3] = [("linux", "rivals"), ("linux", "socket"), ("sim", "leaf")];
 
 /// A dependency of one of our packages on another.
 #[derive(Debug, PartialEq, Eq)]

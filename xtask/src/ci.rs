@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, docs, features, lines, purity, rfc, size, web};
+use crate::{arrows, docs, features, firmware, lines, purity, rfc, size, web};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -32,6 +32,7 @@ const STEPS: [Step; 16] = [
     ("doc", doc),
     ("test", test),
     ("modules", modules),
+    ("firmware", |w| firmware::run(w, false)),
     // After the tests, whose build of the program these take.
     ("page", web::page),
     ("docs", |w| {

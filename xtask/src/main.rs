@@ -9,6 +9,7 @@ mod ci;
 mod docs;
 mod features;
 mod figures;
+mod firmware;
 mod fuzz;
 mod lines;
 mod purity;
@@ -58,6 +59,8 @@ Usage: cargo xtask CHECK
               --loose           instead: lines with numbers that no block has
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
+  firmware  the leaf on emulated microcontrollers, beside simulated nodes
+              --long            with 10,000 requests and 24 hours of garbage
   size      table: flash, sizes of types and instructions on a Cortex-M0
               --json FILE       an object there (-: here) instead of tables here
               --check           fails if types have other sizes than in
@@ -91,6 +94,8 @@ fn main() -> ExitCode {
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
         ["figures", "--sensitivity"] => figures::sensitivity(&workspace),
+        ["firmware"] => firmware::run(&workspace, false).map(told),
+        ["firmware", "--long"] => firmware::run(&workspace, true).map(told),
         ["fuzz"] => fuzz::run(&workspace, None),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
@@ -107,7 +112,7 @@ fn main() -> ExitCode {
         [] => return usage("which check?"),
         [
             known
-            @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures" | "fuzz"),
+            @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures" | "firmware" | "fuzz"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));
@@ -120,6 +125,13 @@ fn main() -> ExitCode {
             eprintln!("xtask: {failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says what was left out.
+fn told(skipped: Option<String>) {
+    if let Some(reason) = skipped {
+        println!("skipped: {reason}");
     }
 }
 

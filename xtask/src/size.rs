@@ -10,7 +10,7 @@
 //! With `--check`, sizes are compared with the snapshot `firmware/size.txt`,
 //! steps with the simulator's table, and a place that may panic is a failure.
 
-mod firmware;
+pub mod firmware;
 mod image;
 mod profile;
 mod qemu;

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::report::Failure;
 
 /// Crates that must run on a microcontroller.
-pub const DEVICE_CRATES: [&str; 9] = [
-    "base", "wire", "tcp", "mac", "lowpan", "stack", "socket", "assist", "border",
+pub const DEVICE_CRATES: [&str; 11] = [
+    "base", "wire", "tcp", "mac", "lowpan", "stack", "socket", "assist", "border", "uart", "leaf",
 ];
 
 /// The repository.

@@ -38,6 +38,18 @@ impl Rng {
         Self::stream(seed, hash)
     }
 
+    /// Where the stream stands: what [`Rng::resume`] goes on from.
+    pub const fn state(&self) -> [u64; 2] {
+        [self.state, self.increment]
+    }
+
+    /// The stream that stands where another one stood.
+    pub const fn resume([state, increment]: [u64; 2]) -> Self {
+        // Of an even increment the period would be shorter.
+        let increment = increment | 1;
+        Rng { state, increment }
+    }
+
     /// The next 32 random bits.
     pub const fn next_u32(&mut self) -> u32 {
         let old = self.state;
@@ -85,6 +97,14 @@ const fn mix(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_goes_on_elsewhere() {
+        let mut here = Rng::named(3, "here");
+        here.next_u64();
+        let mut there = Rng::resume(here.state());
+        assert_eq!(there.next_u64(), here.next_u64());
+    }
 
     #[test]
     fn same_seed_same_numbers_other_seed_others() {

@@ -8,6 +8,7 @@ mod bench;
 mod dissect;
 mod drill;
 mod guide;
+mod lines;
 mod modules;
 mod output;
 mod places;

@@ -31,12 +31,14 @@ use redpoll_linux::child::Companion;
 use redpoll_linux::entropy;
 use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
+use redpoll_linux::line::LineWatch;
 use redpoll_linux::privilege;
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, When};
 use redpoll_web::Desk;
 use redpoll_web::message::Mode;
 
+use crate::lines::Sockets;
 use crate::output::{self, fail};
 use crate::places::Places;
 use crate::run::{self, Failure, JsonFile, table};
@@ -91,9 +93,10 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         .with("--hosts", args.hosts.as_deref())
         .check_beside(&scenario)
         .map_err(unusable)?;
+    let lines = Sockets::beside(&scenario).map_err(failed)?;
     let mut mesh = {
         let secrets = mesh::secrets().map_err(failed)?;
-        SimulatedMesh::new(&scenario, secrets).map_err(unusable)?
+        SimulatedMesh::new(&scenario, secrets, &lines).map_err(unusable)?
     };
     if let Some(path) = &args.pcap {
         mesh.capture(path).map_err(failed)?;
@@ -146,6 +149,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         mesh,
         companion: None,
         advertiser,
+        lines: lines.watch(),
         signals,
         tells: chatty && args.is_alone(),
         status: StatusLine::new(args.is_alone() && !args.verbose),
@@ -334,6 +338,8 @@ struct Session {
     mesh: SimulatedMesh,
     companion: Option<Companion>,
     advertiser: Option<Advertiser>,
+    /// What tells that a node elsewhere has said something.
+    lines: LineWatch,
     signals: Signals,
     /// Standard output is for lines about connections.
     tells: bool,
@@ -368,6 +374,9 @@ impl Session {
                     printed.map_err(failed)?;
                 }
             }
+            for notice in self.mesh.notices() {
+                self.status.around(|| eprintln!("{notice}"));
+            }
             if self.status.is_due(self.gateway.clock().now()) {
                 let facts = self.facts();
                 self.status.show(&facts);
@@ -387,7 +396,7 @@ impl Session {
                 look_again = self.gateway.clock().now() + Self::REMINDER;
             }
             self.advertise();
-            let mut others = vec![self.signals.as_fd()];
+            let mut others = vec![self.signals.as_fd(), self.lines.as_fd()];
             others.extend(self.advertiser.as_ref().map(AsFd::as_fd));
             others.extend(self.desk.as_ref().map(AsFd::as_fd));
             let next = self.advertiser.as_ref().map(Advertiser::next_at);

@@ -41,6 +41,7 @@
 pub mod air;
 pub mod drill;
 pub mod energy;
+pub mod external;
 pub mod fault;
 pub mod foreign;
 pub mod kernel;

@@ -18,6 +18,7 @@ use redpoll_stack::{
     Via,
 };
 use redpoll_tcp::RecoveryChoice;
+use redpoll_uart::Begin;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -25,7 +26,7 @@ use crate::kernel::{Secrets, Seed};
 use crate::memory::{HeapMemory, buffer};
 use crate::rivals::rival;
 use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address};
-use crate::topology::NodeRoutes;
+use crate::topology::{NodeRoutes, Routes};
 use crate::traffic::Sockets;
 pub use helper::Helper;
 pub(crate) use security::{refusals, store_counter};
@@ -178,6 +179,34 @@ pub(crate) fn build(
             + helpers
             + size_of::<Node<HeapMemory>>()
             - unused,
+    }
+}
+
+/// What node `index` is told when it begins, if it runs elsewhere: as much as it takes to be
+/// the node that [`build`] would make.
+pub(crate) fn begin(
+    scenario: &Scenario,
+    index: usize,
+    routes: &Routes,
+    seed: Seed,
+    secrets: &mut Secrets,
+) -> Begin {
+    let own = (routes.root, &routes.nodes[index]);
+    let mut rng = secrets.stream(seed.node_stream("node", index));
+    let secret = secrets.key(&mut rng);
+    let config = config(scenario, index, own, &mut rng);
+    let parent = routes.nodes[index].default;
+    let parent = parent.and_then(|parent| scenario.nodes.get(parent));
+    Begin {
+        pan_id: config.mac.pan_id,
+        short: config.mac.short,
+        extended: config.mac.extended,
+        caps: config.mac.caps,
+        prefix: scenario.border.prefix,
+        parent: parent.map_or(Begin::NO_PARENT, |parent| parent.short),
+        secret,
+        random: rng.state(),
+        first_tag: config.lowpan.first_tag,
     }
 }
 

@@ -20,7 +20,7 @@ fn secure(node: &mut TestNode, key: [u8; 16], counter: u32) {
         level: SecurityLevel::EncMic32,
         key: Key::new(1, key),
         cipher: &SoftwareAes,
-        eui64: node.config().mac.extended,
+        eui64: node.eui64(),
         eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
         counter_stored: counter,
         counter_stretch: u32::MAX,

@@ -8,6 +8,7 @@ use common::lone::Lone;
 use common::packets::{echo_request, udp};
 use common::{address, prefix};
 use redpoll_base::{Addr, Duration};
+use redpoll_mac::MacConfig;
 use redpoll_stack::{DropReason, Route, Via};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -40,8 +41,8 @@ fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
 }
 
 /// Transmissions of a frame that nobody acknowledges.
-fn tries(lone: &Lone) -> usize {
-    usize::from(lone.node.config().mac.max_frame_retries) + 1
+fn tries() -> usize {
+    usize::from(MacConfig::default().max_frame_retries) + 1
 }
 
 #[test]
@@ -50,7 +51,7 @@ fn an_address_scan_of_an_on_link_prefix_is_a_few_frames_and_its_sender_is_told()
     lone.deaf = true;
     let told = scan(&mut lone, 10);
     // Four at once and one in two seconds.
-    let packets = lone.attempts / tries(&lone);
+    let packets = lone.attempts / tries();
     assert!((4..=9).contains(&packets), "{packets}");
     assert!(lone.dropped(DropReason::AddressUnreachable) >= 90);
     assert!(told.len() > 10, "{}", told.len());
@@ -81,7 +82,7 @@ fn who_is_named_by_a_route_is_tried_however_silent() {
     for n in 1..=20 {
         lone.host_sends(&echo_request(HOST, address(8))).unwrap();
         lone.run_for(Duration::from_secs(1));
-        assert_eq!(lone.attempts, tries(&lone) * n);
+        assert_eq!(lone.attempts, tries() * n);
     }
 }
 
@@ -91,7 +92,7 @@ fn who_did_not_answer_is_not_tried_again_for_half_a_minute() {
     lone.deaf = true;
     lone.host_sends(&echo_request(HOST, address(7))).unwrap();
     lone.run_for(Duration::from_secs(20));
-    let once = tries(&lone);
+    let once = tries();
     assert_eq!((lone.attempts, told(&mut lone)), (once, vec![]));
     lone.host_sends(&echo_request(HOST, address(7))).unwrap();
     lone.run_for(Duration::from_secs(1));
@@ -117,7 +118,7 @@ fn answers_to_made_up_neighbours_are_bounded() {
         lone.link_sends(from, &echo_request(addr::link_local_from_short(from), me));
         lone.run_for(Duration::from_millis(100));
     }
-    let packets = lone.attempts / tries(&lone);
+    let packets = lone.attempts / tries();
     assert!((4..=9).contains(&packets), "{packets}");
 }
 

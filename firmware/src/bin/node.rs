@@ -273,7 +273,7 @@ fn link(node: &mut Node<StaticMemory>) {
     };
     black_box(node.add_route(route)).ok();
     node.clear_routes();
-    black_box((node.address(), node.config(), node.free_slots()));
+    black_box((node.address(), node.tcp_config(), node.free_slots()));
     black_box((node.counters(), node.mac_counters(), node.lowpan_counters()));
 }
 

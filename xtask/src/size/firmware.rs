@@ -1,6 +1,6 @@
 //! Building the images of `firmware/`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::image::Image;
@@ -84,6 +84,18 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         mesh,
         seal,
     })
+}
+
+/// Builds the images of a leaf on a serial line; the folder that they are in.
+pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, Failure> {
+    let flags = workspace.root.join("firmware/.cargo/config.toml");
+    let flags = ["--config", &flags.to_string_lossy()];
+    let what = ["--no-default-features", "--features", "leaf"];
+    let bins = ["--bin", "leaf-microbit", "--bin", "leaf-mps2"];
+    let messages = cargo(workspace, toolchain, &[&flags[..], &what, &bins].concat())?;
+    let path = workspace::executable(&messages, "leaf-microbit");
+    let folder = path.and_then(|path| Some(path.parent()?.to_owned()));
+    folder.ok_or_else(|| Failure::new("firmware: cargo built no image `leaf-microbit`"))
 }
 
 /// Builds, and returns cargo's messages.

@@ -12,13 +12,15 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::{Notice, Signals};
+use redpoll_sim::external::Pace;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::{AppSpec, Scenario, When};
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::world::World;
+use redpoll_sim::world::{Means, World};
 
 use crate::args::RunArgs;
+use crate::lines::{self, Sockets};
 use crate::modules::Log;
 use crate::output::{capture, fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
@@ -89,7 +91,13 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let server = web::listen(&args.web)?;
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
-    let mut world = World::with_loader(&scenario, scenario.seed, Secrets::of_seed(), &loader)
+    let lines = Sockets::beside(&scenario).map_err(|error| (FAILED, error.to_string()))?;
+    let means = Means {
+        loader: &loader,
+        lines: &lines,
+        pace: Pace::Waits,
+    };
+    let mut world = World::with_means(&scenario, scenario.seed, Secrets::of_seed(), &means)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
@@ -185,6 +193,9 @@ fn simulate(
         let started = WallInstant::now();
         world.run_until(until);
         step = next_step(step, started.elapsed());
+        for line in lines::notices(world) {
+            progress.around(|| eprintln!("{line}"));
+        }
         progress.set(world.now());
         if let Some(record) = record {
             step = step.min(record.write(world)?);

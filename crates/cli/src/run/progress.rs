@@ -40,6 +40,11 @@ impl Progress {
         self.bar.set_position(now.as_millis());
     }
 
+    /// Prints with the bar out of the way.
+    pub fn around(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// Leaves nothing of it on the screen.
     pub fn finish(self) {
         self.bar.finish_and_clear();

@@ -7,13 +7,16 @@ use redpoll_base::Instant;
 use redpoll_linux::entropy;
 use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
+use redpoll_sim::external::Pace;
+use redpoll_sim::foreign::NoLoader;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError};
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::world::{BuildError, Means, World};
 
 use super::connections::Connections;
+use crate::lines::{self, Sockets};
 use crate::output;
 
 /// Secrets from the operating system: the seed of a scenario is no secret.
@@ -39,12 +42,25 @@ pub(super) struct SimulatedMesh {
 
 impl SimulatedMesh {
     /// The world of a scenario that has a border router.
-    pub(super) fn new(scenario: &Scenario, secrets: Secrets) -> Result<Self, BuildError> {
+    pub(super) fn new(
+        scenario: &Scenario,
+        secrets: Secrets,
+        lines: &Sockets,
+    ) -> Result<Self, BuildError> {
         let border = scenario
             .border_router()
             .and_then(|index| scenario.nodes.get(index));
         Ok(SimulatedMesh {
-            world: World::with_secrets(scenario, scenario.seed, secrets)?,
+            world: World::with_means(
+                scenario,
+                scenario.seed,
+                secrets,
+                &Means {
+                    loader: &NoLoader,
+                    lines,
+                    pace: Pace::Goes,
+                },
+            )?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
             connections: Connections::of(scenario),
         })
@@ -73,6 +89,11 @@ impl SimulatedMesh {
     /// Shows every frame on the air to `trace`.
     pub(super) fn trace(&mut self, trace: Box<dyn FrameTrace>) {
         self.world.add_trace(trace);
+    }
+
+    /// Lines about nodes that run elsewhere.
+    pub(super) fn notices(&mut self) -> Vec<String> {
+        lines::notices(&mut self.world)
     }
 
     /// The next line about a connection.

@@ -147,6 +147,7 @@ const PERIODIC: Only = Some((
 ));
 const RETRIES: Only = Some(("type", &["bulk-sender", "http-client", "coap-client"]));
 const MODULE: Only = Some(("kind", &["module"]));
+const EXTERNAL: Only = Some(("kind", &["external"]));
 const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink", "echo"]));
 const BULK: Only = Some(("type", &["bulk-sender"]));
 const FILES: Only = Some(("type", &["http-server", "coap-server"]));
@@ -638,10 +639,15 @@ pub(crate) const KEYS: &[Key] = &[
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
         "Packets of a flow that may wait. With one more, its first leaves at once."),
 
-    key("nodes.*.kind", Choice(&["redpoll", "module"]), Default("redpoll"), None,
-        "What the node is: one of ours, or firmware of others that is loaded from a file ([modules](modules.md)), which needs a program built with the feature `modules`, and `mac.addresses = \"extended\"`."),
+    key("external.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
+        "How long a node of the kind `external` may leave a request without an answer, in real time. Then it counts as silent, and its radio is off until it answers again; `redpoll run` waits so long for it to come."),
+
+    key("nodes.*.kind", Choice(&["redpoll", "module", "external"]), Default("redpoll"), None,
+        "What the node is: one of ours; `external`, one that runs elsewhere, in an emulator or on a board, with its radio here ([emulated](emulated.md)); or firmware of others that is loaded from a file ([modules](modules.md)), which needs a program built with the feature `modules`, and `mac.addresses = \"extended\"`."),
     key("nodes.*.module", Text, Required, MODULE,
         "The file of its firmware, a shared object with the interface of Contiki-NG's nodes for Cooja; beside the scenario's own file if it is no absolute path."),
+    key("nodes.*.line", Text, Required, EXTERNAL,
+        "Where its stream of bytes is: `unix-listen:FILE` or `tcp-listen:ADDRESS:PORT` waits for the node, `unix:FILE` or `tcp:ADDRESS:PORT` goes to it. A file is beside the scenario's own if it has no absolute path."),
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,
         "`border` joins the mesh to the host (one node at most) and is the root of the routes, a `router` forwards, a `leaf` does not."),
     key("nodes.*.sleepy", Bool, Default("false"), None,

@@ -56,6 +56,8 @@ pub struct Scenario {
     pub modules: ModuleParams,
     /// How frames are protected, if they are.
     pub security: Option<SecurityParams>,
+    /// Nodes that run elsewhere.
+    pub external: ExternalParams,
     /// Where the mesh meets the rest of the world.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
@@ -453,6 +455,13 @@ pub struct ModuleParams {
     pub patience: std::time::Duration,
 }
 
+/// Nodes that run elsewhere, the same for all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExternalParams {
+    /// How long one may leave a request without an answer, in real time.
+    pub patience: std::time::Duration,
+}
+
 /// One node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
@@ -470,6 +479,8 @@ pub struct NodeSpec {
     pub sleepy: bool,
     /// The file of its firmware, if that is not ours.
     pub module: Option<PathBuf>,
+    /// The address of the stream of bytes to it, if it runs elsewhere.
+    pub line: Option<String>,
     /// What sets its radio apart.
     pub radio: RadioSpec,
     /// By how much its clock is fast, in millionths; `None`: drawn.
@@ -816,7 +827,7 @@ impl Scenario {
         };
         let far = self.index_of(target).and_then(|index| self.place(index));
         far.is_some_and(|far| {
-            if far.module.is_some() {
+            if far.module.is_some() || far.line.is_some() {
                 // What its firmware takes is not for us to say.
                 return true;
             }

@@ -9,6 +9,7 @@ use super::waiting::Waiting;
 use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
 use crate::energy::Labour;
+use crate::external::{Lines, NoLines, Pace};
 use crate::fault::Rule;
 use crate::foreign::{Loader, NoLoader};
 use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
@@ -42,9 +43,27 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A node that runs elsewhere could not be reached.
+    #[error("nodes.{node}.line: {problem}")]
+    Line {
+        /// The name of the node.
+        node: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// There is nothing to simulate.
     #[error("the scenario has no nodes")]
     Empty,
+}
+
+/// What a world has beside its scenario.
+pub struct Means<'a> {
+    /// What loads nodes with firmware of others.
+    pub loader: &'a dyn Loader,
+    /// What opens lines to nodes that run elsewhere.
+    pub lines: &'a dyn Lines,
+    /// How time goes on beside those.
+    pub pace: Pace,
 }
 
 impl World {
@@ -77,8 +96,28 @@ impl World {
     pub fn with_loader(
         scenario: &Scenario,
         seed: u64,
-        mut secrets: Secrets,
+        secrets: Secrets,
         loader: &dyn Loader,
+    ) -> Result<World, BuildError> {
+        let means = Means {
+            loader,
+            lines: &NoLines,
+            pace: Pace::Waits,
+        };
+        World::with_means(scenario, seed, secrets, &means)
+    }
+
+    /// As [`World::with_secrets`], with `means` to reach nodes that are not ours or run
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// [`BuildError`], if the scenario contradicts itself, or a node cannot be loaded or
+    /// reached.
+    pub fn with_means(
+        scenario: &Scenario,
+        seed: u64,
+        mut secrets: Secrets,
+        means: &Means<'_>,
     ) -> Result<World, BuildError> {
         let count = scenario.nodes.len();
         check(scenario)?;
@@ -130,6 +169,9 @@ impl World {
             from_host: Waiting::new(scenario.border.queue),
             to_host: VecDeque::new(),
             printed: Vec::new(),
+            notices: Vec::new(),
+            pace: means.pace,
+            has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
             is_tapped: false,
             host_overflow: 0,
             digest: Digest::default(),
@@ -146,7 +188,8 @@ impl World {
                 .filter_map(|node| Some((scenario.link_address(node)?, node)))
                 .collect(),
         };
-        world.invite(scenario, loader)?;
+        world.invite(scenario, means.loader)?;
+        world.open_lines(scenario, &routes, means.lines, &mut secrets)?;
         for index in 0..scenario.places().count() {
             world.serve(index);
         }
@@ -244,6 +287,7 @@ fn inhabitant(
         counter_stored: 0,
         outlaw: None,
         guest: None,
+        external: None,
     }
 }
 

@@ -35,7 +35,7 @@ impl World {
     }
 
     fn on_wake(&mut self, index: usize) {
-        if self.on_outlaw_wake(index) || self.on_guest_wake(index) {
+        if self.on_outlaw_wake(index) || self.on_guest_wake(index) || self.on_external_wake(index) {
             return;
         }
         let inhabitant = &mut self.inhabitants[index];
@@ -73,6 +73,14 @@ impl World {
         while let Some(indication) = self.air.poll_indication() {
             let index = match indication {
                 Indication::Frame { node } if self.is_outlaw(node as usize) => node,
+                Indication::Frame { node } if self.is_external(node as usize) => {
+                    self.on_external_frame(node as usize);
+                    continue;
+                }
+                Indication::Done { node, result } if self.is_external(node as usize) => {
+                    self.on_external_done(node as usize, result);
+                    continue;
+                }
                 Indication::Frame { node } => {
                     let received = self.air.received(node as usize);
                     let inhabitant = &mut self.inhabitants[node as usize];
@@ -122,7 +130,7 @@ impl World {
     /// Does everything that a node wants, and notes when it wants to be called
     /// again.
     pub(super) fn serve(&mut self, index: usize) {
-        if self.is_outlaw(index) || self.is_guest(index) {
+        if self.is_outlaw(index) || self.is_guest(index) || self.is_external(index) {
             return;
         }
         loop {

@@ -24,7 +24,7 @@ pub(super) struct Guest {
     line: Vec<u8>,
 }
 
-/// What such a node has printed.
+/// What a node with firmware of others, or one elsewhere, has printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PrintedLine {
     /// When the line ended.
@@ -188,7 +188,7 @@ enum Reason {
 }
 
 /// Takes the first line of `text`, if it has ended or is too long.
-fn next_line(text: &mut Vec<u8>) -> Option<String> {
+pub(super) fn next_line(text: &mut Vec<u8>) -> Option<String> {
     let end = text.iter().position(|byte| *byte == b'\n');
     let (len, rest) = match end {
         Some(end) => (end, end + 1),

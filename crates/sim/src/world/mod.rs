@@ -11,6 +11,7 @@
 mod build;
 mod command;
 mod drive;
+mod external;
 mod figures;
 mod foreign;
 mod host;
@@ -21,7 +22,7 @@ mod taim;
 mod tests;
 mod waiting;
 
-pub use build::BuildError;
+pub use build::{BuildError, Means};
 pub use foreign::PrintedLine;
 pub use outlaw::OutlawFigures;
 use waiting::Waiting;
@@ -34,6 +35,7 @@ use redpoll_stack::wire::ieee802154::Address;
 
 use crate::air::{self, Air};
 use crate::energy::Labour;
+use crate::external::Pace;
 use crate::kernel::{Digest, Oscillator, Queue, Seed};
 use crate::node::SimNode;
 use crate::oracle::{Oracle, Watch};
@@ -105,6 +107,8 @@ pub(crate) struct Inhabitant {
     outlaw: Option<Box<outlaw::Outlaw>>,
     /// It has firmware of others, and its own node is silent.
     guest: Option<Box<foreign::Guest>>,
+    /// It runs elsewhere, and its own node is silent.
+    external: Option<Box<external::External>>,
 }
 
 /// See the [module](self).
@@ -131,6 +135,11 @@ pub struct World {
     to_host: VecDeque<Vec<u8>>,
     /// What nodes with firmware of others have printed.
     printed: Vec<PrintedLine>,
+    /// What has happened to nodes that run elsewhere.
+    notices: Vec<PrintedLine>,
+    /// How time goes on beside those.
+    pace: Pace,
+    has_lines: bool,
     /// What is not for the simulated host goes to the queue, too.
     is_tapped: bool,
     /// Packets that the host did not take in time.
@@ -207,6 +216,9 @@ impl World {
             self.on_event(next.event);
         }
         self.now = self.now.max(until);
+        if self.has_lines {
+            self.hear_lines();
+        }
         self.wall += started.elapsed();
     }
 

@@ -189,7 +189,7 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             },
         };
         let tuning = Tuning {
-            nodelay: !self.node.config().tcp.nagle,
+            nodelay: !self.node.tcp_config().nagle,
             ..Socket::FREE.tuning
         };
         self.place(Socket::new(kind, tuning))

@@ -128,7 +128,7 @@ impl<M: Memory + 'static> Sockets<'_, M> {
             Opt::FastOpen => tuning.fast_open.into(),
             Opt::MaxSegment => match self.connected(fd) {
                 Ok((_, connection)) => connection.eff_snd_mss() as i32,
-                Err(_) => self.node.config().tcp.mss.into(),
+                Err(_) => self.node.tcp_config().mss.into(),
             },
         })
     }

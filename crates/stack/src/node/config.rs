@@ -5,6 +5,7 @@ use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
 use redpoll_tcp::{self as tcp, FastOpenServer, HalfOpen};
 use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::link::PollConfig;
@@ -45,6 +46,31 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// A leaf of a mesh with the prefix `prefix` (64 bits), which is also 6LoWPAN's context
+    /// 0: its address is made of its short one (RFC 4944 §6), its receiver is always on, and
+    /// it forwards nothing. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random,
+    /// the latter the node's own. It wants a route.
+    pub fn leaf(mac: MacConfig, prefix: Addr, first_tag: u16, isn_secret: [u8; 16]) -> NodeConfig {
+        NodeConfig {
+            lowpan: LowpanConfig {
+                first_tag,
+                red_seed: first_tag.into(),
+                ..LowpanConfig::default()
+            },
+            contexts: Contexts::with_prefix(prefix),
+            tcp: tcp::Config::default(),
+            address: addr::from_prefix_and_short(&prefix, mac.short),
+            mac,
+            hop_limit: 64,
+            forwards: false,
+            nd: NdConfig::default(),
+            sleepy: None,
+            preempts: true,
+            segments: SegmentChoice::default(),
+            isn_secret,
+        }
+    }
+
     /// A node without a radio, all of whose packets go over its host side: a TUN
     /// interface, an IP device. `isn_secret` is random, and the node's own. It wants a
     /// route: [`Via::Host`](crate::Via::Host) for everything.

@@ -52,6 +52,7 @@ use crate::net::identity::Identity;
 use crate::net::nd::{Discovery, Solicitor};
 use crate::net::routing::{Route, Routing, Via};
 use crate::packet::NextHop;
+use crate::segments::SegmentChoice;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
 use crate::transports::{NoStreams, StreamTransport, Transports};
@@ -60,7 +61,7 @@ use config::{NodeConfig, NodeMemory};
 
 /// A node of the network. See the [crate](crate) for how to drive it.
 pub struct Node<M: Memory + 'static, A = NoAssist, T = NoStreams> {
-    config: NodeConfig,
+    segments: SegmentChoice,
     rng: Rng,
     pub(crate) link: Link<M>,
     net: Net<M, A>,
@@ -109,15 +110,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Some(parent) => Solicitor::registering(Address::Short(parent), Instant::ZERO),
             None => Solicitor::new(start),
         };
-        let mut link = Link::new(
-            (config.mac.clone(), mac_rng),
-            (config.lowpan.clone(), config.contexts.clone()),
-            memory.lowpan,
-            config.preempts,
-        );
-        if let Some(sleepy) = &config.sleepy {
-            link.fall_asleep(sleepy, &mut rng);
-        }
         let identity = Identity {
             link: config.link_address(),
             eui64: config.mac.extended,
@@ -129,6 +121,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             #[cfg(feature = "rpl")]
             speaks_rpl: false,
         };
+        let mut link = Link::new(
+            (config.mac, mac_rng),
+            (config.lowpan, config.contexts),
+            memory.lowpan,
+            config.preempts,
+        );
+        if let Some(sleepy) = &config.sleepy {
+            link.fall_asleep(sleepy, &mut rng);
+        }
         let sleepy = config.sleepy.as_ref();
         Node {
             link,
@@ -148,7 +149,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                     memory.listeners,
                     memory.half_open,
                     memory.servers,
-                    config.tcp.clone(),
+                    config.tcp,
                     config.isn_secret,
                 ),
                 udp: UdpSockets::new(memory.udp),
@@ -157,7 +158,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             host: HostQueue::default(),
             counters: NodeCounters::default(),
             echo_reply: None,
-            config,
+            segments: config.segments,
             rng,
         }
     }
@@ -167,9 +168,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.identity.address
     }
 
-    /// What the node was configured with.
-    pub fn config(&self) -> &NodeConfig {
-        &self.config
+    /// The node's extended address, in the order in which it is printed.
+    pub fn eui64(&self) -> [u8; 8] {
+        self.net.identity.eui64
     }
 
     /// The assistant.

@@ -67,7 +67,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.drain_link(now);
         self.link.preempt(now);
         self.sleep_turn(now);
-        let queued = self.config.segments.are_queued();
+        let queued = self.segments.are_queued();
         while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
         while self.link.is_ready() {
             let pulled = !queued && self.may_pull() && self.pull_segment(now);
@@ -117,7 +117,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             any = true;
             match event {
                 LinkEvent::Sent { handle } => self.transports.on_sent(now, Handle(handle)),
-                LinkEvent::Lost { handle, .. } => match self.config.segments.are_reported() {
+                LinkEvent::Lost { handle, .. } => match self.segments.are_reported() {
                     true => self.transports.on_lost(now, Handle(handle)),
                     false => self.transports.on_sent(now, Handle(handle)),
                 },
@@ -174,7 +174,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return false;
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);
-        if self.link.is_child(next_hop) || self.config.segments.are_queued() {
+        if self.link.is_child(next_hop) || self.segments.are_queued() {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
@@ -236,7 +236,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         };
         let packet = lowpan.packet_mut(slot);
         if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
-            if self.config.segments.are_queued() || !is_child {
+            if self.segments.are_queued() || !is_child {
                 #[cfg(feature = "rpl")]
                 if self.dress_held(now, slot, next_hop).is_err() {
                     self.link.lowpan.release(slot);

@@ -9,6 +9,11 @@ use crate::transports::StreamTransport;
 use crate::{ConnId, Error, Listen, ListenerId};
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// What new connections are configured with.
+    pub fn tcp_config(&self) -> &redpoll_tcp::Config {
+        &self.transports.tcp.config
+    }
+
     /// Listens for TCP connections to `port`.
     ///
     /// # Errors

@@ -57,6 +57,7 @@ fn host() -> NodeSpec {
         short: 0xfffd,
         eui64: [0; 8],
         module: None,
+        line: None,
         position_m: (0.0, 0.0),
         role: Role::Leaf,
         sleepy: false,

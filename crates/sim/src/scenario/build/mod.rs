@@ -2,6 +2,7 @@
 
 mod apps;
 mod cache;
+mod external;
 mod faults;
 mod interferers;
 mod medium;
@@ -60,6 +61,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         cache,
         modules: modules::params(values),
         security: security::params(values)?,
+        external: external::params(values),
         border,
         nodes,
         host: None,
@@ -77,6 +79,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     scenario.faults = faults::faults(values, &scenario.nodes, &scenario.routing)?;
     modules::check_use(values, &scenario)?;
     security::check(values, &scenario)?;
+    external::check(values, &scenario)?;
     set_connections(values, &mut scenario);
     Ok(scenario)
 }

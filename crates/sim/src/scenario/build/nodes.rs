@@ -173,6 +173,10 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             None => eui64(short),
         },
         module,
+        line: match values.has(&key("line")) {
+            true => Some(values.text(&key("line"))),
+            false => None,
+        },
         position_m: values.position(&key("position")).unwrap_or(generated),
         role: match values.text(&key("role")).as_str() {
             "border" => Role::Border,

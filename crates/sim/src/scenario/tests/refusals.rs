@@ -21,6 +21,18 @@ fn refuses(cases: &[(&str, &str)]) {
 /// What is added to a small scenario, and part of the message about it.
 const VALUES: &[(&str, &str)] = &[
     (
+        "[nodes.node-2]\nkind = \"external\"",
+        "nodes.node-2.line: is missing; allowed: ",
+    ),
+    (
+        "[nodes.node-2]\nkind = \"external\"\nline = \"unix:x\"",
+        "nodes.node-2.role: got router, and the node is external, which is told of no routes; allowed: leaf",
+    ),
+    (
+        "[nodes.node-2]\nkind = \"external\"\nline = \"unix:x\"\nrole = \"leaf\"\nsleepy = true",
+        "nodes.node-2.sleepy: got true, and the node is external; allowed: false",
+    ),
+    (
         "colour = 1",
         "t.toml:5: topology.colour: got the unknown key \"colour\"; allowed: kind, ",
     ),

@@ -49,7 +49,7 @@ pub(crate) struct TcpSockets<M: Memory + 'static> {
     window: u16,
     /// The next turn in a queue of connections to accept.
     turn: u8,
-    config: Config,
+    pub(crate) config: Config,
     isn: IsnGenerator,
     turns: pull::Turns,
     /// A connection or listener may hold an event.

@@ -217,6 +217,7 @@ pub fn delay(case: Case, ms: u32) -> Case {
 
 #[cfg(test)]
 mod tests {
+    use redpoll_sim::topology;
     use redpoll_sim::world::World;
 
     use super::day_of_both;
@@ -226,10 +227,12 @@ mod tests {
     fn adjacent_nodes_have_the_same_first_hop() {
         let scenario = day_of_both().scenario().unwrap();
         let world = World::new(&scenario, 1).unwrap();
+        let nodes = 0..scenario.nodes.len();
+        let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
+        let routes = topology::plan(&scenario, &neighbours);
         let parent = |name: &str| {
             let index = scenario.nodes.iter().position(|it| it.name == name);
-            let node = world.node(index.unwrap()).unwrap();
-            node.config().sleepy.unwrap().parents[0]
+            routes.nodes[index.unwrap()].default.unwrap()
         };
         for number in 12..=15 {
             let (tcp, coap) = (format!("leaf-{number}"), format!("coap-{number}"));

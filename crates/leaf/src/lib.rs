@@ -1,0 +1,159 @@
+//! A leaf of a mesh as a product would have it: a node with its memory, and two services
+//! over TCP and one over UDP, behind a radio at the other end of a serial line
+//! ([`redpoll_uart`]).
+//!
+//! The images of `firmware/` run it on microcontrollers, tests on the host; the same
+//! requests bring the same answers on both. It starts with what every node needs, in
+//! [`config`], [`node`] and [`Services::start`]: memory, a configuration, one
+//! route.
+//!
+//! - `session.rs`: the one connection, and what is served over it;
+//! - `web.rs`: a page and a file by HTTP;
+//! - `memory.rs`: where everything lies.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+#![warn(missing_docs)]
+
+mod memory;
+mod session;
+mod web;
+
+use redpoll_base::{Addr, Duration, Instant, Rng, StaticMemory};
+use redpoll_stack::mac::MacConfig;
+use redpoll_stack::transport::Config;
+use redpoll_stack::wire::ieee802154::Address;
+use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, Route, UdpId, Via};
+use redpoll_uart::{Begin, Request, tell};
+
+pub use memory::{Buffers, Slots, Tables};
+use session::{Service, Session};
+pub use web::Status;
+
+/// The port of the echo service, by TCP and UDP (RFC 862).
+pub const ECHO_PORT: u16 = 7;
+/// The port of the web server.
+pub const WEB_PORT: u16 = 80;
+/// The MSS that is announced: what fits into five full frames beside the longest compressed
+/// header, and 12 bytes of options. `the_leaf_is_what_a_scenario_makes` in the simulator's
+/// tests holds it against a simulated leaf's.
+pub const MSS: u16 = 474;
+
+/// A node as this crate has it.
+pub type Device = Node<StaticMemory>;
+
+/// What runs on the node: its services, and the connection that one of them may have.
+pub struct Services {
+    echo: Option<ListenerId>,
+    web: Option<ListenerId>,
+    datagrams: Option<UdpId>,
+    session: Session,
+    status: Status,
+}
+
+/// The configuration of a node that begins so.
+pub fn config(begin: &Begin) -> NodeConfig {
+    let mac = MacConfig {
+        pan_id: begin.pan_id,
+        short: begin.short,
+        extended: begin.extended,
+        caps: begin.caps,
+        max_frame_retries: 10,
+        ..MacConfig::default()
+    };
+    NodeConfig {
+        tcp: Config {
+            mss: MSS,
+            min_rto: Duration::from_secs(1),
+            syn_retries: 6,
+            time_wait: Duration::from_secs(10),
+            ..Config::default()
+        },
+        ..NodeConfig::leaf(mac, begin.prefix, begin.first_tag, begin.secret)
+    }
+}
+
+/// A node that begins so, over its memory. It has one route: everything that is not this
+/// node is behind its parent.
+#[inline(never)]
+pub fn node(begin: &Begin, tables: Tables) -> Device {
+    let random = Rng::resume(begin.random);
+    Node::new(config(begin), tables.memory, random)
+}
+
+impl Services {
+    /// The services, which listen on their ports from here on.
+    pub fn start(node: &mut Device, begin: &Begin) -> Services {
+        if begin.parent != Begin::NO_PARENT {
+            // The table has room for it.
+            let _ = node.add_route(Route {
+                prefix: Addr::UNSPECIFIED,
+                len: 0,
+                via: Via::Neighbour(Address::Short(begin.parent)),
+            });
+        }
+        Services {
+            echo: node.tcp_listen(ECHO_PORT).ok(),
+            web: node.tcp_listen(WEB_PORT).ok(),
+            datagrams: node.udp_bind(ECHO_PORT).ok(),
+            session: Session::default(),
+            status: Status::default(),
+        }
+    }
+
+    /// Something has happened ([`News::Begin`](redpoll_uart::News::Begin) is not for here):
+    /// the node is told, and then whoever has to know of it. `status` is what the page shows.
+    pub fn on_request(&mut self, node: &mut Device, request: &Request<'_>, status: Status) {
+        self.status = status;
+        tell(node, request);
+        let now = request.at;
+        if self.session.deadline().is_some_and(|at| at <= now) {
+            self.session.give_up(now, node);
+        }
+        while let Some(event) = node.poll_event() {
+            self.on_event(now, node, event);
+        }
+    }
+
+    /// When the services want to be called.
+    pub fn wakes_at(&self) -> Option<Instant> {
+        self.session.deadline()
+    }
+
+    /// What the page shows, with what the services have counted.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    fn on_event(&mut self, now: Instant, node: &mut Device, event: NodeEvent) {
+        match event {
+            NodeEvent::Accepted(listener) => {
+                let service = match Some(listener) {
+                    id if id == self.echo => Service::Echo,
+                    id if id == self.web => Service::Web(Default::default()),
+                    _ => return,
+                };
+                if let Some(conn) = node.tcp_accept(listener) {
+                    self.session.begin(now, node, conn, service);
+                    self.session.pump(now, node, &mut self.status);
+                }
+            }
+            NodeEvent::Tcp(conn, _) if self.session.is_about(conn) => {
+                self.session.pump(now, node, &mut self.status);
+            }
+            NodeEvent::UdpReadable(id) if Some(id) == self.datagrams => {
+                self.session.echo_datagrams(now, node, id);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The one connection that a leaf has room for, and the service that it is for.
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{ConnId, Error, UdpId};
+
+use crate::Device;
+use crate::web::{Status, Web};
+
+/// Bytes that are on their way from a service to its connection, or back.
+pub(crate) const HELD: usize = 512;
+/// The longest datagram that is echoed, in bytes.
+const DATAGRAM: usize = 128;
+/// A connection on which nothing moves for so long is reset.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is served.
+pub(crate) enum Service {
+    /// What comes goes back (RFC 862).
+    Echo,
+    /// One request, one answer.
+    Web(Web),
+}
+
+/// Bytes that are held for the connection: of these, what has been sent and where they end.
+pub(crate) struct Held {
+    bytes: [u8; HELD],
+    sent: usize,
+    end: usize,
+}
+
+/// See the [module](self).
+pub(crate) struct Session {
+    conn: Option<ConnId>,
+    service: Service,
+    held: Held,
+    /// When something last moved.
+    moved: Instant,
+}
+
+/// What a service does next.
+pub(crate) enum Next {
+    /// It sends what is held.
+    Send,
+    /// It waits for more.
+    Wait,
+    /// It has said all.
+    Close,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session {
+            conn: None,
+            service: Service::Echo,
+            held: Held {
+                bytes: [0; HELD],
+                sent: 0,
+                end: 0,
+            },
+            moved: Instant::ZERO,
+        }
+    }
+}
+
+impl Held {
+    /// Replaces what is held by what `write` writes; it says how much.
+    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8; HELD]) -> usize) {
+        self.sent = 0;
+        self.end = write(&mut self.bytes).min(HELD);
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.sent..self.end).unwrap_or_default()
+    }
+}
+
+impl Session {
+    pub(crate) fn is_about(&self, conn: ConnId) -> bool {
+        self.conn == Some(conn)
+    }
+
+    /// When the connection is given up.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.conn.map(|_| self.moved + PATIENCE)
+    }
+
+    /// Serves a new connection; one that still was there is reset.
+    pub(crate) fn begin(&mut self, now: Instant, node: &mut Device, conn: ConnId, what: Service) {
+        self.give_up(now, node);
+        self.conn = Some(conn);
+        self.service = what;
+        self.held.fill(|_| 0);
+        self.moved = now;
+    }
+
+    /// Resets the connection.
+    pub(crate) fn give_up(&mut self, now: Instant, node: &mut Device) {
+        if let Some(conn) = self.conn.take() {
+            node.tcp_abort(now, conn);
+            node.tcp_release(now, conn);
+        }
+    }
+
+    /// Sends back the datagrams that wait, up to so many bytes of each.
+    #[inline(never)]
+    pub(crate) fn echo_datagrams(&self, now: Instant, node: &mut Device, id: UdpId) {
+        let mut bytes = [0; DATAGRAM];
+        while let Some((len, from)) = node.udp_recv(id, &mut bytes) {
+            let datagram = bytes.get(..len).unwrap_or_default();
+            // One that finds no room is lost, as datagrams are.
+            let _ = node.udp_send(now, id, from, datagram);
+        }
+    }
+
+    /// Moves what can be moved.
+    pub(crate) fn pump(&mut self, now: Instant, node: &mut Device, status: &mut Status) {
+        let Some(conn) = self.conn else { return };
+        let goes_on = loop {
+            while !self.held.rest().is_empty() {
+                match node.tcp_send(now, conn, self.held.rest()) {
+                    Ok(0) | Err(Error::WouldBlock) => return,
+                    Ok(sent) => self.held.sent = self.held.sent.saturating_add(sent),
+                    Err(_) => break,
+                }
+                self.moved = now;
+            }
+            if let Service::Web(web) = &mut self.service {
+                match web.next(&mut self.held, status) {
+                    Next::Send => continue,
+                    Next::Close => {
+                        node.tcp_close(now, conn);
+                        break false;
+                    }
+                    Next::Wait => {}
+                }
+            }
+            match node.tcp_recv(now, conn, &mut self.held.bytes) {
+                Ok(0) => {
+                    node.tcp_close(now, conn);
+                    break false;
+                }
+                Ok(len) => {
+                    self.moved = now;
+                    match &mut self.service {
+                        Service::Echo => (self.held.sent, self.held.end) = (0, len),
+                        Service::Web(web) => {
+                            web.read(self.held.bytes.get(..len).unwrap_or_default());
+                            self.held.fill(|_| 0);
+                        }
+                    }
+                }
+                Err(Error::WouldBlock) => return,
+                Err(_) => break false,
+            }
+        };
+        if !goes_on {
+            node.tcp_release(now, conn);
+            self.conn = None;
+        }
+    }
+}

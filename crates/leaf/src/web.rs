@@ -1,0 +1,246 @@
+//! A small part of HTTP/1.1 (RFC 9112): `GET` and `HEAD` of a page and of a file, one
+//! request a connection. A request may have any length; of its first line the beginning
+//! counts, and of the rest that it ends with an empty line.
+
+use redpoll_base::Instant;
+
+use crate::session::{HELD, Held, Next};
+
+/// Bytes of the first line that are looked at.
+const LINE: usize = 24;
+/// Bytes of the file.
+const FILE: u32 = 20_000;
+/// Bytes of each of its lines.
+const ROW: u32 = 8;
+
+/// What the page shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Status {
+    /// The board.
+    pub board: &'static str,
+    /// The time.
+    pub now: Instant,
+    /// Requests that have been answered since the node began.
+    pub requests: u32,
+    /// Tells how many bytes of the stack were in use at worst, and how many there are; it
+    /// takes a while.
+    pub stack: Option<fn() -> [u32; 2]>,
+    /// Messages that were damaged on the serial line.
+    pub damaged: u32,
+}
+
+/// One request and its answer.
+#[derive(Default)]
+pub(crate) struct Web {
+    line: [u8; LINE],
+    len: usize,
+    /// The first line has ended.
+    has_line: bool,
+    /// Ends of lines in a row.
+    ends: u8,
+    /// What follows the head of the answer.
+    phase: Phase,
+}
+
+#[derive(Default, Clone, Copy)]
+enum Phase {
+    /// The request is being read.
+    #[default]
+    Reading,
+    /// The file from this byte on.
+    File(u32),
+    /// All has been said.
+    Over,
+}
+
+impl Web {
+    /// Takes what has arrived.
+    pub(crate) fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'\r' => {}
+                b'\n' => {
+                    self.has_line = true;
+                    self.ends = self.ends.saturating_add(1);
+                }
+                _ if self.is_whole() => return,
+                _ => {
+                    self.ends = 0;
+                    let place = self.line.get_mut(self.len);
+                    if let Some(place) = place.filter(|_| !self.has_line) {
+                        *place = *byte;
+                        self.len = self.len.saturating_add(1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An empty line has ended the request's head.
+    fn is_whole(&self) -> bool {
+        self.ends >= 2
+    }
+
+    /// What to do next; what is to be sent is put into `held`.
+    pub(crate) fn next(&mut self, held: &mut Held, status: &mut Status) -> Next {
+        match self.phase {
+            Phase::Reading if !self.is_whole() => Next::Wait,
+            Phase::Reading => {
+                status.requests = status.requests.wrapping_add(1);
+                self.begin(held, status);
+                Next::Send
+            }
+            Phase::File(FILE..) | Phase::Over => Next::Close,
+            Phase::File(offset) => {
+                let end = offset.saturating_add(HELD as u32).min(FILE);
+                held.fill(|bytes| rows(offset..end, bytes));
+                self.phase = Phase::File(end);
+                Next::Send
+            }
+        }
+    }
+
+    /// Begins the answer.
+    fn begin(&mut self, held: &mut Held, status: &Status) {
+        let line = self.line.get(..self.len).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == b' ');
+        let (method, path) = (words.next(), words.next());
+        let has_body = match method {
+            Some(b"GET") => true,
+            Some(b"HEAD") => false,
+            _ => {
+                self.phase = Phase::Over;
+                held.fill(|out| Text::of(out).head("501 Not Implemented", 0).len);
+                return;
+            }
+        };
+        self.phase = match path {
+            Some(b"/file") if has_body => Phase::File(0),
+            _ => Phase::Over,
+        };
+        held.fill(|out| match path {
+            Some(b"/") => {
+                let mut page = [0; HELD];
+                let len = status.page(&mut page);
+                let text = Text::of(out).head("200 OK", len as u32);
+                let body = page.get(..len).filter(|_| has_body);
+                text.put(body.unwrap_or_default()).len
+            }
+            Some(b"/file") => Text::of(out).head("200 OK", FILE).len,
+            _ => Text::of(out).head("404 Not Found", 0).len,
+        });
+    }
+}
+
+impl Status {
+    /// Writes the page; its length.
+    fn page(&self, out: &mut [u8; HELD]) -> usize {
+        let [used, there_are] = self.stack.map_or([0; 2], |look| look());
+        Text::of(out)
+            .put(b"A leaf of an IEEE 802.15.4 mesh, and Redpoll's TCP, on ")
+            .put(self.board.as_bytes())
+            .put(b"\nup, s: ")
+            .number(u32::try_from(self.now.as_millis() / 1_000).unwrap_or(u32::MAX))
+            .put(b"\nrequests: ")
+            .number(self.requests)
+            .put(b"\ndamaged messages: ")
+            .number(self.damaged)
+            .put(b"\nstack, bytes: ")
+            .number(used)
+            .put(b" of ")
+            .number(there_are)
+            .put(b"\n")
+            .len
+    }
+}
+
+/// Writes the bytes of the file that are `wanted`; how many they are. Line *n* of it is the
+/// number *n* in seven digits, as `seq -f %07.0f 0 2499` prints: a simulated web server's.
+fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
+    let mut len = 0;
+    for (at, place) in wanted.zip(out.iter_mut()) {
+        let column = at % ROW;
+        let mut rest = at / ROW;
+        let before_end = (ROW - 2).saturating_sub(column);
+        *place = match column {
+            7 => b'\n',
+            _ => {
+                for _ in 0..before_end {
+                    rest /= 10;
+                }
+                b'0'.wrapping_add((rest % 10) as u8)
+            }
+        };
+        len = usize::wrapping_add(len, 1);
+    }
+    len
+}
+
+/// Text in a buffer; what does not fit is left out.
+struct Text<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> Text<'a> {
+    fn of(out: &'a mut [u8]) -> Text<'a> {
+        Text { out, len: 0 }
+    }
+
+    fn put(mut self, bytes: &[u8]) -> Text<'a> {
+        let room = self.out.get_mut(self.len..).unwrap_or_default();
+        let len = redpoll_base::copy(bytes, room);
+        self.len = self.len.saturating_add(len);
+        self
+    }
+
+    fn number(self, number: u32) -> Text<'a> {
+        let mut digits = [b'0'; 10];
+        let (mut rest, mut used) = (number, 0);
+        for digit in digits.iter_mut().rev() {
+            if rest == 0 && used > 0 {
+                break;
+            }
+            *digit = b'0'.wrapping_add((rest % 10) as u8);
+            rest /= 10;
+            used = usize::wrapping_add(used, 1);
+        }
+        let from = digits.len().saturating_sub(used);
+        self.put(digits.get(from..).unwrap_or_default())
+    }
+
+    /// The head of an answer with a body of so many bytes.
+    fn head(self, status: &str, body: u32) -> Text<'a> {
+        self.put(b"HTTP/1.1 ")
+            .put(status.as_bytes())
+            .put(b"\r\nServer: redpoll\r\nContent-Type: text/plain\r\nContent-Length: ")
+            .number(body)
+            .put(b"\r\nConnection: close\r\n\r\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_counts_its_lines() {
+        let mut out = [0; HELD];
+        assert_eq!(rows(16..32, &mut out), 16);
+        assert_eq!(&out[..16], b"0000002\n0000003\n");
+        assert_eq!(rows(19_990..20_000, &mut out), 10);
+        assert_eq!(&out[..10], b"8\n0002499\n");
+    }
+
+    #[test]
+    fn a_request_ends_with_an_empty_line() {
+        let mut web = Web::default();
+        for piece in [&b"GET /fi"[..], b"le HTTP/1.1\r", b"\nHost: x\r\n\r"] {
+            web.read(piece);
+            assert!(!web.is_whole());
+        }
+        web.read(b"\n");
+        assert!(web.is_whole());
+        assert_eq!(&web.line[..9], b"GET /file");
+    }
+}

@@ -1,0 +1,57 @@
+//! Nodes that run elsewhere.
+
+use crate::scenario::check::Values;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::model::{ExternalParams, Role, Scenario};
+
+/// What the table `external` says.
+pub(super) fn params(values: &Values<'_>) -> ExternalParams {
+    let patience = values.duration("external.patience");
+    ExternalParams {
+        patience: std::time::Duration::from_micros(patience.as_micros()),
+    }
+}
+
+/// Refuses what a node elsewhere would not heed, or is not told.
+pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let external = scenario.nodes.iter().filter(|node| node.line.is_some());
+    for node in external {
+        let path = |key: &str| format!("nodes.{}.{key}", node.name);
+        if node.role != Role::Leaf {
+            let problem = format!(
+                "got {}, and the node is external, which is told of no routes; allowed: leaf",
+                node.role.word()
+            );
+            return Err(values.error(&path("role"), problem));
+        }
+        if node.sleepy {
+            let problem = "got true, and the node is external; allowed: false";
+            return Err(values.error(&path("sleepy"), problem));
+        }
+        if let Some(app) = node.apps.first() {
+            let problem = format!(
+                "got external, and the app {} is to run on it; allowed: apps on nodes of the kind redpoll",
+                app.name
+            );
+            return Err(values.error(&path("kind"), problem));
+        }
+        if scenario.routing.rpl().is_some() {
+            let problem = "got external, and routing is rpl, which the node is not known to speak; allowed: external with fixed";
+            return Err(values.error(&path("kind"), problem));
+        }
+        if scenario.mac.extended {
+            let problem =
+                "got external, and mac.addresses is extended; allowed: external with short";
+            return Err(values.error(&path("kind"), problem));
+        }
+        if scenario.mac.security_bytes > 0 || scenario.security.is_some() {
+            let problem = "got external, and frames are protected, which the node is told no key for; allowed: external without";
+            return Err(values.error(&path("kind"), problem));
+        }
+        if scenario.mac.duty.is_some() {
+            let problem = "got external, and mac.access is not csma; allowed: external with csma";
+            return Err(values.error(&path("kind"), problem));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! Nodes that run elsewhere, here at the other end of a line in memory: the same program that
+//! the images of `firmware/` are.
+
+#[path = "support/same.rs"]
+mod same;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use redpoll_base::Rng;
+use redpoll_leaf::{Buffers, Device, Services, Status};
+use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
+use redpoll_sim::scenario::NodeSpec;
+use redpoll_sim::world::BuildError;
+use redpoll_uart::{Answerer, News};
+
+use same::{Played, assert_same, play, with_a_simulated_leaf, with_an_external_leaf};
+
+/// What goes wrong with a line, and what has.
+#[derive(Default)]
+struct Trouble {
+    /// One message of so many is damaged, in either direction.
+    damage: Option<u32>,
+    /// After so many requests this happens.
+    after: Option<(u32, Event)>,
+    /// How often the leaf has begun.
+    begun: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// The leaf is reset.
+    Reset,
+    /// The line is closed, and opened a little later.
+    Gone,
+    /// The leaf does not answer so many times.
+    Silence(u32),
+}
+
+/// A leaf at the other end of a line.
+struct Inside {
+    answerer: Answerer,
+    leaf: Option<(Device, Services)>,
+    /// What it has said.
+    said: Vec<u8>,
+    arrivals: VecDeque<Arrival>,
+    requests: u32,
+    silent: u32,
+    trouble: Arc<Mutex<Trouble>>,
+    rng: Rng,
+}
+
+impl Inside {
+    fn new(trouble: Arc<Mutex<Trouble>>) -> Inside {
+        let mut inside = Inside {
+            answerer: Answerer::default(),
+            leaf: None,
+            said: Vec::new(),
+            arrivals: [Arrival::Peer].into(),
+            requests: 0,
+            silent: 0,
+            trouble,
+            rng: Rng::new(1),
+        };
+        inside.switch_on();
+        inside
+    }
+
+    fn switch_on(&mut self) {
+        self.leaf = None;
+        self.answerer = Answerer::default();
+        Answerer::hello(|byte| self.said.push(byte));
+    }
+
+    /// Spoils a message now and then.
+    fn damage(&mut self, bytes: &mut Vec<u8>) {
+        let share = self.trouble.lock().unwrap().damage;
+        if share.is_none_or(|share| self.rng.below(share) != 0) || bytes.is_empty() {
+            return;
+        }
+        let at = self.rng.below(bytes.len() as u32) as usize;
+        match self.rng.below(3) {
+            0 => bytes[at] ^= 1 << self.rng.below(8),
+            1 => drop(bytes.remove(at)),
+            _ => {
+                let garbage: Vec<u8> = (0..40).map(|_| self.rng.next_u32() as u8).collect();
+                bytes.splice(at..at, garbage);
+            }
+        }
+    }
+
+    fn input(&mut self, byte: u8) {
+        let mut said = Vec::new();
+        let begun = self.leaf.is_some();
+        if let Some(request) = self.answerer.input(byte, |byte| said.push(byte)) {
+            self.requests += 1;
+            match request.news {
+                News::Begin(_) if begun => return self.switch_on(),
+                News::Begin(begin) => {
+                    self.trouble.lock().unwrap().begun += 1;
+                    let slots = Box::leak(Box::new(Box::leak(Box::<Buffers>::default()).slots()));
+                    let mut node = redpoll_leaf::node(&begin, slots.tables());
+                    let services = Services::start(&mut node, &begin);
+                    self.leaf = Some((node, services));
+                }
+                _ => {
+                    let (node, services) = self.leaf.as_mut().expect("it has begun");
+                    services.on_request(node, &request, Status::default());
+                }
+            }
+            let (node, services) = self.leaf.as_mut().expect("it has begun");
+            let wakes_at = services.wakes_at();
+            (self.answerer).answer(node, wakes_at, |byte| said.push(byte));
+        }
+        self.said.extend(said);
+    }
+}
+
+impl Line for Inside {
+    fn send(&mut self, bytes: &[u8]) {
+        let due = self.trouble.lock().unwrap().after;
+        if let Some((after, event)) = due
+            && self.requests >= after
+        {
+            self.trouble.lock().unwrap().after = None;
+            match event {
+                Event::Reset => self.switch_on(),
+                Event::Gone => {
+                    self.switch_on();
+                    self.arrivals = [Arrival::Gone, Arrival::Nothing, Arrival::Peer].into();
+                }
+                Event::Silence(times) => self.silent = times,
+            }
+        }
+        if self.silent > 0 {
+            self.silent -= 1;
+            return;
+        }
+        let mut bytes = bytes.to_vec();
+        self.damage(&mut bytes);
+        for byte in bytes {
+            self.input(byte);
+        }
+    }
+
+    fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrival {
+        if let Some(arrival) = self.arrivals.pop_front() {
+            return arrival;
+        }
+        let mut said = std::mem::take(&mut self.said);
+        if said.is_empty() {
+            std::thread::sleep(wait);
+            return Arrival::Nothing;
+        }
+        self.damage(&mut said);
+        bytes.extend(said);
+        Arrival::Bytes
+    }
+}
+
+/// Opens one line, to a leaf that has `trouble`.
+struct One(RefCell<Option<Arc<Mutex<Trouble>>>>);
+
+impl Lines for One {
+    fn open(&self, _: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
+        assert_eq!(line, "memory");
+        let trouble = self.0.borrow_mut().take().ok_or("there is one")?;
+        Ok(Box::new(Inside::new(trouble)))
+    }
+}
+
+fn one(trouble: Trouble) -> (Arc<Mutex<Trouble>>, One) {
+    let trouble = Arc::new(Mutex::new(trouble));
+    let lines = One(RefCell::new(Some(trouble.clone())));
+    (trouble, lines)
+}
+
+fn played(trouble: Trouble, more: &[(&str, &str)]) -> (Trouble, Played) {
+    let (trouble, lines) = one(trouble);
+    let played = play(&with_an_external_leaf("memory", more), &lines);
+    let trouble = std::mem::take(&mut *trouble.lock().unwrap());
+    (trouble, played)
+}
+
+fn told(played: &mut Played) -> Vec<String> {
+    let notices = played.world.take_notices();
+    notices.into_iter().map(|notice| notice.text).collect()
+}
+
+#[test]
+fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
+    let here = play(&with_a_simulated_leaf(), &NoLines);
+    let (_, there) = played(Trouble::default(), &[]);
+    assert_same(&here, &there);
+    let figures = there.world.external_figures(3).unwrap();
+    assert_eq!((figures.begun, figures.gone, figures.damaged), (1, 0, 0));
+    assert_eq!(figures.impossible, 0);
+    // Its hello may bring the request to begin once more.
+    assert!(figures.repeated <= 1, "{figures:?}");
+    assert!(figures.asked > 500, "{figures:?}");
+    assert!(there.world.oracle().violations().is_empty());
+}
+
+#[test]
+fn garbage_on_the_line_changes_nothing() {
+    let (_, clean) = played(Trouble::default(), &[]);
+    let trouble = Trouble {
+        damage: Some(150),
+        ..Trouble::default()
+    };
+    let (_, mut spoilt) = played(trouble, &[]);
+    assert_same(&clean, &spoilt);
+    let figures = spoilt.world.external_figures(3).unwrap();
+    assert!(figures.repeated >= 3 && figures.damaged > 0, "{figures:?}");
+    let told = told(&mut spoilt);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("garbage"));
+}
+
+#[test]
+fn a_leaf_that_is_reset_or_goes_begins_anew() {
+    for (event, word) in [(Event::Reset, "reset"), (Event::Gone, "gone")] {
+        let trouble = Trouble {
+            after: Some((20, event)),
+            ..Trouble::default()
+        };
+        let (trouble, mut played) = played(trouble, &[]);
+        assert_eq!(trouble.begun, 2);
+        let figures = played.world.external_figures(3).unwrap();
+        assert_eq!(figures.begun, 2);
+        let told = told(&mut played);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains(word), "{told:?}");
+        // It happened before the connection, which nothing is wrong with.
+        assert_eq!(played.echoed, 6_000);
+    }
+}
+
+#[test]
+fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
+    let trouble = Trouble {
+        after: Some((20, Event::Silence(3))),
+        ..Trouble::default()
+    };
+    let more = [("external.patience", "500 ms")];
+    let (trouble, mut played) = played(trouble, &more);
+    assert_eq!(trouble.begun, 1);
+    // The run did not wait for it any longer than that.
+    assert_eq!(told(&mut played), ["has not answered for 0.5 s"]);
+    assert_eq!(played.echoed, 0);
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(20));
+        played.world.hear_lines();
+        match told(&mut played).as_slice() {
+            [] => {}
+            told => return assert_eq!(told, ["answers again"]),
+        }
+    }
+    panic!("it was not asked again");
+}
+
+#[test]
+fn a_line_at_which_nobody_is_ends_in_words() {
+    struct Nobody;
+    impl Lines for Nobody {
+        fn open(&self, _: &NodeSpec, _: &str) -> Result<Box<dyn Line>, String> {
+            Ok(Box::new(Nobody))
+        }
+    }
+    impl Line for Nobody {
+        fn send(&mut self, _: &[u8]) {}
+        fn receive(&mut self, wait: Duration, _: &mut Vec<u8>) -> Arrival {
+            std::thread::sleep(wait);
+            Arrival::Nothing
+        }
+    }
+    let scenario = with_an_external_leaf("unix:x", &[("external.patience", "300 ms")]);
+    let error = same::world(&scenario, &Nobody).unwrap_err();
+    assert!(matches!(error, BuildError::Line { .. }));
+    let text = error.to_string();
+    assert!(text.starts_with("nodes.node-4.line: nobody has answered at unix:x within 0.3 s"));
+    let error = same::world(&scenario, &NoLines).unwrap_err();
+    assert!(error.to_string().contains("allowed: redpoll up"));
+}

@@ -1,0 +1,173 @@
+//! What the end with the node says.
+
+use redpoll_base::Instant;
+use redpoll_mac::{FrameBuf, RadioWork};
+
+use crate::cursor::{Reader, Writer};
+use crate::{VERSION, head};
+
+/// Kinds of messages from the node.
+pub(crate) mod kind {
+    pub(crate) const HELLO: u8 = 8;
+    pub(crate) const ANSWER: u8 = 9;
+    pub(crate) const STRANGER: u8 = 10;
+    pub(crate) const TEXT: u8 = 11;
+}
+
+/// Works.
+mod work {
+    pub(super) const LOAD: u8 = 0;
+    pub(super) const TRANSMIT: u8 = 1;
+    pub(super) const TRANSMIT_CCA: u8 = 2;
+    pub(super) const LISTEN: u8 = 3;
+    pub(super) const DOZE: u8 = 4;
+    pub(super) const SLEEP: u8 = 5;
+    pub(super) const SOURCE_MATCH: u8 = 6;
+}
+
+/// Something that the radio is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work<'a> {
+    /// [`RadioWork::Load`], and the frame, 125 bytes at most.
+    Load(&'a [u8]),
+    /// Any other.
+    Order(RadioWork),
+}
+
+/// What a node wants after a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The number of the request.
+    pub number: u16,
+    /// When it wants to be asked again at the latest; `None`: not by the clock.
+    pub wakes_at: Option<Instant>,
+    /// What its radio is to do, in this order.
+    pub works: Works<'a>,
+}
+
+/// The works of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Works<'a>(Reader<'a>);
+
+/// A message from the node.
+#[derive(Clone, Copy, Debug)]
+pub enum Reply<'a> {
+    /// It has just been switched on.
+    Hello,
+    /// The answer to a request.
+    Answer(Answer<'a>),
+    /// It got the request of this number, and has not been told to begin.
+    Stranger(u16),
+    /// A piece of text.
+    Text(&'a [u8]),
+}
+
+impl<'a> Iterator for Works<'a> {
+    type Item = Work<'a>;
+
+    fn next(&mut self) -> Option<Work<'a>> {
+        let reader = &mut self.0;
+        let order = match reader.byte()? {
+            work::LOAD => {
+                let len = reader.byte()?;
+                let frame = reader.bytes(len.into())?;
+                return (frame.len() <= FrameBuf::CAPACITY).then_some(Work::Load(frame));
+            }
+            work::TRANSMIT => RadioWork::Transmit { cca: false },
+            work::TRANSMIT_CCA => RadioWork::Transmit { cca: true },
+            work::LISTEN => RadioWork::Listen,
+            work::DOZE => RadioWork::Doze,
+            work::SLEEP => RadioWork::Sleep,
+            work::SOURCE_MATCH => RadioWork::SourceMatch {
+                neighbour: reader.u16()?,
+                pending: reader.flag()?,
+            },
+            _ => return None,
+        };
+        Some(Work::Order(order))
+    }
+}
+
+impl<'a> Works<'a> {
+    /// The works, if all of them are well-formed.
+    fn checked(reader: Reader<'a>) -> Option<Works<'a>> {
+        let works = Works(reader);
+        let mut rest = works;
+        while !rest.0.is_empty() {
+            rest.next()?;
+        }
+        Some(works)
+    }
+}
+
+impl<'a> Reply<'a> {
+    /// Reads a message; `None` if it is not a node's, of another version, or not
+    /// well-formed.
+    pub fn parse(message: &'a [u8]) -> Option<Reply<'a>> {
+        let mut reader = Reader(message);
+        let first = reader.byte()?;
+        if first >> 4 != VERSION {
+            return None;
+        }
+        match first & 0xf {
+            kind::HELLO => reader.is_empty().then_some(Reply::Hello),
+            kind::ANSWER => {
+                let number = reader.u16()?;
+                let wakes_at = match reader.u64()? {
+                    u64::MAX => None,
+                    us => Some(Instant::from_micros(us)),
+                };
+                let works = Works::checked(reader)?;
+                Some(Reply::Answer(Answer {
+                    number,
+                    wakes_at,
+                    works,
+                }))
+            }
+            kind::STRANGER => {
+                let number = reader.u16()?;
+                reader.is_empty().then_some(Reply::Stranger(number))
+            }
+            kind::TEXT => Some(Reply::Text(reader.0)),
+            _ => None,
+        }
+    }
+}
+
+/// Begins an answer; works follow.
+pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Instant>) {
+    writer.byte(head(kind::ANSWER));
+    writer.put(&number.to_le_bytes());
+    let us = wakes_at.map_or(u64::MAX, Instant::as_micros);
+    writer.put(&us.to_le_bytes());
+}
+
+/// Adds a work, with `frame` if it is to load one. Those of duty-cycled MACs have no place
+/// in this protocol: `false`.
+pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> bool {
+    match work {
+        RadioWork::Load => {
+            writer.byte(work::LOAD);
+            writer.byte(u8::try_from(frame.len()).unwrap_or(u8::MAX));
+            writer.put(frame);
+        }
+        RadioWork::Transmit { cca: false } => writer.byte(work::TRANSMIT),
+        RadioWork::Transmit { cca: true } => writer.byte(work::TRANSMIT_CCA),
+        RadioWork::Listen => writer.byte(work::LISTEN),
+        RadioWork::Doze => writer.byte(work::DOZE),
+        RadioWork::Sleep => writer.byte(work::SLEEP),
+        RadioWork::SourceMatch { neighbour, pending } => {
+            writer.byte(work::SOURCE_MATCH);
+            writer.put(&neighbour.to_le_bytes());
+            writer.byte(pending.into());
+        }
+        #[allow(unreachable_patterns, reason = "there are more with duty-cycled MACs")]
+        _ => return false,
+    }
+    true
+}
+
+/// Whether the radio answers this work with a result.
+pub(crate) fn has_result(work: RadioWork) -> bool {
+    matches!(work, RadioWork::Load | RadioWork::Transmit { .. })
+}

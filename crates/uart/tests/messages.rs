@@ -1,0 +1,138 @@
+//! Messages of both directions, whatever their bytes.
+
+use proptest::prelude::*;
+use redpoll_base::{Addr, Instant};
+use redpoll_mac::{RadioCaps, RadioResult, RxInfo};
+use redpoll_uart::{Asker, Begin, Heard, MESSAGE_MAX, News, Reply, Request, hdlc};
+
+fn begin() -> Begin {
+    Begin {
+        pan_id: 0x7270,
+        short: 4,
+        extended: [1, 2, 3, 4, 5, 6, 7, 8],
+        caps: RadioCaps {
+            auto_ack: true,
+            source_match: true,
+            ..RadioCaps::default()
+        },
+        prefix: Addr([0xfd; 16]),
+        parent: 3,
+        secret: [9; 16],
+        random: [1 << 40, 7],
+        first_tag: 0x1234,
+    }
+}
+
+fn results() -> impl Strategy<Value = RadioResult> {
+    prop_oneof![
+        Just(RadioResult::Loaded),
+        Just(RadioResult::ChannelBusy),
+        Just(RadioResult::Sent),
+        any::<bool>().prop_map(|frame_pending| RadioResult::Acked { frame_pending }),
+        Just(RadioResult::NoAck),
+    ]
+}
+
+fn written(request: &Request<'_>) -> Vec<u8> {
+    let mut out = [0; MESSAGE_MAX];
+    let len = request.write(&mut out).unwrap();
+    out[..len].to_vec()
+}
+
+#[test]
+fn a_message_is_as_it_is_described() {
+    let request = Request {
+        number: 0x0102,
+        at: Instant::from_micros(0x0a0b),
+        news: News::Done(RadioResult::Acked {
+            frame_pending: true,
+        }),
+    };
+    let expected = [0x13, 2, 1, 0x0b, 0x0a, 0, 0, 0, 0, 0, 0, 4];
+    assert_eq!(written(&request), expected);
+    let begin = Request {
+        news: News::Begin(begin()),
+        ..request
+    };
+    let bytes = written(&begin);
+    assert_eq!(bytes.len(), 11 + 2 + 2 + 8 + 1 + 16 + 2 + 16 + 16 + 2);
+    assert_eq!(Request::parse(&bytes), Some(begin));
+    // Another version's is none.
+    let other = [&[bytes[0] ^ 0x30][..], &bytes[1..]].concat();
+    assert_eq!(Request::parse(&other), None);
+}
+
+#[test]
+fn frames_that_no_radio_has_are_no_messages() {
+    let request = |frame| Request {
+        number: 1,
+        at: Instant::ZERO,
+        news: News::Frame {
+            info: RxInfo::default(),
+            frame,
+        },
+    };
+    let mut out = [0; MESSAGE_MAX];
+    assert!(request(&[0; 125]).write(&mut out).is_some());
+    assert_eq!(request(&[0; 126]).write(&mut out), None);
+}
+
+/// An answer of another time is counted and does nothing; damage is counted.
+#[test]
+fn an_asker_takes_the_answer_that_it_waits_for() {
+    let mut asker = Asker::new(6);
+    assert!(asker.ask(Instant::ZERO, News::Time, |_| {}));
+    let mut heard = |bytes: &[u8]| {
+        let mut any = false;
+        hdlc::send(bytes, |byte| any |= asker.input(byte).is_some());
+        (any, asker.waits())
+    };
+    let answer = |number: u8| [&[0x19, number, 0][..], &[0xff; 8]].concat();
+    assert_eq!(heard(&answer(6)), (false, true));
+    assert_eq!(heard(&[&answer(7)[..], &[99]].concat()), (false, true));
+    assert_eq!(heard(&answer(7)), (true, false));
+    assert_eq!(heard(&answer(7)), (false, false));
+    let counters = asker.counters();
+    assert_eq!((counters.late, counters.damaged), (2, 1));
+}
+
+proptest! {
+    #[test]
+    fn requests_come_back(
+        number: u16,
+        us: u64,
+        result in results(),
+        frame in prop::collection::vec(any::<u8>(), 0..126),
+        rssi_dbm: i8,
+        lqi: u8,
+        ack_sent_pending: bool,
+    ) {
+        let at = Instant::from_micros(us);
+        let info = RxInfo { rssi_dbm, lqi, ack_sent_pending };
+        for news in [
+            News::Begin(begin()),
+            News::Time,
+            News::Frame { info, frame: &frame },
+            News::Done(result),
+        ] {
+            let request = Request { number, at, news };
+            let bytes = written(&request);
+            prop_assert_eq!(Request::parse(&bytes), Some(request));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_message_or_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Request::parse(&bytes);
+        if let Some(Reply::Answer(answer)) = Reply::parse(&bytes) {
+            prop_assert!(answer.works.count() <= bytes.len());
+        }
+        let mut asker = Asker::new(0);
+        asker.ask(Instant::ZERO, News::Time, |_| {});
+        for byte in bytes {
+            if let Some(Heard::Text(text)) = asker.input(byte) {
+                prop_assert!(text.len() < MESSAGE_MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What an image needs of the board that it runs on: a serial line, a way to wait for it,
+//! and a new start.
+//!
+//! Interrupts stay masked. One that is enabled in the interrupt controller wakes the
+//! processor from `wfi` all the same (ARMv6-M Architecture Reference Manual, B1.5.19), so
+//! nothing has to be handled in one.
+
+pub mod mps2;
+pub mod nrf51;
+
+use core::arch::asm;
+
+/// A board with a serial line.
+pub trait Board {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// Makes the serial line ready.
+    fn start();
+
+    /// The next byte that has come, if one has.
+    fn read() -> Option<u8>;
+
+    /// Sends a byte, as soon as there is room for it.
+    fn write(byte: u8);
+
+    /// The number of the interrupt that says that bytes have come.
+    const INTERRUPT: u8;
+}
+
+/// A register at `address`.
+fn register(address: u32) -> *mut u32 {
+    address as *mut u32
+}
+
+fn load(address: u32) -> u32 {
+    // SAFETY: every caller names a register of the board that the image is for.
+    unsafe { register(address).read_volatile() }
+}
+
+fn store(address: u32, value: u32) {
+    // SAFETY: as above; the registers written do nothing to memory.
+    unsafe { register(address).write_volatile(value) }
+}
+
+/// Interrupt set-enable and clear-pending registers (ARMv6-M, B3.4).
+const ENABLE: u32 = 0xe000_e100;
+const CLEAR_PENDING: u32 = 0xe000_e280;
+/// Application interrupt and reset control register (ARMv6-M, B3.2.6).
+const RESET_CONTROL: u32 = 0xe000_ed0c;
+const RESET_REQUEST: u32 = 0x05fa_0004;
+
+/// Makes the board's serial line ready, and what waits for it.
+pub fn start<B: Board>() {
+    // SAFETY: nothing is handled in an interrupt, so none may be taken.
+    unsafe { asm!("cpsid i", options(nomem, nostack)) };
+    B::start();
+    store(ENABLE, 1 << B::INTERRUPT);
+}
+
+/// Waits for a byte; the processor sleeps meanwhile.
+pub fn read<B: Board>() -> u8 {
+    loop {
+        if let Some(byte) = B::read() {
+            return byte;
+        }
+        store(CLEAR_PENDING, 1 << B::INTERRUPT);
+        // One may have come in between.
+        if let Some(byte) = B::read() {
+            return byte;
+        }
+        // SAFETY: goes on when the interrupt is pending, masked or not.
+        unsafe { asm!("wfi", options(nomem, nostack)) };
+    }
+}
+
+/// Begins anew, as after switching on.
+pub fn reset() -> ! {
+    loop {
+        store(RESET_CONTROL, RESET_REQUEST);
+    }
+}

@@ -1,0 +1,41 @@
+//! A place for something that lives as long as the image runs.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// See the [module](self).
+pub struct Place<T> {
+    value: UnsafeCell<MaybeUninit<T>>,
+    taken: AtomicBool,
+}
+
+// SAFETY: there is one thread and no interrupt, and what is put in is handed out once.
+unsafe impl<T> Sync for Place<T> {}
+
+impl<T> Place<T> {
+    /// An empty one.
+    pub const fn new() -> Place<T> {
+        Place {
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts what `make` makes there. A second time the image begins anew.
+    #[inline(always)]
+    pub fn put(&'static self, make: impl FnOnce() -> T) -> &'static mut T {
+        if self.taken.load(Ordering::Relaxed) {
+            crate::board::reset();
+        }
+        self.taken.store(true, Ordering::Relaxed);
+        // SAFETY: the flag lets nobody come here twice, so this is the only reference.
+        unsafe { (*self.value.get()).write(make()) }
+    }
+}
+
+impl<T> Default for Place<T> {
+    fn default() -> Self {
+        Place::new()
+    }
+}

@@ -1,0 +1,60 @@
+//! How much of the stack has been used: what no call has reached still has the pattern that
+//! it was painted with.
+
+use core::ptr::{addr_of, addr_of_mut};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+unsafe extern "C" {
+    static stack_top: u32;
+    static mut bss_end: u32;
+}
+
+/// Where the painting ended: what calls use is below.
+static TOP: AtomicUsize = AtomicUsize::new(0);
+
+const PATTERN: u32 = 0xa5a5_5a5a;
+/// Bytes of the stack that are watched at most, from its top on.
+const WATCHED: usize = 16 * 1024;
+/// Words right below the stack pointer that are left alone.
+const MARGIN: usize = 16;
+
+/// The lowest word that is watched.
+fn bottom() -> *mut u32 {
+    let (end, top) = (addr_of_mut!(bss_end), addr_of!(stack_top).cast_mut());
+    match (top as usize).saturating_sub(end as usize) {
+        // There may be megabytes, which nobody wants to look through.
+        WATCHED.. => top.wrapping_byte_sub(WATCHED),
+        _ => end,
+    }
+}
+
+/// Paints everything between the image's data and the present stack pointer.
+#[inline(never)]
+pub fn paint() {
+    let here = 0u32;
+    // SAFETY: between the end of the data and this frame there is nothing but what calls
+    // that have returned have left behind.
+    unsafe {
+        let end = addr_of!(here).sub(MARGIN).cast_mut();
+        let mut word = bottom();
+        while word < end {
+            word.write_volatile(PATTERN);
+            word = word.add(1);
+        }
+        TOP.store(end as usize + 4 * MARGIN, Ordering::Relaxed);
+    }
+}
+
+/// Bytes of the stack that have been used at worst since [`paint`], and that there are.
+pub fn used() -> [u32; 2] {
+    // SAFETY: these are the bounds of the stack, which may be read.
+    unsafe {
+        let top = TOP.load(Ordering::Relaxed) as *const u32;
+        let bottom = bottom().cast_const();
+        let mut word = bottom;
+        while word < top && word.read_volatile() == PATTERN {
+            word = word.add(1);
+        }
+        [top as u32 - word as u32, top as u32 - bottom as u32]
+    }
+}

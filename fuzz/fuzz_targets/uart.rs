@@ -1,0 +1,38 @@
+//! Any bytes on a serial line, to both ends: as they are, and as messages in frames of their
+//! own. No end panics, and a request that is read is written as it was.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use redpoll_base::Instant;
+use redpoll_uart::{Answerer, Asker, Heard, MESSAGE_MAX, News, Request, hdlc};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut asker = Asker::new(0);
+    let mut answerer = Answerer::default();
+    let mut hear = |byte: u8| {
+        if !asker.waits() {
+            asker.ask(Instant::ZERO, News::Time, |_| {});
+        }
+        if let Some(Heard::Answer(answer)) = asker.input(byte) {
+            answer.works.for_each(drop);
+        }
+        let mut said = 0;
+        if let Some(request) = answerer.input(byte, |_| said += 1) {
+            assert!(matches!(request.news, News::Begin(_)), "it has not begun");
+        }
+        assert!(said <= 2 * (MESSAGE_MAX + 6));
+    };
+    let mut rest = bytes;
+    while let Some((len, behind)) = rest.split_first() {
+        let len = usize::from(*len).min(behind.len());
+        let (message, behind) = behind.split_at(len);
+        if let Some(request) = Request::parse(message) {
+            let mut out = [0; MESSAGE_MAX];
+            let len = request.write(&mut out).expect("it came in a message");
+            assert_eq!(Request::parse(&out[..len]), Some(request));
+        }
+        hdlc::send(message, &mut hear);
+        rest = behind;
+    }
+    bytes.iter().for_each(|byte| hear(*byte));
+});

@@ -1,0 +1,33 @@
+//! The images of a leaf, and the tests that run them on emulated microcontrollers beside the
+//! simulator: `cargo xtask firmware`.
+
+use crate::purity::Toolchain;
+use crate::report::Failure;
+use crate::size::{self, firmware};
+use crate::workspace::{self, Workspace};
+
+/// Runs the tests; the endurance test is as long as it is asked to be if it `lasts`. Says so
+/// if they had to be left out.
+pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure> {
+    let Ok(toolchain) = Toolchain::find(None) else {
+        return Ok(Some(
+            "no toolchain has the target (scripts/setup.sh size)".to_owned(),
+        ));
+    };
+    if let Err(failure) = size::possible(&toolchain) {
+        return Ok(Some(failure.to_string()));
+    }
+    if let Some(reason) = size::uncounted() {
+        return Ok(Some(reason));
+    }
+    let folder = firmware::leaves(workspace, &toolchain)?;
+    let mut cargo = workspace.cargo();
+    cargo.args(["test", "-p", "redpoll", "--test", "firmware"]);
+    cargo.env("REDPOLL_FIRMWARE", folder);
+    if lasts {
+        cargo.args(["--", "--nocapture"]);
+        cargo.env("REDPOLL_FIRMWARE_LONG", "1");
+    }
+    workspace::run(&mut cargo)?;
+    Ok(None)
+}
