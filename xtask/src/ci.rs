@@ -17,7 +17,7 @@ type Step = (
 
 /// What runs on a microcontroller is built both ways, whichever of them this
 /// machine's other builds take.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),

@@ -103,6 +103,8 @@ struct Measured {
     subset: Flash,
     /// Of the whole node.
     node: Flash,
+    leaf: Flash,
+    leaf_panics: Vec<String>,
     /// What RPL adds to it, by what of RPL is there.
     routed: Vec<(&'static str, Flash)>,
     panics: Vec<String>,
@@ -136,6 +138,8 @@ impl Flash {
                 // The image itself is a crate named as it is.
                 let name = match name.as_str() {
                     "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
+                    // What runs on a leaf, and what carries its frames.
+                    "leaf_microbit" | "redpoll_leaf" | "redpoll_uart" => DRIVER.to_owned(),
                     _ => name,
                 };
                 *by_crate.entry(name).or_insert(0) += sign * bytes as i64;
@@ -209,6 +213,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         flash: Flash::between(&images.tcp, &images.bare),
         subset: Flash::between(&images.subset, &images.bare),
         node: Flash::between(&images.node, &images.bare),
+        leaf: Flash::between(&images.leaf, &images.bare),
+        leaf_panics: images.leaf.panics(&workspace.root),
         routed: (images.routed.iter())
             .map(|(name, image)| (*name, Flash::between(image, &images.node)))
             .collect(),
@@ -250,6 +256,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         Failure::unless_empty(
             "size: in the image with a whole node these may panic:",
             measured.node_panics,
+        )?;
+        Failure::unless_empty(
+            "size: in the image with a leaf these may panic:",
+            measured.leaf_panics,
         )?;
         Failure::unless_empty(
             "size: in the images with a node that routes by RPL these may panic:",
@@ -303,6 +313,9 @@ impl Measured {
             "node_flash_bytes": self.node.bytes(),
             "node_flash_by_crate_bytes": self.node.by_crate,
             "node_panics": self.node_panics,
+            "leaf_flash_bytes": self.leaf.bytes(),
+            "leaf_flash_by_crate_bytes": self.leaf.by_crate,
+            "leaf_panics": self.leaf_panics,
             "rpl_flash_bytes": routed,
             "rpl_flash_by_crate_bytes": self.routed.last().map(|(_, flash)| &flash.by_crate),
             "rpl_panics": self.routed_panics,
@@ -320,6 +333,8 @@ impl Measured {
         self.flash.print("flash of TCP by crate");
         println!();
         self.node.print("flash of a whole node by crate");
+        println!();
+        self.leaf.print("flash of a leaf by crate");
         println!();
         let mut rows = vec![row(["flash of RPL beside a whole node", "bytes"])];
         for (name, flash) in &self.routed {
@@ -344,6 +359,7 @@ impl Measured {
         for (what, panics) in [
             ("TCP", &self.panics),
             ("a node", &self.node_panics),
+            ("a leaf", &self.leaf_panics),
             ("a node that routes by RPL", &self.routed_panics),
         ] {
             if panics.is_empty() {
@@ -487,6 +503,7 @@ impl Measured {
         for (flash, name) in [
             (&self.flash, "TCP"),
             (&self.subset, "TCP with what TCPlp has"),
+            (&self.leaf, "a leaf"),
         ] {
             let bytes = flash.bytes();
             text.push_str(&format!("{bytes:>5}  {}{name}\n", snapshot::FLASH));
@@ -523,6 +540,11 @@ mod tests {
                 difference: 3000,
                 by_crate: BTreeMap::new(),
             },
+            leaf: Flash {
+                difference: 2000,
+                by_crate: BTreeMap::new(),
+            },
+            leaf_panics: Vec::new(),
             routed: vec![(
                 "all of it",
                 Flash {
@@ -592,10 +614,10 @@ mod tests {
     fn the_snapshot_has_a_line_for_each_size() {
         let text = measured().snapshot();
         assert!(
-            text.contains("\n  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n")
-                && text.ends_with(
-                    "\n  150  flash: RPL, all of it\n  400  flash: link-layer security\n"
-                ),
+            text.contains(
+                "\n  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n 2000  flash: a leaf\n"
+            ) && text
+                .ends_with("\n  150  flash: RPL, all of it\n  400  flash: link-layer security\n"),
             "{text}"
         );
         assert!(text.contains("\n   18  redpoll_tcp::Listener\n"), "{text}");

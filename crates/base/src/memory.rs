@@ -19,6 +19,11 @@ pub trait Memory {
     type Buffer: Bytes;
     /// A table of `T`, of fixed length.
     type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
+
+    /// Whether nodes with this kind of memory can be routers: pass packets on, have others
+    /// register with them, keep what waits for neighbours that sleep, mark packets early.
+    /// Where they cannot, the compiler leaves the code for all that out.
+    const ROUTES: bool = true;
 }
 
 /// Memory in `static` storage, as on a microcontroller.
@@ -28,4 +33,14 @@ pub enum StaticMemory {}
 impl Memory for StaticMemory {
     type Buffer = &'static mut [u8];
     type Table<T: 'static> = &'static mut [T];
+}
+
+/// Memory in `static` storage of a node that is a leaf and nothing else.
+#[derive(Debug)]
+pub enum LeafMemory {}
+
+impl Memory for LeafMemory {
+    type Buffer = &'static mut [u8];
+    type Table<T: 'static> = &'static mut [T];
+    const ROUTES: bool = false;
 }

@@ -28,7 +28,7 @@ mod memory;
 mod session;
 mod web;
 
-use redpoll_base::{Addr, Duration, Instant, Rng, StaticMemory};
+use redpoll_base::{Addr, Duration, Instant, LeafMemory, Rng};
 use redpoll_stack::mac::MacConfig;
 use redpoll_stack::transport::Config;
 use redpoll_stack::wire::ieee802154::Address;
@@ -49,7 +49,7 @@ pub const WEB_PORT: u16 = 80;
 pub const MSS: u16 = 474;
 
 /// A node as this crate has it.
-pub type Device = Node<StaticMemory>;
+pub type Device = Node<LeafMemory>;
 
 /// What runs on the node: its services, and the connection that one of them may have.
 pub struct Services {

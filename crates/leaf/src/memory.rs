@@ -1,6 +1,6 @@
 //! Where everything of a leaf lies: the lengths are the limits.
 
-use redpoll_base::StaticMemory;
+use redpoll_base::LeafMemory;
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot,
@@ -74,7 +74,7 @@ pub struct Slots {
 
 /// What a [node](crate::node()) is made with.
 pub struct Tables {
-    pub(crate) memory: NodeMemory<StaticMemory>,
+    pub(crate) memory: NodeMemory<LeafMemory>,
 }
 
 impl Slots {

@@ -533,7 +533,7 @@ impl<M: Memory> Lowpan<M> {
         }
         datagram.broken |= !delivered;
         let datagram = *datagram;
-        if delivered && datagram.indirect {
+        if M::ROUTES && delivered && datagram.indirect {
             self.on_indirect_delivered(now, &datagram);
         }
         let gives_up = datagram.broken && (self.drop_rest || datagram.is_covered());
@@ -562,7 +562,7 @@ impl<M: Memory> Lowpan<M> {
         match datagram.origin {
             Origin::Slot(id) => {
                 let (_, handle) = self.indirect_of(id);
-                if datagram.indirect {
+                if M::ROUTES && datagram.indirect {
                     self.indirect.remove(&mut self.pool, id);
                 }
                 self.end_slot(id, (datagram.next_hop, handle), outcome);
@@ -601,7 +601,10 @@ impl<M: Memory> Lowpan<M> {
 
     /// When [`Lowpan::on_timeout`] wants to be called.
     pub fn poll_at(&self) -> Option<Wake> {
-        let indirect = self.indirect.poll_at(&self.pool, self.slot_in_service());
+        let indirect = match M::ROUTES {
+            true => self.indirect.poll_at(&self.pool, self.slot_in_service()),
+            false => None,
+        };
         let forwarding = self.forwarding.get().and_then(Forwarding::poll_at);
         let reassembly = self.reassembly.poll_at(&self.pool);
         let recovery = self.recovery.get().and_then(Recovery::poll_at);

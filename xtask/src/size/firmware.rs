@@ -22,6 +22,8 @@ pub struct Images {
     pub routed: Vec<(&'static str, Image)>,
     /// With one whose frames are protected.
     pub secured: Image,
+    /// With a leaf, its services and a driver.
+    pub leaf: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
     /// The same of the TCPs to compare with.
@@ -55,6 +57,9 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         &[&usual[..], &["--bin", "mesh"]].concat(),
     )?;
     let mesh = image(&mesh, "mesh")?;
+    let leaf = ["--no-default-features", "--features", "leaf"];
+    let leaf = [&flags[..], &leaf, &["--bin", "leaf-microbit"]].concat();
+    let leaf = image(&cargo(workspace, toolchain, &leaf)?, "leaf-microbit")?;
     let mut routed = Vec::new();
     for (name, features) in ROUTED {
         let with = ["--features", features, "--bin", "node"];
@@ -76,6 +81,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         bare: image("bare")?,
         tcp: image("tcp")?,
         subset,
+        leaf,
         node: image("node")?,
         routed,
         secured,
@@ -90,7 +96,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
 pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, Failure> {
     let flags = workspace.root.join("firmware/.cargo/config.toml");
     let flags = ["--config", &flags.to_string_lossy()];
-    let what = ["--no-default-features", "--features", "leaf"];
+    let what = ["--no-default-features", "--features", "leaf-whole"];
     let bins = ["--bin", "leaf-microbit", "--bin", "leaf-mps2"];
     let messages = cargo(workspace, toolchain, &[&flags[..], &what, &bins].concat())?;
     let path = workspace::executable(&messages, "leaf-microbit");

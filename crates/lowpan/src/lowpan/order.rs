@@ -55,7 +55,8 @@ impl<M: Memory> Lowpan<M> {
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());
-        if let Some(red) = &mut self.red
+        if M::ROUTES
+            && let Some(red) = &mut self.red
             && red.judge(pulled.ip.ecn, pair, len) == Verdict::Mark
         {
             pulled.ip.ecn = Ecn::Ce;
@@ -66,7 +67,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// Whether the queued datagram may leave; it may be marked.
     fn passes_red(&mut self, id: SlotId) -> bool {
-        let Some(red) = &mut self.red else {
+        let Some(red) = self.red.as_mut().filter(|_| M::ROUTES) else {
             return true;
         };
         let packet = self.pool.packet_mut(id);
@@ -86,7 +87,9 @@ impl<M: Memory> Lowpan<M> {
 
     /// The queue has become longer or shorter.
     pub(super) fn note_red(&mut self) {
-        if let Some(red) = &mut self.red {
+        if M::ROUTES
+            && let Some(red) = &mut self.red
+        {
             red.on_change(self.queue.len());
         }
     }

@@ -19,7 +19,8 @@ use crate::transmit::{InService, Origin};
 impl<M: Memory> Lowpan<M> {
     /// All frames of a datagram have been delivered to the next hop.
     pub(super) fn pause_after(&mut self, now: Instant, datagram: &InService) {
-        let crowded = self.red.as_ref().map_or(Duration::ZERO, Red::pause);
+        let red = self.red.as_ref().filter(|_| M::ROUTES);
+        let crowded = red.map_or(Duration::ZERO, Red::pause);
         let pause = self.pause.max(crowded);
         if pause.is_zero() || datagram.indirect || !self.goes_on(datagram) {
             return;

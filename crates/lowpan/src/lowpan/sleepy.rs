@@ -128,7 +128,15 @@ impl<M: Memory> Lowpan<M> {
     /// node that listens only for a moment cannot.
     pub fn wants_preemption(&self, now: Instant) -> bool {
         let can_wait = self.in_service.is_some_and(|datagram| !datagram.indirect);
-        self.frame_out && can_wait && self.indirect.ready(now, &self.pool).is_some()
+        self.frame_out && can_wait && self.next_indirect(now).is_some()
+    }
+
+    /// What a sleepy node that listens now is to get next. A leaf's parents do not sleep.
+    fn next_indirect(&self, now: Instant) -> Option<SlotId> {
+        match M::ROUTES {
+            true => self.indirect.ready(now, &self.pool),
+            false => None,
+        }
     }
 
     /// Instead of [`Self::on_frame_done`]: the frame built last has not been
@@ -144,7 +152,7 @@ impl<M: Memory> Lowpan<M> {
         };
         datagram.step_back(note);
         match datagram.origin {
-            Origin::Slot(id) if datagram.indirect => {
+            Origin::Slot(id) if M::ROUTES && datagram.indirect => {
                 let progress = datagram.progress();
                 if !self.indirect.on_failed(&mut self.pool, id, progress) {
                     self.in_service = Some(datagram);
@@ -163,20 +171,20 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
         if let Some(current) = self.in_service {
             match current.origin {
-                Origin::Slot(id) if current.indirect => {
+                Origin::Slot(id) if M::ROUTES && current.indirect => {
                     if self.indirect.is_awake(now, &self.pool, id) {
                         return Some(current);
                     }
                     self.indirect.park(&mut self.pool, id, current.progress());
                     self.in_service = None;
                 }
-                _ if self.indirect.ready(now, &self.pool).is_none() && now >= self.gap_until => {
+                _ if self.next_indirect(now).is_none() && now >= self.gap_until => {
                     return Some(current);
                 }
                 _ => self.suspended = self.in_service.take(),
             }
         }
-        if let Some(id) = self.indirect.ready(now, &self.pool) {
+        if let Some(id) = self.next_indirect(now) {
             let slot = self.pool.slot(id)?;
             let indirect = slot.indirect()?;
             return Some(InService::resume(id, usize::from(slot.len), indirect));
@@ -195,7 +203,7 @@ impl<M: Memory> Lowpan<M> {
                 let forwarding = self.forwarding.get();
                 self.fragment_pending && forwarding.is_some_and(Forwarding::goes_on)
             }
-            Origin::Slot(id) if datagram.indirect => {
+            Origin::Slot(id) if M::ROUTES && datagram.indirect => {
                 let next_hop = datagram.next_hop;
                 fragment_follows || self.indirect.follows(&self.pool, id, next_hop)
             }
@@ -224,6 +232,9 @@ impl<M: Memory> Lowpan<M> {
 
     /// Gives up what nobody has asked for in time.
     pub(super) fn expire_indirect(&mut self, now: Instant) {
+        if !M::ROUTES {
+            return;
+        }
         while let Some(id) = self
             .indirect
             .expired(now, &self.pool, self.slot_in_service())

@@ -148,7 +148,7 @@ impl<M: Memory + 'static> Link<M> {
         let route = |header: &Ipv6Header| {
             let next_hop = (!broadcast).then(|| onward(header, from)).flatten()?;
             // What must wait for a node that sleeps is put together.
-            (!children.contains(next_hop)).then(|| Onward {
+            (!M::ROUTES || !children.contains(next_hop)).then(|| Onward {
                 next_hop,
                 link_src,
                 capacity: mac.payload_capacity(next_hop),
@@ -201,7 +201,7 @@ impl<M: Memory + 'static> Link<M> {
     /// Puts the packet in a slot on its way to a neighbour: at once, or when a
     /// neighbour that sleeps asks for it.
     pub(crate) fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
-        if self.children.contains(next_hop) {
+        if self.is_child(next_hop) {
             self.lowpan.queue_indirect(now, slot, next_hop);
         } else {
             self.lowpan.queue(now, slot, next_hop);
@@ -230,13 +230,15 @@ impl<M: Memory + 'static> Link<M> {
     /// Whether a neighbour is about to become one that sleeps, and there is no room
     /// for it.
     pub(crate) fn is_crowded_by(&self, now: Instant, neighbour: Address) -> bool {
-        self.children.is_crowded_by(now, neighbour)
+        M::ROUTES && self.children.is_crowded_by(now, neighbour)
     }
 
     /// How long a neighbour is registered with this router.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) {
-        // Who finds no room was refused before.
-        let _ = self.children.on_tenure(now, tenure);
+        if M::ROUTES {
+            // Who finds no room was refused before.
+            let _ = self.children.on_tenure(now, tenure);
+        }
     }
 
     /// Neighbours that sleep.
@@ -246,7 +248,7 @@ impl<M: Memory + 'static> Link<M> {
 
     /// Whether this neighbour sleeps.
     pub(crate) fn is_child(&self, neighbour: Address) -> bool {
-        self.children.contains(neighbour)
+        M::ROUTES && self.children.contains(neighbour)
     }
 
     /// Whether so much waits for a neighbour that sleeps that nothing more may.
@@ -281,6 +283,14 @@ impl<M: Memory + 'static> Link<M> {
 
     /// The next work for the radio.
     pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
+        if M::ROUTES {
+            self.tell_who_has_something(now);
+        }
+        self.mac.poll_radio(now)
+    }
+
+    /// Tells the MAC for which neighbours that sleep there is something.
+    fn tell_who_has_something(&mut self, now: Instant) {
         while let Some(child) = self.children.expire(now) {
             self.mac.set_pending(child, false);
         }
@@ -288,13 +298,13 @@ impl<M: Memory + 'static> Link<M> {
             let pending = self.lowpan.has_indirect(Address::Short(child));
             self.mac.set_pending(child, pending);
         }
-        self.mac.poll_radio(now)
     }
 
     /// Takes the frame in service back from the MAC if a neighbour that sleeps
     /// listens for another.
     pub(crate) fn preempt(&mut self, now: Instant) {
-        if self.preempts
+        if M::ROUTES
+            && self.preempts
             && self.lowpan.wants_preemption(now)
             && let Some(ticket) = self.mac.preempt()
         {
@@ -387,6 +397,8 @@ impl<M: Memory + 'static> Link<M> {
                     }
                     return Some(quality(parent, 1, status));
                 }
+                // Whoever asks a leaf has taken it for a parent.
+                MacEvent::DataRequest { .. } if !M::ROUTES => {}
                 MacEvent::DataRequest { child, promised } => {
                     if promised {
                         self.lowpan.on_data_request(now, child);

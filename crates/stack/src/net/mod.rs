@@ -230,6 +230,14 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             Message::ParameterProblem { quoted, .. } => {
                 return Ok(Consequence::Trouble(Trouble::ParameterProblem, quoted));
             }
+            // A leaf has nobody behind it.
+            Message::RouterSolicitation { .. }
+            | Message::DuplicateAddressRequest(_)
+            | Message::DuplicateAddressConfirmation(_)
+                if !M::ROUTES =>
+            {
+                return Err(DropReason::IcmpIgnored);
+            }
             Message::RouterSolicitation { .. } => {
                 let advertised = self.routing.advertised();
                 self.nd.on_router_solicitation(&identity, src, advertised)?;

@@ -45,16 +45,23 @@ pub(crate) enum Content {
 }
 
 impl Outgoing {
-    /// Has `send` look at the message; `None` if its options have no room.
+    /// Has `send` look at the message; `None` if its options have no room, or if it is one
+    /// of a router's and this node cannot be one (`routes`).
     pub(crate) fn with<R>(
         &self,
         identity: &Identity,
+        routes: bool,
         send: impl FnOnce(&Message<'_>) -> R,
     ) -> Option<R> {
         let mut buffer = OptionsBuffer::default();
         let sllao = NdOption::SourceLinkLayer(identity.link);
         let tllao = NdOption::TargetLinkLayer(identity.link);
         let message = match self.content {
+            Content::RouterAdvertisement(_) | Content::Report(_) | Content::Answer(_)
+                if !routes =>
+            {
+                return None;
+            }
             Content::RouterSolicitation => Message::RouterSolicitation {
                 options: buffer.fill(&[sllao]).ok()?,
             },

@@ -41,7 +41,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 hop_limit: nd::HOP_LIMIT,
                 ..identity.header(src, dst, next_header::ICMPV6)
             };
-            let sent = outgoing.with(&identity, |message| self.send_icmp(now, ip, message));
+            let sent = outgoing.with(&identity, M::ROUTES, |message| {
+                self.send_icmp(now, ip, message)
+            });
             // One that is lost is lost like any other: it is repeated.
             match sent {
                 Some(Ok(())) => {}

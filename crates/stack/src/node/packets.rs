@@ -145,6 +145,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return self.deliver(now, packet);
         }
+        if !M::ROUTES {
+            return Err(DropReason::NoRoute.into());
+        }
         self.forward(now, *packet)
     }
 

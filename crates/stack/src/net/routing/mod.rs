@@ -106,10 +106,10 @@ impl<M: Memory + 'static> Routing<M> {
     ) -> Self {
         let way = match (sleepy, nd.advertise) {
             (Some(sleepy), _) => Way::Leaf(Leaf::new(sleepy)),
-            (None, Some(advertised)) => {
+            (None, Some(advertised)) if M::ROUTES => {
                 Way::Registered(Registered::new(advertised, Neighbours::new(neighbours)))
             }
-            (None, None) => Way::Fixed,
+            (None, _) => Way::Fixed,
         };
         Routing {
             table: Routes::new(routes),
@@ -143,16 +143,19 @@ impl<M: Memory + 'static> Routing<M> {
 
     /// Addresses registered with this router.
     pub(crate) fn neighbours(&self, now: Instant) -> usize {
-        match &self.way {
-            Way::Registered(registered) => registered.neighbours(now),
-            _ => 0,
-        }
+        self.registered()
+            .map_or(0, |registered| registered.neighbours(now))
     }
 
     /// What this router tells hosts, if it is one that they may register with.
     pub(crate) fn advertised(&self) -> Option<Advertised> {
+        self.registered().map(Registered::advertised)
+    }
+
+    /// What a router has whose hosts register with it.
+    fn registered(&self) -> Option<&Registered<M>> {
         match &self.way {
-            Way::Registered(registered) => Some(registered.advertised()),
+            Way::Registered(registered) if M::ROUTES => Some(registered),
             _ => None,
         }
     }
@@ -166,10 +169,10 @@ impl<M: Memory + 'static> Routing<M> {
     /// registered neighbours are near, the others have routes.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || match &self.way {
-            Way::Registered(registered) => registered.lookup(now, &self.table, dst),
+            Way::Registered(registered) if M::ROUTES => registered.lookup(now, &self.table, dst),
             #[cfg(feature = "rpl")]
             Way::Rpl(rpl) => rpl.lookup(now, &self.table, dst),
-            Way::Fixed | Way::Leaf(_) => self.table.lookup(now, dst),
+            Way::Fixed | Way::Leaf(_) | Way::Registered(_) => self.table.lookup(now, dst),
         })
     }
 
@@ -185,9 +188,9 @@ impl<M: Memory + 'static> Routing<M> {
         let is_named = match &self.way {
             #[cfg(feature = "rpl")]
             Way::Rpl(rpl) => rpl.names(link),
-            Way::Registered(registered) => registered.tenure(now, link).is_some(),
+            Way::Registered(registered) if M::ROUTES => registered.tenure(now, link).is_some(),
             Way::Leaf(leaf) => leaf.knows(link),
-            Way::Fixed => false,
+            Way::Fixed | Way::Registered(_) => false,
         };
         is_named || self.table.names(now, link)
     }
@@ -200,7 +203,7 @@ impl<M: Memory + 'static> Routing<M> {
         control: Control,
     ) -> Result<(), DropReason> {
         match &mut self.way {
-            Way::Registered(registered) => {
+            Way::Registered(registered) if M::ROUTES => {
                 registered.on_control(now, identity, &mut self.table, control)
             }
             _ => Err(DropReason::IcmpIgnored),
@@ -239,7 +242,7 @@ impl<M: Memory + 'static> Routing<M> {
     /// How long a neighbour is registered, after that has changed.
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
         match &mut self.way {
-            Way::Registered(registered) => registered.poll_tenure(),
+            Way::Registered(registered) if M::ROUTES => registered.poll_tenure(),
             _ => None,
         }
         .filter(|tenure| !self.table.leads_through(tenure.link))
@@ -248,17 +251,14 @@ impl<M: Memory + 'static> Routing<M> {
     /// How long a neighbour is registered with this router, if it is. One through
     /// which routes lead is a router itself, whatever is registered in its name.
     pub(crate) fn tenure(&self, now: Instant, link: Address) -> Option<Tenure> {
-        let Way::Registered(registered) = &self.way else {
-            return None;
-        };
-        let until = registered.tenure(now, link)?;
+        let until = self.registered()?.tenure(now, link)?;
         (!self.table.leads_through(link)).then_some(Tenure { link, until })
     }
 
     /// The next message that waits to be sent.
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
         match &mut self.way {
-            Way::Registered(registered) => registered.poll_message(),
+            Way::Registered(registered) if M::ROUTES => registered.poll_message(),
             _ => None,
         }
     }
