@@ -260,6 +260,15 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     assert_eq!((figures.begun, figures.gone), (1, 0));
     assert_eq!(answered, requests, "{last}");
     assert!(last.contains(&format!("requests: {requests}\n")), "{last}");
+    let stack = last
+        .lines()
+        .find_map(|line| line.strip_prefix("stack, bytes: "));
+    let (used, there_are) = stack.and_then(|it| it.split_once(" of ")).unwrap();
+    let [used, there_are] = [used, there_are].map(|it| it.parse::<u32>().unwrap());
+    assert!(
+        0 < used && used < there_are,
+        "the stack may have overflown: {last}"
+    );
 }
 
 /// A frame to everybody or to the leaf, with any bytes behind its header.

@@ -10,11 +10,11 @@ use redpoll_stack::{
 /// Bytes of each of the connection's buffers: four segments of 462.
 const STREAM: usize = 1_848;
 /// Bytes that wait in the UDP socket.
-const DATAGRAMS: usize = 512;
+const DATAGRAMS: usize = 192;
 /// Packets that are put together, or wait for the radio, at the same time.
 const SLOTS: usize = 3;
 /// The longest of them: a segment of five frames, its headers not compressed.
-const PACKET: usize = 640;
+const PACKET: usize = 544;
 
 /// Buffers of bytes, at a multiple of four, so that copies are of words.
 #[derive(Debug)]

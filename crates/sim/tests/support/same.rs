@@ -26,7 +26,7 @@ spacing = "40 m"
 transmission_range = "50 m"
 [lowpan]
 slots = 3
-slot_size = "640 B"
+slot_size = "544 B"
 [tcp]
 mss = "462 B"
 [faults.loss]
