@@ -6,7 +6,7 @@
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`advertiser`]: router advertisements for the computers beside this one;
-//! - [`line`]: streams of bytes to nodes that run elsewhere;
+//! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
 //! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
 //! - [`entropy`]: random bytes that nobody can guess;
 //! - [`processor`]: time that this thread had a processor;
