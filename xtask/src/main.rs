@@ -111,8 +111,8 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known
-            @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures" | "firmware" | "fuzz"),
+            known @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures"
+            | "firmware" | "fuzz"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));
