@@ -202,20 +202,14 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         packet: &'p [u8],
         sender: Sender,
     ) -> Result<Consequence<'p>, DropReason> {
-        let message = packet.get(Ipv6Header::LEN.saturating_add(offset)..);
-        let message = Message::parse(header, message.unwrap_or_default());
-        let message = message.map_err(|error| match error {
-            redpoll_wire::Error::Checksum => DropReason::BadChecksum,
-            _ => DropReason::Malformed,
-        })?;
+        let message = parsed(header, packet.get(Ipv6Header::LEN.saturating_add(offset)..))?;
         let identity = self.identity;
         let src = header.src;
         match message {
             Message::EchoRequest { .. } => {
-                if src.is_unspecified() {
-                    return Err(DropReason::BadSource);
-                }
-                let from = identity.answers_from(header).ok_or(DropReason::BadSource)?;
+                let from = identity.answers_from(header);
+                let from = from.filter(|_| !src.is_unspecified());
+                let from = from.ok_or(DropReason::BadSource)?;
                 return Ok(Consequence::Echo { from });
             }
             Message::EchoReply { ident, seq, .. } => {
@@ -249,8 +243,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
             Message::NeighborSolicitation(message) => {
                 let link = message.options.source_link_layer();
-                let asked = registration(&message.options);
-                let ends = (src, message.target);
+                let (asked, ends) = (registration(&message.options), (src, message.target));
                 self.on_neighbor_solicitation(now, ends, link, asked, sender)?;
             }
             Message::NeighborAdvertisement(message) => {
@@ -274,8 +267,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             } => {
                 let (ends, message) = ((src, header.dst), (code, body));
                 let identity = &mut self.identity;
-                let from = sender.link;
-                self.routing.on_rpl(now, identity, ends, message, from)?;
+                self.routing
+                    .on_rpl(now, identity, ends, message, sender.link)?;
             }
             // RFC 8201 §4: below the minimum MTU it must be discarded; and no
             // packet of ours is larger than that.
@@ -407,4 +400,13 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         let wake = earliest(wake, self.joiner.as_ref().and_then(joiner::Joiner::poll_at));
         wake
     }
+}
+
+/// The ICMPv6 message behind `header`, if its checksum is right.
+fn parsed<'p>(header: &Ipv6Header, bytes: Option<&'p [u8]>) -> Result<Message<'p>, DropReason> {
+    let message = Message::parse(header, bytes.unwrap_or_default());
+    message.map_err(|error| match error {
+        redpoll_wire::Error::Checksum => DropReason::BadChecksum,
+        _ => DropReason::Malformed,
+    })
 }
