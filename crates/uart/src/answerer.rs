@@ -16,7 +16,7 @@ const WORKS_AT: usize = 11;
 /// Bytes of text in one message.
 const TEXT_MAX: usize = 64;
 
-/// See the [module](self). It holds a request while the node is served, and the last answer
+/// The end with the node: takes requests, and gives its answers. It holds a request while the node is served, and the last answer
 /// to repeat it.
 #[derive(Debug, Default)]
 pub struct Answerer {

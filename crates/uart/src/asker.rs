@@ -31,7 +31,7 @@ pub struct AskerCounters {
     pub late: u64,
 }
 
-/// See the [module](self).
+/// The end with the radio: asks, one request at a time, and takes the answers.
 #[derive(Debug)]
 pub struct Asker {
     deframer: Deframer,
