@@ -8,7 +8,7 @@
 //! anew removes it or names another.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
@@ -111,11 +111,26 @@ impl Results {
             results.make()?;
         }
         results.check()?;
-        // One may read while another writes, and a run that is kept costs one write.
-        let wal = "PRAGMA journal_mode = WAL";
-        let mode = results.connection.query_row(wal, [], |_| Ok(()));
-        mode.map_err(|error| results.wrong(error))?;
+        results.write_ahead()?;
         Ok(results)
+    }
+
+    /// Has SQLite write ahead: one may read while another writes, and a run that is kept costs
+    /// one write.
+    fn write_ahead(&self) -> Result<(), ResultsError> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let sql = "PRAGMA journal_mode = WAL";
+            let set = self.connection.query_row(sql, [], |_| Ok(()));
+            // For this SQLite does not wait by itself until others have let go of the file.
+            let is_busy = set.as_ref().is_err_and(|error| {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+            });
+            if !is_busy || Instant::now() > until {
+                return set.map_err(|error| self.wrong(error));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn wrong(&self, error: rusqlite::Error) -> ResultsError {
