@@ -17,6 +17,9 @@ const DURATION: &str = "60 s";
 /// losses at its edge is felt that is the square of it.
 const FELT: f64 = 0.8 * 0.8;
 
+/// The shortest segment and the smallest buffer that a scenario has, in bytes.
+const SEGMENT_MIN: u32 = 16;
+const BUFFER_MIN: u32 = 64;
 /// Segments that are worth their headers: of five frames.
 const USUAL_SEGMENT: u32 = 462;
 
@@ -74,8 +77,9 @@ fn set(key: impl Into<String>, value: impl Into<String>) -> Setting {
 impl Traffic {
     fn of(flow: &Flow, half: &Half) -> Traffic {
         let hops = half.hops().clamp(1, HOPS_MAX);
-        let segment = half.longest.clamp(64, 1_220);
+        let segment = half.longest.clamp(SEGMENT_MIN, 1_220);
         let flight = segment * u32::try_from(half.most).unwrap_or(4).clamp(1, 8);
+        let flight = flight.max(BUFFER_MIN);
         let window = half.largest_window.clamp(flight, 65_535);
         let mut base = vec![
             set("tcp.mss", format!("{segment} B")),
