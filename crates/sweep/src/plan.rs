@@ -24,7 +24,7 @@ pub struct PlanError {
 /// One combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The keys that the sweep varies, with their values here.
+    /// The keys that the sweep varies, in the order of the file, with their values here.
     pub values: Vec<(String, String)>,
     /// What is run.
     pub case: Case,
@@ -33,8 +33,6 @@ pub struct Point {
 /// A sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The keys that it varies, in the order of the file.
-    pub keys: Vec<String>,
     /// Every combination, the last key's values changing fastest.
     pub points: Vec<Point>,
     /// The seeds of each.
@@ -130,7 +128,6 @@ impl Plan {
         if combinations[0].iter().any(|(key, _)| key == "seed") {
             return Err("seed: allowed: `seeds`, outside of grid and random".to_owned());
         }
-        let keys: Vec<String> = combinations[0].iter().map(|(key, _)| key.clone()).collect();
         let mut points = Vec::with_capacity(combinations.len());
         for values in combinations {
             let set = |case: Case, (key, value): &(String, String)| case.set(key, value);
@@ -138,11 +135,7 @@ impl Plan {
             case.scenario().map_err(|error| error.to_string())?;
             points.push(Point { values, case });
         }
-        Ok(Plan {
-            keys,
-            points,
-            seeds,
-        })
+        Ok(Plan { points, seeds })
     }
 
     /// Runs in all.

@@ -27,6 +27,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Rows, each as long as there are columns.
     pub rows: Vec<Vec<Option<Cell>>>,
+    /// Runs to which the oracle has objected, whether they have rows or not.
+    pub objections: u64,
     places: HashMap<String, usize>,
 }
 
@@ -65,6 +67,8 @@ impl Table {
                 let Some(kept) = results.run(&point.case, seed)? else {
                     continue;
                 };
+                let is_ok = kept.run.violation().is_none();
+                table.objections += u64::from(!is_ok);
                 // A scenario may have none.
                 for item in items(&kept.run, "").unwrap_or_default() {
                     table.rows.push(vec![None; table.columns.len()]);
@@ -73,7 +77,6 @@ impl Table {
                     for (key, value) in &point.values {
                         table.put(key, Cell::Text(value.clone()));
                     }
-                    let is_ok = kept.run.violation().is_none();
                     table.put("oracle_ok", Cell::Truth(is_ok));
                     table.put("cpu_s", Cell::Number(kept.cpu_s));
                     table.flatten("", item, DEPTH_MAX);

@@ -13,8 +13,8 @@ use std::thread;
 use redpoll_linux::signals::Signals;
 use redpoll_studies::page::Page;
 use redpoll_studies::{
-    FINGERPRINT, Figure, Outcome, Results, ResultsError, Row, Study, StudyError, conduct, find,
-    jobs, page, select,
+    FINGERPRINT, Figure, Job, Outcome, Results, ResultsError, Row, Study, StudyError, conduct,
+    find, jobs, page, select,
 };
 
 use crate::args::StudyArgs;
@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::{FAILED, USAGE};
 
-pub use progress::Progress;
+use progress::Progress;
 
 /// Runs the command.
 pub fn run(args: &StudyArgs) -> ExitCode {
@@ -59,7 +59,8 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
             .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;
     }
 
-    let ended = simulate(args, &figures, &results, &path)?;
+    let jobs = jobs(&figures, args.seeds, &results).map_err(refuse)?;
+    let ended = simulate(&jobs, args.jobs, &results, &path)?;
     let mut told: Vec<(&Figure, Vec<Row>)> = Vec::new();
     for figure in &figures {
         let rows = figure.rows(study.name, &results, args.seeds);
@@ -96,22 +97,26 @@ fn tell(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does what is missing; returns the signal that ended it early.
-fn simulate(
-    args: &StudyArgs,
-    figures: &[Figure],
+/// Does `jobs`, so many at the same time or one a core, and keeps what they give in `results`,
+/// the file at `path`; returns the signal that ended it early.
+///
+/// # Errors
+///
+/// If one of them cannot be done, or not be kept.
+pub fn simulate(
+    jobs: &[Job],
+    at_once: Option<u16>,
     results: &Results,
     path: &Path,
 ) -> Result<Option<u8>, Failure> {
-    let jobs = jobs(figures, args.seeds, results).map_err(refuse)?;
     let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.jobs.map_or_else(cores, usize::from);
-    // Without descriptors for it Ctrl-C ends the study as it ends any program.
+    let threads = at_once.map_or_else(cores, usize::from);
+    // Without descriptors for it Ctrl-C ends the runs as it ends any program.
     let signals = Signals::watch().ok();
     let mut signal = None;
-    let mut progress = Progress::new(&jobs);
+    let mut progress = Progress::new(jobs);
     let mut done = 0;
-    let outcome = conduct(&jobs, threads, results, &mut |count, virtual_ms| {
+    let outcome = conduct(jobs, threads, results, &mut |count, virtual_ms| {
         done = count;
         progress.set(count, virtual_ms);
         signal = signal.or_else(|| signals.as_ref().and_then(asked_to_end));

@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread;
 
-use redpoll_linux::signals::Signals;
-use redpoll_studies::{FINGERPRINT, Outcome, Results, conduct};
+use redpoll_studies::{FINGERPRINT, Results};
 use redpoll_sweep::{Format, Plan, Table};
 
 use crate::args::SweepArgs;
 use crate::output::{fail, is_standard, print};
 use crate::places::Places;
-use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
-use crate::study::{Progress, refuse};
+use crate::run::{Failure, SIGNALLED, cannot_write};
+use crate::study::{refuse, simulate};
 use crate::{FAILED, USAGE};
 
 /// Runs the command.
@@ -55,7 +53,8 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let kept = Results::open(&results, FINGERPRINT).map_err(|error| refuse(error.into()))?;
-    let ended = simulate(args, &plan, &kept, &results)?;
+    let jobs = plan.jobs(&kept).map_err(refuse)?;
+    let ended = simulate(&jobs, args.jobs, &kept, &results)?;
     let flows = Table::flows(&plan, &kept).map_err(refuse)?;
     if let Some(path) = &args.flows {
         write(&flows, path)?;
@@ -73,47 +72,9 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     if let Some(signal) = ended {
         return Ok(ExitCode::from(SIGNALLED.saturating_add(signal)));
     }
-    let is_wrong = |table: &Table| {
-        let at = table.columns.iter().position(|it| it == "oracle_ok");
-        let wrong = Some(redpoll_sweep::Cell::Truth(false));
-        at.is_some_and(|at| table.rows.iter().any(|row| row[at] == wrong))
-    };
-    Ok(ExitCode::from(if is_wrong(&flows) { FAILED } else { 0 }))
-}
-
-/// Does what is missing; returns the signal that ended it early.
-fn simulate(
-    args: &SweepArgs,
-    plan: &Plan,
-    kept: &Results,
-    path: &std::path::Path,
-) -> Result<Option<u8>, Failure> {
-    let jobs = plan.jobs(kept).map_err(refuse)?;
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.jobs.map_or_else(cores, usize::from);
-    // Without descriptors for it Ctrl-C ends the sweep as it ends any program.
-    let signals = Signals::watch().ok();
-    let mut signal = None;
-    let mut progress = Progress::new(&jobs);
-    let mut done = 0;
-    let outcome = conduct(&jobs, threads, kept, &mut |count, virtual_ms| {
-        done = count;
-        progress.set(count, virtual_ms);
-        signal = signal.or_else(|| signals.as_ref().and_then(asked_to_end));
-        signal.is_none()
-    });
-    progress.finish();
-    match outcome.map_err(refuse)? {
-        Outcome::Complete => Ok(None),
-        Outcome::Failed(line) => Err((FAILED, line)),
-        Outcome::Stopped => {
-            eprintln!(
-                "stopped: {done} of {} runs done and kept in {}; the same command goes on from there",
-                jobs.len(),
-                path.display()
-            );
-            Ok(signal)
-        }
+    match flows.objections {
+        0 => Ok(ExitCode::SUCCESS),
+        count => Err((FAILED, format!("the oracle objects to {count} of the runs"))),
     }
 }
 
