@@ -42,18 +42,18 @@ fn plan() -> impl Strategy<Value = Plan> {
         1..4000usize,
         1..4000usize,
     )
-        .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| Plan {
-            send,
-            chunk,
-            read_pause: ms(pause),
-            // A reader of single bytes with pauses would take hours.
-            read_chunk: if pause == 0 {
-                read_chunk
-            } else {
-                read_chunk.max(500)
-            },
-            buffers: (tx, rx),
-            ..Plan::default()
+        .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| {
+            // A reader that pauses takes some hundred bytes a time, and has room for as
+            // many: with single bytes it would take more than a day, as it should.
+            let least = if pause == 0 { 1 } else { 500 };
+            Plan {
+                send,
+                chunk,
+                read_pause: ms(pause),
+                read_chunk: read_chunk.max(least),
+                buffers: (tx, rx.max(least)),
+                ..Plan::default()
+            }
         })
 }
 
