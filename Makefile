@@ -67,7 +67,7 @@ drill: ## Attack small meshes in every known way beside an honest flow (DRILL="-
 
 heal: ## How a mesh of 30 mends by RPL when a router dies or its border router restarts, 20 seeds
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test rpl -- --nocapture
+	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test all -- --nocapture rpl::
 
 firmware-test: ## The leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
 	@scripts/setup.sh size
@@ -84,7 +84,7 @@ figures: ## Measure the figures that the project promises (a few minutes)
 validate: ## Hold the simulator against programs and formulas of others (docs/validation.md)
 	@scripts/setup.sh validate
 	@mkdir -p target && rm -f $(SKIPPED)
-	@. scripts/env.sh && REDPOLL_VALIDATE=long cargo test --release --package redpoll-sim --test validate --test bound -- --nocapture; code=$$?; \
+	@. scripts/env.sh && export REDPOLL_VALIDATE=long && cargo test --release --package redpoll-sim --test validate -- --nocapture && cargo test --release --package redpoll-sim --test all -- --nocapture bound::; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)

@@ -1,13 +1,13 @@
 //! Everything that must hold before a change is accepted.
 
 use std::os::unix::fs::MetadataExt;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, docs, features, firmware, lines, purity, rfc, size, web};
+use crate::{arrows, docs, features, firmware, left_out, lines, purity, rfc, size, web};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -15,20 +15,16 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-/// What runs on a microcontroller is built both ways, whichever of them this
-/// machine's other builds take.
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 15] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
+    ("tests named", |w| left_out::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("web", web::assets),
     ("clippy", clippy),
-    ("purity with rustup", |w| purity(w, Way::Installed)),
-    ("purity with build-std", |w| purity(w, Way::BuildStd)),
     ("features", features::run),
-    ("size with rustup", |w| size(w, Way::Installed)),
-    ("size with build-std", |w| size(w, Way::BuildStd)),
+    ("purity and size, both ways", both_ways),
     ("doc", doc),
     ("test", test),
     ("modules", modules),
@@ -108,6 +104,56 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
     (!judged).then(|| format!("warnings of Rust {version} shown; {JUDGED_WITH}'s must be none"))
 }
 
+/// What runs on a microcontroller is built both ways, whichever of them this machine's
+/// other builds take: at the same time, since linking an image keeps one processor busy.
+fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let beside = match Toolchain::find(Some(Way::BuildStd)) {
+        Ok(_) => Some(beside()?),
+        Err(_) => None,
+    };
+    let installed = one_way(workspace, Way::Installed);
+    let Some(beside) = beside else {
+        let skipped = one_way(workspace, Way::BuildStd)?;
+        return Ok(both(installed?, skipped));
+    };
+    let output = (beside.wait_with_output())
+        .map_err(|e| Failure::new(format!("ci: lost what was built with build-std: {e}")))?;
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    let skipped = installed?;
+    match output.status.success() {
+        true => Ok(skipped),
+        false => Err(Failure::new("ci: with build-std it failed, see above")),
+    }
+}
+
+/// This program with core built from source, as a process of its own.
+fn beside() -> Result<Child, Failure> {
+    let spawned = std::env::current_exe().and_then(|this| {
+        let mut command = Command::new(this);
+        command.args(["purity-and-size", "--with", "build-std"]);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    });
+    spawned.map_err(|e| Failure::new(format!("ci: cannot start this program again: {e}")))
+}
+
+/// Purity and size with one of the two ways to build.
+pub fn one_way(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
+    let skipped = purity(workspace, way)?;
+    Ok(both(skipped, size(workspace, way)?))
+}
+
+/// What two steps skipped.
+fn both(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
 /// One of the two ways may be left out. Whoever may install packages has no
 /// reason to leave out both.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
@@ -160,9 +206,11 @@ fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// The program with nodes of another stack: its default build has no such code.
+/// The program with nodes of another stack: its default build has no such code. All
+/// packages are named, so that those below the program stay as they were built before:
+/// the program's alone would ask them for other features.
 fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    let with = ["-p", "redpoll", "--features", "modules"];
+    let with = ["--workspace", "--features", "redpoll/modules"];
     if has(workspace, "clippy") {
         let mut cargo = workspace.cargo();
         cargo.arg("clippy").args(with).arg("--all-targets");

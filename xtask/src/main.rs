@@ -11,6 +11,7 @@ mod features;
 mod figures;
 mod firmware;
 mod fuzz;
+mod left_out;
 mod lines;
 mod purity;
 mod report;
@@ -37,6 +38,7 @@ Usage: cargo xtask CHECK
             allows exist
   lines     files over 500 lines of code and functions over 80 are named; in a
             device crate they fail the check
+  tests     every file of a crate's tests belongs to a program of tests
   purity    the device crates build for thumbv6m-none-eabi, and use neither
             alloc nor float nor unsafe code
               --with rustup     build with a toolchain that has the target
@@ -86,9 +88,13 @@ fn main() -> ExitCode {
         ["ci", "--keep-going"] => ci::run(&workspace, true),
         ["arrows"] => arrows::run(&workspace),
         ["lines"] => lines::run(&workspace),
+        ["tests"] => left_out::run(&workspace),
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
         ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
+        ["purity-and-size", "--with", "build-std"] => {
+            ci::one_way(&workspace, purity::Way::BuildStd).map(told)
+        }
         ["features"] => features::check(&workspace),
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),
@@ -111,8 +117,8 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "purity" | "features" | "rfc" | "figures"
-            | "firmware" | "fuzz"),
+            known @ ("ci" | "arrows" | "lines" | "tests" | "purity" | "features" | "rfc"
+            | "figures" | "firmware" | "fuzz"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -1,7 +1,7 @@
 //! Messages that are not confirmable under CoCoA (draft-ietf-core-cocoa-03 §5),
 //! in both readings.
 
-mod common;
+use crate::common;
 
 use common::{Pair, SERVER, id, kind, ok, secs};
 use redpoll_base::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Whatever arrives, an endpoint neither panics nor takes more memory than it
 //! was given, and its answers are messages.
 
-mod common;
+use crate::common;
 
 use common::{CLIENT, SERVER, secs};
 use proptest::prelude::*;

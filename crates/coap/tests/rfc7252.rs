@@ -1,6 +1,6 @@
 //! RFC 7252, section by section, on the wire.
 
-mod common;
+use crate::common;
 
 use common::{CLIENT, Pair, SERVER, at, code, id, kind, ok, secs, token};
 use redpoll_base::Duration;

@@ -1,6 +1,6 @@
 //! RFC 7959, section by section, on the wire.
 
-mod common;
+use crate::common;
 
 use common::{CLIENT, Pair, SERVER, at, code, secs};
 use redpoll_base::Rng;

@@ -1,6 +1,6 @@
 //! RFC 9175 §2, RFC 7252 §11.3: nobody has long answers sent to somebody else.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Addr, Instant, Rng};

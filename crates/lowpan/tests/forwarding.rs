@@ -1,6 +1,6 @@
 //! RFC 8930: fragments that pass through a relay, between `A` and `C`.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Duration, Instant, Rng};

@@ -1,6 +1,6 @@
 //! Frames are filled, and what is put in comes out.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Ecn, Instant};

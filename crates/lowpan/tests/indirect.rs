@@ -1,7 +1,7 @@
 //! Datagrams for sleepy nodes: when they leave, in what order, and what becomes
 //! of those that nobody fetches.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Properties over random links and random bytes.
 
-mod common;
+use crate::common;
 
 use std::collections::{HashMap, HashSet};
 

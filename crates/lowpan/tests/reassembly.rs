@@ -1,6 +1,6 @@
 //! Reassembly under what a radio link does to fragments.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! RFC 8931: fragments that are recovered one by one, from `A` to `B`.
 
-mod common;
+use crate::common;
 
 use common::recoverable::*;
 use common::*;

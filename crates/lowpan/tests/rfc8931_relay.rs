@@ -1,7 +1,7 @@
 //! RFC 8931: recoverable fragments that pass through a relay, from `A` through `B`
 //! to `C`; and what there is no memory for.
 
-mod common;
+use crate::common;
 
 use common::recoverable::*;
 use common::*;

@@ -1,7 +1,7 @@
 //! Who sends next, and what becomes of a datagram whose bytes or link vanish
 //! between any two of its frames.
 
-mod common;
+use crate::common;
 
 use common::*;
 use redpoll_base::{Duration, Ecn, Instant};

@@ -1,7 +1,7 @@
 //! Frames that follow one another: how they go out for whoever promised them,
 //! and room from whoever they were promised to.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;

@@ -1,6 +1,6 @@
 //! The interframe space (IEEE 802.15.4-2015 §6.2.4).
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;

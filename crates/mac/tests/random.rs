@@ -1,7 +1,7 @@
 //! Frames, radio results and timers in any order: the MAC never panics, never
 //! wedges, and its counters add up.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! What the MAC hands up, drops and counts; reception at any time.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_mac::{MacCounters, RadioResult, TxStatus};

@@ -2,7 +2,7 @@
 //! bytes between them.
 #![cfg(feature = "security")]
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use proptest::prelude::*;

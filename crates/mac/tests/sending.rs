@@ -1,7 +1,7 @@
 //! A frame's way to the air, on a radio with hardware Imm-ACKs: the order of
 //! works, CSMA-CA, retries, and what the layer above is told.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::{Duration, Rng};

@@ -1,6 +1,6 @@
 //! Data requests, the frame-pending bit, sleep, and frames given back.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;

@@ -1,6 +1,6 @@
 //! A radio that leaves acknowledgements to the MAC, both ways.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;

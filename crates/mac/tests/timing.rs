@@ -4,7 +4,7 @@
 //! For 127 bytes: mean backoff 3.5 x 320 us, assessment 128, turnaround 192,
 //! frame 4,256, turnaround 192, Imm-ACK 352: 6,240 us in the mean.
 
-mod bench;
+use crate::bench;
 
 use bench::*;
 use redpoll_base::{Instant, Rng};

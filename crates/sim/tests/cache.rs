@@ -1,6 +1,6 @@
 //! The cache of segments (Hurni et al. 2012) in routers of a mesh.
 
-mod common;
+use crate::common;
 
 use common::run;
 use redpoll_base::{Instant, Rng};

@@ -2,7 +2,7 @@
 //! against `digests.txt`, so that other machines and later versions are seen to
 //! give the same. Where a change of a model is meant to change them:
 //!
-//!     REDPOLL_ACCEPT=digests cargo test -p redpoll-sim --test determinism
+//!     REDPOLL_ACCEPT=digests cargo test -p redpoll-sim --test all determinism
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
 }
 
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/digests.txt");
-const ACCEPT: &str = "REDPOLL_ACCEPT=digests cargo test -p redpoll-sim --test determinism";
+const ACCEPT: &str = "REDPOLL_ACCEPT=digests cargo test -p redpoll-sim --test all determinism";
 
 #[test]
 fn every_scenario_runs_the_same_twice() {

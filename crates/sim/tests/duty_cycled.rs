@@ -2,7 +2,7 @@
 //!
 //! Where a figure is somebody else's, its source stands beside it.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -3,7 +3,7 @@
 use redpoll_sim::energy::Figures;
 use redpoll_sim::report::{NodeFigures, Report};
 
-mod common;
+use crate::common;
 
 use common::run;
 

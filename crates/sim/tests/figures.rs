@@ -4,7 +4,7 @@
 //! one to four hops with an AT86RF233; the bounds here are ours, and higher. No
 //! radio model is tuned to get there: their timings have tests of their own.
 
-mod common;
+use crate::common;
 
 use common::run;
 

@@ -9,7 +9,7 @@ use redpoll_sim::world::World;
 use redpoll_stack::NodeEvent;
 use redpoll_stack::transport::{Endpoint, Event};
 
-mod common;
+use crate::common;
 
 use common::run;
 

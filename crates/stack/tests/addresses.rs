@@ -1,8 +1,7 @@
 //! Packets that must not be believed, answered or passed on: addresses, link
 //! broadcasts, loops, extension headers (RFC 8200, 4291, 4443).
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{echo_request, icmp, packet, udp};

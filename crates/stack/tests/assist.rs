@@ -1,8 +1,7 @@
 //! Help from the middle: an assistant sees what a router passes on, may change it,
 //! keep it, and send packets of its own.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::address;
 use common::lone::{Lone, SLOTS};

@@ -1,7 +1,6 @@
 //! Neighbours that sleep: who is one, what waits for them, and what TCP hears of it.
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{self, ACK, SYN, Tcp, read_tcp};

@@ -1,8 +1,7 @@
 //! The life of connection slots: whatever the peer, the route and the
 //! application do, the memory serves again.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, FIN, RST, SYN, Tcp, icmp, read_tcp};

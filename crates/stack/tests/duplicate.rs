@@ -1,8 +1,7 @@
 //! A node whose address is refused as somebody else's says so (RFC 6775 §8.2.4): it has
 //! no other, and whoever runs it must know.
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::Lone;
 use common::packets::icmp;

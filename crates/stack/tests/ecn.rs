@@ -1,8 +1,7 @@
 //! RFC 3168 over 6LoWPAN: a mark made at any hop comes through the compression
 //! and fragmentation of all that follow, and its echo comes back.
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

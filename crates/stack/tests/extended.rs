@@ -6,8 +6,7 @@
     feature = "rpl-storing"
 ))]
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::Lone;
 use common::packets;

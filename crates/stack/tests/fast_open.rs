@@ -1,7 +1,6 @@
 //! TCP Fast Open (RFC 7413) between nodes, and at a listener under attack.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::lone::Lone;
 use common::packets::{ACK, RST, SYN, Tcp, read_tcp};

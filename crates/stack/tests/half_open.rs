@@ -1,8 +1,7 @@
 //! From a connection request to an accepted connection: the SYN cache, SYN
 //! cookies (RFC 4987), the backlog, and the end of a listener.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::address;
 use common::lone::{Lone, SLOTS};

@@ -1,8 +1,7 @@
 //! Packets that IPv6 has cut, put together by the node they are for (RFC 8200 §4.5).
 #![cfg(feature = "ipv6-fragments")]
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{icmp, packet, udp};

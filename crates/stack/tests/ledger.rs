@@ -1,8 +1,7 @@
 //! What `docs/rfc` promises of a node's TCP sockets and the other files do
 //! not show.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::address;
 use common::lone::Lone;

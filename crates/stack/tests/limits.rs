@@ -1,8 +1,7 @@
 //! Tables that are longer than a handle can name: what lies behind is not used, and
 //! nothing overflows.
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::{HeapMemory, address, endpoint, node_with_memory};
 use redpoll_base::Instant;

@@ -1,6 +1,6 @@
 //! Whole nodes in a line: TCP, UDP and ICMPv6 through every layer.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Line, address, endpoint};
 use redpoll_base::{Duration, Rng};

@@ -2,8 +2,7 @@
 //! connection fragment by fragment, and between any two fragments something
 //! happens to the connection. What arrives is right or does not arrive.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::address;
 use common::lone::{Lone, SLOTS};

@@ -1,8 +1,7 @@
 //! Arbitrary frames, packets and calls, in any order: the node never panics,
 //! and when all is quiet every slot is free and it serves as before.
 
-#[allow(dead_code)]
-mod common;
+use crate::common;
 
 use common::address;
 use common::lone::{Lone, SLOTS};

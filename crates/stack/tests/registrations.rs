@@ -1,8 +1,7 @@
 //! RFC 8505: of two registrations of an address the later one counts, in whatever
 //! order they come.
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::Lone;
 use common::packets;

@@ -1,8 +1,7 @@
 //! When a node that routes by RPL tells of itself and of others (RFC 6550 §9).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::dodag::*;
 use common::lone::Lone;

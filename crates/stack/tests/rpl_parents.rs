@@ -2,8 +2,7 @@
 //! RFC 6552).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::dodag::*;
 use common::lone::Lone;

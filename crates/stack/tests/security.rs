@@ -2,8 +2,7 @@
 //! that is not stored or used up.
 #![cfg(feature = "security")]
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::{HeapMemory, Line, TestNode, endpoint};
 use redpoll_base::Duration;

@@ -1,8 +1,7 @@
 //! Packets to addresses that nobody has, and answers to sources that nobody has: they
 //! take a bounded part of the radio, and their senders are told (RFC 4443 §3.1).
 
-#[allow(dead_code, reason = "shared with tests that use more of it")]
-mod common;
+use crate::common;
 
 use common::lone::Lone;
 use common::packets::{echo_request, udp};

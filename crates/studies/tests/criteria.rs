@@ -1,6 +1,6 @@
 //! `criteria.toml` and the rows that figures declare fit together.
 
-mod common;
+use crate::common;
 
 use common::{CRITERIA, figure};
 use redpoll_studies::{CriteriaError, Kind, STUDIES, bind};

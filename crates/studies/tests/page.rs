@@ -1,6 +1,6 @@
 //! The page: what it says, what stands first, and that its commands are what ran.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The results file: it goes on, it is refused, it is shared, it is damaged.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::sync::Barrier;

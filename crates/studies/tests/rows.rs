@@ -1,6 +1,6 @@
 //! Rows: mean, spread, number of seeds, verdict, and what they are made of.
 
-mod common;
+use crate::common;
 
 use common::{GOODPUT, Temporary, at, bound, case, goodput, run_all};
 use redpoll_studies::{Figure, Gap, Kind, Metric, Reading, Row, Run, StudyError, X};

@@ -1,6 +1,6 @@
 //! The studies: names, scenarios, and a few figures in short.
 
-mod common;
+use crate::common;
 
 use common::{Temporary, run_all};
 use redpoll_studies::{STUDIES, Study, find, select};

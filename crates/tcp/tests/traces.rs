@@ -1,5 +1,5 @@
 //! The window by time in each case of loss: a snapshot to look at when it
-//! changes. `BLESS=1 cargo test -p redpoll-tcp --test traces` writes it anew.
+//! changes. `BLESS=1 cargo test -p redpoll-tcp --test all traces` writes it anew.
 #![cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
 
 use std::fmt::Write as _;

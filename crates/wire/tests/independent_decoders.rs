@@ -8,7 +8,7 @@
 //! fields, and UDP ports of which at most the source's is compressed; the rest
 //! is left to tshark.
 
-mod common;
+use crate::common;
 
 use common::*;
 use etherparse::{NetHeaders, PacketHeaders, TransportHeader};

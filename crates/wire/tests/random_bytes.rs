@@ -1,7 +1,7 @@
 //! Parsers are total: no bytes make them panic, and what they accept they can
 //! emit again so that it means the same.
 
-mod common;
+use crate::common;
 
 use common::*;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! What is emitted comes back as it was, whatever it is.
 
-mod common;
+use crate::common;
 
 use common::*;
 use proptest::prelude::*;

@@ -5,7 +5,7 @@
 //! is one on the whole decompression. Where tshark is missing the tests print a
 //! notice and check nothing.
 
-mod common;
+use crate::common;
 
 use common::PREFIX;
 use redpoll_base::{Addr, Ecn};

@@ -1,0 +1,35 @@
+//! All that is tested from outside, as one program: it is linked once, and not once a
+//! file. `cargo test -p redpoll-sim --test all NAME` runs what has the name in its path.
+
+mod bound;
+mod cache;
+mod capture;
+mod channels;
+mod clocks;
+mod common;
+mod determinism;
+mod drill;
+mod duty_cycled;
+mod energy;
+mod energy_trace;
+mod extended;
+mod external;
+mod fairness;
+mod figures;
+mod fragments;
+mod host;
+mod interference;
+mod k7;
+mod noise;
+mod oracle;
+mod other_engines;
+mod physics;
+mod rivals;
+mod rpl;
+mod security;
+mod sleepy;
+mod taim;
+mod tasks;
+mod traffic;
+mod trouble;
+mod world;

@@ -1,0 +1,43 @@
+//! All that is tested from outside, as one program: it is linked once, and not once a
+//! file. `cargo test -p redpoll-tcp --test all NAME` runs what has the name in its path.
+
+mod adversarial_between;
+mod adversarial_options;
+mod adversarial_segments;
+mod chain;
+mod freeze;
+mod ledger;
+mod ledger_recovery;
+mod limits;
+mod lone_segment;
+mod pins;
+mod properties;
+mod recovery_choice;
+mod rfc2018;
+mod rfc2883;
+mod rfc3042;
+mod rfc3168;
+mod rfc3465;
+mod rfc3522;
+mod rfc4987;
+mod rfc5482;
+mod rfc5681;
+mod rfc5682;
+mod rfc5927;
+mod rfc5961;
+mod rfc6298;
+mod rfc6528;
+mod rfc6582;
+mod rfc6675;
+mod rfc6691;
+mod rfc7323;
+mod rfc7413;
+mod rfc8985;
+mod rfc9293_close;
+mod rfc9293_data;
+mod rfc9293_open;
+mod rfc9937;
+mod scoreboard;
+mod silence;
+mod state_graph;
+mod traces;

@@ -1,0 +1,70 @@
+//! Files of tests that nothing runs.
+//!
+//! The tests of most crates are one program, `tests/all.rs`, which names its files:
+//! linking one is quicker than linking forty. A file that it forgets would never run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::report::{Failure, Outcome};
+use crate::source;
+use crate::workspace::Workspace;
+
+const PROGRAM: &str = "all.rs";
+
+pub fn run(workspace: &Workspace) -> Outcome {
+    let mut findings = Vec::new();
+    for name in workspace.crates()? {
+        let folder = workspace.root.join("crates").join(&name);
+        let program = folder.join("tests").join(PROGRAM);
+        if !program.is_file() {
+            continue;
+        }
+        let manifest = source::read(&folder.join("Cargo.toml"))?;
+        let files = files(&folder.join("tests"))?;
+        for file in left_out(&files, &source::read(&program)?, &manifest) {
+            findings.push(format!("crates/{name}/tests/{file}"));
+        }
+    }
+    Failure::unless_empty(
+        "left out: no `mod` in tests/all.rs and no [[test]] names these:",
+        findings,
+    )
+}
+
+/// The Rust files of a folder but the program itself, without those of its folders.
+fn files(folder: &Path) -> Result<Vec<String>, Failure> {
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| Failure::new(format!("cannot read {}: {e}", folder.display())))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<String> = names
+        .filter(|name| name.ends_with(".rs") && name != PROGRAM)
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Which of the files neither the program of tests nor the manifest names.
+fn left_out<'a>(files: &'a [String], program: &str, manifest: &str) -> Vec<&'a str> {
+    let modules = (program.lines()).filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let programs =
+        (manifest.lines()).filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let named: BTreeSet<&str> = modules.chain(programs).collect();
+    (files.iter())
+        .map(String::as_str)
+        .filter(|file| !named.contains(file.trim_end_matches(".rs")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_nothing_names_is_found() {
+        let files = ["apart.rs", "forgotten.rs", "inside.rs"].map(str::to_owned);
+        let program = "//! Tests.\n\nmod common;\nmod inside;\n";
+        let manifest = "[package]\nname = \"x\"\n\n[[test]]\nname = \"apart\"\n";
+        assert_eq!(left_out(&files, program, manifest), ["forgotten.rs"]);
+    }
+}
