@@ -160,13 +160,17 @@ impl Figure {
     }
 
     /// Runs each of its cases for `duration` alone, such as `3 s`, with seed 1, and reads
-    /// what its rows read.
+    /// what its rows read. `runs` are those of other figures of the study, to which these
+    /// are added: figures share cases.
     ///
     /// # Errors
     ///
     /// If a case cannot be run, or a row reads what it has not, whatever its value.
-    pub fn check_names(&self, duration: &str) -> Result<(), String> {
-        let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+    pub fn check_names(
+        &self,
+        duration: &str,
+        runs: &mut BTreeMap<String, Run>,
+    ) -> Result<(), String> {
         for declared in &self.rows {
             let Origin::Runs(case, read) = &declared.origin else {
                 continue;
