@@ -4,25 +4,23 @@
 //! The node lies in the frame of [`run`], which is never left: made there, it is not moved.
 //! What is painted as stack is below it.
 
-use redpoll_leaf::{Buffers, Device, Services, Slots, Status};
+use redpoll_leaf::{Device, Services, Status, Storage};
 use redpoll_uart::{Answerer, Begin, News};
 
 use crate::board::{self, Board};
 use crate::place::Place;
 use crate::stack;
 
-static BUFFERS: Place<Buffers> = Place::new();
-static SLOTS: Place<Slots> = Place::new();
+static STORAGE: Place<Storage> = Place::new();
 static ANSWERER: Place<Answerer> = Place::new();
 
 /// Runs the leaf.
 pub fn run<B: Board>() -> ! {
     board::start::<B>();
     let answerer = ANSWERER.put(Answerer::default);
-    let buffers = BUFFERS.put(Buffers::new);
-    let slots = SLOTS.put(|| buffers.slots());
+    let storage = STORAGE.put(Storage::new);
     let begin = await_begin::<B>(answerer);
-    let mut node = redpoll_leaf::node(&begin, slots.tables());
+    let mut node = redpoll_leaf::node(&begin, storage.memory());
     let mut services = Services::start(&mut node, &begin);
     stack::paint();
     answerer.answer(&mut node, None, B::write);

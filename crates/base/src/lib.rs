@@ -33,6 +33,6 @@ pub use copy::{copy, move_within};
 pub use divide::divide;
 pub use ecn::Ecn;
 pub use hash::half_sip_hash;
-pub use memory::{Bytes, LeafMemory, Memory, StaticMemory};
+pub use memory::{Bytes, LeafMemory, Memory, StaticKind, StaticMemory};
 pub use rng::Rng;
 pub use time::{Duration, Instant, Wake, earliest};

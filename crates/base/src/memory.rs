@@ -26,6 +26,12 @@ pub trait Memory {
     const ROUTES: bool = true;
 }
 
+/// A kind of memory whose tables and buffers are references to `static` storage.
+pub trait StaticKind: Memory<Buffer = &'static mut [u8]> {
+    /// What a table of this kind is, of what it refers to.
+    fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T>;
+}
+
 /// Memory in `static` storage, as on a microcontroller.
 #[derive(Debug)]
 pub enum StaticMemory {}
@@ -33,6 +39,12 @@ pub enum StaticMemory {}
 impl Memory for StaticMemory {
     type Buffer = &'static mut [u8];
     type Table<T: 'static> = &'static mut [T];
+}
+
+impl StaticKind for StaticMemory {
+    fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T> {
+        table
+    }
 }
 
 /// Memory in `static` storage of a node that is a leaf and nothing else.
@@ -43,4 +55,10 @@ impl Memory for LeafMemory {
     type Buffer = &'static mut [u8];
     type Table<T: 'static> = &'static mut [T];
     const ROUTES: bool = false;
+}
+
+impl StaticKind for LeafMemory {
+    fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T> {
+        table
+    }
 }

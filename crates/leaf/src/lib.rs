@@ -4,12 +4,11 @@
 //!
 //! The images of `firmware/` run it on microcontrollers, tests on the host; the same
 //! requests bring the same answers on both. It starts with what every node needs, in
-//! [`config`], [`node`] and [`Services::start`]: memory, a configuration, one
-//! route.
+//! [`Storage`], [`config`], [`node`] and [`Services::start`]: memory, a configuration,
+//! one route.
 //!
 //! - `session.rs`: the one connection, and what is served over it;
-//! - `web.rs`: a page and a file by HTTP;
-//! - `memory.rs`: where everything lies.
+//! - `web.rs`: a page and a file by HTTP.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -24,7 +23,6 @@
 )]
 #![warn(missing_docs)]
 
-mod memory;
 mod session;
 mod web;
 
@@ -32,10 +30,9 @@ use redpoll_base::{Addr, Duration, Instant, LeafMemory, Rng};
 use redpoll_stack::mac::MacConfig;
 use redpoll_stack::transport::Config;
 use redpoll_stack::wire::ieee802154::Address;
-use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, Route, UdpId, Via};
+use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpId, Via};
 use redpoll_uart::{Begin, Request, tell};
 
-pub use memory::{Buffers, Slots, Tables};
 use session::{Service, Session};
 pub use web::Status;
 
@@ -43,11 +40,9 @@ pub use web::Status;
 pub const ECHO_PORT: u16 = 7;
 /// The port of the web server.
 pub const WEB_PORT: u16 = 80;
-/// The MSS that is announced: what fits into five full frames beside the longest compressed
-/// header, and 12 bytes of options. `the_leaf_is_what_a_scenario_makes` in the simulator's
-/// tests holds it against a simulated leaf's.
-pub const MSS: u16 = 474;
-
+/// What a node and its services take: [`LeafStorage`](redpoll_stack::LeafStorage), whose
+/// [`memory`](redpoll_stack::NodeStorage::memory) a [node](node()) is made with.
+pub type Storage = redpoll_stack::LeafStorage;
 /// A node as this crate has it.
 pub type Device = Node<LeafMemory>;
 
@@ -72,7 +67,7 @@ pub fn config(begin: &Begin) -> NodeConfig {
     };
     NodeConfig {
         tcp: Config {
-            mss: MSS,
+            mss: NodeConfig::MSS,
             min_rto: Duration::from_secs(1),
             syn_retries: 6,
             time_wait: Duration::from_secs(10),
@@ -85,9 +80,9 @@ pub fn config(begin: &Begin) -> NodeConfig {
 /// A node that begins so, over its memory. It has one route: everything that is not this
 /// node is behind its parent.
 #[inline(never)]
-pub fn node(begin: &Begin, tables: Tables) -> Device {
+pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);
-    Node::new(config(begin), tables.memory, random)
+    Node::new(config(begin), memory, random)
 }
 
 impl Services {

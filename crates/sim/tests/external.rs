@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redpoll_base::Rng;
-use redpoll_leaf::{Buffers, Device, Services, Status};
+use redpoll_leaf::{Device, Services, Status, Storage};
 use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
 use redpoll_sim::scenario::NodeSpec;
 use redpoll_sim::world::BuildError;
@@ -100,8 +100,8 @@ impl Inside {
                 News::Begin(_) if begun => return self.switch_on(),
                 News::Begin(begin) => {
                     self.trouble.lock().unwrap().begun += 1;
-                    let slots = Box::leak(Box::new(Box::leak(Box::<Buffers>::default()).slots()));
-                    let mut node = redpoll_leaf::node(&begin, slots.tables());
+                    let storage = Box::leak(Box::new(Storage::new()));
+                    let mut node = redpoll_leaf::node(&begin, storage.memory());
                     let services = Services::start(&mut node, &begin);
                     self.leaf = Some((node, services));
                 }

@@ -61,6 +61,10 @@ pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 pub use net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
+pub use node::storage::{
+    BorderStorage, Connections, Datagrams, LeafStorage, Listeners, NodeStorage, Packets,
+    RouterStorage, Routes,
+};
 pub use node::tables::Tables;
 pub use segments::SegmentChoice;
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};

@@ -9,7 +9,7 @@ use redpoll_wire::ipv6::addr;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::link::PollConfig;
-use crate::net::nd::NdConfig;
+use crate::net::nd::{Advertised, NdConfig};
 use crate::net::routing::{Neighbour, RouteSlot};
 use crate::segments::SegmentChoice;
 use crate::transports::tcp::{ConnectionSlot, ListenerSlot};
@@ -46,10 +46,26 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// The MSS of nodes in a mesh, in bytes: five frames with the longest compressed header
+    /// carry 462 bytes and 12 of TCP's options. Beyond that a segment that loses one frame
+    /// loses more than it gained (Kumar et al. 2020 §6.1).
+    pub const MSS: u16 = 474;
+
     /// A leaf of a mesh with the prefix `prefix` (64 bits), which is also 6LoWPAN's context
     /// 0: its address is made of its short one (RFC 4944 §6), its receiver is always on, and
     /// it forwards nothing. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random,
     /// the latter the node's own. It wants a route.
+    ///
+    /// ```
+    /// use redpoll_stack::NodeConfig;
+    /// use redpoll_stack::mac::MacConfig;
+    /// use redpoll_stack::base::Addr;
+    ///
+    /// let mac = MacConfig { short: 4, ..MacConfig::default() };
+    /// let prefix = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    /// let config = NodeConfig::leaf(mac, prefix, 0x1234, [7; 16]);
+    /// assert_eq!(config.address.to_string(), "fd00::ff:fe00:4");
+    /// ```
     pub fn leaf(mac: MacConfig, prefix: Addr, first_tag: u16, isn_secret: [u8; 16]) -> NodeConfig {
         NodeConfig {
             lowpan: LowpanConfig {
@@ -58,7 +74,10 @@ impl NodeConfig {
                 ..LowpanConfig::default()
             },
             contexts: Contexts::with_prefix(prefix),
-            tcp: tcp::Config::default(),
+            tcp: tcp::Config {
+                mss: NodeConfig::MSS,
+                ..tcp::Config::default()
+            },
             address: addr::from_prefix_and_short(&prefix, mac.short),
             mac,
             hop_limit: 64,
@@ -69,6 +88,44 @@ impl NodeConfig {
             segments: SegmentChoice::default(),
             isn_secret,
         }
+    }
+
+    /// A router of such a mesh: it forwards, and tells leaves that ask of the prefix and of
+    /// itself. `border` is the address of the border router that the prefix comes from. It
+    /// wants routes, and memory for those that register with it.
+    pub fn router(
+        mac: MacConfig,
+        prefix: Addr,
+        border: Addr,
+        first_tag: u16,
+        isn_secret: [u8; 16],
+    ) -> NodeConfig {
+        let leaf = NodeConfig::leaf(mac, prefix, first_tag, isn_secret);
+        NodeConfig {
+            forwards: true,
+            nd: NdConfig {
+                solicit: false,
+                advertise: Some(Advertised {
+                    prefix,
+                    router_lifetime_s: 1_800,
+                    context_lifetime_min: 60,
+                    border_router: border,
+                }),
+            },
+            ..leaf
+        }
+    }
+
+    /// The border router of such a mesh: a router that the prefix comes from. It wants a
+    /// route of [`Via::Host`](crate::Via::Host) for all that is not in the mesh.
+    pub fn border(
+        mac: MacConfig,
+        prefix: Addr,
+        first_tag: u16,
+        isn_secret: [u8; 16],
+    ) -> NodeConfig {
+        let here = addr::from_prefix_and_short(&prefix, mac.short);
+        NodeConfig::router(mac, prefix, here, first_tag, isn_secret)
     }
 
     /// A node without a radio, all of whose packets go over its host side: a TUN

@@ -11,7 +11,7 @@
 //! - `packets.rs`: packets to this node, through it, from it;
 //! - `deliver.rs`: packets for this node, and its answers;
 //! - `messages.rs`: control messages, and what the assistant sends;
-//! - `tables.rs`: how full they are;
+//! - `tables.rs`: how full they are; `storage.rs`: where they lie;
 //! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
 //!   transport with connections has; `fragments.rs`: how fragments pass;
 //! - `rpl.rs`, `outer.rs`: what RPL adds to all that;
@@ -31,6 +31,7 @@ mod radio;
 mod rpl;
 #[cfg(feature = "security")]
 mod security;
+pub(crate) mod storage;
 mod streams;
 pub(crate) mod tables;
 mod tcp;
