@@ -4,60 +4,89 @@
 //! The node lies in the frame of [`run`], which is never left: made there, it is not moved.
 //! What is painted as stack is below it.
 
+use core::task::{Context, Waker};
+
 use redpoll_leaf::{Device, Services, Status, Storage};
-use redpoll_uart::{Answerer, Begin, News};
+use redpoll_stack::mac::Radio;
+use redpoll_uart::{Begin, LineRadio, Port};
 
 use crate::board::{self, Board};
 use crate::place::Place;
 use crate::stack;
 
 static STORAGE: Place<Storage> = Place::new();
-static ANSWERER: Place<Answerer> = Place::new();
+static RADIO: Place<LineRadio<SerialLine>> = Place::new();
+
+/// A board's serial line, which waits for bytes.
+pub struct SerialLine {
+    read: fn() -> u8,
+    write: fn(u8),
+}
+
+impl Port for SerialLine {
+    fn read(&mut self) -> Option<u8> {
+        Some((self.read)())
+    }
+
+    fn write(&mut self, byte: u8) {
+        (self.write)(byte);
+    }
+
+    fn begin_anew(&mut self) {
+        board::reset()
+    }
+}
 
 /// Runs the leaf.
 pub fn run<B: Board>() -> ! {
     board::start::<B>();
-    let answerer = ANSWERER.put(Answerer::default);
-    let storage = STORAGE.put(Storage::new);
-    let begin = await_begin::<B>(answerer);
+    let (radio, storage) = places::<B>();
+    let begin = await_begin(radio);
     let mut node = redpoll_leaf::node(&begin, storage.memory());
     let mut services = Services::start(&mut node, &begin);
     stack::paint();
-    answerer.answer(&mut node, None, B::write);
-    serve::<B>(answerer, &mut node, &mut services)
+    serve::<B>(radio, &mut node, &mut services)
+}
+
+/// Makes what lies in statics; what that takes of the stack is free again then.
+#[inline(never)]
+fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Storage) {
+    let radio = RADIO.put(|| {
+        LineRadio::new(SerialLine {
+            read: board::read::<B>,
+            write: B::write,
+        })
+    });
+    (radio, STORAGE.put(|| Storage::NEW))
 }
 
 /// Waits until somebody has the node begin.
 #[inline(never)]
-fn await_begin<B: Board>(answerer: &mut Answerer) -> Begin {
-    Answerer::hello(B::write);
+fn await_begin(radio: &mut LineRadio<SerialLine>) -> Begin {
     loop {
-        let request = answerer.input(board::read::<B>(), B::write);
-        if let Some(News::Begin(begin)) = request.map(|request| request.news) {
+        if let Some(begin) = radio.poll_begin() {
             return begin;
         }
     }
 }
 
-/// Answers whatever is asked, until the node is to begin anew.
+/// Does whatever the node and the services on it want, for ever.
 #[inline(never)]
-fn serve<B: Board>(answerer: &mut Answerer, node: &mut Device, services: &mut Services) -> ! {
+fn serve<B: Board>(
+    radio: &mut LineRadio<SerialLine>,
+    node: &mut Device,
+    services: &mut Services,
+) -> ! {
     loop {
-        let damaged = answerer.damaged();
-        let Some(request) = answerer.input(board::read::<B>(), B::write) else {
-            continue;
-        };
-        if matches!(request.news, News::Begin(_)) {
-            board::reset();
-        }
+        let mut cx = Context::from_waker(Waker::noop());
+        let _ = node.drive(radio, &mut cx, services.wakes_at());
         let status = Status {
             board: B::NAME,
-            now: request.at,
+            now: radio.now(),
             stack: Some(stack::used),
-            damaged,
+            damaged: radio.damaged(),
             ..services.status()
         };
-        services.on_request(node, &request, status);
-        answerer.answer(node, services.wakes_at(), B::write);
+        services.serve(radio.now(), node, status);
     }
 }

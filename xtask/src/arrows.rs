@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -25,8 +25,9 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("rivals", &["stack"]),
-    ("uart", &["stack"]),
-    ("leaf", &["uart"]),
+    ("uart", &["base", "mac", "wire"]),
+    ("leaf", &["stack", "uart"]),
+    ("radiotest", &["base", "mac", "wire"]),
     (
         "sim",
         &[
@@ -59,7 +60,12 @@ const ARROWS: [(&str, &[&str]); 27] = [
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
 /// What the tests of one crate may use besides: other TCPs, and sockets over a device, run
 /// against a kernel where ours does; what runs on microcontrollers, beside a simulated node.
-const TEST_ARROWS: [(&str, &str); 3] = [("linux", "rivals"), ("linux", "socket"), ("sim", "leaf")];
+const TEST_ARROWS: [(&str, &str); 4] = [
+    ("linux", "rivals"),
+    ("linux", "socket"),
+    ("sim", "leaf"),
+    ("sim", "radiotest"),
+];
 
 /// A dependency of one of our packages on another.
 #[derive(Debug, PartialEq, Eq)]

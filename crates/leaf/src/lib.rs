@@ -31,7 +31,7 @@ use redpoll_stack::mac::MacConfig;
 use redpoll_stack::transport::Config;
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpId, Via};
-use redpoll_uart::{Begin, Request, tell};
+use redpoll_uart::Begin;
 
 use session::{Service, Session};
 pub use web::Status;
@@ -105,12 +105,10 @@ impl Services {
         }
     }
 
-    /// Something has happened ([`News::Begin`](redpoll_uart::News::Begin) is not for here):
-    /// the node is told, and then whoever has to know of it. `status` is what the page shows.
-    pub fn on_request(&mut self, node: &mut Device, request: &Request<'_>, status: Status) {
+    /// Something has happened to the node: whoever has to know of it is told. `status` is
+    /// what the page shows.
+    pub fn serve(&mut self, now: Instant, node: &mut Device, status: Status) {
         self.status = status;
-        tell(node, request);
-        let now = request.at;
         if self.session.deadline().is_some_and(|at| at <= now) {
             self.session.give_up(now, node);
         }

@@ -20,6 +20,7 @@
 //! | who hears whom, collisions, capture | [`medium`] |
 //! | files of measured links and noise | [`measured`] |
 //! | what a radio chip can do, and its timing | [`radio`], [`air`] |
+//! | the simulator's radio without its nodes, as a driver has it | [`ether`] |
 //! | what goes wrong on purpose | [`fault`] |
 //! | what attackers do, and what they achieve | [`drill`] |
 //! | nodes with firmware of others | [`foreign`] |
@@ -41,6 +42,7 @@
 pub mod air;
 pub mod drill;
 pub mod energy;
+pub mod ether;
 pub mod external;
 pub mod fault;
 pub mod foreign;

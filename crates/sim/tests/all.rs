@@ -24,6 +24,7 @@ mod noise;
 mod oracle;
 mod other_engines;
 mod physics;
+mod radio;
 mod rivals;
 mod rpl;
 mod security;

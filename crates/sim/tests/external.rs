@@ -7,6 +7,7 @@ mod same;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use redpoll_base::Rng;
@@ -14,7 +15,8 @@ use redpoll_leaf::{Device, Services, Status, Storage};
 use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
 use redpoll_sim::scenario::NodeSpec;
 use redpoll_sim::world::BuildError;
-use redpoll_uart::{Answerer, News};
+use redpoll_stack::mac::Radio;
+use redpoll_uart::{LineRadio, Port};
 
 use same::{Played, assert_same, play, with_a_simulated_leaf, with_an_external_leaf};
 
@@ -41,10 +43,8 @@ enum Event {
 
 /// A leaf at the other end of a line.
 struct Inside {
-    answerer: Answerer,
+    radio: LineRadio<Wire>,
     leaf: Option<(Device, Services)>,
-    /// What it has said.
-    said: Vec<u8>,
     arrivals: VecDeque<Arrival>,
     requests: u32,
     silent: u32,
@@ -52,26 +52,47 @@ struct Inside {
     rng: Rng,
 }
 
+/// The leaf's end of the line.
+#[derive(Default)]
+struct Wire {
+    comes: VecDeque<u8>,
+    /// What the leaf has said.
+    said: Vec<u8>,
+    begins_anew: bool,
+}
+
+impl Port for Wire {
+    fn read(&mut self) -> Option<u8> {
+        self.comes.pop_front()
+    }
+
+    fn write(&mut self, byte: u8) {
+        self.said.push(byte);
+    }
+
+    fn begin_anew(&mut self) {
+        self.begins_anew = true;
+    }
+}
+
 impl Inside {
     fn new(trouble: Arc<Mutex<Trouble>>) -> Inside {
-        let mut inside = Inside {
-            answerer: Answerer::default(),
+        Inside {
+            radio: LineRadio::new(Wire::default()),
             leaf: None,
-            said: Vec::new(),
             arrivals: [Arrival::Peer].into(),
             requests: 0,
             silent: 0,
             trouble,
             rng: Rng::new(1),
-        };
-        inside.switch_on();
-        inside
+        }
     }
 
     fn switch_on(&mut self) {
         self.leaf = None;
-        self.answerer = Answerer::default();
-        Answerer::hello(|byte| self.said.push(byte));
+        let said = std::mem::take(&mut self.radio.port_mut().said);
+        self.radio = LineRadio::new(Wire::default());
+        self.radio.port_mut().said.splice(0..0, said);
     }
 
     /// Spoils a message now and then.
@@ -91,30 +112,29 @@ impl Inside {
         }
     }
 
-    fn input(&mut self, byte: u8) {
-        let mut said = Vec::new();
-        let begun = self.leaf.is_some();
-        if let Some(request) = self.answerer.input(byte, |byte| said.push(byte)) {
+    /// Bytes have come.
+    fn input(&mut self, bytes: Vec<u8>) {
+        self.radio.port_mut().comes.extend(bytes);
+        if self.leaf.is_none() {
+            let Some(begin) = self.radio.poll_begin() else {
+                return;
+            };
             self.requests += 1;
-            match request.news {
-                News::Begin(_) if begun => return self.switch_on(),
-                News::Begin(begin) => {
-                    self.trouble.lock().unwrap().begun += 1;
-                    let storage = Box::leak(Box::new(Storage::new()));
-                    let mut node = redpoll_leaf::node(&begin, storage.memory());
-                    let services = Services::start(&mut node, &begin);
-                    self.leaf = Some((node, services));
-                }
-                _ => {
-                    let (node, services) = self.leaf.as_mut().expect("it has begun");
-                    services.on_request(node, &request, Status::default());
-                }
-            }
-            let (node, services) = self.leaf.as_mut().expect("it has begun");
-            let wakes_at = services.wakes_at();
-            (self.answerer).answer(node, wakes_at, |byte| said.push(byte));
+            self.trouble.lock().unwrap().begun += 1;
+            let storage = Box::leak(Box::new(Storage::NEW));
+            let mut node = redpoll_leaf::node(&begin, storage.memory());
+            let services = Services::start(&mut node, &begin);
+            self.leaf = Some((node, services));
         }
-        self.said.extend(said);
+        let (node, services) = self.leaf.as_mut().expect("it has begun");
+        let mut cx = Context::from_waker(Waker::noop());
+        while (node.drive(&mut self.radio, &mut cx, services.wakes_at())).is_ready() {
+            self.requests += 1;
+            services.serve(self.radio.now(), node, Status::default());
+        }
+        if self.radio.port_mut().begins_anew {
+            self.switch_on();
+        }
     }
 }
 
@@ -140,16 +160,14 @@ impl Line for Inside {
         }
         let mut bytes = bytes.to_vec();
         self.damage(&mut bytes);
-        for byte in bytes {
-            self.input(byte);
-        }
+        self.input(bytes);
     }
 
     fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrival {
         if let Some(arrival) = self.arrivals.pop_front() {
             return arrival;
         }
-        let mut said = std::mem::take(&mut self.said);
+        let mut said = std::mem::take(&mut self.radio.port_mut().said);
         if said.is_empty() {
             std::thread::sleep(wait);
             return Arrival::Nothing;

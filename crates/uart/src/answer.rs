@@ -166,8 +166,3 @@ pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> boo
     }
     true
 }
-
-/// Whether the radio answers this work with a result.
-pub(crate) fn has_result(work: RadioWork) -> bool {
-    matches!(work, RadioWork::Load | RadioWork::Transmit { .. })
-}

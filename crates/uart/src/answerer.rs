@@ -1,23 +1,23 @@
 //! The end with the node: takes requests, and gives its answers.
 
-use redpoll_base::{Instant, Memory};
-use redpoll_stack::assist::Assist;
-use redpoll_stack::{Node, StreamTransport};
+use redpoll_base::Instant;
+use redpoll_mac::{FrameBuf, RadioWork};
 
-use crate::answer::{add, begin, has_result, kind};
+use crate::answer::{add, begin, kind};
 use crate::cursor::Writer;
 use crate::hdlc::{self, Deframer, Frame};
 use crate::{MESSAGE_MAX, News, Request, head};
 
-/// Works in one answer at most; a node that has more is asked again at once.
-const WORKS_MAX: u8 = 8;
 /// Bytes of an answer before its works.
 const WORKS_AT: usize = 11;
+/// Bytes of the longest work: to load a frame.
+const WORK_MAX: usize = 2 + FrameBuf::CAPACITY;
 /// Bytes of text in one message.
 const TEXT_MAX: usize = 64;
 
-/// The end with the node: takes requests, and gives its answers. It holds a request while the node is served, and the last answer
-/// to repeat it.
+/// The end with the node: takes requests, and gives its answers. It holds a request while the
+/// node is served, and the last answer to repeat it. [`LineRadio`](crate::LineRadio) is a
+/// radio made of it.
 #[derive(Debug, Default)]
 pub struct Answerer {
     deframer: Deframer,
@@ -91,10 +91,12 @@ impl Answerer {
             return None;
         }
         self.request.len = redpoll_base::copy(message, &mut self.request.bytes);
+        self.answer.len = 0;
         self.request()
     }
 
     /// The request that waits for its answer.
+    #[inline(never)]
     pub fn request(&self) -> Option<Request<'_>> {
         Request::parse(self.request.message())
     }
@@ -109,62 +111,44 @@ impl Answerer {
         self.damaged
     }
 
-    /// Answers the request that waits, if one does: with what the radio of `node` is to do,
-    /// and that the node and whatever runs on it want to be asked again, the latter at
+    /// Whether a request waits for its answer that has room for any work.
+    pub fn has_room(&self) -> bool {
+        self.request.len > 0 && !self.is_full()
+    }
+
+    /// Whether the answer has no room for any work.
+    pub(crate) fn is_full(&self) -> bool {
+        self.answer.len > MESSAGE_MAX - WORK_MAX
+    }
+
+    /// Has the answer to the request that waits say that the radio is to do this, too;
+    /// `frame` is what a [`RadioWork::Load`] loads. `false` if the answer has no room for it
+    /// or this protocol no word.
+    pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
+        let len = self.answer.len.max(WORKS_AT);
+        let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());
+        let added = add(&mut writer, work, frame);
+        match writer.finish() {
+            Some(more) if added => {
+                self.answer.len = len.saturating_add(more);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Answers the request that waits, if one does: with the works that were
+    /// [added](Self::add) since it came, and that the node wants to be asked again at
     /// `wakes_at`.
-    pub fn answer<M: Memory + 'static, A: Assist, T: StreamTransport>(
-        &mut self,
-        node: &mut Node<M, A, T>,
-        wakes_at: Option<Instant>,
-        put: impl FnMut(u8),
-    ) {
-        let Some(Request { number, at, .. }) = self.request() else {
+    pub fn answer(&mut self, wakes_at: Option<Instant>, put: impl FnMut(u8)) {
+        let Some(number) = self.request().map(|request| request.number) else {
             return;
         };
         self.request.len = 0;
-        // The works first: they have a say in when the node wants to be called.
-        let mut more = true;
-        let works = self.answer.bytes.get_mut(WORKS_AT..).unwrap_or_default();
-        let mut writer = Writer::new(works);
-        for _ in 0..WORKS_MAX {
-            let Some(work) = node.poll_radio(at) else {
-                more = false;
-                break;
-            };
-            add(&mut writer, work, node.frame());
-            if has_result(work) {
-                more = false;
-                break;
-            }
-        }
-        let len = writer.finish().unwrap_or(0);
-        let node_wakes_at = node.poll_at().map(|wake| wake.at);
-        let wakes_at = match more {
-            true => Some(at),
-            false => [node_wakes_at, wakes_at].into_iter().flatten().min(),
-        };
         let mut writer = Writer::new(&mut self.answer.bytes);
         begin(&mut writer, number, wakes_at);
-        self.answer.len = len.saturating_add(WORKS_AT);
+        self.answer.len = self.answer.len.max(WORKS_AT);
         self.answered = Some(number);
         hdlc::send(self.answer.message(), put);
-    }
-}
-
-/// Tells `node` what a request says, but [`News::Begin`].
-pub fn tell<M: Memory + 'static, A: Assist, T: StreamTransport>(
-    node: &mut Node<M, A, T>,
-    request: &Request<'_>,
-) {
-    let now = request.at;
-    match request.news {
-        News::Begin(_) => {}
-        News::Time => {
-            if node.poll_at().is_some_and(|wake| wake.at <= now) {
-                node.on_timeout(now);
-            }
-        }
-        News::Frame { info, frame } => node.input_frame(now, frame, info),
-        News::Done(result) => node.on_radio_done(now, result),
     }
 }

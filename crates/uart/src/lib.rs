@@ -41,7 +41,8 @@
 //! it is asked to begin; one that is asked to begin in the middle begins anew.
 //!
 //! What there is: [`hdlc`] does the framing, `request` and `answer` are the messages,
-//! [`Asker`] is the end with the radio, [`Answerer`] that with the node.
+//! [`Asker`] is the end with the radio, [`Answerer`] that with the node; [`LineRadio`] is the
+//! radio that a node sees there, and [`LineServer`] offers a radio to a node elsewhere.
 //!
 //! Not here: who carries the bytes, and how long an end waits for the other.
 #![no_std]
@@ -66,12 +67,16 @@ mod answerer;
 mod asker;
 mod cursor;
 pub mod hdlc;
+mod line;
 mod request;
+mod server;
 
 pub use answer::{Answer, Reply, Work, Works};
-pub use answerer::{Answerer, tell};
+pub use answerer::Answerer;
 pub use asker::{Asker, AskerCounters, Heard};
+pub use line::{LineRadio, Port};
 pub use request::{Begin, News, Request};
+pub use server::LineServer;
 
 /// The version of this protocol. A message of another one is no message.
 pub const VERSION: u8 = 1;

@@ -182,6 +182,11 @@ impl Air {
         }
     }
 
+    /// From now on these are the addresses of `node`.
+    pub fn set_identity(&mut self, node: usize, identity: Identity) {
+        self.stations[node].identity = identity;
+    }
+
     /// From now on `node` is told of each frame that its radio has followed.
     pub fn overhear(&mut self, node: usize) {
         self.stations[node].overhears = true;

@@ -23,6 +23,11 @@ impl Air {
         self.stations[node].is_raw = true;
     }
 
+    /// Whether it is one.
+    pub fn is_raw(&self, node: usize) -> bool {
+        self.stations[node].is_raw
+    }
+
     /// Whether there is energy in the channel at `node`, as a clear channel assessment of
     /// no duration finds it.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {

@@ -2,6 +2,7 @@
 
 use redpoll_base::Instant;
 use redpoll_mac::{RadioResult, RxInfo};
+use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 use super::flight::Flight;
 use super::send::outcome_of;
@@ -128,12 +129,12 @@ impl Air {
         if verdict == Verdict::Drop {
             return Outcome::Fault;
         }
-        let sender = self.stations[flight.from as usize].identity.short;
         let station = &mut self.stations[node];
         if station.reading && station.waiting.is_some() {
             return Outcome::RxOverrun;
         }
-        let frame_pending = flight.label.is_data_request && station.source_match.contains(&sender);
+        let frame_pending = flight.label.is_data_request
+            && source(flight.frame.as_slice()).is_some_and(|it| station.source_match.contains(&it));
         let received = Received {
             frame: flight.frame.clone(),
             info: RxInfo {
@@ -214,6 +215,14 @@ impl Air {
             is_ack,
         };
         self.faults.on_frame(now, facts)
+    }
+}
+
+/// The short address that a frame says it is from.
+fn source(frame: &[u8]) -> Option<u16> {
+    match FrameHeader::parse(frame).ok()?.0.src {
+        Address::Short(short) => Some(short),
+        _ => None,
     }
 }
 

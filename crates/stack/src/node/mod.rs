@@ -7,18 +7,18 @@
 //! None of them knows another. What passes between them passes here:
 //!
 //! - `mod.rs`: birth, time, events, routes;
-//! - `radio.rs`: the radio side;
+//! - `radio.rs`: the radio side; `driver.rs`: the radio itself;
 //! - `packets.rs`: packets to this node, through it, from it;
 //! - `deliver.rs`: packets for this node, and its answers;
 //! - `messages.rs`: control messages, and what the assistant sends;
 //! - `tables.rs`: how full they are; `storage.rs`: where they lie;
 //! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
 //!   transport with connections has; `fragments.rs`: how fragments pass;
-//! - `rpl.rs`, `outer.rs`: what RPL adds to all that;
-//! - `security.rs`: the security of its link.
+//! - `rpl.rs`, `outer.rs`: what RPL adds to all that; `security.rs`: that of its link.
 
 pub(crate) mod config;
 mod deliver;
+mod driver;
 mod fragments;
 #[cfg(feature = "ipv6-fragments")]
 mod joining;

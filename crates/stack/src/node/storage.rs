@@ -2,9 +2,11 @@
 //!
 //! Tables are typed and refer to buffers, so they cannot be cut out of an array of bytes
 //! without unsafe code. A [`NodeStorage`] has both, sized by its type, and lends them for
-//! good: it lives in a `static`.
+//! good: it lives in a `static`. Before that all of it is zero, tables as well, so that it
+//! takes room neither in flash nor on the stack.
 
 use core::array::from_fn;
+use core::slice::IterMut;
 
 use redpoll_base::StaticKind;
 use redpoll_lowpan::{LowpanMemory, Slot};
@@ -21,8 +23,9 @@ use crate::transports::udp::UdpSlot;
 /// use redpoll_base::LeafMemory;
 /// use redpoll_stack::{LeafStorage, NodeMemory};
 ///
-/// // On a microcontroller a cell of the crate `static_cell`, or of your own.
-/// let storage: &'static mut LeafStorage = Box::leak(Box::new(LeafStorage::new()));
+/// // On a microcontroller: `static STORAGE: ConstStaticCell<LeafStorage> =
+/// // ConstStaticCell::new(LeafStorage::NEW);` of the crate `static_cell`, and `STORAGE.take()`.
+/// let storage: &'static mut LeafStorage = Box::leak(Box::new(LeafStorage::NEW));
 /// let memory: NodeMemory<LeafMemory> = storage.memory();
 /// assert_eq!(memory.connections.len(), 1);
 /// ```
@@ -83,55 +86,69 @@ pub type BorderStorage = NodeStorage<
     Packets<16, 1_280>,
 >;
 
-/// Bytes at a multiple of four, so that copies are of words.
-#[derive(Clone, Copy)]
+/// `N` buffers at a multiple of four, as long as their length is one, so that copies are of
+/// words.
 #[repr(align(4))]
-struct Aligned<const LEN: usize>([u8; LEN]);
+struct Buffers<const N: usize, const LEN: usize>([[u8; LEN]; N]);
 
-impl<const LEN: usize> Aligned<LEN> {
-    const ZERO: Aligned<LEN> = Aligned([0; LEN]);
+impl<const N: usize, const LEN: usize> Buffers<N, LEN> {
+    const ZERO: Self = Buffers([[0; LEN]; N]);
 }
 
 type Static = &'static mut [u8];
 
-/// No buffer yet.
-fn none() -> Static {
-    &mut []
+/// The next of these buffers.
+fn next<const LEN: usize>(buffers: &mut IterMut<'static, [u8; LEN]>) -> Static {
+    buffers.next().map_or(&mut [], |it| it.as_mut_slice())
+}
+
+/// A table that is made later; before, its bytes are zero whatever it holds.
+#[repr(u8)]
+enum Later<T, const N: usize> {
+    Nothing = 0,
+    Made([T; N]) = 1,
+}
+
+impl<T, const N: usize> Later<T, N> {
+    fn make(&mut self, entry: impl FnMut(usize) -> T) -> &mut [T] {
+        *self = Later::Made(from_fn(entry));
+        match self {
+            Later::Made(table) => table,
+            Later::Nothing => &mut [],
+        }
+    }
 }
 
 /// `N` connections, each with so many bytes to send and to receive.
 pub struct Connections<const N: usize, const SEND: usize, const RECEIVE: usize> {
-    slots: [ConnectionSlot<Static>; N],
-    send: [Aligned<SEND>; N],
-    receive: [Aligned<RECEIVE>; N],
+    slots: Later<ConnectionSlot<Static>, N>,
+    send: Buffers<N, SEND>,
+    receive: Buffers<N, RECEIVE>,
 }
 
 /// `N` ports that listen, and `HALF_OPEN` connections that are being opened there.
 pub struct Listeners<const N: usize, const HALF_OPEN: usize> {
-    slots: [ListenerSlot; N],
-    half_open: [HalfOpen; HALF_OPEN],
+    slots: Later<ListenerSlot, N>,
+    half_open: Later<HalfOpen, HALF_OPEN>,
 }
 
 /// `N` ports for datagrams, in each of which `BYTES` wait, 20 a datagram besides.
 pub struct Datagrams<const N: usize, const BYTES: usize> {
-    slots: [UdpSlot<Static>; N],
-    bytes: [Aligned<BYTES>; N],
+    slots: Later<UdpSlot<Static>, N>,
+    bytes: Buffers<N, BYTES>,
 }
 
 /// `N` routes, and `NEIGHBOURS` that register with this router.
 pub struct Routes<const N: usize, const NEIGHBOURS: usize> {
-    routes: [Option<RouteSlot>; N],
-    neighbours: [Option<Neighbour>; NEIGHBOURS],
+    routes: Later<Option<RouteSlot>, N>,
+    neighbours: Later<Option<Neighbour>, NEIGHBOURS>,
 }
 
 /// `N` packets of `BYTES` that are put together, or wait for the radio, at the same time.
 pub struct Packets<const N: usize, const BYTES: usize> {
-    slots: [Slot; N],
-    bytes: Packed<N, BYTES>,
+    slots: Later<Slot, N>,
+    bytes: Buffers<N, BYTES>,
 }
-
-#[repr(align(4))]
-struct Packed<const N: usize, const BYTES: usize>([[u8; BYTES]; N]);
 
 impl<
     const CONNECTIONS: usize,
@@ -154,67 +171,51 @@ impl<
         Packets<PACKETS, PACKET>,
     >
 {
-    /// Nothing in it, for a `static`: made in its place there, it does not pass over the
-    /// stack.
-    #[inline(always)]
-    #[allow(
-        clippy::new_without_default,
-        reason = "kilobytes are not for the stack"
-    )]
-    pub fn new() -> Self {
-        NodeStorage {
-            connections: Connections {
-                slots: from_fn(|_| ConnectionSlot::new(none(), none())),
-                send: [Aligned::ZERO; CONNECTIONS],
-                receive: [Aligned::ZERO; CONNECTIONS],
-            },
-            listeners: Listeners {
-                slots: from_fn(|_| ListenerSlot::default()),
-                half_open: from_fn(|_| HalfOpen::default()),
-            },
-            datagrams: Datagrams {
-                slots: from_fn(|_| UdpSlot::new(none())),
-                bytes: [Aligned::ZERO; SOCKETS],
-            },
-            routes: Routes {
-                routes: [const { None }; ROUTES],
-                neighbours: [const { None }; NEIGHBOURS],
-            },
-            packets: Packets {
-                slots: [Slot::EMPTY; PACKETS],
-                bytes: Packed([[0; PACKET]; PACKETS]),
-            },
-        }
-    }
+    /// Nothing in it: what a `static` begins with.
+    pub const NEW: Self = NodeStorage {
+        connections: Connections {
+            slots: Later::Nothing,
+            send: Buffers::ZERO,
+            receive: Buffers::ZERO,
+        },
+        listeners: Listeners {
+            slots: Later::Nothing,
+            half_open: Later::Nothing,
+        },
+        datagrams: Datagrams {
+            slots: Later::Nothing,
+            bytes: Buffers::ZERO,
+        },
+        routes: Routes {
+            routes: Later::Nothing,
+            neighbours: Later::Nothing,
+        },
+        packets: Packets {
+            slots: Later::Nothing,
+            bytes: Buffers::ZERO,
+        },
+    };
 
     /// All of it, for a node: of the kind `LeafMemory` for one that forwards nothing, else
     /// `StaticMemory`. There is no room for servers to which connections are opened with
     /// data (RFC 7413); who wants that puts a table of them into its place.
-    #[inline(always)]
     pub fn memory<M: StaticKind>(&'static mut self) -> NodeMemory<M> {
-        let Connections {
-            slots: connections,
-            send,
-            receive,
-        } = &mut self.connections;
-        let buffers = send.iter_mut().zip(receive);
-        for (slot, (send, receive)) in connections.iter_mut().zip(buffers) {
-            *slot = ConnectionSlot::new(&mut send.0, &mut receive.0);
-        }
-        let Datagrams { slots: udp, bytes } = &mut self.datagrams;
-        for (slot, bytes) in udp.iter_mut().zip(bytes) {
-            *slot = UdpSlot::new(&mut bytes.0);
-        }
+        let mut send = self.connections.send.0.iter_mut();
+        let mut receive = self.connections.receive.0.iter_mut();
+        let connection = |_| ConnectionSlot::new(next(&mut send), next(&mut receive));
+        let mut datagrams = self.datagrams.bytes.0.iter_mut();
+        let socket = |_| UdpSlot::new(next(&mut datagrams));
+        let (listeners, routes) = (&mut self.listeners, &mut self.routes);
         NodeMemory {
-            connections: M::table(connections),
-            listeners: M::table(&mut self.listeners.slots),
-            half_open: M::table(&mut self.listeners.half_open),
+            connections: M::table(self.connections.slots.make(connection)),
+            listeners: M::table(listeners.slots.make(|_| ListenerSlot::default())),
+            half_open: M::table(listeners.half_open.make(|_| HalfOpen::default())),
             servers: M::table(&mut []),
-            udp: M::table(udp),
-            routes: M::table(&mut self.routes.routes),
-            neighbours: M::table(&mut self.routes.neighbours),
+            udp: M::table(self.datagrams.slots.make(socket)),
+            routes: M::table(routes.routes.make(|_| None)),
+            neighbours: M::table(routes.neighbours.make(|_| None)),
             lowpan: LowpanMemory {
-                slots: M::table(&mut self.packets.slots),
+                slots: M::table(self.packets.slots.make(|_| Slot::EMPTY)),
                 bytes: self.packets.bytes.0.as_flattened_mut(),
             },
         }

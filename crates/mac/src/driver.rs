@@ -1,0 +1,86 @@
+//! What a radio is to whoever drives a node: one trait, so that one driver and one test of a
+//! radio (the crate `redpoll-radiotest`) do for all of them.
+
+use core::task::{Context, Poll};
+
+use redpoll_base::Instant;
+
+use crate::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+
+/// Whose frames a radio takes, and acknowledges if it does so by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RadioIdentity {
+    /// PAN identifier. Frames to 0xffff are for all PANs.
+    pub pan_id: u16,
+    /// Short address; 0xfffe and 0xffff: none.
+    pub short: u16,
+    /// EUI-64, first byte as printed: the reverse of the order on the air.
+    pub extended: [u8; 8],
+}
+
+impl MacConfig {
+    /// The addresses as a radio wants them.
+    pub const fn identity(&self) -> RadioIdentity {
+        RadioIdentity {
+            pan_id: self.pan_id,
+            short: self.short,
+            extended: self.extended,
+        }
+    }
+}
+
+/// What has come from a radio, or of its clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RadioEvent {
+    /// The time has come that was waited for.
+    Time,
+    /// A frame has arrived intact: [`Radio::frame`].
+    Frame(RxInfo),
+    /// The work is done that was begun last and has a result.
+    Done(RadioResult),
+}
+
+/// A radio, and the clock that its times are measured by.
+///
+/// A driver gives it the works of a [`Mac`](crate::Mac) or a node, and waits for what comes:
+/// `Node::drive` of `redpoll-stack` is such a driver. `docs/porting.md` says what an
+/// implementation must look after, `redpoll-radiotest` whether it does.
+///
+/// A radio may keep to itself what its address filter keeps back. It must not hand over a
+/// frame whose check sequence was wrong, nor, with
+/// [`auto_ack`](RadioCaps::auto_ack), the acknowledgements that it waited for.
+pub trait Radio {
+    /// What it does by itself. It does not change.
+    fn caps(&self) -> RadioCaps;
+
+    /// Who it is, from now on. Until then no frame is its own.
+    fn set_identity(&mut self, identity: RadioIdentity);
+
+    /// The time, in microseconds since it was switched on or any other moment. It never goes
+    /// back.
+    fn now(&self) -> Instant;
+
+    /// Whether a work may be begun now. True always, but for radios at the end of a line that
+    /// take works only with an answer to a message.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    /// Begins `work`, and comes back at once. `frame` is what a [`RadioWork::Load`] loads,
+    /// without its FCS, 125 bytes at most; else it does not matter.
+    ///
+    /// Works that have a result come one at a time: the next one after [`RadioEvent::Done`].
+    /// The others may come at any time.
+    fn start(&mut self, work: RadioWork, frame: &[u8]);
+
+    /// What has happened, the first of it, or that it is `until`; `None` waits for the radio
+    /// alone. If neither is so, wakes whom `cx` says when it is.
+    ///
+    /// Whoever has nobody to wake asks again and again, and lets the processor rest between:
+    /// `Context::from_waker(Waker::noop())`.
+    fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent>;
+
+    /// The frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of
+    /// [`Self::poll_event`].
+    fn frame(&self) -> &[u8];
+}

@@ -1,0 +1,143 @@
+//! What the radio acknowledges (IEEE 802.15.4-2015 §6.7.4).
+
+use redpoll_mac::RadioWork;
+use redpoll_wire::ieee802154::timing;
+
+use crate::bench::{Bench, Said, ensure, passed, us};
+use crate::{Finding, IDENTITY, NOBODY, Outcome, TESTER, frames};
+
+const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("no auto_ack"));
+
+/// That there is one acknowledgement, of `dsn`, in time; its frame-pending bit.
+fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
+    let [ack] = said.sent.as_slice() else {
+        let count = said.sent.len();
+        return Err(format!("{count} frames were sent in answer"));
+    };
+    let Some((number, pending)) = ack.what else {
+        return Err(format!("the answer is {:02x?}", ack.frame));
+    };
+    ensure(number == dsn, || "of another sequence number".to_owned())?;
+    let due = us(timing::TURNAROUND_US);
+    let window = (due - bench.limits.early)..=due + bench.limits.late;
+    ensure(window.contains(&ack.after), || {
+        format!("it began after {} µs", ack.after.as_micros())
+    })?;
+    Ok(pending)
+}
+
+pub(crate) fn in_time(bench: &mut Bench<'_>) -> Finding {
+    for len in [0, 1, 60, 116] {
+        let dsn = bench.dsn();
+        let frame = frames::to_short(dsn, IDENTITY.short, true, len);
+        let said = bench.say(&frame)?;
+        said.is_heard(&frame)?;
+        if bench.caps.auto_ack {
+            one_ack(bench, &said, dsn)?;
+        } else {
+            // That is the MAC's to do.
+            said.is_unanswered()?;
+        }
+    }
+    match bench.caps.auto_ack {
+        true => passed(),
+        false => NO_AUTO_ACK,
+    }
+}
+
+pub(crate) fn extended(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.auto_ack {
+        return NO_AUTO_ACK;
+    }
+    let dsn = bench.dsn();
+    let frame = frames::to_extended(dsn, true, 30);
+    let said = bench.say(&frame)?;
+    said.is_heard(&frame)?;
+    one_ack(bench, &said, dsn)?;
+    passed()
+}
+
+pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
+    let mut dsn = || bench.dsn();
+    let others = [
+        (
+            "no acknowledgement",
+            frames::to_short(dsn(), IDENTITY.short, false, 9),
+        ),
+        ("another station", frames::to_short(dsn(), NOBODY, true, 9)),
+        (
+            "another PAN",
+            frames::in_pan(0x1234, dsn(), IDENTITY.short, true, 9),
+        ),
+        ("everybody", frames::to_short(dsn(), 0xffff, true, 9)),
+        ("nobody: an acknowledgement", vec![0x02, 0x00, dsn()]),
+    ];
+    for (to, frame) in others {
+        let said = bench.say(&frame)?;
+        said.is_unanswered()
+            .map_err(|seen| format!("to a frame for {to}, {seen}"))?;
+    }
+    passed()
+}
+
+pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.auto_ack {
+        return NO_AUTO_ACK;
+    }
+    if bench.caps.source_match {
+        return Ok(Outcome::NotAsked("source_match"));
+    }
+    let dsn = bench.dsn();
+    let said = bench.say(&frames::data_request(dsn, TESTER))?;
+    let pending = one_ack(bench, &said, dsn)?;
+    ensure(!pending, || "it did".to_owned())?;
+    passed()
+}
+
+/// A data request from `src`: whether the acknowledgement's bit is set, and the report's.
+fn request(bench: &mut Bench<'_>, src: u16) -> Result<bool, String> {
+    let dsn = bench.dsn();
+    let frame = frames::data_request(dsn, src);
+    let said = bench.say(&frame)?;
+    said.is_heard(&frame)?;
+    let pending = one_ack(bench, &said, dsn)?;
+    let told = said.heard[0].info.ack_sent_pending;
+    ensure(told == pending, || {
+        format!("the bit was {pending}, ack_sent_pending {told}")
+    })?;
+    Ok(pending)
+}
+
+pub(crate) fn source_match(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.source_match {
+        return Ok(Outcome::NotAsked("no source_match"));
+    }
+    set(bench, TESTER, true);
+    set(bench, 0x0044, true);
+    let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
+    ensure(found == [true; 2], || "the bit is clear".to_owned())?;
+    let other = request(bench, NOBODY)?;
+    ensure(!other, || "the bit is set for another station".to_owned())?;
+    let dsn = bench.dsn();
+    let frame = frames::to_short(dsn, IDENTITY.short, true, 12);
+    let said = bench.say(&frame)?;
+    let data = one_ack(bench, &said, dsn)?;
+    ensure(!data, || "the bit is set for data".to_owned())?;
+    passed()
+}
+
+pub(crate) fn source_match_ends(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.source_match {
+        return Ok(Outcome::NotAsked("no source_match"));
+    }
+    set(bench, TESTER, false);
+    let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
+    set(bench, 0x0044, false);
+    ensure(!found[0], || "the bit is still set".to_owned())?;
+    ensure(found[1], || "the other one was taken out, too".to_owned())?;
+    passed()
+}
+
+fn set(bench: &mut Bench<'_>, neighbour: u16, pending: bool) {
+    bench.set(RadioWork::SourceMatch { neighbour, pending });
+}

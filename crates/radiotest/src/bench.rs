@@ -1,0 +1,254 @@
+//! The radio and the tester at work, and what is written down meanwhile.
+
+use std::task::{Context, Poll, Waker};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioResult, RadioWork, RxInfo};
+use redpoll_wire::ieee802154::timing;
+
+use crate::frames::as_ack;
+use crate::tester::{By, Reply, Seen, Tester, What};
+use crate::{Finding, Limits, Outcome};
+
+/// A radio that takes longer than this over a work is not going to end it.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// After so long nothing is on the air any more, and everything has been reported.
+const QUIET: Duration = Duration::from_millis(12);
+
+/// A frame that the radio has handed over.
+pub(crate) struct Heard {
+    pub(crate) info: RxInfo,
+    pub(crate) frame: Vec<u8>,
+}
+
+pub(crate) struct Bench<'a> {
+    radio: &'a mut dyn Radio,
+    tester: &'a mut dyn Tester,
+    idle: &'a mut dyn FnMut(),
+    pub(crate) limits: Limits,
+    pub(crate) caps: RadioCaps,
+    heard: Vec<Heard>,
+    dsn: u8,
+    last: Instant,
+}
+
+pub(crate) fn us(us: u64) -> Duration {
+    Duration::from_micros(us)
+}
+
+/// How long a frame is on the air; `len` is without its FCS.
+pub(crate) fn on_air(len: usize) -> Duration {
+    us(timing::air_time_us(len + 2))
+}
+
+/// The property is there.
+pub(crate) fn passed() -> Finding {
+    Ok(Outcome::Passed)
+}
+
+/// What was seen, if it is not what must be.
+pub(crate) fn ensure(is_so: bool, seen: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(seen()) }
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn new(
+        radio: &'a mut dyn Radio,
+        tester: &'a mut dyn Tester,
+        limits: Limits,
+        idle: &'a mut dyn FnMut(),
+    ) -> Self {
+        Bench {
+            caps: radio.caps(),
+            last: radio.now(),
+            radio,
+            tester,
+            idle,
+            limits,
+            heard: Vec::new(),
+            dsn: 0x40,
+        }
+    }
+
+    /// A sequence number that has not been used for a while.
+    pub(crate) fn dsn(&mut self) -> u8 {
+        self.dsn = self.dsn.wrapping_add(1);
+        self.dsn
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.radio.now()
+    }
+
+    /// What comes next from the radio.
+    pub(crate) fn next(&mut self, until: Instant) -> Result<RadioEvent, String> {
+        let mut cx = Context::from_waker(Waker::noop());
+        loop {
+            match self.radio.poll_event(&mut cx, Some(until)) {
+                Poll::Ready(event) => {
+                    let now = self.radio.now();
+                    ensure(now >= self.last, || "its clock went back".to_owned())?;
+                    self.last = now;
+                    return Ok(event);
+                }
+                Poll::Pending => (self.idle)(),
+            }
+        }
+    }
+
+    fn note(&mut self, info: RxInfo) {
+        let frame = self.radio.frame().to_vec();
+        self.heard.push(Heard { info, frame });
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, time: Duration) -> Result<(), String> {
+        let until = self.now() + time;
+        loop {
+            match self.next(until)? {
+                RadioEvent::Time if self.now() >= until => return Ok(()),
+                RadioEvent::Time => return Err("Time came before it was time".to_owned()),
+                RadioEvent::Frame(info) => self.note(info),
+                RadioEvent::Done(result) => {
+                    return Err(format!("{result:?} without a work"));
+                }
+            }
+        }
+    }
+
+    /// Until all is over and reported.
+    pub(crate) fn quiet(&mut self) -> Result<(), String> {
+        self.wait(QUIET + self.limits.report)
+    }
+
+    /// Has the radio do something that has a result: which, and after how long.
+    pub(crate) fn work(
+        &mut self,
+        work: RadioWork,
+        frame: &[u8],
+    ) -> Result<(RadioResult, Duration), String> {
+        let began = self.now();
+        self.radio.start(work, frame);
+        let until = began + PATIENCE;
+        loop {
+            match self.next(until)? {
+                RadioEvent::Done(result) => return Ok((result, self.now().since(began))),
+                RadioEvent::Frame(info) => self.note(info),
+                RadioEvent::Time => return Err(format!("{work:?} has no end")),
+            }
+        }
+    }
+
+    /// Loads a frame.
+    pub(crate) fn load(&mut self, frame: &[u8]) -> Result<(), String> {
+        let (result, _) = self.work(RadioWork::Load, frame)?;
+        ensure(result == RadioResult::Loaded, || {
+            format!("Load ended in {result:?}")
+        })
+    }
+
+    pub(crate) fn transmit(&mut self, cca: bool) -> Result<(RadioResult, Duration), String> {
+        self.work(RadioWork::Transmit { cca }, &[])
+    }
+
+    /// Begins a work without a result.
+    pub(crate) fn set(&mut self, work: RadioWork) {
+        self.radio.start(work, &[]);
+    }
+
+    /// Has the tester send a frame, and waits until that is over and reported. What the radio
+    /// has handed over, and what it has sent: after how long from the end of the frame, and
+    /// what.
+    pub(crate) fn say(&mut self, frame: &[u8]) -> Result<Said, String> {
+        self.tester.send_after(us(1_000), frame);
+        self.quiet()?;
+        let seen = self.seen();
+        let own = seen.iter().find(|it| it.by == By::Tester);
+        let ended = own.ok_or("the tester did not see what it sent")?.ended;
+        let acks = seen.iter().filter(|it| it.by == By::Radio).map(|it| {
+            let frame = it.frame.as_deref().unwrap_or_default();
+            let after = it.began.since(ended);
+            Ack {
+                after,
+                what: as_ack(frame),
+                frame: frame.to_vec(),
+            }
+        });
+        Ok(Said {
+            sent: acks.collect(),
+            heard: std::mem::take(&mut self.heard),
+        })
+    }
+
+    pub(crate) fn tester(&mut self) -> &mut dyn Tester {
+        &mut *self.tester
+    }
+
+    /// What the tester answers from now on.
+    pub(crate) fn reply(&mut self, after: u64, what: What) {
+        let after = us(after);
+        self.tester.reply(Some(Reply { after, what }));
+    }
+
+    /// What was on the air since the last time.
+    pub(crate) fn seen(&mut self) -> Vec<Seen> {
+        std::iter::from_fn(|| self.tester.poll_seen()).collect()
+    }
+
+    /// What the radio has sent since the last time.
+    pub(crate) fn sent(&mut self) -> Vec<Option<Vec<u8>>> {
+        let by_radio = self.seen().into_iter().filter(|it| it.by == By::Radio);
+        by_radio.map(|it| it.frame).collect()
+    }
+
+    pub(crate) fn heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// A new start for the next property.
+    pub(crate) fn settle(&mut self) {
+        self.radio.start(RadioWork::Listen, &[]);
+        self.tester.reply(None);
+        // What goes wrong here went wrong before, and was told of.
+        let _ = self.quiet();
+        self.seen();
+        self.heard.clear();
+    }
+}
+
+/// What came of a frame of the tester's.
+pub(crate) struct Said {
+    pub(crate) heard: Vec<Heard>,
+    pub(crate) sent: Vec<Ack>,
+}
+
+/// Something that the radio has sent.
+pub(crate) struct Ack {
+    /// From the end of the tester's frame.
+    pub(crate) after: Duration,
+    /// Its sequence number and frame-pending bit, if it is an Imm-ACK.
+    pub(crate) what: Option<(u8, bool)>,
+    pub(crate) frame: Vec<u8>,
+}
+
+impl Said {
+    /// That the radio has handed over `frame`, once, and nothing else.
+    pub(crate) fn is_heard(&self, frame: &[u8]) -> Result<(), String> {
+        match self.heard.as_slice() {
+            [one] if one.frame == frame => Ok(()),
+            [] => Err("it was not handed over".to_owned()),
+            [one] if one.frame.len() == frame.len() + 2 => {
+                Err("it was handed over with its FCS".to_owned())
+            }
+            [_] => Err("it was handed over with other bytes".to_owned()),
+            more => Err(format!("it was handed over {} times", more.len())),
+        }
+    }
+
+    /// That nothing was sent.
+    pub(crate) fn is_unanswered(&self) -> Result<(), String> {
+        ensure(self.sent.is_empty(), || {
+            format!("the radio sent {:02x?}", self.sent[0].frame)
+        })
+    }
+}

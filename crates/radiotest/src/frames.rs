@@ -1,0 +1,76 @@
+//! Frames (IEEE 802.15.4-2006 §7.2), byte by byte, so that what is tested here does not make
+//! them.
+
+use crate::{IDENTITY, TESTER};
+
+/// Data, PAN ID compression, short source address.
+const DATA: u16 = 0x8041;
+/// Command, PAN ID compression, acknowledgement asked for, short addresses.
+const COMMAND: u16 = 0x8863;
+const TO_SHORT: u16 = 2 << 10;
+const TO_EXTENDED: u16 = 3 << 10;
+const ACK_REQUEST: u16 = 1 << 5;
+const DATA_REQUEST: u8 = 4;
+
+fn header(control: u16, dsn: u8, pan: u16, dst: &[u8], src: u16) -> Vec<u8> {
+    let mut frame = Vec::from(control.to_le_bytes());
+    frame.push(dsn);
+    frame.extend(pan.to_le_bytes());
+    frame.extend(dst);
+    frame.extend(src.to_le_bytes());
+    frame
+}
+
+fn with_payload(mut frame: Vec<u8>, len: usize) -> Vec<u8> {
+    let dsn = frame[2];
+    frame.extend((0..len).map(|at| (at as u8).wrapping_mul(7) ^ dsn));
+    frame
+}
+
+/// Data from the tester to a short address.
+pub(crate) fn to_short(dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
+    in_pan(IDENTITY.pan_id, dsn, dst, wants_ack, len)
+}
+
+/// The same in another PAN.
+pub(crate) fn in_pan(pan: u16, dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
+    let ack = if wants_ack { ACK_REQUEST } else { 0 };
+    let dst = dst.to_le_bytes();
+    with_payload(header(DATA | TO_SHORT | ack, dsn, pan, &dst, TESTER), len)
+}
+
+/// Data from the tester to the radio's extended address.
+pub(crate) fn to_extended(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
+    let ack = if wants_ack { ACK_REQUEST } else { 0 };
+    let mut dst = IDENTITY.extended;
+    dst.reverse();
+    let control = DATA | TO_EXTENDED | ack;
+    with_payload(header(control, dsn, IDENTITY.pan_id, &dst, TESTER), len)
+}
+
+/// Data from the radio to the tester.
+pub(crate) fn from_radio(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
+    let ack = if wants_ack { ACK_REQUEST } else { 0 };
+    let (dst, pan) = (TESTER.to_le_bytes(), IDENTITY.pan_id);
+    with_payload(
+        header(DATA | TO_SHORT | ack, dsn, pan, &dst, IDENTITY.short),
+        len,
+    )
+}
+
+/// A data request to the radio.
+pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
+    let dst = IDENTITY.short.to_le_bytes();
+    let mut frame = header(COMMAND, dsn, IDENTITY.pan_id, &dst, src);
+    frame.push(DATA_REQUEST);
+    frame
+}
+
+/// An Imm-ACK's sequence number and frame-pending bit, if it is one.
+pub(crate) fn as_ack(frame: &[u8]) -> Option<(u8, bool)> {
+    match frame {
+        [0x02, 0x00, dsn] => Some((*dsn, false)),
+        [0x12, 0x00, dsn] => Some((*dsn, true)),
+        _ => None,
+    }
+}

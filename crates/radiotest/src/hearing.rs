@@ -1,0 +1,56 @@
+//! What the radio hears.
+
+use crate::bench::{Bench, ensure, passed, us};
+use crate::{Finding, IDENTITY, frames};
+
+pub(crate) fn broadcast(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::to_short(bench.dsn(), 0xffff, false, 20);
+    bench.say(&frame)?.is_heard(&frame)?;
+    passed()
+}
+
+pub(crate) fn short(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::to_short(bench.dsn(), IDENTITY.short, false, 20);
+    bench.say(&frame)?.is_heard(&frame)?;
+    passed()
+}
+
+pub(crate) fn extended(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::to_extended(bench.dsn(), false, 20);
+    bench.say(&frame)?.is_heard(&frame)?;
+    passed()
+}
+
+pub(crate) fn longest(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::to_short(bench.dsn(), IDENTITY.short, false, 125 - 9);
+    bench.say(&frame)?.is_heard(&frame)?;
+    passed()
+}
+
+/// IEEE 802.15.4-2015 §6.7.2: the first level of filtering is the FCS.
+pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::to_short(bench.dsn(), IDENTITY.short, true, 60);
+    bench.tester().spoil_after(us(1_000), &frame);
+    bench.quiet()?;
+    let (heard, sent) = (bench.heard().len(), bench.sent().len());
+    ensure(heard == 0, || "it was handed over".to_owned())?;
+    ensure(sent == 0, || "the radio sent something".to_owned())?;
+    passed()
+}
+
+/// Short frames, so that any bus has moved one before the next has ended.
+pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
+    let sent: Vec<_> = (0..5)
+        .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))
+        .collect();
+    for (number, frame) in (1..).zip(&sent) {
+        // 480 µs on the air and a millisecond of nothing.
+        bench.tester().send_after(us(number * 1_600), frame);
+    }
+    bench.quiet()?;
+    let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
+    ensure(heard == sent, || {
+        format!("{} of 5 came, or not in their order", heard.len())
+    })?;
+    passed()
+}

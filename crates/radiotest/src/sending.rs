@@ -1,0 +1,151 @@
+//! What the radio sends, and whether it looks first.
+
+use redpoll_base::Duration;
+use redpoll_mac::RadioResult;
+use redpoll_wire::ieee802154::timing;
+
+use crate::bench::{Bench, ensure, on_air, passed, us};
+use crate::{Finding, NOBODY, Outcome, frames};
+
+const CCA: Duration = Duration::from_micros(timing::CCA_US);
+const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
+
+/// Sends what is loaded: that it was `frame`, once. How long it took.
+fn send(bench: &mut Bench<'_>, cca: bool, frame: &[u8]) -> Result<Duration, String> {
+    let (result, took) = bench.transmit(cca)?;
+    ensure(result == RadioResult::Sent, || {
+        format!("Transmit ended in {result:?}")
+    })?;
+    bench.quiet()?;
+    let sent = bench.sent();
+    match sent.as_slice() {
+        [Some(one)] if one == frame => Ok(took),
+        [] => Err("nothing was on the air".to_owned()),
+        [Some(one)] => Err(format!("{} other bytes were sent", one.len())),
+        [None] => Err("a damaged frame was sent".to_owned()),
+        more => Err(format!("{} frames were sent", more.len())),
+    }
+}
+
+pub(crate) fn as_loaded(bench: &mut Bench<'_>) -> Finding {
+    for len in [0, 1, 57, 116] {
+        let frame = frames::from_radio(bench.dsn(), false, len);
+        bench.load(&frame)?;
+        send(bench, true, &frame)?;
+    }
+    passed()
+}
+
+pub(crate) fn twice(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::from_radio(bench.dsn(), false, 80);
+    bench.load(&frame)?;
+    send(bench, true, &frame)?;
+    send(bench, true, &frame)?;
+    passed()
+}
+
+pub(crate) fn undisturbed(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::from_radio(bench.dsn(), false, 50);
+    bench.load(&frame)?;
+    let other = frames::to_short(bench.dsn(), 0xffff, false, 100);
+    bench.say(&other)?.is_heard(&other)?;
+    send(bench, true, &frame)?;
+    passed()
+}
+
+/// After the assessment and the turnaround, the frame's time. A radio with CSMA-CA of its own
+/// begins with a backoff, of no length perhaps.
+pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::from_radio(bench.dsn(), false, 110);
+    bench.load(&frame)?;
+    let took = send(bench, true, &frame)?;
+    let least = CCA + TURNAROUND + on_air(frame.len());
+    // macMinBE is 3: a backoff of seven periods at most.
+    let backoff = match bench.caps.csma {
+        true => us(7 * timing::UNIT_BACKOFF_US),
+        false => Duration::ZERO,
+    };
+    // A symbol for a clock that is not the tester's.
+    let window = (least - bench.limits.early)..=least + backoff + bench.limits.report;
+    ensure(window.contains(&took), || {
+        format!("{} µs, not {}", took.as_micros(), least.as_micros())
+    })?;
+    passed()
+}
+
+/// The tester sends a frame for somebody else, 4.2 ms long; here it has begun 2 ms ago.
+fn while_occupied(bench: &mut Bench<'_>) -> Result<(), String> {
+    let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
+    bench.tester().send_after(us(500), &other);
+    bench.wait(us(2_500))
+}
+
+pub(crate) fn blind(bench: &mut Bench<'_>) -> Finding {
+    let frame = frames::from_radio(bench.dsn(), false, 4);
+    bench.load(&frame)?;
+    let took = send(bench, false, &frame)?;
+    let on_air = on_air(frame.len());
+    let window = (on_air - bench.limits.early)..=TURNAROUND + on_air + bench.limits.report;
+    ensure(window.contains(&took), || {
+        format!("on a free channel it took {} µs", took.as_micros())
+    })?;
+    bench.settle();
+    while_occupied(bench)?;
+    let (result, took) = bench.transmit(false)?;
+    ensure(result == RadioResult::Sent && took <= *window.end(), || {
+        format!("{result:?} after {} µs", took.as_micros())
+    })?;
+    passed()
+}
+
+pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
+    if bench.caps.csma {
+        return Ok(Outcome::NotAsked("csma"));
+    }
+    let frame = frames::from_radio(bench.dsn(), false, 30);
+    bench.load(&frame)?;
+    while_occupied(bench)?;
+    let (result, took) = bench.transmit(true)?;
+    let limit = CCA + bench.limits.report;
+    ensure(result == RadioResult::ChannelBusy && took <= limit, || {
+        format!("{result:?} after {} µs", took.as_micros())
+    })?;
+    bench.quiet()?;
+    ensure(bench.sent().is_empty(), || {
+        "it sent all the same".to_owned()
+    })?;
+    // And it is still there for the next attempt.
+    send(bench, true, &frame)?;
+    passed()
+}
+
+pub(crate) fn waits(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.csma {
+        return Ok(Outcome::NotAsked("no csma"));
+    }
+    let frame = frames::from_radio(bench.dsn(), false, 30);
+    bench.load(&frame)?;
+    while_occupied(bench)?;
+    send(bench, true, &frame)?;
+    passed()
+}
+
+/// macMaxCSMABackoffs 4 with backoffs of 7, 15, 31, 31 and 31 periods at most: 37 ms. The
+/// tester sends for 60 ms.
+pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
+    if !bench.caps.csma {
+        return Ok(Outcome::NotAsked("no csma"));
+    }
+    let frame = frames::from_radio(bench.dsn(), false, 30);
+    bench.load(&frame)?;
+    let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
+    for number in 0..14 {
+        // A symbol between two of them, in which no assessment of eight finds nothing.
+        bench.tester().send_after(us(500 + number * 4_272), &other);
+    }
+    bench.wait(us(2_500))?;
+    let (result, _) = bench.transmit(true)?;
+    ensure(result == RadioResult::ChannelBusy, || format!("{result:?}"))?;
+    bench.wait(us(60_000))?;
+    passed()
+}

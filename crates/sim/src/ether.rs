@@ -1,0 +1,378 @@
+//! Radios side by side, and nothing above them: the simulator's radio behind the trait
+//! [`Radio`], for drivers of nodes and for tests of radios.
+//!
+//! All stations hear one another. Whoever drives them lets time pass, a step at a time:
+//!
+//! ```
+//! use std::task::{Context, Poll, Waker};
+//!
+//! use redpoll_mac::{Radio, RadioEvent, RadioResult, RadioWork};
+//! use redpoll_sim::ether::Ether;
+//! use redpoll_sim::radio::{Config, Model};
+//!
+//! let ether = Ether::new(2, &Config::of(Model::Cc2420));
+//! let mut radio = ether.radio(0);
+//! radio.start(RadioWork::Load, b"a frame");
+//! let event = loop {
+//!     match radio.poll_event(&mut Context::from_waker(Waker::noop()), None) {
+//!         Poll::Ready(event) => break event,
+//!         Poll::Pending => assert!(ether.step(), "nothing is to come"),
+//!     }
+//! };
+//! assert_eq!(event, RadioEvent::Done(RadioResult::Loaded));
+//! ```
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_mac::{
+    FrameBuf, Radio, RadioCaps, RadioEvent, RadioIdentity, RadioResult, RadioWork, RxInfo,
+};
+use redpoll_wire::ieee802154::imm_ack;
+
+use crate::air::{Air, Event, Indication, Label, Layout};
+use crate::kernel::{Queue, Seed};
+use crate::medium::{Config as Medium, Site};
+use crate::radio::{Config, Identity};
+
+/// Radios, and the air between them.
+#[derive(Clone)]
+pub struct Ether(Rc<RefCell<Inner>>);
+
+struct Inner {
+    air: Air,
+    queue: Queue<Next>,
+    now: Instant,
+    stations: Vec<Station>,
+}
+
+/// What one of them is to be told, and who waits for it.
+#[derive(Default)]
+struct Station {
+    inbox: VecDeque<Item>,
+    waker: Option<Waker>,
+    until: Option<Instant>,
+    replies: Option<Reply>,
+    /// When the frame began that a raw radio follows.
+    followed: Instant,
+}
+
+enum Item {
+    Frame(Box<FrameBuf>, RxInfo),
+    Done(RadioResult),
+    Raw(RawEvent),
+}
+
+/// Something that happens.
+enum Next {
+    Air(Event),
+    Send { station: usize, frame: Vec<u8> },
+}
+
+impl From<Event> for Next {
+    fn from(event: Event) -> Self {
+        Next::Air(event)
+    }
+}
+
+/// What a raw radio says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RawEvent {
+    /// A frame has ended: when its first symbol came, and the frame, if it is intact.
+    Heard {
+        /// The beginning of its preamble.
+        began: Instant,
+        /// The end of its last symbol.
+        ended: Instant,
+        /// Without its FCS.
+        frame: Option<Vec<u8>>,
+        /// What the radio knows of it.
+        info: RxInfo,
+    },
+    /// What it sent has left, now.
+    Sent(Instant),
+}
+
+/// What a raw radio does by itself when a frame has ended that asks for an acknowledgement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// From the frame's end to the reply's first symbol.
+    pub after: Duration,
+    /// What it sends.
+    pub what: Answer,
+}
+
+/// What a [`Reply`] is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// An Imm-ACK, whose sequence number is the frame's and so many more.
+    Ack {
+        /// The frame-pending bit.
+        pending: bool,
+        /// What the sequence number is off by.
+        off_by: u8,
+    },
+    /// This frame.
+    Frame(Vec<u8>),
+}
+
+impl Ether {
+    /// So many stations with this chip, 10 m apart or less.
+    pub fn new(stations: usize, chip: &Config) -> Ether {
+        let identity = |station: usize| Identity {
+            pan_id: 0xffff,
+            short: 0xffff,
+            extended: [0, 0, 0, 0, 0, 0, 0, station as u8],
+        };
+        let identities: Vec<_> = (0..stations).map(identity).collect();
+        let (medium, apart) = (Medium::default(), 10.0 / stations as f64);
+        let positions: Vec<_> = (0..stations).map(|it| (it as f64 * apart, 0.0)).collect();
+        let mut queue = Queue::default();
+        let layout = Layout {
+            site: Site::of(&medium, &positions),
+            radio: chip,
+            identities: &identities,
+            faults: &[],
+        };
+        let inner = Inner {
+            air: Air::new(&layout, Seed(1), &mut queue),
+            queue,
+            now: Instant::ZERO,
+            stations: identities.iter().map(|_| Station::default()).collect(),
+        };
+        Ether(Rc::new(RefCell::new(inner)))
+    }
+
+    /// The radio of a station: it acknowledges by itself, waits for acknowledgements, and has
+    /// a source match.
+    pub fn radio(&self, station: usize) -> SimRadio {
+        SimRadio {
+            ether: self.clone(),
+            station,
+            frame: FrameBuf::new(),
+        }
+    }
+
+    /// The radio of a station as one that does nothing by itself, takes every frame and sends
+    /// at once; it cannot be any other from then on.
+    pub fn raw(&self, station: usize) -> RawRadio {
+        self.0.borrow_mut().air.make_raw(station);
+        RawRadio {
+            ether: self.clone(),
+            station,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.0.borrow().now
+    }
+
+    /// Time passes until the next thing happens, or somebody wants to be called. `false` if
+    /// neither is ever to be.
+    pub fn step(&self) -> bool {
+        self.0.borrow_mut().step()
+    }
+}
+
+impl Inner {
+    fn step(&mut self) -> bool {
+        let wanted = self.stations.iter().filter_map(|it| it.until).min();
+        let Some(at) = self.queue.next_at().into_iter().chain(wanted).min() else {
+            return false;
+        };
+        self.now = self.now.max(at);
+        match self.queue.pop_until(at).map(|next| next.event) {
+            Some(Next::Air(event)) => self.air.on_event(self.now, event, &mut self.queue),
+            Some(Next::Send { station, frame }) => {
+                (self.air).send_raw(self.now, station, &frame, &mut self.queue);
+            }
+            None => {}
+        }
+        self.deliver();
+        for station in &mut self.stations {
+            if station.until.is_some_and(|until| until <= self.now) {
+                station.until = None;
+                station.wake();
+            }
+        }
+        true
+    }
+
+    /// Tells the stations what is for them.
+    fn deliver(&mut self) {
+        while let Some(indication) = self.air.poll_indication() {
+            let (node, item) = match indication {
+                Indication::Frame { node } => {
+                    let received = self.air.received(node as usize);
+                    let frame = Box::new(received.frame.clone());
+                    (node, Item::Frame(frame, received.info))
+                }
+                Indication::Done { node, result } if self.air.is_raw(node as usize) => {
+                    debug_assert_eq!(result, RadioResult::Sent);
+                    (node, Item::Raw(RawEvent::Sent(self.now)))
+                }
+                Indication::Done { node, result } => (node, Item::Done(result)),
+                Indication::Follows { node } => {
+                    self.stations[node as usize].followed = self.now;
+                    continue;
+                }
+                Indication::Heard { node, intact } => (node, self.heard(node as usize, intact)),
+                Indication::Overheard { .. } => continue,
+            };
+            let station = &mut self.stations[node as usize];
+            station.inbox.push_back(item);
+            station.wake();
+        }
+    }
+
+    fn heard(&mut self, node: usize, intact: bool) -> Item {
+        let received = self.air.received(node);
+        let frame = intact.then(|| received.frame.as_slice().to_vec());
+        let (station, info) = (&self.stations[node], received.info);
+        if let (Some(frame), Some(reply)) = (&frame, &station.replies) {
+            let label = Label::of(frame);
+            let answer = match &reply.what {
+                Answer::Ack { pending, off_by } => {
+                    imm_ack(label.dsn.wrapping_add(*off_by), *pending).to_vec()
+                }
+                Answer::Frame(frame) => frame.clone(),
+            };
+            let (at, station) = (self.now + reply.after, node);
+            if label.wants_ack {
+                let frame = answer;
+                self.queue.schedule(at, Next::Send { station, frame });
+            }
+        }
+        Item::Raw(RawEvent::Heard {
+            began: station.followed,
+            ended: self.now,
+            frame,
+            info,
+        })
+    }
+}
+
+impl Station {
+    fn wake(&mut self) {
+        self.waker.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Leaves word when it wants to be called.
+    fn wait(&mut self, now: Instant, cx: &Context<'_>, until: Option<Instant>) -> Poll<()> {
+        if until.is_some_and(|until| until <= now) {
+            return Poll::Ready(());
+        }
+        self.until = until;
+        self.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// A simulated radio.
+pub struct SimRadio {
+    ether: Ether,
+    station: usize,
+    frame: FrameBuf,
+}
+
+impl Radio for SimRadio {
+    fn caps(&self) -> RadioCaps {
+        RadioCaps {
+            auto_ack: true,
+            source_match: true,
+            ..RadioCaps::default()
+        }
+    }
+
+    fn set_identity(&mut self, identity: RadioIdentity) {
+        let identity = Identity {
+            pan_id: identity.pan_id,
+            short: identity.short,
+            extended: identity.extended,
+        };
+        let mut inner = self.ether.0.borrow_mut();
+        inner.air.set_identity(self.station, identity);
+    }
+
+    fn now(&self) -> Instant {
+        self.ether.now()
+    }
+
+    fn start(&mut self, work: RadioWork, frame: &[u8]) {
+        let inner = &mut *self.ether.0.borrow_mut();
+        (inner.air).start_work(inner.now, self.station, work, frame, &mut inner.queue);
+        inner.deliver();
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent> {
+        let inner = &mut *self.ether.0.borrow_mut();
+        let station = &mut inner.stations[self.station];
+        match station.inbox.pop_front() {
+            Some(Item::Frame(frame, info)) => {
+                self.frame = *frame;
+                Poll::Ready(RadioEvent::Frame(info))
+            }
+            Some(Item::Done(result)) => Poll::Ready(RadioEvent::Done(result)),
+            Some(Item::Raw(_)) => unreachable!("the station has been made a raw one"),
+            None => station
+                .wait(inner.now, cx, until)
+                .map(|()| RadioEvent::Time),
+        }
+    }
+
+    fn frame(&self) -> &[u8] {
+        self.frame.as_slice()
+    }
+}
+
+/// A radio that does nothing by itself.
+pub struct RawRadio {
+    ether: Ether,
+    station: usize,
+}
+
+impl RawRadio {
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.ether.now()
+    }
+
+    /// Sends `frame` at `at`, if that is not over, from its preamble on. What it was receiving
+    /// is lost.
+    pub fn send_at(&mut self, at: Instant, frame: &[u8]) {
+        let inner = &mut *self.ether.0.borrow_mut();
+        let (station, frame) = (self.station, frame.to_vec());
+        let at = at.max(inner.now);
+        inner.queue.schedule(at, Next::Send { station, frame });
+    }
+
+    /// Whether there is energy in the channel.
+    pub fn is_busy(&mut self) -> bool {
+        let inner = &mut *self.ether.0.borrow_mut();
+        inner.air.is_busy(inner.now, self.station)
+    }
+
+    /// What it answers from now on.
+    pub fn reply(&mut self, reply: Option<Reply>) {
+        self.ether.0.borrow_mut().stations[self.station].replies = reply;
+    }
+
+    /// What has happened, the first of it, or `None` when it is `until`.
+    pub fn poll_event(
+        &mut self,
+        cx: &mut Context<'_>,
+        until: Option<Instant>,
+    ) -> Poll<Option<RawEvent>> {
+        let inner = &mut *self.ether.0.borrow_mut();
+        let station = &mut inner.stations[self.station];
+        match station.inbox.pop_front() {
+            Some(Item::Raw(event)) => Poll::Ready(Some(event)),
+            Some(_) => unreachable!("the station has been made a raw one"),
+            None => station.wait(inner.now, cx, until).map(|()| None),
+        }
+    }
+}

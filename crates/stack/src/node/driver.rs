@@ -1,0 +1,59 @@
+//! A node and the radio that it is on.
+
+use core::task::{Context, Poll, ready};
+
+use redpoll_base::{Instant, Memory};
+use redpoll_mac::{Radio, RadioEvent};
+
+use super::Node;
+use crate::assist::Assist;
+use crate::transports::StreamTransport;
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// Gives `radio` what this node wants done, and takes the next thing that happens: a
+    /// frame, the end of a work, or that it is time, for the node or at the latest `until`,
+    /// when an application wants to be called. Ready when something has happened; the
+    /// application then looks at [`Self::poll_event`] and comes back here, as it does after
+    /// calls of its own that give the node something to send.
+    ///
+    /// For an executor: `poll_fn(|cx| node.drive(&mut radio, cx, until)).await`, which is
+    /// woken by the radio. For a loop without one: `Context::from_waker(Waker::noop())`, and
+    /// the processor rests while it is `Pending`.
+    pub fn drive<R: Radio + ?Sized>(
+        &mut self,
+        radio: &mut R,
+        cx: &mut Context<'_>,
+        until: Option<Instant>,
+    ) -> Poll<()> {
+        self.begin_works(radio);
+        let due = self.poll_at().map(|wake| wake.at);
+        let until = due.into_iter().chain(until).min();
+        let event = ready!(radio.poll_event(cx, until));
+        self.on_radio_event(radio, event);
+        Poll::Ready(())
+    }
+
+    // Two functions, and not in line: their frames are large, and never there together.
+    #[inline(never)]
+    fn begin_works<R: Radio + ?Sized>(&mut self, radio: &mut R) {
+        while radio.is_ready()
+            && let Some(work) = self.poll_radio(radio.now())
+        {
+            radio.start(work, self.frame());
+        }
+    }
+
+    #[inline(never)]
+    fn on_radio_event<R: Radio + ?Sized>(&mut self, radio: &R, event: RadioEvent) {
+        let now = radio.now();
+        match event {
+            RadioEvent::Time => {
+                if self.poll_at().is_some_and(|wake| wake.at <= now) {
+                    self.on_timeout(now);
+                }
+            }
+            RadioEvent::Frame(info) => self.input_frame(now, radio.frame(), info),
+            RadioEvent::Done(result) => self.on_radio_done(now, result),
+        }
+    }
+}

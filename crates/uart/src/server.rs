@@ -1,0 +1,95 @@
+//! A radio that is offered over a line: what runs at the end with the radio, where that is one
+//! of the trait [`Radio`], as on a board whose radio somebody else is to use.
+
+use core::task::{Context, Poll, ready};
+
+use redpoll_base::Instant;
+use redpoll_mac::{Radio, RadioEvent, RadioIdentity};
+
+use crate::{Asker, Begin, Heard, News, Work};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct LineServer<R> {
+    radio: R,
+    asker: Asker,
+    begin: Begin,
+    /// The node has been told to begin, and has answered.
+    has_begun: bool,
+    /// When the node wants to be asked at the latest.
+    wakes_at: Option<Instant>,
+}
+
+impl<R: Radio> LineServer<R> {
+    /// Offers `radio` to a node that is to begin so; what the radio can stands in its
+    /// [`caps`](Radio::caps), whatever `begin` says. `number` is best random.
+    pub fn new(mut radio: R, begin: Begin, number: u16, put: impl FnMut(u8)) -> Self {
+        radio.set_identity(RadioIdentity {
+            pan_id: begin.pan_id,
+            short: begin.short,
+            extended: begin.extended,
+        });
+        let caps = radio.caps();
+        let mut server = LineServer {
+            radio,
+            asker: Asker::new(number),
+            begin: Begin { caps, ..begin },
+            has_begun: false,
+            wakes_at: None,
+        };
+        server.begin(put);
+        server
+    }
+
+    fn begin(&mut self, put: impl FnMut(u8)) {
+        self.has_begun = false;
+        self.asker
+            .ask(self.radio.now(), News::Begin(self.begin), put);
+    }
+
+    /// A byte has come from the node.
+    pub fn input(&mut self, byte: u8, put: impl FnMut(u8)) {
+        match self.asker.input(byte) {
+            Some(Heard::Answer(answer)) => {
+                self.has_begun = true;
+                self.wakes_at = answer.wakes_at;
+                for work in answer.works {
+                    match work {
+                        Work::Load(frame) => {
+                            self.radio.start(redpoll_mac::RadioWork::Load, frame);
+                        }
+                        Work::Order(work) => self.radio.start(work, &[]),
+                    }
+                }
+            }
+            Some(Heard::Hello | Heard::Stranger) if self.has_begun => self.begin(put),
+            // It may have been switched on after it was told.
+            Some(Heard::Hello | Heard::Stranger) => self.asker.repeat(put),
+            Some(Heard::Text(_)) | None => {}
+        }
+    }
+
+    /// Tells the node what has happened next, if it has answered what it was told before;
+    /// ready when it has been told something.
+    pub fn poll(&mut self, cx: &mut Context<'_>, put: impl FnMut(u8)) -> Poll<()> {
+        if self.asker.waits() {
+            return Poll::Pending;
+        }
+        let event = ready!(self.radio.poll_event(cx, self.wakes_at));
+        let news = match event {
+            RadioEvent::Time => News::Time,
+            RadioEvent::Done(result) => News::Done(result),
+            RadioEvent::Frame(info) => News::Frame {
+                info,
+                frame: self.radio.frame(),
+            },
+        };
+        self.asker.ask(self.radio.now(), news, put);
+        Poll::Ready(())
+    }
+
+    /// Tells it once more, if it has not answered for so long that it may be lost: 300 ms, say.
+    pub fn repeat(&mut self, put: impl FnMut(u8)) {
+        self.asker.repeat(put);
+    }
+}

@@ -1,0 +1,138 @@
+//! A node on a radio, from the radio's work to a socket: an echo server, and a client that
+//! tries it.
+//!
+//! `cargo run -p redpoll-sim --example node_on_a_radio` runs both on simulated radios. On a
+//! board there is one of them, `Ether` gives way to the driver of the board's radio, a type
+//! with the trait `Radio` (docs/porting.md), and the last function to a loop that lets the
+//! processor rest. Nothing else changes: no line above it knows where it runs.
+
+use std::task::{Context, Waker};
+
+use redpoll_base::{Addr, Instant, LeafMemory, Rng};
+use redpoll_sim::ether::Ether;
+use redpoll_sim::radio::Config;
+use redpoll_stack::mac::{MacConfig, Radio};
+use redpoll_stack::transport::Endpoint;
+use redpoll_stack::wire::ieee802154::Address;
+use redpoll_stack::{ConnId, Error, LeafStorage, Node, NodeConfig, NodeEvent, Route, Via};
+
+/// The mesh's prefix: the same on all of its nodes.
+const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+/// A node of the mesh, and the radio that it is on.
+pub struct OnRadio<R> {
+    pub node: Node<LeafMemory>,
+    pub radio: R,
+}
+
+/// Makes a leaf. `seed` and `secret` are random: others after each start, and of each node.
+pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16]) -> OnRadio<R> {
+    let [short, parent] = ends;
+    // Who the node is, and what its radio does by itself: the MAC does the rest.
+    let mac = MacConfig {
+        short,
+        extended: (0x0200_0000_0000_0000 | u64::from(short)).to_be_bytes(),
+        caps: radio.caps(),
+        ..MacConfig::default()
+    };
+    // The radio takes frames for these addresses, and no others.
+    radio.set_identity(mac.identity());
+    // The defaults of a leaf: a short address, its receiver on, nothing forwarded.
+    let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
+    // All the memory there is. On a board: a `static`, in a cell that is taken once.
+    let storage = Box::leak(Box::new(LeafStorage::NEW));
+    let mut node = Node::new(config, storage.memory(), Rng::new(seed));
+    // One route: everything is behind the parent.
+    let everything = Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Neighbour(Address::Short(parent)),
+    };
+    node.add_route(everything).expect("there is room for one");
+    OnRadio { node, radio }
+}
+
+impl<R: Radio> OnRadio<R> {
+    /// Gives the radio what the node wants done, and the node what has come, until neither
+    /// has anything. The events of the node are the application's.
+    pub fn turn(&mut self, mut on_event: impl FnMut(&mut Node<LeafMemory>, Instant, NodeEvent)) {
+        // A loop that asks again and again has nobody to be woken.
+        let mut cx = Context::from_waker(Waker::noop());
+        // `drive` asks `Node::poll_radio` for work, starts it, and waits for the radio or the
+        // node's next timeout; what comes it gives to the node.
+        while self.node.drive(&mut self.radio, &mut cx, None).is_ready() {
+            while let Some(event) = self.node.poll_event() {
+                on_event(&mut self.node, self.radio.now(), event);
+            }
+        }
+    }
+}
+
+/// The server's part in an event: what comes goes back.
+pub fn echo(node: &mut Node<LeafMemory>, now: Instant, event: NodeEvent) {
+    let conn: ConnId = match event {
+        // A connection is there: from now on it has events of its own.
+        NodeEvent::Accepted(listener) => match node.tcp_accept(listener) {
+            Some(conn) => conn,
+            None => return,
+        },
+        NodeEvent::Tcp(conn, _) => conn,
+        _ => return,
+    };
+    let mut bytes = [0; 64];
+    loop {
+        // As much as there is room for on the way back; the rest waits where it is, and TCP
+        // tells the other end how much more it may send.
+        let room = node.tcp_connection(conn).map_or(0, |it| it.send_room());
+        let len = room.min(bytes.len());
+        match node.tcp_recv(now, conn, &mut bytes[..len]) {
+            // The other end has said all.
+            Ok(0) if len > 0 => break,
+            Ok(0) | Err(Error::WouldBlock) => return,
+            Ok(len) => drop(node.tcp_send(now, conn, &bytes[..len])),
+            Err(_) => break,
+        }
+    }
+    // Our end's FIN; the slot is free again when the other end has it.
+    node.tcp_close(now, conn);
+    node.tcp_release(now, conn);
+}
+
+/// Has a client send `hello` to a server and returns what comes back.
+pub fn run() -> String {
+    // Two radios that hear each other.
+    let ether = Ether::new(2, &Config::default());
+    let mut server = leaf(ether.radio(0), [1, 2], 11, [1; 16]);
+    let mut client = leaf(ether.radio(1), [2, 1], 12, [2; 16]);
+    // Port 7: who connects is told of by `NodeEvent::Accepted`.
+    server.node.tcp_listen(7).expect("there is room for one");
+    let to = Endpoint::new(server.node.address(), 7);
+    let now = client.radio.now();
+    let conn = client.node.tcp_connect(now, to).expect("there is room");
+    // It is in the connection's buffer until the handshake is over.
+    client
+        .node
+        .tcp_send(now, conn, b"hello")
+        .expect("there is room");
+    let mut answer = Vec::new();
+    while answer.len() < 5 {
+        server.turn(echo);
+        client.turn(|node, now, _| {
+            let mut bytes = [0; 64];
+            let len = node.tcp_recv(now, conn, &mut bytes).unwrap_or(0);
+            answer.extend(&bytes[..len]);
+        });
+        // On a board: wait for an interrupt.
+        assert!(ether.step(), "nothing is to come");
+    }
+    String::from_utf8(answer).expect("what was sent is text")
+}
+
+fn main() {
+    println!("it came back: {}", run());
+}
+
+#[test]
+fn it_comes_back() {
+    assert_eq!(run(), "hello");
+}
