@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures validate bench package publish-check web webtest clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -100,6 +100,11 @@ package: ## Pack the crates for devices as they would be published, and build th
 	@scripts/setup.sh build
 	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
 	@ls target/package/*.crate
+
+nrf52840: ## Build the images for an nRF52840: a leaf on its radio, TCP over OpenThread (two minutes, once)
+	@scripts/setup.sh nrf52840
+	@. scripts/env.sh && cd examples/nrf52840 && cargo build --release --target thumbv7em-none-eabihf --bin leaf && cargo build --release --target thumbv7em-none-eabi --features thread --bin thread
+	@ls -l examples/nrf52840/target/*/release/leaf examples/nrf52840/target/*/release/thread
 
 web: ## Build the live view's page from its sources in web/ (needs Node and npm)
 	@cd web && npm ci --no-fund --no-audit && npm run build

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench|publish
+#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench|publish|nrf52840
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -219,6 +219,11 @@ fi
 if [ "$purpose" = size ]; then
     get_thumb
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
+fi
+
+if [ "$purpose" = nrf52840 ]; then
+    have rustup || { say "the images for an nRF52840 need rustup's targets: see https://rustup.rs"; exit 1; }
+    get_more_targets
 fi
 
 if [ "$purpose" = fuzz ]; then

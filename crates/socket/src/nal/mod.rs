@@ -5,24 +5,11 @@
 //! [`Net::with`], and takes from it what there is to send. It is woken by
 //! [`Net::work`] when a socket has given the node something to do.
 //!
-//! ```text
-//! async fn drive(net: &Net<..>, radio: &mut Radio) {
-//!     loop {
-//!         net.with(|node, now| {
-//!             node.on_timeout(now);
-//!             // poll_radio, poll_packet: what there is to send
-//!         });
-//!         // whichever is first: work, radio, time
-//!         match select(net.work(), radio.event(), sleep_until(net.poll_at())).await {
-//!             // input_frame, on_radio_done, input_packet: what has arrived
-//!             ...
-//!         }
-//!     }
-//! }
-//! ```
-//!
-//! Where packets go over an IP device and not over a radio, `Net::run_over` is such a driver
-//! (feature `embassy`), and `Net::run_over_slip` is one for a serial line.
+//! Drivers are there: [`Net::run_on`] for a node on a radio, `Net::run_over` for one whose
+//! packets go over an IP device (feature `embassy`), and `Net::run_over_slip` for one at a
+//! serial line. One of your own gives the node, in [`Net::with`], what has arrived, takes from
+//! it what there is to send, and then waits for whichever is first: [`Net::work`], something
+//! that arrives, [`Net::poll_at`].
 //!
 //! A [`Net`] is for one thread, as an executor on a microcontroller is.
 //! Dropping a future before its end loses nothing.
@@ -32,6 +19,7 @@ mod device;
 #[cfg(feature = "edge")]
 mod edge;
 mod fast;
+mod radio;
 mod slip;
 mod stream;
 mod udp;

@@ -1,0 +1,9 @@
+//! Has the linker find `memory.x`.
+
+fn main() {
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where it is");
+    println!("cargo::rustc-link-search={folder}");
+    println!("cargo::rustc-link-arg-bins=-Tlink.x");
+    println!("cargo::rustc-link-arg-bins=--nmagic");
+    println!("cargo::rerun-if-changed=memory.x");
+}

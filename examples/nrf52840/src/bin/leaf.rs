@@ -1,0 +1,70 @@
+//! A leaf of a mesh on the chip's own radio: its short address is 2, its parent's 1.
+#![no_std]
+#![no_main]
+
+use embassy_executor::Spawner;
+use embassy_futures::join::join3;
+use embassy_nrf::radio::ieee802154::Radio as Driver;
+use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
+use redpoll_base::{Addr, LeafMemory, Rng};
+use redpoll_nrf52840::echo;
+use redpoll_nrf52840::radio::{NrfRadio, Runner, Shared, now};
+use redpoll_socket::nal::{Net, Watch};
+use redpoll_stack::mac::{MacConfig, Radio};
+use redpoll_stack::wire::ieee802154::Address;
+use redpoll_stack::{LeafStorage, Node, NodeConfig, Route, Via};
+use static_cell::{ConstStaticCell, StaticCell};
+
+bind_interrupts!(struct Interrupts {
+    RADIO => chip::InterruptHandler<peripherals::RADIO>;
+    RNG => rng::InterruptHandler<peripherals::RNG>;
+});
+
+const CHANNEL: u8 = 15;
+const SHORT: u16 = 2;
+const PARENT: u16 = 1;
+/// The prefix of the mesh: fd00::/64.
+const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+static STORAGE: ConstStaticCell<LeafStorage> = ConstStaticCell::new(LeafStorage::NEW);
+static SHARED: StaticCell<Shared> = StaticCell::new();
+static WATCHES: ConstStaticCell<[Watch; 3]> = ConstStaticCell::new([const { Watch::FREE }; 3]);
+
+#[embassy_executor::main]
+async fn main(_spawner: Spawner) {
+    let chip = embassy_nrf::init(Default::default());
+    // The chip's own source of randomness: for keys, ports and backoffs.
+    let mut random = rng::Rng::new(chip.RNG, Interrupts);
+    let (mut secret, mut seed) = ([0; 16], [0; 8]);
+    random.fill_bytes(&mut secret).await;
+    random.fill_bytes(&mut seed).await;
+    let seed = u64::from_le_bytes(seed);
+
+    let shared = SHARED.init_with(Shared::new);
+    let mut radio = NrfRadio::new(shared);
+    let mut runner = Runner::new(shared, Driver::new(chip.RADIO, Interrupts), CHANNEL);
+    let mac = MacConfig {
+        short: SHORT,
+        extended: [2, 0, 0, 0, 0, 0, 0, 2],
+        caps: radio.caps(),
+        ..MacConfig::default()
+    };
+    radio.set_identity(mac.identity());
+    let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
+    let memory = STORAGE.take().memory();
+    let mut node = Node::new(config, memory, Rng::new(seed));
+    let everything = Route {
+        prefix: Addr::UNSPECIFIED,
+        len: 0,
+        via: Via::Neighbour(Address::Short(PARENT)),
+    };
+    // The table has room for it.
+    let _ = node.add_route(everything);
+    let net = Net::<LeafMemory, _, _>::new(node, now, &mut WATCHES.take()[..]);
+    join3(runner.run(), net.run_on(&mut radio), echo::serve(&net, 7)).await;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    cortex_m::peripheral::SCB::sys_reset()
+}
