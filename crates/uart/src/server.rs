@@ -8,7 +8,7 @@ use redpoll_mac::{Radio, RadioEvent, RadioIdentity};
 
 use crate::{Asker, Begin, Heard, News, Work};
 
-/// See the [module](self).
+/// A radio that is offered over a line.
 #[derive(Debug)]
 pub struct LineServer<R> {
     radio: R,
