@@ -21,6 +21,8 @@
 //! 2. [`Lowpan::on_frame_done`] says how it ended;
 //! 3. [`Lowpan::poll_event`] tells what became of the datagram.
 //!
+//! [`Lowpan`] has an example that sends a packet in fragments.
+//!
 //! Datagrams for nodes that sleep wait apart ([`Lowpan::queue_indirect`]) until
 //! their node asks, and then leave before all others.
 //!

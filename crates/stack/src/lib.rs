@@ -8,7 +8,50 @@
 //!
 //! After any call into a node its driver drains, in any order, until each
 //! yields nothing: [`Node::poll_event`], [`Node::poll_radio`] and
-//! [`Node::poll_packet`]; and then sleeps until [`Node::poll_at`].
+//! [`Node::poll_packet`]; and then sleeps until [`Node::poll_at`]. For a node on a radio
+//! [`Node::drive`] does that.
+//!
+//! # Two nodes and a connection
+//!
+//! Here without radios: each gives its packets to the other.
+//!
+//! ```
+//! use redpoll_base::{Addr, Instant, Rng, StaticMemory};
+//! use redpoll_stack::transport::Endpoint;
+//! use redpoll_stack::{Node, NodeConfig, NodeEvent, Route, RouterStorage, Via};
+//!
+//! fn node(last: u8) -> Node<StaticMemory> {
+//!     let address = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+//!     let config = NodeConfig::over_ip(address, [last; 16]);
+//!     let storage = Box::leak(Box::new(RouterStorage::NEW));
+//!     let mut node = Node::new(config, storage.memory(), Rng::new(last.into()));
+//!     let everything = Route { prefix: Addr::UNSPECIFIED, len: 0, via: Via::Host };
+//!     node.add_route(everything).unwrap();
+//!     node
+//! }
+//!
+//! let (mut client, mut server) = (node(1), node(2));
+//! let now = Instant::ZERO;
+//! let listener = server.tcp_listen(7).unwrap();
+//! let to = Endpoint::new(server.address(), 7);
+//! let conn = client.tcp_connect(now, to).unwrap();
+//! client.tcp_send(now, conn, b"hello").unwrap();
+//! let mut packet = [0; 1280];
+//! loop {
+//!     if let Some(len) = client.poll_packet(now, &mut packet) {
+//!         server.input_packet(now, &packet[..len]).unwrap();
+//!     } else if let Some(len) = server.poll_packet(now, &mut packet) {
+//!         client.input_packet(now, &packet[..len]).unwrap();
+//!     } else {
+//!         break;
+//!     }
+//! }
+//! assert_eq!(server.poll_event(), Some(NodeEvent::Accepted(listener)));
+//! let accepted = server.tcp_accept(listener).unwrap();
+//! let mut bytes = [0; 16];
+//! let len = server.tcp_recv(now, accepted, &mut bytes).unwrap();
+//! assert_eq!(&bytes[..len], b"hello");
+//! ```
 //!
 //! # The send path
 //!

@@ -11,6 +11,28 @@
 //! it what there is to send, and then waits for whichever is first: [`Net::work`], something
 //! that arrives, [`Net::poll_at`].
 //!
+//! An echo service over any of them:
+//!
+//! ```
+//! use embedded_io_async::{Read, Write};
+//! use redpoll_socket::Errno;
+//! use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+//!
+//! async fn echo<P: Parts, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) -> Result<(), Errno> {
+//!     let listener = net.tcp_listen(7)?;
+//!     loop {
+//!         let mut stream = listener.accept().await?;
+//!         let mut bytes = [0; 256];
+//!         // 0 is the end of what the peer has to say.
+//!         while let Ok(len @ 1..) = stream.read(&mut bytes).await {
+//!             stream.write_all(&bytes[..len]).await?;
+//!         }
+//!         // Dropped, the stream closes.
+//!     }
+//! }
+//! # fn compiles<P: Parts, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) { drop(echo(net)) }
+//! ```
+//!
 //! A [`Net`] is for one thread, as an executor on a microcontroller is.
 //! Dropping a future before its end loses nothing.
 

@@ -165,6 +165,28 @@ impl Socket {
 }
 
 /// The sockets of a node at one moment.
+///
+/// ```
+/// use redpoll_base::{Addr, Instant, Rng, StaticMemory};
+/// use redpoll_socket::Errno;
+/// use redpoll_socket::posix::{Protocol, Socket, Sockets};
+/// use redpoll_stack::{LeafStorage, Node, NodeConfig};
+/// use redpoll_tcp::Endpoint;
+///
+/// let here = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+/// let memory = Box::leak(Box::new(LeafStorage::NEW)).memory::<StaticMemory>();
+/// let mut node = Node::new(NodeConfig::over_ip(here, [7; 16]), memory, Rng::new(1));
+/// // Kept beside the node, for as long as there are sockets.
+/// let mut table = [Socket::FREE; 4];
+///
+/// let mut sockets = Sockets { node: &mut node, table: &mut table, now: Instant::ZERO };
+/// let listener = sockets.socket(Protocol::Tcp)?;
+/// sockets.bind(listener, Endpoint::new(Addr::UNSPECIFIED, 80))?;
+/// sockets.listen(listener, 1)?;
+/// // Nobody has come yet; `NodeEvent::Accepted` says when to ask again.
+/// assert_eq!(sockets.accept(listener), Err(Errno::EAGAIN));
+/// # Ok::<(), Errno>(())
+/// ```
 pub struct Sockets<'a, M: Memory + 'static> {
     /// The node.
     pub node: &'a mut Node<M>,
