@@ -25,6 +25,7 @@ mod oracle;
 mod other_engines;
 mod physics;
 mod radio;
+mod radio_sockets;
 mod rivals;
 mod rpl;
 mod security;
