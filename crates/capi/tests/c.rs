@@ -12,16 +12,16 @@ use std::process::{Command, Output};
 const LIBRARIES: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 const SANITIZE: &str = "-fsanitize=address,undefined";
 
-fn here(path: &str) -> PathBuf {
+pub(crate) fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn compiler() -> Command {
+pub(crate) fn compiler() -> Command {
     Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
 /// Says what is left out, here and to the make target that started this.
-fn skipped(what: &str) {
+pub(crate) fn skipped(what: &str) {
     println!("skipped: {what}");
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
         return;
@@ -31,12 +31,12 @@ fn skipped(what: &str) {
         .expect("REDPOLL_SKIPPED names a file that can be written");
 }
 
-fn runs(mut command: Command) -> bool {
+pub(crate) fn runs(mut command: Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
 /// The static library, built as the README says.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib"]);
@@ -48,7 +48,7 @@ fn library() -> PathBuf {
     profile.join("libredpoll_capi.a")
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     let (out, err) = (&output.stdout, &output.stderr);
     String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)
 }
@@ -71,6 +71,7 @@ fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> St
         "-g",
     ]);
     build.args(options).arg("-I").arg(here("include"));
+    build.arg("-I").arg(here("tests/stubs"));
     build.arg("-o").arg(&program).arg(here(source));
     let built = build.arg(library).args(LIBRARIES).output().unwrap();
     assert!(built.status.success(), "{source}: {}", text(&built));
@@ -112,6 +113,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     let waits = program(&library, "examples/waiting.c", options, &[]);
     assert!(waits.contains("50 echoes"), "{waits}");
     program(&library, "tests/misuse.c", options, &[]);
+    let adapts = program(&library, "tests/adapters.c", options, &[]);
+    assert!(adapts.contains("all right"), "{adapts}");
     let mut valgrind = Command::new("valgrind");
     valgrind.arg("--version");
     if !runs(valgrind) {
@@ -123,6 +126,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "examples/bare_loop.c",
         "examples/waiting.c",
         "tests/misuse.c",
+        "tests/adapters.c",
     ] {
         program(&library, source, &[], &valgrind);
     }

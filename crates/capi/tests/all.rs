@@ -1,0 +1,4 @@
+//! All that is tested from outside, as one program.
+
+mod beside;
+mod c;

@@ -1,0 +1,19 @@
+/* Three stacks in one image: Redpoll says that the header is its own, lwIP opens its
+ * interfaces, TCPlp's control block has a size. */
+#include <stdio.h>
+
+#include "redpoll.h"
+
+int peers_lwip_open(void);
+void peers_lwip_close(void);
+extern void tcp_state_change(void); /* TCPlp's */
+
+int main(void)
+{
+    int ours = RP_ABI_CHECK();
+    int lwip = peers_lwip_open();
+    peers_lwip_close();
+    printf("Redpoll %d, lwIP %d, TCPlp %s\n", ours, lwip,
+           tcp_state_change ? "is there" : "is not");
+    return ours != 0;
+}
