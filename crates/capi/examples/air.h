@@ -56,7 +56,7 @@ static void air_add(struct air *air, int index, uint8_t role)
     radio->memory = malloc(len);
     must(rp_node_init(radio->memory, len, &config, &radio->node), "rp_node_init");
     radio->done_at = UINT64_MAX;
-    printf("node %d: %zu bytes\n", index + 1, len);
+    printf("node %d: %lu bytes\n", index + 1, (unsigned long)len);
 }
 
 static int air_loses(struct air *air)

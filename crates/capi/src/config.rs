@@ -5,10 +5,7 @@ use redpoll_socket::Errno;
 use redpoll_stack::lowpan::LowpanConfig;
 use redpoll_stack::mac::{MacConfig, RadioCaps};
 use redpoll_stack::transport as tcp;
-use redpoll_stack::wire::sixlowpan::Contexts;
-use redpoll_stack::{
-    Advertised, NdConfig, NodeConfig, PARENTS_MAX, PollConfig, SegmentChoice, SleepyConfig,
-};
+use redpoll_stack::{NdConfig, NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::error::{Code, code, reference};
 
@@ -131,13 +128,6 @@ impl RpConfig {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// The address that RFC 4944 §6 makes of prefix and short address.
-    pub(crate) fn address(&self) -> Addr {
-        let [high, low] = self.short_address.to_be_bytes();
-        let [a, b, c, d, e, f, g, h] = self.prefix;
-        Addr([a, b, c, d, e, f, g, h, 0, 0, 0, 0xff, 0xfe, 0, high, low])
-    }
-
     /// The first address of the mesh's /64.
     pub(crate) fn prefix(&self) -> Addr {
         let [a, b, c, d, e, f, g, h] = self.prefix;
@@ -164,43 +154,34 @@ impl RpConfig {
         for (to, from) in isn_secret.iter_mut().zip(self.entropy.iter().skip(8)) {
             *to = *from;
         }
-        let advertised = Advertised {
-            prefix: self.prefix(),
-            router_lifetime_s: 1_800,
-            context_lifetime_min: 60,
-            border_router: Addr::UNSPECIFIED,
-        };
-        NodeConfig {
-            mac: MacConfig {
-                pan_id: self.pan_id,
-                short: self.short_address,
-                extended: self.eui64,
-                caps: RadioCaps {
-                    auto_ack: has(AUTO_ACK),
-                    csma: has(CSMA),
-                    retries: has(RETRIES),
-                    source_match: has(SOURCE_MATCH),
-                },
-                max_frame_retries: self.max_frame_retries,
-                ..MacConfig::default()
+        let mac = MacConfig {
+            pan_id: self.pan_id,
+            short: self.short_address,
+            extended: self.eui64,
+            caps: RadioCaps {
+                auto_ack: has(AUTO_ACK),
+                csma: has(CSMA),
+                retries: has(RETRIES),
+                source_match: has(SOURCE_MATCH),
             },
+            max_frame_retries: self.max_frame_retries,
+            ..MacConfig::default()
+        };
+        let (prefix, border) = (self.prefix(), Addr::UNSPECIFIED);
+        let router = NodeConfig::router(mac, prefix, border, 0, isn_secret);
+        NodeConfig {
             lowpan: LowpanConfig::default(),
-            contexts: Contexts::with_prefix(self.prefix()),
             tcp: tcp::Config {
                 mss: self.mss,
                 ..tcp::Config::default()
             },
-            address: self.address(),
-            hop_limit: 64,
             forwards: self.role != LEAF,
             nd: NdConfig {
-                solicit: false,
-                advertise: (self.children > 0).then_some(advertised),
+                advertise: router.nd.advertise.filter(|_| self.children > 0),
+                ..router.nd
             },
             sleepy: (self.sleepy != 0).then_some(sleepy),
-            preempts: true,
-            segments: SegmentChoice::default(),
-            isn_secret,
+            ..router
         }
     }
 }

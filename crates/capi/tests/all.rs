@@ -2,3 +2,4 @@
 
 mod beside;
 mod c;
+mod qemu;
