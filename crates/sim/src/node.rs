@@ -343,12 +343,20 @@ fn segments(scenario: &Scenario, spec: &NodeSpec) -> SegmentChoice {
 }
 
 fn recovery(params: &TcpParams) -> RecoveryChoice {
-    let choice = RecoveryChoice::default().with_rto_margin(params.rto_margin);
-    if params.by_duplicates {
-        choice.by_duplicates()
-    } else {
-        choice
+    let mut choice = RecoveryChoice::default().with_rto_margin(params.rto_margin);
+    if !params.repair.rack {
+        choice = choice.without_rack();
     }
+    if !params.repair.tail_probes {
+        choice = choice.without_tail_probes();
+    }
+    if !params.repair.prr {
+        choice = choice.without_prr();
+    }
+    if !params.repair.f_rto {
+        choice = choice.without_frto();
+    }
+    choice
 }
 
 fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
@@ -356,6 +364,9 @@ fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
         mss: params.announced_mss(),
         nagle: params.nagle,
         timestamps: params.timestamps,
+        sack: params.sack,
+        ecn: params.ecn,
+        congestion: params.congestion,
         delayed_ack: params.delayed_ack,
         ack_every: params.ack_every,
         initial_rto: params.initial_rto,

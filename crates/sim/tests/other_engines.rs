@@ -83,3 +83,75 @@ fn link_security_costs_what_its_bytes_take() {
     // and ACKs are longer.
     assert!((0.85..0.92).contains(&ratio), "{ratio}");
 }
+
+/// Each mechanism of TCP has a key that leaves it out or takes another, and what is on the
+/// air shows it: sixteen segments over three hops that lose packets, with no word from the
+/// link and no timestamps. Rate reduction and doubts about a timeout need larger windows and
+/// delays than a mesh has: `recovery_choice.rs` of `redpoll-tcp` shows what they do.
+#[test]
+fn every_mechanism_has_a_key_that_counts() {
+    let digest = |set: &[(&str, &str)]| {
+        let base = [
+            ("faults.loss.type", "drop-packets"),
+            ("faults.loss.share", "1 %"),
+            ("tcp.link_feedback", "false"),
+            ("tcp.timestamps", "false"),
+            ("tcp.send_buffer", "7392 B"),
+            ("tcp.receive_buffer", "7392 B"),
+        ];
+        let set: Vec<_> = (base.iter().chain(set))
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let scenario = Scenario::load("line-3", &set).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::from_millis(120_000));
+        let report = world.report();
+        assert_eq!(report.oracle.violations, [""; 0], "{set:?}");
+        assert!(report.flows[0].goodput_kbps > 1.0, "{set:?}");
+        world.digest()
+    };
+    let as_it_is = digest(&[]);
+    let keys = [
+        ("tcp.delayed_ack", "0 ms"),
+        ("tcp.sack", "false"),
+        ("tcp.rack", "false"),
+        ("tcp.tail_probes", "false"),
+        ("tcp.ecn", "off"),
+        ("tcp.congestion", "cubic"),
+        ("tcp.congestion", "off"),
+    ];
+    let without_effect: Vec<_> = (keys.iter())
+        .filter(|key| digest(&[**key]) == as_it_is)
+        .collect();
+    assert!(without_effect.is_empty(), "{without_effect:?}");
+    let each = [
+        ("tcp.rack", "false"),
+        ("tcp.prr", "false"),
+        ("tcp.f_rto", "false"),
+    ];
+    let together = digest(&[("tcp.recovery", "duplicates")]);
+    assert_eq!(digest(&each), together, "the same by its parts");
+}
+
+#[test]
+fn what_repairs_losses_is_chosen_one_by_one() {
+    let repair = |key: &str| {
+        let set = [(key.to_owned(), "false".to_owned())];
+        let repair = Scenario::load("line-3", &set).unwrap().tcp.repair;
+        [repair.rack, repair.tail_probes, repair.prr, repair.f_rto]
+    };
+    assert_eq!(repair("tcp.nagle"), [true; 4]);
+    assert_eq!(repair("tcp.rack"), [false, false, true, true]);
+    assert_eq!(repair("tcp.tail_probes"), [true, false, true, true]);
+    assert_eq!(repair("tcp.prr"), [true, true, false, true]);
+    assert_eq!(repair("tcp.f_rto"), [true, true, true, false]);
+}
+
+#[test]
+fn a_tail_is_not_probed_where_losses_are_not_found_by_time() {
+    let set = [("tcp.rack", "false"), ("tcp.tail_probes", "true")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let error = Scenario::load("line-3", &set).unwrap_err().to_string();
+    assert!(error.contains("tcp.tail_probes"), "{error}");
+    assert!(error.contains("tcp.rack"), "{error}");
+}

@@ -4,7 +4,7 @@ use core::num::NonZero;
 
 use redpoll_base::{Duration, divide};
 
-use crate::congestion::InitialWindow;
+use crate::congestion::{CongestionChoice, InitialWindow};
 use crate::{RecoveryChoice, UserTimeoutOption};
 
 /// Parameters of a connection. All of them may differ between connections.
@@ -86,6 +86,8 @@ pub struct Config {
     pub initial_window: u8,
     /// Recovery as another engine has it. Default: all that is compiled in.
     pub recovery: RecoveryChoice,
+    /// Congestion control by name. Default: [`CongestionChoice::NEW_RENO`].
+    pub congestion: CongestionChoice,
 }
 
 /// Who asks for explicit congestion notification (RFC 3168 §6.1.1).
@@ -147,6 +149,7 @@ impl Default for Config {
             user_timeout_option: None,
             initial_window: 0,
             recovery: RecoveryChoice::default(),
+            congestion: CongestionChoice::NEW_RENO,
         }
     }
 }

@@ -129,6 +129,7 @@ mod timestamps;
 mod user_timeout;
 
 pub use config::{Config, EcnUse, Keepalive};
+pub use congestion::CongestionChoice;
 pub use connection::{Connection, IcmpKind, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};

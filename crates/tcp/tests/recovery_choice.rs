@@ -26,12 +26,20 @@ fn starts(t: &mut Host) -> Vec<u32> {
 }
 
 const DUPLICATES: RecoveryChoice = RecoveryChoice::ALL.by_duplicates();
+const NO_RACK: RecoveryChoice = RecoveryChoice::ALL.without_rack();
+const NO_PROBES: RecoveryChoice = RecoveryChoice::ALL.without_tail_probes();
 
 /// RFC 8985 §6.2 against RFC 6675 §4: two segments beyond a gap.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_rack_two_segments_beyond_a_gap_wait_for_the_timer() {
-    for (recovery, resent) in [(RecoveryChoice::default(), vec![101]), (DUPLICATES, vec![])] {
+    let cases = [
+        (RecoveryChoice::default(), vec![101]),
+        (NO_PROBES, vec![101]),
+        (NO_RACK, vec![]),
+        (DUPLICATES, vec![]),
+    ];
+    for (recovery, resent) in cases {
         let mut t = four_segments(recovery);
         t.wait(100);
         send!(t, seq 1, ack 101, win 60_000, sack [(201, 401)]);
@@ -53,7 +61,13 @@ fn three_segments_beyond_a_gap_are_a_loss() {
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_tail_loss_probes_only_the_timer_repeats() {
-    for (recovery, repeated) in [(RecoveryChoice::default(), 1), (DUPLICATES, 0)] {
+    let cases = [
+        (RecoveryChoice::default(), 1),
+        (NO_PROBES, 0),
+        (NO_RACK, 0),
+        (DUPLICATES, 0),
+    ];
+    for (recovery, repeated) in cases {
         let mut t = four_segments(recovery);
         t.wait(100);
         send!(t, seq 1, ack 201, win 60_000);
@@ -89,4 +103,54 @@ fn a_margin_is_added_before_the_least_timeout_counts() {
     assert_eq!(due(200, 30), 500);
     assert_eq!(due(200, 400), 500);
     assert_eq!(due(200, 1_000), 1_000);
+}
+
+/// RFC 9937 §6.2 against RFC 6675 §5: of ten segments the first is lost, and five others
+/// have arrived. What arrives lets go of one segment for two; a window that is cut at once
+/// of none.
+#[test]
+#[cfg(feature = "gentle-recovery")]
+fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
+    let cases = [
+        (RecoveryChoice::default(), vec![1001, 1, 1101]),
+        (RecoveryChoice::ALL.without_prr(), vec![1001, 1]),
+    ];
+    for (recovery, leave) in cases {
+        let config = Config {
+            timestamps: false,
+            initial_window: 10,
+            recovery,
+            ..Config::default()
+        };
+        let answer = Record::new().mss(100).win(60_000).sack_ok(true);
+        let mut t = Host::established_by(&config, answer, 100);
+        t.write(&[b'x'; 1_600]);
+        assert_eq!(starts(&mut t).len(), 10, "{recovery:?}");
+        t.wait(100);
+        let mut sent = Vec::new();
+        for end in [201, 301, 401, 501, 601] {
+            send!(t, seq 1, ack 1, win 60_000, sack [(101, end)]);
+            t.wait(30);
+            sent.extend(starts(&mut t));
+        }
+        // The eleventh goes with the first block, by limited transmit (RFC 3042).
+        assert_eq!(sent, leave, "{recovery:?}");
+    }
+}
+
+/// RFC 5682 §2.1: after a timeout the first acknowledgment that brings something is met
+/// with new data, for the timeout may have been for nothing; else with old.
+#[test]
+#[cfg(feature = "gentle-recovery")]
+fn without_doubts_about_a_timeout_old_data_follows_it() {
+    let cases = [(NO_PROBES, 401), (NO_PROBES.without_frto(), 101)];
+    for (recovery, next) in cases {
+        let mut t = four_segments(recovery);
+        t.write(&[b'y'; 400]);
+        t.wait(1_100);
+        assert_eq!(t.conn.stats().rtos, 1, "{recovery:?}");
+        assert_eq!(starts(&mut t), [1]);
+        send!(t, seq 1, ack 101, win 60_000);
+        assert_eq!(starts(&mut t).first(), Some(&next), "{recovery:?}");
+    }
 }

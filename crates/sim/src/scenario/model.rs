@@ -12,6 +12,7 @@ use redpoll_rivals::blip::BlipConfig;
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_stack::PollConfig;
+use redpoll_tcp::{CongestionChoice, EcnUse};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -276,8 +277,14 @@ pub struct TcpParams {
     /// Servers whose Fast Open a node remembers (RFC 7413 §4.1.3). No key: no app of a
     /// scenario opens with data.
     pub fast_open_servers: u8,
-    /// Losses are found by three duplicates and the timer alone.
-    pub by_duplicates: bool,
+    /// Offer selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Who asks for explicit congestion notification (RFC 3168).
+    pub ecn: EcnUse,
+    /// Which congestion control.
+    pub congestion: CongestionChoice,
+    /// Which mechanisms find and repair losses.
+    pub repair: LossRepair,
     /// Added to every estimated retransmission timeout.
     pub rto_margin: Duration,
     /// TCP hears that the link has given a segment up.
@@ -286,6 +293,20 @@ pub struct TcpParams {
     pub queue_window: bool,
     /// Bytes that a frame carries behind its MAC header.
     pub frame_payload: u16,
+}
+
+/// Which mechanisms find and repair losses. Without any of them three duplicates and the
+/// timer do (RFC 6582, 6675), as in FreeBSD 10.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossRepair {
+    /// Loss detection by time (RFC 8985).
+    pub rack: bool,
+    /// Tail loss probes (RFC 8985 §7), with `rack` alone.
+    pub tail_probes: bool,
+    /// Proportional rate reduction (RFC 9937).
+    pub prr: bool,
+    /// Doubts about a timeout (RFC 5682).
+    pub f_rto: bool,
 }
 
 /// Keepalive probes (RFC 9293 §3.8.4).

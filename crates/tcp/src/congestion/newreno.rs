@@ -63,7 +63,7 @@ impl InitialWindow {
 
 impl NewReno {
     /// Before the handshake; nothing but a SYN is sent.
-    pub(crate) fn new(mss: u32) -> Self {
+    pub(crate) fn new(mss: u32, _: &Config) -> Self {
         // RFC 5681 §3.1: ssthresh starts arbitrarily high.
         NewReno {
             cwnd: window(initial_window(mss)),
@@ -85,6 +85,11 @@ impl NewReno {
         self.set(iw.bytes(mss));
         self.ssthresh = ssthresh;
     }
+
+    /// The present moment and the smoothed round-trip time, which are nothing to it.
+    #[cfg(not(feature = "other-engines"))]
+    #[inline(always)]
+    pub(crate) fn at(&mut self, _: u32, _: Option<u16>) {}
 
     pub(crate) fn cwnd(&self) -> u32 {
         u32::from(self.cwnd)
@@ -140,7 +145,8 @@ impl NewReno {
         self.cwnd = self.cwnd.min(self.ssthresh);
     }
 
-    fn reduce(&mut self, ssthresh: u32, mss: u32) {
+    /// The threshold after a loss: two segments at least.
+    pub(super) fn reduce(&mut self, ssthresh: u32, mss: u32) {
         self.ssthresh = window(ssthresh.max(mss.wrapping_mul(2)));
         self.acked = 0;
     }
@@ -204,7 +210,7 @@ mod tests {
         assert_eq!(initial_window(1096), 3 * 1096);
         assert_eq!(initial_window(2190), 3 * 2190);
         assert_eq!(initial_window(2191), 2 * 2191);
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         let iw = InitialWindow::of(&Config::default());
         cc.on_established(MSS, iw, true);
         assert_eq!(cc.cwnd(), MSS);
@@ -212,7 +218,7 @@ mod tests {
 
     #[test]
     fn slow_start_then_one_segment_per_window() {
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         cc.on_ack(3 * MSS, MSS, 2);
         assert_eq!(cc.cwnd(), 6 * MSS, "at most two SMSS for an ACK");
         cc.on_ack(10, MSS, 2);
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_segment_in_cwnd_does_not_delay_growth() {
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         cc.set(6 * MSS);
         cc.on_loss(5 * MSS, MSS);
         cc.on_recovered();
@@ -251,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_second_timeout_keeps_the_threshold() {
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         cc.set(8 * MSS);
         cc.on_timeout(8 * MSS, MSS, true);
         cc.on_timeout(MSS, MSS, false);
@@ -260,7 +266,7 @@ mod tests {
 
     #[test]
     fn limited_transmit_is_not_counted_in_the_threshold() {
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         cc.set(6 * MSS);
         cc.on_loss(8 * MSS, MSS);
         assert_eq!(cc.ssthresh(), 3 * MSS);
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_was_restored_grows_back_without_a_burst() {
-        let mut cc = NewReno::new(MSS);
+        let mut cc = NewReno::new(MSS, &Config::default());
         cc.on_timeout(8 * MSS, MSS, true);
         cc.restore(9 * MSS, 6 * MSS, MSS, MSS);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (7 * MSS, 9 * MSS));

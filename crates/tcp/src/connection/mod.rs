@@ -39,7 +39,7 @@ use self::marks::Marks;
 use crate::ahead::Ahead;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
-use crate::congestion::NewReno;
+use crate::congestion::Congestion;
 use crate::ecn::EcnState;
 use crate::event::EventSet;
 use crate::keepalive::Keepalive;
@@ -92,7 +92,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     reset: Option<Reset>,
     rcv: RecvWindow,
     ts: Timestamps,
-    cc: NewReno,
+    cc: Congestion,
     /// When something that occupies sequence numbers was last sent.
     /// In milliseconds, wrapping.
     last_sent: u32,
@@ -254,7 +254,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             pins: Pins::default(),
             nagle: Nagle::default(),
             persist: Persist::default(),
-            cc: NewReno::new(size.eff_snd_mss()),
+            cc: Congestion::new(size.eff_snd_mss(), config),
             last_sent: timers.now(),
             rtt: RttEstimator::default(),
             rto: Rto::default(),

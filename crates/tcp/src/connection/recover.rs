@@ -220,6 +220,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if used.wrapping_mul(2) < self.cc.cwnd() {
             return;
         }
+        self.cc.at(self.timers.now(), self.rtt.srtt());
         match mode {
             Mode::Open => self.cc.on_ack(bytes, mss, 2),
             // RFC 3465 §2.3: after a timeout L is one.
@@ -327,7 +328,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
-        let may = self.params.recovery.has_rack()
+        let may = self.params.recovery.has_tail_probes()
             && self.has_sack()
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()

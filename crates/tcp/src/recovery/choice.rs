@@ -7,16 +7,25 @@ use redpoll_base::Duration;
 
 use super::{prr, rack};
 
+/// Mechanisms that can be left out, a bit each.
+mod part {
+    pub(super) const RACK: u8 = 1;
+    pub(super) const TAIL_PROBES: u8 = 2;
+    pub(super) const PRR: u8 = 4;
+    pub(super) const FRTO: u8 = 8;
+}
+
 /// How a connection finds out about losses and repairs them, where that is a
 /// matter of choice ([`Config::recovery`](crate::Config)).
 ///
-/// The default is all that is compiled in. With the feature `other-engines`
-/// [`RecoveryChoice::by_duplicates`] and [`RecoveryChoice::with_rto_margin`] give
-/// others.
+/// The default is all that is compiled in. With the feature `other-engines` each
+/// mechanism can be left out ([`RecoveryChoice::without_rack`] and its like, and
+/// [`RecoveryChoice::by_duplicates`] for all of them), and
+/// [`RecoveryChoice::with_rto_margin`] adds to the timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RecoveryChoice {
     #[cfg(feature = "other-engines")]
-    by_duplicates: bool,
+    without: u8,
     #[cfg(feature = "other-engines")]
     rto_margin_ms: u16,
 }
@@ -25,7 +34,7 @@ pub struct RecoveryChoice {
 impl RecoveryChoice {
     /// All that is compiled in: the default.
     pub const ALL: RecoveryChoice = RecoveryChoice {
-        by_duplicates: false,
+        without: 0,
         rto_margin_ms: 0,
     };
 
@@ -35,8 +44,37 @@ impl RecoveryChoice {
     /// as in FreeBSD 10.3.
     #[must_use]
     pub const fn by_duplicates(self) -> Self {
+        self.without_rack().without_prr().without_frto()
+    }
+
+    /// Losses are not found by time, and tails are not probed (RFC 8985): three segments
+    /// beyond a gap tell of it, or the timer.
+    #[must_use]
+    pub const fn without_rack(self) -> Self {
+        self.less(part::RACK | part::TAIL_PROBES)
+    }
+
+    /// Tails are not probed (RFC 8985 §7).
+    #[must_use]
+    pub const fn without_tail_probes(self) -> Self {
+        self.less(part::TAIL_PROBES)
+    }
+
+    /// Recovery is not paced by what arrives (RFC 9937): cwnd is cut at once.
+    #[must_use]
+    pub const fn without_prr(self) -> Self {
+        self.less(part::PRR)
+    }
+
+    /// A timeout is not put in doubt by the first acknowledgments after it (RFC 5682).
+    #[must_use]
+    pub const fn without_frto(self) -> Self {
+        self.less(part::FRTO)
+    }
+
+    const fn less(self, what: u8) -> Self {
         RecoveryChoice {
-            by_duplicates: true,
+            without: self.without | what,
             ..self
         }
     }
@@ -54,28 +92,33 @@ impl RecoveryChoice {
 }
 
 impl RecoveryChoice {
-    /// Whether losses are found by time, and tails are probed (RFC 8985).
+    /// Whether losses are found by time (RFC 8985).
     pub(crate) fn has_rack(self) -> bool {
-        rack::ON && !self.is_by_duplicates()
+        rack::ON && !self.lacks(part::RACK)
+    }
+
+    /// Whether tails are probed (RFC 8985 §7).
+    pub(crate) fn has_tail_probes(self) -> bool {
+        rack::ON && !self.lacks(part::TAIL_PROBES)
     }
 
     /// Whether recovery is paced by RFC 9937.
     pub(crate) fn has_prr(self) -> bool {
-        prr::ON && !self.is_by_duplicates()
+        prr::ON && !self.lacks(part::PRR)
     }
 
     /// Whether a timeout may be put in doubt by RFC 5682.
     pub(crate) fn has_frto(self) -> bool {
-        !self.is_by_duplicates()
+        !self.lacks(part::FRTO)
     }
 
     #[cfg(feature = "other-engines")]
-    fn is_by_duplicates(self) -> bool {
-        self.by_duplicates
+    fn lacks(self, what: u8) -> bool {
+        self.without & what != 0
     }
 
     #[cfg(not(feature = "other-engines"))]
-    fn is_by_duplicates(self) -> bool {
+    fn lacks(self, _: u8) -> bool {
         false
     }
 

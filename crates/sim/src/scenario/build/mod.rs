@@ -11,12 +11,12 @@ mod nodes;
 mod routing;
 mod security;
 mod taim;
+mod tcp;
 mod transports;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
 use redpoll_mac::{DutyConfig, Ifs, LayerConfig, Method, Promised, Release};
-use redpoll_stack::wire::rpl::PacketInformation;
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::{energy, radio};
@@ -25,11 +25,9 @@ use super::check::Values;
 use super::error::ScenarioError;
 use super::files;
 use super::model::{
-    AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, DutyParams, HEADER_MAX_INSIDE,
-    HEADER_MAX_OUTSIDE, Keepalive, LowpanParams, MacParams, Mss, NodeSpec, RecoveryParams, Role,
-    Scenario, SerialParams, SleepyParams, TcpParams,
+    AppKind, BorderParams, CONNECTIONS_MAX, ClientProtocol, DutyParams, LowpanParams, MacParams,
+    RecoveryParams, Scenario, SerialParams, SleepyParams,
 };
-use super::routing::Routing;
 
 /// The scenario that `values` describe; `stem` names it if nothing else does.
 pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, ScenarioError> {
@@ -55,7 +53,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         sleepy: sleepy(values),
         energy: energy(values),
         lowpan: lowpan(values),
-        tcp: tcp(values, &nodes, &routing)?,
+        tcp: tcp::tcp(values, &nodes, &routing)?,
         routing,
         uip_forwarding: values.flag("rivals.uip_forwarding"),
         cache,
@@ -320,74 +318,6 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         pause: values.duration("lowpan.pause"),
         red: values.flag("lowpan.red").then(|| red(values)),
     }
-}
-
-/// Bytes of a frame behind a MAC header with short addresses.
-const FRAME_PAYLOAD: u16 = 116;
-/// What two extended addresses take more than two short ones: in a frame's header, and in
-/// a compressed IPv6 header that carries both.
-const EXTENDED_MORE: u16 = 12;
-
-fn tcp(
-    values: &Values<'_>,
-    nodes: &[NodeSpec],
-    routing: &Routing,
-) -> Result<TcpParams, ScenarioError> {
-    let extended = values.text("mac.addresses") == "extended";
-    // RFC 6553: it travels as it is.
-    let packet_information = match routing {
-        Routing::Rpl(_) => PacketInformation::LEN as u16,
-        Routing::Fixed => 0,
-    };
-    let keepalive = values.time("tcp.keepalive_idle").map(|idle| Keepalive {
-        idle,
-        interval: values.duration("tcp.keepalive_interval"),
-        count: values.small("tcp.keepalive_count"),
-    });
-    let tcp = TcpParams {
-        mss: match values.frames("tcp.mss") {
-            Some(frames) => Mss::Frames(frames),
-            None => Mss::Bytes(values.real("tcp.mss") as u16),
-        },
-        compressed_header_max: match nodes.iter().any(|node| node.role == Role::Border) {
-            true => HEADER_MAX_OUTSIDE,
-            false => HEADER_MAX_INSIDE,
-        } + packet_information
-            + if extended { EXTENDED_MORE } else { 0 },
-        send_buffer: values.real("tcp.send_buffer") as u32,
-        receive_buffer: values.real("tcp.receive_buffer") as u32,
-        nagle: values.flag("tcp.nagle"),
-        timestamps: values.flag("tcp.timestamps"),
-        delayed_ack: values.duration("tcp.delayed_ack"),
-        ack_every: values.small("tcp.ack_every"),
-        initial_rto: values.duration("tcp.initial_rto"),
-        min_rto: values.duration("tcp.min_rto"),
-        max_rto: values.duration("tcp.max_rto"),
-        max_retries: values.small("tcp.max_retries"),
-        syn_retries: values.small("tcp.syn_retries"),
-        keepalive,
-        time_wait: values.duration("tcp.time_wait"),
-        fast_open_servers: 0,
-        by_duplicates: values.text("tcp.recovery") == "duplicates",
-        rto_margin: values.duration("tcp.rto_margin"),
-        link_feedback: values.flag("tcp.link_feedback"),
-        queue_window: values.flag("tcp.queue_window"),
-        frame_payload: match extended {
-            true => FRAME_PAYLOAD - EXTENDED_MORE,
-            false => FRAME_PAYLOAD,
-        } - values.small::<u16>("mac.security_bytes")
-            - security::overhead(values),
-    };
-    if tcp.max_rto < tcp.min_rto {
-        let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
-        let key = if values.has("tcp.max_rto") {
-            "tcp.max_rto"
-        } else {
-            "tcp.min_rto"
-        };
-        return Err(values.error(key, problem));
-    }
-    Ok(tcp)
 }
 
 /// Refuses slots that no full segment fits into: it would be sent again and
