@@ -6,34 +6,19 @@
  *   cc -Iinclude examples/waiting.c libredpoll_capi.a -lm -o waiting && ./waiting
  */
 #include "air.h"
+#include "echo.h"
 
 #define ROUNDS 50
 #define PORT 7
 
 struct world {
     struct air air;
-    int listener, in;
+    struct echo echo;
 };
 
 static uint64_t now(void *context)
 {
     return ((struct world *)context)->air.now;
-}
-
-/* The echo server, whenever something may have come. */
-static void serve(struct world *world)
-{
-    rp_node *node = world->air.radio[0].node;
-    uint64_t at = world->air.now;
-    uint8_t data[256];
-    if (world->in < 0) {
-        world->in = rp_accept(node, at, world->listener, NULL);
-        return;
-    }
-    int len = rp_recv(node, at, world->in, data, sizeof data, 0);
-    if (len > 0) {
-        must(rp_send(node, at, world->in, data, (size_t)len), "rp_send");
-    }
 }
 
 static int wait_for(void *context, uint64_t until_us)
@@ -42,20 +27,19 @@ static int wait_for(void *context, uint64_t until_us)
     if (world->air.now > 600000000) {
         return RP_ETIMEDOUT;
     }
-    serve(world);
+    /* The server's part. */
+    echo_serve(&world->echo, world->air.radio[0].node, world->air.now);
     return air_step(&world->air, until_us);
 }
 
 int main(void)
 {
-    static struct world world = {.in = -1};
+    static struct world world;
     struct air *air = &world.air;
     air_add(air, 0, RP_ROUTER);
     air_add(air, 1, RP_LEAF);
     rp_node *server = air->radio[0].node, *client = air->radio[1].node;
-    world.listener = rp_socket(server, air->now, RP_SOCK_STREAM);
-    must(rp_bind(server, air->now, world.listener, PORT), "rp_bind");
-    must(rp_listen(server, air->now, world.listener, 1), "rp_listen");
+    must(echo_begin(&world.echo, server, air->now, PORT), "echo_begin");
 
     struct rp_waiter waiter = {.node = client, .context = &world, .now = now, .wait = wait_for};
     struct rp_endpoint to = {.port = PORT};

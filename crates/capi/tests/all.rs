@@ -3,3 +3,4 @@
 mod beside;
 mod c;
 mod qemu;
+mod tun;

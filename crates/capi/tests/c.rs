@@ -53,8 +53,8 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)
 }
 
-/// Compiles and runs a program; what it printed.
-fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> String {
+/// Compiles a program.
+pub(crate) fn built(library: &Path, source: &str, options: &[&str]) -> PathBuf {
     let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let program = place.join(format!(
@@ -75,6 +75,12 @@ fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> St
     build.arg("-o").arg(&program).arg(here(source));
     let built = build.arg(library).args(LIBRARIES).output().unwrap();
     assert!(built.status.success(), "{source}: {}", text(&built));
+    program
+}
+
+/// Compiles and runs a program; what it printed.
+fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> String {
+    let program = built(library, source, options);
     let mut run = match under {
         [] => Command::new(&program),
         [tool, options @ ..] => {
