@@ -20,6 +20,9 @@ mod fragments;
 mod host;
 mod interference;
 mod k7;
+#[path = "../../../examples/node_on_a_radio.rs"]
+#[allow(dead_code, reason = "here it is a test, not a program")]
+mod node_on_a_radio;
 mod noise;
 mod oracle;
 mod other_engines;
