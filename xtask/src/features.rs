@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::report::{Failure, Outcome};
+use crate::source;
 use crate::workspace::{self, Workspace};
 
 /// Features of a crate beside `default`: more of them nobody can try in all combinations.
@@ -48,6 +49,9 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             findings.push(format!("{name}: {count} features, the limit is {most}"));
         }
     }
+    for it in &crates {
+        findings.extend(wrong_licences(workspace, &it.name)?);
+    }
     Failure::unless_empty("features:", findings)?;
     let mut built = 0;
     for it in &crates {
@@ -70,6 +74,19 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         crates.len()
     );
     targets(workspace, &crates)
+}
+
+/// A package carries what lies in its folder: the licences themselves, not where they are.
+fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
+    let folder = workspace.root.join("crates").join(name);
+    let mut findings = Vec::new();
+    for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let ours = source::read(&workspace.root.join(file))?;
+        if source::read(&folder.join(file))? != ours {
+            findings.push(format!("crates/{name}/{file} is not the repository's"));
+        }
+    }
+    Ok(findings)
 }
 
 /// Builds all crates for the targets that the toolchain has.
