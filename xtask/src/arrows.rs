@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("assist", &["base", "wire", "stack"]),
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
+    ("ota", &[]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),
     ("leaf", &["stack", "uart"]),
@@ -31,7 +32,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     (
         "sim",
         &[
-            "stack", "socket", "border", "assist", "coap", "rivals", "uart",
+            "stack", "socket", "border", "assist", "coap", "ota", "rivals", "uart",
         ],
     ),
     ("studies", &["sim"]),

@@ -74,13 +74,7 @@ impl Assemblies {
         let lifetime = self.lifetime;
         self.under_way
             .retain(|assembly| assembly.touched + lifetime > now);
-        // RFC 7959 §2.3: "The block size implied by SZX MUST match the size of
-        // the payload in bytes, if the M bit is set."
-        let fits = match block.more {
-            true => payload.len() == block.size.bytes(),
-            false => payload.len() <= block.size.bytes(),
-        };
-        if !fits {
+        if !block.fits(payload) {
             return Progress::BadBlock;
         }
         let mut assembly = match self.take(&resource) {

@@ -24,6 +24,25 @@ impl BlockSize {
     }
 }
 
+/// A block of a body that its application sends or takes in parts, each of them a request
+/// of its own (RFC 7959 §2.3: blocks that are processed one by one, without the others).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The number of the block, below 2^20; the part begins at so many times `size`.
+    pub num: u32,
+    /// Others follow.
+    pub more: bool,
+    /// How long blocks are; all but the last are full.
+    pub size: BlockSize,
+}
+
+impl Part {
+    /// Where it begins in its body, in bytes.
+    pub const fn offset(self) -> usize {
+        self.num as usize * self.size.bytes()
+    }
+}
+
 /// A Block1 or Block2 option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block {
@@ -32,6 +51,13 @@ pub(crate) struct Block {
     /// M: more blocks follow.
     pub(crate) more: bool,
     pub(crate) size: BlockSize,
+}
+
+impl From<Part> for Block {
+    fn from(Part { num, more, size }: Part) -> Block {
+        let num = num & LAST_NUM;
+        Block { num, more, size }
+    }
 }
 
 /// A Block option that means nothing: RFC 7959 §2.2 has requests with it
@@ -51,6 +77,15 @@ impl Block {
             more: offset + size.bytes() < body_len,
             size,
         })
+    }
+
+    /// Whether a payload may be this block. RFC 7959 §2.3: "The block size implied by SZX
+    /// MUST match the size of the payload in bytes, if the M bit is set."
+    pub(crate) fn fits(self, payload: &[u8]) -> bool {
+        match self.more {
+            true => payload.len() == self.size.bytes(),
+            false => payload.len() <= self.size.bytes(),
+        }
     }
 
     /// Where it starts in its body.

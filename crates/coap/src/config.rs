@@ -80,6 +80,11 @@ pub struct Config {
     pub negotiates_early: bool,
     /// The largest body that it takes, in bytes.
     pub max_body: usize,
+    /// Whether the application takes request bodies block by block, as they come and
+    /// perhaps more than once, instead of whole: [`Incoming::part`](crate::Incoming::part)
+    /// then says which block it is. So a body may be longer than memory (RFC 7959 §2.3:
+    /// each block is acted upon by itself).
+    pub takes_parts: bool,
     /// Requests of its own at a time, sent and waiting.
     pub max_requests: usize,
     /// Requests of others that it answers at a time.
@@ -110,6 +115,7 @@ impl Default for Config {
             block: BlockSize::LARGEST,
             negotiates_early: false,
             max_body: 64 << 10,
+            takes_parts: false,
             max_requests: 8,
             max_served: 8,
             max_transfers: 4,

@@ -1,6 +1,7 @@
 //! CoAP without I/O, for clients and servers alike: reliable messages,
 //! duplicates, requests and responses (RFC 7252), block-wise transfers
-//! (RFC 7959), and retransmission timeouts by RFC 7252 or by CoCoA.
+//! (RFC 7959), and retransmission timeouts by RFC 7252 or by CoCoA. Beside it is Q-Block1
+//! (RFC 9177).
 //!
 //! An [`Endpoint`] is one UDP port. Datagrams come in by
 //! [`input`](Endpoint::input) and go out by
@@ -43,6 +44,7 @@
 //! | what counts as a duplicate | `seen.rs` |
 //! | how long an answer a stranger gets | `echo.rs` |
 //! | blocks as a client | `transfer.rs` |
+//! | bodies in many messages at a time | `quick/` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
 //! | the order in which all that is asked | `endpoint/` |
 #![no_std]
@@ -69,6 +71,7 @@ mod echo;
 mod endpoint;
 mod message;
 mod options;
+mod quick;
 mod reliable;
 mod representations;
 mod request;
@@ -79,9 +82,10 @@ mod unconfirmed;
 
 pub use coap_lite::{RequestType as Method, ResponseType as Status};
 
-pub use block::BlockSize;
+pub use block::{BlockSize, Part};
 pub use config::{Config, Transmission};
 pub use endpoint::{Busy, Counters, Endpoint, Event, Expect, Failure, IncomingId, RequestId};
 pub use message::Peer;
+pub use quick::{QUICK_BLOCKS_MAX, QuickAnswer, QuickConfig, QuickReceiver, QuickSender, Taken};
 pub use request::{Incoming, Request, Response};
 pub use rto::RtoPolicy;

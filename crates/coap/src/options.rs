@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
 /// Of an option: its number, the bytes of its value, whether it may be repeated.
-const UNDERSTOOD: [(u16, usize, usize, bool); 14] = [
+pub(crate) type Known = (u16, usize, usize, bool);
+
+const UNDERSTOOD: [Known; 14] = [
     (3, 1, 255, false),  // Uri-Host
     (4, 1, 8, true),     // ETag
     (7, 0, 2, false),    // Uri-Port
@@ -32,15 +34,23 @@ fn is_critical(number: u16) -> bool {
 /// a value of an impossible length (§5.4.3), or once too often (§5.4.5).
 /// Elective ones of that kind are removed.
 pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
+    check_with(packet, &[])
+}
+
+/// The same with `more` options that are understood.
+pub(crate) fn check_with(packet: &mut Packet, more: &[Known]) -> Result<(), u16> {
     let mut ignored = Vec::new();
     for (number, values) in packet.options() {
-        let fits = UNDERSTOOD.iter().any(|(known, least, most, repeats)| {
-            known == number
-                && (*repeats || values.len() <= 1)
-                && values
-                    .iter()
-                    .all(|value| (*least..=*most).contains(&value.len()))
-        });
+        let fits = UNDERSTOOD
+            .iter()
+            .chain(more)
+            .any(|(known, least, most, repeats)| {
+                known == number
+                    && (*repeats || values.len() <= 1)
+                    && values
+                        .iter()
+                        .all(|value| (*least..=*most).contains(&value.len()))
+            });
         match fits {
             true => {}
             false if is_critical(*number) => return Err(*number),

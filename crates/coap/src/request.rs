@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, MessageClass, Packet, RequestType, ResponseType};
 
-use crate::block::{read_uint, uint};
+use crate::block::{Part, read_uint, uint};
 use crate::options::joined;
 
 /// A request to send.
@@ -27,6 +27,8 @@ pub struct Request {
     /// confirmable is over once it is sent; the server is told by the option
     /// No-Response (RFC 7967) that it need not answer.
     pub wants_response: bool,
+    /// The payload is this block of a body that the application sends in parts.
+    pub part: Option<Part>,
 }
 
 impl Request {
@@ -40,6 +42,7 @@ impl Request {
             content_format: None,
             confirmable: true,
             wants_response: true,
+            part: None,
         }
     }
 
@@ -48,6 +51,14 @@ impl Request {
         Request {
             payload: payload.into(),
             ..self
+        }
+    }
+
+    /// The same with one block of a body, which is sent as it is.
+    pub fn with_part(self, part: Part, payload: impl Into<Vec<u8>>) -> Request {
+        Request {
+            part: Some(part),
+            ..self.with_payload(payload)
         }
     }
 
@@ -102,6 +113,8 @@ pub struct Incoming {
     pub confirmable: bool,
     /// The Content-Format that the response should have.
     pub accept: Option<u16>,
+    /// The body is this block of one, with [`Config::takes_parts`](crate::Config::takes_parts).
+    pub part: Option<Part>,
 }
 
 impl Incoming {
@@ -120,6 +133,7 @@ impl Incoming {
             content_format: short(CoapOption::ContentFormat),
             confirmable,
             accept: short(CoapOption::Accept),
+            part: None,
         })
     }
 }

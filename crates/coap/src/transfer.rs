@@ -60,7 +60,7 @@ impl Transfer {
         asks_early: bool,
         max_body: usize,
     ) -> Transfer {
-        let in_blocks = request.payload.len() > size.bytes();
+        let in_blocks = request.part.is_none() && request.payload.len() > size.bytes();
         Transfer {
             request,
             size,
@@ -96,6 +96,9 @@ impl Transfer {
                     }
                     None => body.to_vec(),
                 };
+                if let Some(part) = self.request.part {
+                    Block::from(part).write(&mut packet, CoapOption::Block1);
+                }
                 // RFC 7959 §2.4: the size wanted may be told at once. The answer
                 // to a block that is not the last has no body (§2.3).
                 if self.asks_early
@@ -152,7 +155,7 @@ impl Transfer {
     ) -> Option<Step> {
         let body_len = self.request.payload.len();
         // RFC 7959 §2.9.3: 4.13 is a hint to try blocks, or smaller ones.
-        if response.status == ResponseType::RequestEntityTooLarge {
+        if response.status == ResponseType::RequestEntityTooLarge && self.request.part.is_none() {
             let smaller = match block1 {
                 Some(block) if in_blocks => Some(block.size).filter(|size| *size < self.size),
                 Some(block) => Some(block.size.min(self.size)),

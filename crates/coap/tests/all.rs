@@ -7,3 +7,4 @@ mod random;
 mod rfc7252;
 mod rfc7959;
 mod rfc9175;
+mod rfc9177;

@@ -5,7 +5,7 @@ use crate::common;
 use common::{CLIENT, Pair, SERVER, at, code, secs};
 use redpoll_base::Rng;
 use redpoll_coap::{
-    BlockSize, Config, Endpoint, Event, Failure, Incoming, Method, Request, Response, Status,
+    BlockSize, Config, Endpoint, Event, Failure, Incoming, Method, Part, Request, Response, Status,
 };
 
 fn config(block: usize, max_body: usize) -> Config {
@@ -327,4 +327,66 @@ fn blocks_survive_losses() {
     }
     assert_eq!(pair.requests.len(), 1);
     assert_eq!(pair.requests[0].payload, body(500));
+}
+
+/// §2.3: a server that acts upon each block by itself says so by an unset M, and neither
+/// side needs memory for the body.
+#[test]
+fn s2_3_parts_of_a_body() {
+    let taking = Config {
+        takes_parts: true,
+        ..config(64, 64)
+    };
+    let mut pair = Pair::new(config(64, 64), taking);
+    let (whole, size) = (body(150), BlockSize::at_most(64));
+    let mut taken = Vec::new();
+    for num in 0..3 {
+        let begin = num as usize * 64;
+        let payload = &whole[begin..whole.len().min(begin + 64)];
+        let more = begin + 64 < whole.len();
+        let part = Part { num, more, size };
+        assert_eq!(part.offset(), begin);
+        let request = Request::new(Method::Put, "image").with_part(part, payload);
+        pair.client.request(pair.now, SERVER, request).unwrap();
+        let request = pair.sent();
+        // Block1, 27, is 16 behind Uri-Path: NUM, M and SZX 2 in a byte, or in none.
+        let value = (num << 4 | u32::from(more) << 3 | 2) as u8;
+        assert!(
+            request.windows(3).any(|at| at == [0xd1, 3, value]),
+            "{request:x?}"
+        );
+        pair.server.input(pair.now, CLIENT, &request);
+        let Some(Event::Request { id, request, .. }) = pair.server.poll_event() else {
+            panic!("no request");
+        };
+        assert_eq!(request.part, Some(part));
+        taken.extend(request.payload);
+        pair.server
+            .respond(pair.now, id, Response::new(Status::Changed));
+        let (_, answer) = pair.server.poll_datagram().unwrap();
+        assert_eq!(code(&answer), "2.04");
+        let value = (num << 4 | 2) as u8;
+        assert_eq!(answer[8..], [0xd1, 14, value], "M is unset");
+        pair.client.input(pair.now, SERVER, &answer);
+        assert!(pair.response().is_success());
+    }
+    assert_eq!(taken, whole);
+}
+
+/// A block that is not as long as it says is refused, and no application hears of it.
+#[test]
+fn s2_3_a_part_of_a_wrong_length() {
+    let taking = Config {
+        takes_parts: true,
+        ..config(64, 64)
+    };
+    let mut pair = Pair::new(config(64, 64), taking);
+    let size = BlockSize::at_most(64);
+    for (num, more, len) in [(1, true, 63), (1, true, 65), (2, false, 65)] {
+        let part = Part { num, more, size };
+        let request = Request::new(Method::Put, "image").with_part(part, body(len));
+        pair.client.request(pair.now, SERVER, request).unwrap();
+        pair.settle(|_| panic!("it is no block"));
+        assert_eq!(pair.response().status, Status::BadRequest);
+    }
 }

@@ -6,6 +6,8 @@
 //! - [`linux`]: a host like Linux, for the other end;
 //! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each corrected by a switch.
 //!
+//! And one that is no TCP, for images over the air: [`bdx`], Matter's bulk data exchange.
+//!
 //! They are written from what is known of the originals, not from their sources, and
 //! keep their arithmetic, their clocks and their faults: that is what they are for.
 //! `docs/rivals.md` says of each which release it is, which facts it follows, and
@@ -20,6 +22,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bdx;
 pub mod blip;
 mod body;
 pub mod linux;

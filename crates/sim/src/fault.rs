@@ -59,7 +59,8 @@ pub enum Rule {
         node: usize,
     },
     /// A node is switched off, and begins anew when it is switched on again: it has
-    /// forgotten all it knew. No app runs on it.
+    /// forgotten all it knew but what is in flash. No app runs on it but one that
+    /// fetches an image.
     NodeRestart {
         /// The node.
         node: usize,

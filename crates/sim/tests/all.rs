@@ -18,6 +18,7 @@ mod fairness;
 mod figures;
 mod fragments;
 mod host;
+mod image;
 mod interference;
 mod k7;
 #[path = "../../../examples/node_on_a_radio.rs"]

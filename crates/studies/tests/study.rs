@@ -11,7 +11,7 @@ fn unknown_names_are_told_with_those_that_are_known() {
     let error = find("nobody1999").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown study \"nobody1999\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019"
+        "unknown study \"nobody1999\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019, ota"
     );
     let error = select(kumar2020().load().unwrap(), &["5z".to_owned()])
         .unwrap_err()
@@ -104,6 +104,7 @@ fn every_name_that_a_row_reads_is_there() {
                 let long_enough = match study.name {
                     "kim2015" | "park2019" => "11 min",
                     "lim2022" => "90 s",
+                    "ota" => "62 s",
                     _ => "3 s",
                 };
                 let mut runs = BTreeMap::new();

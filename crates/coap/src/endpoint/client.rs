@@ -109,6 +109,14 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
+    /// How often the present message of a request has been repeated so far; 0 of one that
+    /// is over, or waits for its turn.
+    pub fn repeats(&self, request: RequestId) -> u8 {
+        let cargo = Cargo::Request(request.0);
+        let pending = self.reliable.iter().find(|pending| pending.cargo == cargo);
+        pending.map_or(0, |pending| pending.retransmissions)
+    }
+
     /// Requests that are under way or wait for their turn.
     pub fn requests_open(&self) -> usize {
         self.outgoing.len()

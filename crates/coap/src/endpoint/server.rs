@@ -9,7 +9,7 @@ use redpoll_base::Instant;
 
 use super::{Endpoint, Event, IncomingId};
 use crate::assembly::{Progress, Resource};
-use crate::block::{Block, BlockSize, read_uint, uint};
+use crate::block::{Block, BlockSize, Part, read_uint, uint};
 use crate::echo::ECHO;
 use crate::message::{MessageId, Peer, empty, encode};
 use crate::options;
@@ -162,7 +162,14 @@ impl Endpoint {
         let confirmable = asked.confirmable;
         let size1 = read_uint(&packet, CoapOption::Size1);
         incoming.payload = packet.payload;
-        if let Some(block) = asked.block1 {
+        if let Some(block) = asked.block1.filter(|_| self.config.takes_parts) {
+            if !block.fits(&incoming.payload) {
+                let packet = self.block_answer(ResponseType::BadRequest, block);
+                return self.send_response(now, &asked, packet, confirmable);
+            }
+            let Block { num, more, size } = block;
+            incoming.part = Some(Part { num, more, size });
+        } else if let Some(block) = asked.block1 {
             let is_hopeless = size1.is_some_and(|size| size as usize > self.config.max_body);
             let progress = match is_hopeless {
                 true => Progress::TooLarge,
@@ -252,7 +259,14 @@ impl Endpoint {
         let mut packet = response.packet();
         if let Some(block) = asked.block1 {
             let size = block.size.min(self.config.block);
-            Block { size, ..block }.write(&mut packet, CoapOption::Block1);
+            // RFC 7959 §2.3: M unset says that the block was acted upon by itself.
+            let more = block.more && !self.config.takes_parts;
+            Block {
+                size,
+                more,
+                ..block
+            }
+            .write(&mut packet, CoapOption::Block1);
         }
         // RFC 7959 §2.4: "the block size indicated or a smaller size".
         let wanted = asked.block2.map_or(self.config.block, |block| block.size);

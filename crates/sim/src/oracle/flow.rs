@@ -7,6 +7,7 @@ use redpoll_tcp::Stats;
 use serde::Serialize;
 
 use super::datagrams::Datagrams;
+use super::image::{Image, ImageFigures};
 use super::percentiles::Percentiles;
 use super::readings::{ReadingFigures, ReadingFormat, Readings};
 use super::requests::{RequestFigures, Requests};
@@ -41,6 +42,7 @@ pub(super) struct Flow {
     datagrams: Datagrams,
     readings: Option<Readings>,
     requests: Requests,
+    image: Image,
     /// Messages of another transport, and how many of those were repetitions.
     messages: (u64, u64),
     delivered: u64,
@@ -86,6 +88,9 @@ pub struct FlowFigures {
     /// Of a flow of requests only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestFigures>,
+    /// Of a flow that brings an image to a leaf only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageFigures>,
 }
 
 /// Retransmitted segments by cause.
@@ -128,6 +133,7 @@ impl Flow {
             datagrams: Datagrams::default(),
             readings: None,
             requests: Requests::default(),
+            image: Image::default(),
             messages: (0, 0),
             delivered: 0,
             first: None,
@@ -186,6 +192,10 @@ impl Flow {
 
     pub(super) fn readings_mut(&mut self) -> Option<&mut Readings> {
         self.readings.as_mut()
+    }
+
+    pub(super) fn image_mut(&mut self) -> &mut Image {
+        &mut self.image
     }
 
     pub(super) fn requests_mut(&mut self) -> &mut Requests {
@@ -332,6 +342,7 @@ impl Flow {
             },
             readings: self.readings.as_ref().map(|readings| readings.figures(now)),
             requests: self.requests.figures(),
+            image: self.image.figures(),
         }
     }
 }

@@ -17,6 +17,7 @@
 
 mod datagrams;
 mod flow;
+mod image;
 mod percentiles;
 mod readings;
 mod requests;
@@ -25,6 +26,7 @@ mod tally;
 mod tests;
 
 pub use flow::{End, FlowFigures, Retransmissions, RttMs};
+pub use image::ImageFigures;
 pub use percentiles::Percentiles;
 pub use readings::{LatencyMs, Layout, PLACE, ReadingFigures, ReadingFormat};
 pub use requests::RequestFigures;
@@ -184,6 +186,35 @@ impl Oracle {
         if let Err(what) = self.flow_mut(id).readings_received(now, id, payload) {
             self.violation(id, now, what);
         }
+    }
+
+    /// A leaf begins to fetch an image, for the first time or once more after something
+    /// has gone wrong.
+    pub fn image_begun(&mut self, id: FlowId, now: Instant) {
+        self.at(now);
+        self.flow_mut(id).image_mut().begun(now);
+    }
+
+    /// A leaf has written a piece of the image to its flash.
+    pub fn image_written(&mut self, id: FlowId, now: Instant, offset: u64, bytes: &[u8]) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).image_mut().written(offset, bytes) {
+            self.violation(id, now, what);
+        }
+        self.flow_mut(id).measure(now, bytes.len());
+    }
+
+    /// A leaf takes its image of `size` bytes for whole.
+    pub fn image_whole(&mut self, id: FlowId, now: Instant, size: u64) {
+        self.at(now);
+        if let Err(what) = self.flow_mut(id).image_mut().whole(now, size) {
+            self.violation(id, now, what);
+        }
+    }
+
+    /// The source of an image has sent so many bytes of it, for the first time or again.
+    pub fn image_sent(&mut self, id: FlowId, bytes: u64) {
+        self.flow_mut(id).image_mut().sent(bytes);
     }
 
     /// A client began a request.

@@ -138,20 +138,38 @@ const SENDERS: Only = Some((
         "mqtt-sensor",
         "http-client",
         "coap-client",
+        "image-leaf",
     ],
 ));
+const IMAGES: Only = Some(("type", &["image-source", "image-leaf"]));
+const IMAGE_LEAF: Only = Some(("type", &["image-leaf"]));
 const CLIENTS: Only = Some(("type", &["http-client", "coap-client"]));
 const PERIODIC: Only = Some((
     "type",
     &["sensor", "mqtt-sensor", "http-client", "coap-client"],
 ));
-const RETRIES: Only = Some(("type", &["bulk-sender", "http-client", "coap-client"]));
+const RETRIES: Only = Some((
+    "type",
+    &["bulk-sender", "http-client", "coap-client", "image-leaf"],
+));
 const MODULE: Only = Some(("kind", &["module"]));
 const EXTERNAL: Only = Some(("kind", &["external"]));
-const SERVERS: Only = Some(("type", &["http-server", "coap-server", "bulk-sink", "echo"]));
+const SERVERS: Only = Some((
+    "type",
+    &[
+        "http-server",
+        "coap-server",
+        "bulk-sink",
+        "echo",
+        "image-source",
+    ],
+));
 const BULK: Only = Some(("type", &["bulk-sender"]));
-const FILES: Only = Some(("type", &["http-server", "coap-server"]));
-const COAP: Only = Some(("type", &["coap-server", "coap-client"]));
+const FILES: Only = Some(("type", &["http-server", "coap-server", "image-source"]));
+const COAP: Only = Some((
+    "type",
+    &["coap-server", "coap-client", "image-source", "image-leaf"],
+));
 const SENSOR: Only = Some(("type", &["sensor"]));
 const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
 const MQTT: Only = Some(("type", &["mqtt-sensor"]));
@@ -682,7 +700,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("nodes.*.key", KeyDigits { word: Some("none") }, Optional("the network's, where `security.level` is not `none`"), None,
         "Another key, with the index of the network's: its frames are refused as unauthenticated; or `none`, no security: they are refused as unsecured."),
 
-    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "echo", "sensor", "mqtt-sensor", "http-client", "coap-client"]), Required, None,
+    key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "echo", "sensor", "mqtt-sensor", "http-client", "coap-client", "image-source", "image-leaf"]), Required, None,
         "What the app does."),
     key("apps.*.on", Nodes, Required, None,
         "The node or nodes that it runs on; `border` is the border router, `host` is the host behind the border router, which `redpoll run` then simulates."),
@@ -692,7 +710,7 @@ pub(crate) const KEYS: &[Key] = &[
         "When it starts, from the beginning of the run."),
     key("apps.*.start_spread", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "It starts at a random moment of so long a span from `start` on, at each node another."),
-    key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server, 7 for echo; required for bulk-sink"), SERVERS,
+    key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server, 7 for echo, that of its protocol for image-source; required for bulk-sink"), SERVERS,
         "Port that it listens on."),
     key("apps.*.to", Target, Required, SENDERS,
         "Where it sends to: a node's name, `border`, `host`, or an IPv6 address in brackets, and a port. A client asks for `/file` there."),
@@ -703,9 +721,21 @@ pub(crate) const KEYS: &[Key] = &[
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
         "Pause before another attempt when a connection was refused or failed, or a request was; twice as long behind each further connection that does not open, up to half an hour."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,
-        "Size of the page `/file`, whose content is what `seq -f %07.0f 0 N` prints."),
+        "Size of the page `/file`, or of the image, whose content is what `seq -f %07.0f 0 N` prints."),
     key("apps.*.block", Choice(BLOCKS), Default("512 B"), COAP,
-        "The largest block of a body (RFC 7959); longer bodies go in several messages."),
+        "The largest block of a body (RFC 7959), or of an image; longer ones go in several messages."),
+    key("apps.*.protocol", Choice(&["http", "block1", "q-block", "bdx"]), Default("http"), IMAGES,
+        "How the image gets to the leaf: `http` with ranges, over TCP; by `block1` of CoAP (RFC 7959) or its `q-block` (RFC 9177), once the leaf has said that it is there and how much it has; by `bdx`, Matter's bulk data exchange over its reliable messages, in the clear."),
+    key("apps.*.page", size(16.0, 4_096.0), Default("256 B"), IMAGE_LEAF,
+        "What the leaf writes to its flash at a time; bytes that have no whole page yet do not survive a restart. At most `block` with `block1`, `q-block` and `bdx`."),
+    key("apps.*.patience", time(1.0 * US_PER_S, DAY_US), Default("10 s"), IMAGE_LEAF,
+        "The leaf asks anew, for what it has not, when nothing has come for so long."),
+    key("apps.*.max_payloads", Count { min: 1, max: 64 }, Default("10"), IMAGES,
+        "With `q-block`: MAX_PAYLOADS (RFC 9177, 7.2), the same at both ends."),
+    key("apps.*.non_timeout", time(100_000.0, 60.0 * US_PER_S), Default("2 s"), IMAGES,
+        "With `q-block`: NON_TIMEOUT (RFC 9177, 7.2), the same at both ends; NON_RECEIVE_TIMEOUT is twice that, and at least a second more than the longest NON_TIMEOUT_RANDOM."),
+    key("apps.*.message_interval", time(10_000.0, 60.0 * US_PER_S), Default("300 ms"), IMAGES,
+        "With `bdx`: how long the other end takes to answer while it is active (SESSION_ACTIVE_INTERVAL of Matter), the same at both ends. A message is repeated after 1.1 times that, and up to a quarter more; four times at most."),
     key("apps.*.transport", Choice(&["udp", "tcp", "coap", "cocoa", "unreliable", "ideal"]), Default("udp"), SENSOR,
         "What carries the readings: `udp` a datagram each, `tcp` one connection for all, `coap` confirmable messages to a coap-server, `cocoa` the same with CoCoA's timeouts, `unreliable` CoAP's messages that nobody acknowledges, `ideal` a protocol with TCP's headers that learns of losses without asking (Kumar et al. 2020, section 8.2.2)."),
     key("apps.*.cocoa", Choice(&["draft", "contiki"]), Default("draft"), SENSOR,
@@ -759,7 +789,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Share of its hours that sessions take."),
 
     key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "drop-packets", "duplicate-packets", "node-off", "node-restart"]), Required, None,
-        "What goes wrong. Frames are those on the air, packets those between border router and host; `lose-frames` loses data frames behind the radio that has acknowledged them, so that no retry of the link mends it; `node-off` switches a node's radio off; `node-restart` the whole node, which has forgotten all it knew when it begins anew, and finds its way by RPL."),
+        "What goes wrong. Frames are those on the air, packets those between border router and host; `lose-frames` loses data frames behind the radio that has acknowledged them, so that no retry of the link mends it; `node-off` switches a node's radio off; `node-restart` the whole node, which has forgotten all it knew when it begins anew but what is in flash, and finds its way by RPL, or as a leaf is told its fixed routes again."),
     key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "When it begins."),
     key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), None,
@@ -773,7 +803,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("faults.*.frames", Choice(&["any", "data", "ack"]), Default("any"), Some(("type", &["drop-frames"])),
         "All frames, all but link acknowledgments, or only those."),
     key("faults.*.node", Name, Required, Some(("type", &["node-off", "node-restart"])),
-        "The node that is switched off; for `node-restart` one on which no app runs."),
+        "The node that is switched off; for `node-restart` one on which no app runs but `image-leaf`."),
 ];
 
 /// Whether what the key holds is shown to nobody.

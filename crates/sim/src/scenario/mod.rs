@@ -30,10 +30,10 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, CacheParams, ClientProtocol, ClientSpec,
-    CocoaReading, EUI64_PREFIX, Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeKey,
-    NodeSpec, RecoveryParams, Role, Scenario, SecurityParams, SensorSpec, SensorTransport,
-    SerialParams, SleepyParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
-    global_address,
+    CocoaReading, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, Keepalive,
+    LowpanParams, MacParams, ModuleParams, Mss, NodeKey, NodeSpec, QuickSpec, RecoveryParams, Role,
+    Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams, SleepyParams, TaimParams,
+    Target, TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use routing::{Routing, RplParams};

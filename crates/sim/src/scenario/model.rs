@@ -615,6 +615,71 @@ pub enum AppKind {
         /// Pause before connecting again.
         reconnect: Duration,
     },
+    /// Has an image for leaves that ask for it.
+    ImageSource(ImageSourceSpec),
+    /// Fetches an image to its flash, and goes on with it after whatever happens.
+    ImageLeaf(ImageLeafSpec),
+}
+
+/// How an image gets to a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImageProtocol {
+    /// HTTP/1.1 with ranges: the leaf asks for what it has not.
+    Http,
+    /// CoAP's Block1 (RFC 7959): the source puts block after block, once the leaf has said
+    /// that it is there.
+    Block1,
+    /// The same with Q-Block1 (RFC 9177): many blocks at a time.
+    QBlock,
+    /// Matter's bulk data exchange: the leaf asks for block after block.
+    Bdx,
+}
+
+/// Who has an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImageSourceSpec {
+    /// Port to listen on, of TCP or UDP.
+    pub port: u16,
+    /// What it speaks.
+    pub protocol: ImageProtocol,
+    /// Bytes of the image.
+    pub bytes: u64,
+    /// Bytes of a block.
+    pub block: u16,
+    /// What Q-Block goes by.
+    pub quick: QuickSpec,
+    /// MRP's retransmission interval (SAI).
+    pub interval: Duration,
+}
+
+/// Who fetches an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImageLeafSpec {
+    /// The source.
+    pub to: Target,
+    /// What it speaks.
+    pub protocol: ImageProtocol,
+    /// Bytes of a page of flash.
+    pub page: u16,
+    /// Pause behind an attempt that failed.
+    pub retry: Duration,
+    /// It asks again when nothing has come for so long.
+    pub patience: Duration,
+    /// Bytes of a block that it asks for.
+    pub block: u16,
+    /// What Q-Block goes by.
+    pub quick: QuickSpec,
+    /// MRP's retransmission interval (SAI).
+    pub interval: Duration,
+}
+
+/// Parameters of RFC 9177 §7.2; the others follow from them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuickSpec {
+    /// MAX_PAYLOADS.
+    pub max_payloads: u16,
+    /// NON_TIMEOUT.
+    pub non_timeout: Duration,
 }
 
 /// A client of an HTTP or CoAP server.
@@ -741,8 +806,10 @@ impl AppKind {
             AppKind::BulkSender { to, .. }
             | AppKind::Sensor(SensorSpec { to, .. })
             | AppKind::Client(ClientSpec { to, .. })
+            | AppKind::ImageLeaf(ImageLeafSpec { to, .. })
             | AppKind::MqttSensor { to, .. } => Some(to),
-            AppKind::HttpServer { .. }
+            AppKind::ImageSource(_)
+            | AppKind::HttpServer { .. }
             | AppKind::CoapServer { .. }
             | AppKind::BulkSink { .. }
             | AppKind::Echo { .. } => None,
@@ -768,6 +835,9 @@ impl AppKind {
                 !sensor.transport.is_udp() && *port == target.port
             }
             (AppKind::BulkSink { port }, AppKind::BulkSender { .. }) => *port == target.port,
+            (AppKind::ImageSource(source), AppKind::ImageLeaf(leaf)) => {
+                source.protocol == leaf.protocol && source.port == target.port
+            }
             _ => false,
         }
     }
@@ -786,6 +856,8 @@ impl AppKind {
                 ClientProtocol::Coap => "coap-client",
             },
             AppKind::MqttSensor { .. } => "mqtt-sensor",
+            AppKind::ImageSource(_) => "image-source",
+            AppKind::ImageLeaf(_) => "image-leaf",
         }
     }
 }

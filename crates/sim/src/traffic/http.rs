@@ -13,10 +13,11 @@ mod session;
 mod site;
 
 use redpoll_base::Instant;
-use redpoll_stack::NodeEvent;
+use redpoll_stack::{NodeEvent, Streams};
 
 use self::session::Exchange;
 use self::site::Site;
+use super::peers::{Pair, Peers};
 use super::sessions::Sessions;
 use super::{App, Context};
 
@@ -24,6 +25,8 @@ use super::{App, Context};
 pub(super) struct Server {
     name: String,
     file_bytes: u64,
+    /// The entity tag of the file, and who the clients are that ask for it as an image.
+    image: Option<(String, Peers)>,
     sessions: Sessions<Exchange>,
 }
 
@@ -33,8 +36,18 @@ impl Server {
         Server {
             name: name.to_owned(),
             file_bytes,
+            image: None,
             sessions: Sessions::new(port, connections),
         }
+    }
+
+    /// The same with a validator for its file (RFC 9110 §8.8.3), which is the image that
+    /// clients of the scenario fetch.
+    pub(super) fn of_image(self, peers: Peers) -> Server {
+        // The content follows from the length.
+        let etag = format!("\"{:x}\"", self.file_bytes);
+        let image = Some((etag, peers));
+        Server { image, ..self }
     }
 }
 
@@ -47,15 +60,28 @@ impl App for Server {
         let site = Site {
             name: &self.name,
             file_bytes: self.file_bytes,
+            etag: self.image.as_ref().map(|(etag, _)| etag.as_str()),
         };
+        let peers = self.image.as_ref().map(|(_, peers)| peers);
         self.sessions.on_event(
             cx,
             event,
-            |cx, conn| Some(Exchange::new(cx, conn)),
+            |cx, conn| {
+                let ends = cx
+                    .node
+                    .stream(conn)
+                    .map(|it| Pair::new(it.remote, it.local));
+                let flow = peers.zip(ends).and_then(|(peers, ends)| peers.flow(&ends));
+                Some(Exchange::new(cx, conn, flow))
+            },
             |cx, exchange| exchange.pump(cx, &site),
         );
         self.sessions
             .make_room(cx, Exchange::idle_since, |cx, exchange| exchange.end(cx));
+        // What a connection repeats whose client has gone elsewhere counts, too.
+        for exchange in self.sessions.open() {
+            exchange.measure(cx);
+        }
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {

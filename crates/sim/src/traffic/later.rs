@@ -58,6 +58,12 @@ impl App for Later {
         }
     }
 
+    fn restart(&mut self, cx: &mut Context<'_>) {
+        if self.has_started {
+            self.app.restart(cx);
+        }
+    }
+
     fn losses(&self) -> Vec<(&'static str, u64)> {
         self.app.losses()
     }

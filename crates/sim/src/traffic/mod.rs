@@ -10,6 +10,7 @@ mod coap;
 mod content;
 mod echo;
 mod http;
+mod image;
 mod later;
 mod mqtt;
 mod outgoing;
@@ -27,8 +28,8 @@ use crate::kernel::Secrets;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::{
-    AppKind, AppSpec, ClientProtocol, Scenario, SensorSpec, SensorTransport, Target, TargetHost,
-    When,
+    AppKind, AppSpec, ClientProtocol, ImageProtocol, Scenario, SensorSpec, SensorTransport, Target,
+    TargetHost, When,
 };
 
 pub use content::counting_lines;
@@ -73,6 +74,9 @@ pub trait App {
     /// Something may have been acknowledged; only while it wants to know.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
+    /// The node begins anew: of the app only what is in flash is left.
+    fn restart(&mut self, _cx: &mut Context<'_>) {}
+
     /// What it lost for want of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -103,6 +107,11 @@ pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
                 sockets.listeners += 1;
             }
             AppKind::CoapServer { .. } => sockets.coap += 1,
+            AppKind::ImageSource(source) if source.protocol == ImageProtocol::Http => {
+                sockets.listeners += 1;
+            }
+            AppKind::ImageLeaf(leaf) if leaf.protocol == ImageProtocol::Http => {}
+            AppKind::ImageSource(_) | AppKind::ImageLeaf(_) => sockets.coap += 1,
             AppKind::Client(spec) if spec.protocol == ClientProtocol::Coap => sockets.coap += 1,
             AppKind::Sensor(spec) if spec.transport.is_coap() => sockets.coap += 1,
             AppKind::Sensor(spec) if spec.transport.is_udp() => sockets.udp += 1,
@@ -236,6 +245,17 @@ impl Maker<'_> {
                     }
                 };
                 Box::new(client::Client::new(route(&client.to), client, clock, asks))
+            }
+            AppKind::ImageSource(source) => match source.protocol {
+                ImageProtocol::Http => {
+                    let server = http::Server::new(&name, source.port, source.bytes, connections);
+                    Box::new(server.of_image(peers))
+                }
+                _ => image::source(source, peers, self.coap_rng(scenario, index, spec)),
+            },
+            AppKind::ImageLeaf(leaf) => {
+                let rng = self.coap_rng(scenario, index, spec);
+                Box::new(image::Leaf::new(route(&leaf.to), leaf, rng))
             }
             AppKind::MqttSensor { to, interval, .. } => {
                 let clock = sensor::Clock::new(*interval, *interval, &mut self.rng);

@@ -77,7 +77,7 @@ impl<S: Session> Sessions<S> {
         &mut self,
         cx: &mut Context<'_>,
         idle: impl Fn(&S) -> Option<Instant>,
-        end: impl Fn(&mut Context<'_>, &S),
+        end: impl Fn(&mut Context<'_>, &mut S),
     ) {
         while self.open.len() >= self.connections || self.is_full(cx) {
             let sessions = self.open.iter().enumerate();
@@ -86,7 +86,7 @@ impl<S: Session> Sessions<S> {
             let Some((_, longest)) = idle.min() else {
                 return;
             };
-            end(cx, &self.open.swap_remove(longest));
+            end(cx, &mut self.open.swap_remove(longest));
         }
     }
 

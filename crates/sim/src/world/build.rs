@@ -230,8 +230,8 @@ impl Places {
 }
 
 impl World {
-    /// Node `index` begins anew, with nothing but what the scenario has told it. It waits
-    /// for its radio to end what it has begun.
+    /// Node `index` begins anew, with nothing but what the scenario has told it, and its apps
+    /// with what is in flash. It waits for its radio to end what it has begun.
     pub(super) fn on_restart(&mut self, index: usize) {
         if !self.air.stations()[index].is_idle() {
             let node = index as u32;
@@ -240,7 +240,8 @@ impl World {
             return;
         }
         let sockets = traffic::sockets(&self.scenario, index);
-        let own = (self.root, &NodeRoutes::default());
+        let routes = self.told_routes(index);
+        let own = (self.root, &routes);
         let inhabitant = &mut self.inhabitants[index];
         let now = inhabitant.clock.local(self.now);
         let birth = node::Birth {
@@ -253,7 +254,24 @@ impl World {
         let built = node::build(&self.scenario, index, own, sockets, begins, secrets);
         inhabitant.node = built.node;
         inhabitant.wakes_at = Instant::FAR_FUTURE;
+        inhabitant.watches.clear();
+        self.with_apps(index, |apps, cx| {
+            for app in apps {
+                app.restart(cx);
+            }
+        });
         self.serve(index);
+    }
+
+    /// The routes that node `index` has been told, where nodes do not find them.
+    fn told_routes(&self, index: usize) -> NodeRoutes {
+        if self.scenario.routing.rpl().is_some() {
+            return NodeRoutes::default();
+        }
+        let nodes = 0..self.scenario.nodes.len();
+        let neighbours: Vec<Vec<_>> = nodes.map(|node| self.air.neighbours(node)).collect();
+        let mut routes = topology::plan(&self.scenario, &neighbours);
+        routes.nodes.swap_remove(index)
     }
 }
 

@@ -163,7 +163,7 @@ impl Run {
 }
 
 /// What a report leaves out of a flow or a node that has had none.
-const OPTIONAL: [&str; 3] = ["requests", "readings", "recovery"];
+const OPTIONAL: [&str; 4] = ["requests", "readings", "recovery", "image"];
 
 fn number(value: &Value, pointer: &str) -> Reading {
     let part = pointer.split('/').nth(1).unwrap_or_default();

@@ -4,6 +4,7 @@ pub mod hurni2012;
 pub mod kim2015;
 pub mod kumar2020;
 pub mod lim2022;
+pub mod ota;
 pub mod park2019;
 
 use crate::engine::study::Study;
@@ -15,4 +16,5 @@ pub const STUDIES: &[Study] = &[
     lim2022::STUDY,
     hurni2012::STUDY,
     park2019::STUDY,
+    ota::STUDY,
 ];

@@ -6,8 +6,9 @@ use crate::medium::RadioSpec;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, NodeKey, NodeSpec, Role, Scenario,
-    SensorSpec, SensorTransport, Target, TargetHost, TransportSpec, When,
+    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, ImageLeafSpec, ImageProtocol,
+    ImageSourceSpec, NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec, SensorTransport,
+    Target, TargetHost, TransportSpec, When,
 };
 
 /// Puts the apps that `values` describe on the nodes of `scenario`.
@@ -129,6 +130,8 @@ impl App<'_, '_> {
             "sensor" => AppKind::Sensor(self.sensor()?),
             "http-client" => AppKind::Client(self.client(ClientProtocol::Http)?),
             "coap-client" => AppKind::Client(self.client(ClientProtocol::Coap)?),
+            "image-source" => AppKind::ImageSource(self.image_source()),
+            "image-leaf" => AppKind::ImageLeaf(self.image_leaf()?),
             _ => self.mqtt_sensor()?,
         })
     }
@@ -154,6 +157,60 @@ impl App<'_, '_> {
             count: values.count(&self.key("count")).map(|count| count as u32),
             block: self.block(),
             retry: values.duration(&self.key("retry")),
+        })
+    }
+
+    fn image_protocol(&self) -> ImageProtocol {
+        match self.values.text(&self.key("protocol")).as_str() {
+            "block1" => ImageProtocol::Block1,
+            "q-block" => ImageProtocol::QBlock,
+            "bdx" => ImageProtocol::Bdx,
+            _ => ImageProtocol::Http,
+        }
+    }
+
+    fn quick(&self) -> QuickSpec {
+        let max_payloads = self.values.count(&self.key("max_payloads"));
+        QuickSpec {
+            max_payloads: max_payloads.map_or(1, |count| count as u16),
+            non_timeout: self.values.duration(&self.key("non_timeout")),
+        }
+    }
+
+    fn image_source(&self) -> ImageSourceSpec {
+        let protocol = self.image_protocol();
+        let usual = match protocol {
+            ImageProtocol::Http => 80,
+            ImageProtocol::Block1 | ImageProtocol::QBlock => 5_683,
+            ImageProtocol::Bdx => 5_540,
+        };
+        ImageSourceSpec {
+            port: self.port_or(usual),
+            protocol,
+            bytes: self.values.bytes(&self.key("file")).unwrap_or_default(),
+            block: self.block(),
+            quick: self.quick(),
+            interval: self.values.duration(&self.key("message_interval")),
+        }
+    }
+
+    fn image_leaf(&self) -> Result<ImageLeafSpec, ScenarioError> {
+        let values = self.values;
+        let (page, block) = (values.real(&self.key("page")) as u16, self.block());
+        let protocol = self.image_protocol();
+        if page > block && protocol != ImageProtocol::Http {
+            let problem = format!("got {page} B; allowed: at most block, {block} B");
+            return Err(values.error(&self.key("page"), problem));
+        }
+        Ok(ImageLeafSpec {
+            to: self.target()?,
+            protocol,
+            page,
+            retry: values.duration(&self.key("retry")),
+            patience: values.duration(&self.key("patience")),
+            block,
+            quick: self.quick(),
+            interval: values.duration(&self.key("message_interval")),
         })
     }
 
@@ -386,6 +443,10 @@ fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
             Some((Protocol::Tcp, *port))
         }
         AppKind::CoapServer { port, .. } => Some((Protocol::Udp, *port)),
+        AppKind::ImageSource(source) => Some(match source.protocol {
+            ImageProtocol::Http => (Protocol::Tcp, source.port),
+            _ => (Protocol::Udp, source.port),
+        }),
         _ => None,
     }
 }
@@ -463,6 +524,7 @@ fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
             AppKind::Sensor(sensor) if sensor.transport.is_coap() => "coap-server",
             AppKind::Client(client) if client.protocol == ClientProtocol::Coap => "coap-server",
             AppKind::Client(_) => "http-server",
+            AppKind::ImageLeaf(_) => "image-source of its protocol",
             _ => "bulk-sink",
         };
         let problem = format!(

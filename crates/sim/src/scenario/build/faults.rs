@@ -5,7 +5,7 @@ use redpoll_base::Instant;
 use crate::fault::{FrameKind, Rule, Spec};
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::NodeSpec;
+use crate::scenario::model::{AppKind, AppSpec, NodeSpec, Role};
 use crate::scenario::routing::Routing;
 
 /// The faults that `values` describe, in the file's order.
@@ -25,7 +25,8 @@ pub(super) fn faults(
     Ok(specs)
 }
 
-/// Apps do not begin anew, and routes that were worked out are not told again.
+/// Apps do not begin anew but those that fetch an image, and of nodes whose routes were
+/// worked out only leaves are told theirs again.
 fn check_restart(
     values: &Values<'_>,
     name: &str,
@@ -33,17 +34,22 @@ fn check_restart(
     routing: &Routing,
 ) -> Result<(), ScenarioError> {
     let problem = match node {
-        Some(node) if !node.apps.is_empty() => format!(
-            "got {}, on which apps run; allowed: a node without apps",
+        Some(node) if node.apps.iter().any(|app| !outlives(app)) => format!(
+            "got {}, on which apps run; allowed: a node without apps but image-leaf",
             node.name
         ),
-        _ if routing.rpl().is_none() => {
-            let problem = "got node-restart, and routing is fixed; allowed: with routing rpl";
+        Some(node) if routing.rpl().is_none() && node.role != Role::Leaf => {
+            let problem = "got node-restart, and routing is fixed; allowed: of a leaf, or with \
+                           routing rpl";
             return Err(values.error(&format!("faults.{name}.type"), problem));
         }
         _ => return Ok(()),
     };
     Err(values.error(&format!("faults.{name}.node"), problem))
+}
+
+fn outlives(app: &AppSpec) -> bool {
+    matches!(app.kind, AppKind::ImageLeaf(_))
 }
 
 fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, ScenarioError> {

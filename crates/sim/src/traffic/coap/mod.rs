@@ -19,6 +19,8 @@ pub(super) const READINGS: &str = "readings";
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
+    /// Requests may come at any time, and are to come soon.
+    expects_requests: bool,
     /// The node has been told that a packet is waited for.
     expected: bool,
     /// Messages for which the node had no room; CoAP repeats what matters.
@@ -30,6 +32,7 @@ impl Port {
         Port {
             endpoint: Endpoint::new(config, rng),
             socket: None,
+            expects_requests: false,
             expected: false,
             no_room: 0,
         }
@@ -60,6 +63,11 @@ impl Port {
         true
     }
 
+    /// Whether requests are to come soon.
+    pub(super) fn expect_requests(&mut self, expected: bool) {
+        self.expects_requests = expected;
+    }
+
     pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
         if self.next_timer().is_some_and(|at| at <= cx.now) {
             self.endpoint.on_timeout(cx.now);
@@ -86,7 +94,7 @@ impl Port {
         }
         let event = self.endpoint.poll_event();
         // A sleepy node asks its parent more often while an answer may come.
-        let expects = self.endpoint.expects() != Expect::Nothing;
+        let expects = self.expects_requests || self.endpoint.expects() != Expect::Nothing;
         if expects != self.expected {
             self.expected = expects;
             cx.node.expect_packets(expects);

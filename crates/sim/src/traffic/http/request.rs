@@ -17,6 +17,8 @@ pub(super) struct Get {
     pub head_only: bool,
     /// Only this part of it.
     pub part: Option<Part>,
+    /// Only if this is the validator of what there is; else all of it.
+    pub if_range: Option<String>,
     /// The connection is to stay open for more.
     pub stays_open: bool,
 }
@@ -152,9 +154,8 @@ impl Get {
                 }
             }
             "range" => self.part = Part::parse(value),
-            // Nothing here has a validator, so that none can match (RFC 9110 §13.1.5);
-            // what follows a request with content is not looked at.
-            "if-range" => self.part = None,
+            "if-range" => self.if_range = Some(value.to_owned()),
+            // What follows a request with content is not looked at.
             "content-length" if value != "0" => self.stays_open = false,
             "transfer-encoding" => self.stays_open = false,
             _ => {}
@@ -192,6 +193,7 @@ fn request_line(line: &str) -> Parsed {
         path: path.to_owned(),
         head_only: method == "HEAD",
         part: None,
+        if_range: None,
         // RFC 9112 §9.3.
         stays_open: version != "HTTP/1.0",
     })

@@ -6,6 +6,7 @@ use redpoll_stack::{ConnId, Error, Streams};
 
 use super::request::{MAX_REQUEST, Parsed, Status, parse};
 use super::site::{Body, Site};
+use crate::oracle::FlowId;
 use crate::traffic::Context;
 use crate::traffic::sessions;
 
@@ -37,6 +38,8 @@ pub(super) struct Exchange {
     /// Since when it is as it is.
     since: Instant,
     phase: Phase,
+    /// The image that its client fetches, and what of the bytes sent has been counted.
+    image: Option<(FlowId, u32)>,
 }
 
 enum Phase {
@@ -68,7 +71,7 @@ impl sessions::Session for Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(cx: &mut Context<'_>, conn: ConnId) -> Exchange {
+    pub(super) fn new(cx: &mut Context<'_>, conn: ConnId, image: Option<FlowId>) -> Exchange {
         cx.node.expect(conn, true);
         Exchange {
             conn,
@@ -77,6 +80,16 @@ impl Exchange {
             deadline: cx.now + REQUEST_TIME,
             since: cx.now,
             phase: Phase::Reading,
+            image: image.map(|flow| (flow, 0)),
+        }
+    }
+
+    /// Tells the oracle how much of an image has been sent since it was told last.
+    pub(super) fn measure(&mut self, cx: &mut Context<'_>) {
+        if let (Some((flow, counted)), Some(stats)) = (&mut self.image, cx.node.stats(self.conn)) {
+            let new = stats.bytes_sent.saturating_sub(*counted);
+            *counted += new;
+            cx.oracle.image_sent(*flow, new.into());
         }
     }
 
@@ -104,7 +117,8 @@ impl Exchange {
     }
 
     /// Resets the connection.
-    pub(super) fn end(&self, cx: &mut Context<'_>) {
+    pub(super) fn end(&mut self, cx: &mut Context<'_>) {
+        self.measure(cx);
         cx.node.abort(cx.now, self.conn);
         cx.node.release(cx.now, self.conn);
     }
@@ -121,6 +135,7 @@ impl Exchange {
                 Step::Again => {}
                 Step::Wait => return true,
                 Step::Over => {
+                    self.measure(cx);
                     cx.node.release(cx.now, self.conn);
                     return false;
                 }
@@ -175,6 +190,10 @@ impl Exchange {
         self.request.drain(..len);
         self.has_served = true;
         let answer = site.answer(parsed);
+        if let Some((_, counted)) = &mut self.image {
+            // A head is none of the image.
+            *counted += answer.head.len() as u32;
+        }
         let writing = Writing {
             head: answer.head,
             body: answer.body,

@@ -1,12 +1,14 @@
 //! What the server has: a page and a file, whole or in part (RFC 9110 §14).
 
-use super::request::{Parsed, Part, Status};
+use super::request::{Get, Parsed, Status};
 use crate::traffic::content::counting_lines;
 
 /// What there is to serve.
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,
+    /// The entity tag of the file; without one no condition about it holds.
+    pub(super) etag: Option<&'a str>,
 }
 
 /// An answer: its head, what follows it, and whether the connection stays open.
@@ -45,7 +47,7 @@ impl Site<'_> {
             "/" | "/index.html" => {
                 Answer::new(Status::OK, "", Body::Text(self.page(), 0), stays_open)
             }
-            "/file" => self.file(get.part, stays_open),
+            "/file" => self.file(get, stays_open),
             _ => Answer::new(Status::NOT_FOUND, "", Status::NOT_FOUND.body(), stays_open),
         };
         if get.head_only {
@@ -54,18 +56,23 @@ impl Site<'_> {
         answer
     }
 
-    fn file(&self, part: Option<Part>, stays_open: bool) -> Answer {
+    fn file(&self, get: &Get, stays_open: bool) -> Answer {
         let whole = self.file_bytes;
-        let Some(part) = part else {
+        // RFC 9110 §13.1.5: a part is sent if it is one of what the client knows.
+        let is_known = get.if_range.is_none() || get.if_range.as_deref() == self.etag;
+        let etag = self.etag.map(|etag| format!("ETag: {etag}\r\n"));
+        let etag = etag.unwrap_or_default();
+        let Some(part) = get.part.filter(|_| is_known) else {
             let body = Body::File {
                 offset: 0,
                 end: whole,
             };
-            return Answer::new(Status::OK, "", body, stays_open);
+            return Answer::new(Status::OK, &etag, body, stays_open);
         };
         match part.of(whole) {
             Some((offset, end)) => {
-                let range = format!("Content-Range: bytes {offset}-{}/{whole}\r\n", end - 1);
+                let last = end - 1;
+                let range = format!("Content-Range: bytes {offset}-{last}/{whole}\r\n{etag}");
                 let body = Body::File { offset, end };
                 Answer::new(Status::PARTIAL, &range, body, stays_open)
             }

@@ -102,7 +102,11 @@ impl Page<'_> {
 
     fn head(&self, page: &mut String) {
         let title = format!("{}, run again", self.study.name);
-        let (held, all) = self.held(Kind::Reproduces);
+        // A study without a paper has promises alone.
+        let ((held, all), what) = match self.held(Kind::Reproduces) {
+            (_, 0) => (self.held(Kind::Promises), "promises"),
+            held => (held, "reproductions"),
+        };
         let share = match all {
             0 => String::new(),
             _ => format!(
@@ -115,7 +119,7 @@ impl Page<'_> {
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n\
-             <p>{}</p>\n<p class=\"big\"><strong>{held} of {all} reproductions hold{share}.\
+             <p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} hold{share}.\
              </strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on {}, {} seeds \
              a point; a case that takes long may have fewer, and n says how many.</p>\n",
             escape(self.study.citation),

@@ -1,0 +1,288 @@
+//! The server's side: what has come, and what is missing (RFC 9177 §4.3, §7.2).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use coap_lite::{CoapOption, MessageClass, MessageType, Packet, RequestType, ResponseType};
+use redpoll_base::Instant;
+
+use super::message::{MISSING_BLOCKS, Q_BLOCK1, REQUEST_TAG, block, check, write_missing};
+use super::{QUICK_BLOCKS_MAX, QuickConfig};
+use crate::block::{Block, read_uint, uint};
+use crate::message::{Class, Peer, decode, encode};
+use crate::request::Incoming;
+
+/// A block that has come for the first time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// The path that it was put to, and the query behind it.
+    pub path: String,
+    /// See `path`.
+    pub query: String,
+    /// Where it begins in its body, in bytes.
+    pub offset: u64,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+    /// How long the body is.
+    pub bytes: u64,
+    /// With it the body is whole.
+    pub is_whole: bool,
+}
+
+/// Takes bodies, four at a time: of more the one that has been silent for longest gives
+/// way. Blocks are given to the application as they come.
+#[derive(Debug)]
+pub struct QuickReceiver {
+    config: QuickConfig,
+    next_id: u16,
+    /// The one heard of last comes last.
+    bodies: Vec<Body>,
+    datagrams: Vec<(Peer, Vec<u8>)>,
+}
+
+/// What there is of a body.
+#[derive(Debug)]
+struct Body {
+    from: Peer,
+    tag: Vec<u8>,
+    bytes: u64,
+    blocks: u32,
+    /// Which blocks have come, a bit each.
+    there: Vec<u64>,
+    missing: u32,
+    /// Blocks below have all come, and their sender knows.
+    told: u32,
+    /// The first block behind the latest set of which one has come.
+    latest: u32,
+    /// The token of the last message.
+    token: Vec<u8>,
+    /// When something was heard, or asked for, last.
+    heard: Instant,
+    /// How often what is missing was asked for in vain.
+    asked: u8,
+}
+
+impl Body {
+    fn has(&self, num: u32) -> bool {
+        let word = self.there.get(num as usize / 64);
+        word.is_some_and(|word| word >> (num % 64) & 1 == 1)
+    }
+
+    /// Notes block `num`; whether it is new.
+    fn mark(&mut self, num: u32) -> bool {
+        if self.has(num) {
+            return false;
+        }
+        if let Some(word) = self.there.get_mut(num as usize / 64) {
+            *word |= 1 << (num % 64);
+            self.missing = self.missing.saturating_sub(1);
+        }
+        true
+    }
+
+    /// The blocks below `end` that have not come.
+    fn missing_below(&self, end: u32) -> impl Iterator<Item = u32> {
+        (self.told..end.min(self.blocks)).filter(|num| !self.has(*num))
+    }
+}
+
+impl QuickReceiver {
+    /// A receiver whose message IDs begin with `first_id`.
+    pub fn new(config: QuickConfig, first_id: u16) -> QuickReceiver {
+        QuickReceiver {
+            config,
+            next_id: first_id,
+            bodies: Vec::new(),
+            datagrams: Vec::new(),
+        }
+    }
+
+    /// Whether a datagram is one of Q-Block1, and so for [`input`](Self::input), not for an
+    /// [`Endpoint`](crate::Endpoint).
+    pub fn is_for(datagram: &[u8]) -> bool {
+        let request = decode(datagram).ok().filter(|it| it.1 == Class::Request);
+        request.is_some_and(|(packet, _)| packet.get_option(Q_BLOCK1).is_some())
+    }
+
+    /// A datagram has come: any bytes at all. The block in it, if it is a new one.
+    pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
+        let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
+        // §4.1: a message that is not confirmable is ignored with an option that is not
+        // understood.
+        check(&mut packet).ok()?;
+        let block = block(&packet)?;
+        let incoming = Incoming::read(&packet, false)?;
+        if incoming.method != RequestType::Put {
+            self.respond(from, packet.get_token(), ResponseType::MethodNotAllowed);
+            return None;
+        }
+        let tag = packet.get_first_option(REQUEST_TAG).cloned();
+        let bytes = read_uint(&packet, CoapOption::Size1).map(u64::from);
+        let (Some(tag), Some(bytes)) = (tag, bytes) else {
+            // §4.3: it "MUST be returned if the request does not include" them.
+            self.respond(from, packet.get_token(), ResponseType::BadRequest);
+            return None;
+        };
+        let fits = block.size == self.config.block && block.fits(&packet.payload);
+        let end = block.offset() as u64 + packet.payload.len() as u64;
+        let is_last = end == bytes;
+        let blocks = self.config.blocks(bytes).unwrap_or(0);
+        if !fits || block.num >= blocks || end > bytes || block.more == is_last {
+            let status = match blocks {
+                0 => ResponseType::RequestEntityTooLarge,
+                _ => ResponseType::BadRequest,
+            };
+            self.respond(from, packet.get_token(), status);
+            return None;
+        }
+        let is_same = |body: &Body| (body.from, &body.tag, body.bytes) == (from, &tag, bytes);
+        // §4.3: bodies of different Request-Tags are all gone on with, "as it has no way of
+        // determining which is the latest".
+        let known = self.bodies.iter().position(is_same);
+        let mut body = match known {
+            Some(index) => self.bodies.remove(index),
+            None => Body {
+                from,
+                tag,
+                bytes,
+                blocks,
+                there: vec![0; blocks.min(QUICK_BLOCKS_MAX).div_ceil(64) as usize],
+                missing: blocks,
+                told: 0,
+                latest: 0,
+                token: Vec::new(),
+                heard: now,
+                asked: 0,
+            },
+        };
+        body.token = packet.get_token().to_vec();
+        body.heard = now;
+        let is_new = body.mark(block.num);
+        if is_new {
+            body.asked = 0;
+        }
+        let is_whole = is_new && body.missing == 0;
+        self.answer(&mut body, block.num, is_new);
+        if self.bodies.len() >= BODIES {
+            self.bodies.remove(0);
+        }
+        self.bodies.push(body);
+        is_new.then_some(Taken {
+            path: incoming.path,
+            query: incoming.query,
+            offset: block.offset() as u64,
+            payload: packet.payload,
+            bytes,
+            is_whole,
+        })
+    }
+
+    /// What is said to a block. §4.3: to one that has come before as to a new one.
+    fn answer(&mut self, body: &mut Body, num: u32, is_new: bool) {
+        let (from, token) = (body.from, body.token.clone());
+        if body.missing == 0 {
+            return self.respond(from, &token, ResponseType::Changed);
+        }
+        let set_end = self.config.set_end(num);
+        let begins_set = set_end > body.latest;
+        // §7.2: "On receipt of a payload from the next MAX_PAYLOADS_SET, the server SHOULD
+        // send a 4.08", once a set.
+        if begins_set {
+            let before = core::mem::replace(&mut body.latest, set_end);
+            if body.missing_below(before).next().is_some() {
+                return self.ask(body, before);
+            }
+        }
+        let latest = body.latest.min(body.blocks);
+        let is_news = body.told < latest || !is_new;
+        if is_news && body.missing_below(latest).next().is_none() {
+            body.told = latest;
+            let mut packet = Packet::new();
+            packet.header.code = MessageClass::Response(ResponseType::Continue);
+            let size = self.config.block;
+            let num = latest.saturating_sub(1);
+            Block {
+                num,
+                more: true,
+                size,
+            }
+            .write(&mut packet, Q_BLOCK1);
+            self.send(from, &token, packet);
+        }
+    }
+
+    /// Asks for what is missing below `end`, at most a set.
+    fn ask(&mut self, body: &Body, end: u32) {
+        let (from, token) = (body.from, body.token.clone());
+        let most = self.config.max_payloads.max(1).into();
+        let mut packet = Packet::new();
+        packet.header.code = MessageClass::Response(ResponseType::RequestEntityIncomplete);
+        packet.add_option(CoapOption::ContentFormat, uint(MISSING_BLOCKS.into()));
+        packet.payload = write_missing(body.missing_below(end).take(most));
+        self.send(from, &token, packet);
+    }
+
+    /// The next datagram to send, and where to.
+    pub fn poll_datagram(&mut self) -> Option<(Peer, Vec<u8>)> {
+        match self.datagrams.is_empty() {
+            true => None,
+            false => Some(self.datagrams.remove(0)),
+        }
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is to be called.
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.bodies.iter().filter_map(|body| self.due(body)).min()
+    }
+
+    /// When what is missing of a body is to be asked for. §7.2: NON_RECEIVE_TIMEOUT *
+    /// 2^(Re-Request-Count - 1).
+    fn due(&self, body: &Body) -> Option<Instant> {
+        let wait = self.config.non_receive_timeout();
+        let wait = wait.times(1 << body.asked.min(10));
+        (body.missing > 0).then(|| body.heard + wait)
+    }
+
+    /// Asks again for what is missing; after NON_MAX_RETRANSMIT times in vain a body is
+    /// forgotten.
+    pub fn on_timeout(&mut self, now: Instant) {
+        let is_due = |it: &Self, body: &Body| it.due(body).is_some_and(|at| at <= now);
+        while let Some(index) = self.bodies.iter().position(|body| is_due(self, body)) {
+            let mut body = self.bodies.remove(index);
+            if body.asked >= self.config.non_max_retransmit {
+                continue;
+            }
+            body.asked += 1;
+            body.heard = now;
+            // All up to the last set that has begun; if those are there, the next one.
+            let has_all = body.missing_below(body.latest).next().is_none();
+            let end = match has_all {
+                true => self.config.set_end(body.latest),
+                false => body.latest,
+            };
+            self.ask(&body, end);
+            self.bodies.insert(index, body);
+        }
+    }
+
+    fn respond(&mut self, to: Peer, token: &[u8], status: ResponseType) {
+        let mut packet = Packet::new();
+        packet.header.code = MessageClass::Response(status);
+        self.send(to, token, packet);
+    }
+
+    fn send(&mut self, to: Peer, token: &[u8], mut packet: Packet) {
+        packet.header.set_type(MessageType::NonConfirmable);
+        packet.header.message_id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1);
+        packet.set_token(token.to_vec());
+        if self.datagrams.len() < QUEUE {
+            self.datagrams.push((to, encode(&packet)));
+        }
+    }
+}
+
+/// Bodies that a [`QuickReceiver`] takes at a time.
+const BODIES: usize = 4;
+/// Datagrams that wait for [`QuickReceiver::poll_datagram`] at most.
+const QUEUE: usize = 16;

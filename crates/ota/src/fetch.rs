@@ -1,0 +1,238 @@
+//! One request for the image, or for what is left of it, and its answer (RFC 9110 §14, §15.3.7).
+
+use core::fmt::{self, Write};
+
+use crate::head::{ETag, Head};
+
+/// Bytes of the longest head of an answer.
+pub const HEAD_MAX: usize = 512;
+
+/// What there is of an image, as it is kept beside it across reboots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Have {
+    /// Bytes from its beginning that are written.
+    pub bytes: u64,
+    /// How long it is; `None` before the first answer.
+    pub size: Option<u64>,
+    /// Which version of it; `None` if the server does not say, and then nothing can be gone
+    /// on with.
+    pub etag: Option<ETag>,
+}
+
+impl Have {
+    /// All of it is written.
+    pub fn is_whole(&self) -> bool {
+        self.size == Some(self.bytes)
+    }
+
+    /// What is written can be gone on with.
+    fn resumes(&self) -> Option<&ETag> {
+        self.etag.as_ref().filter(|_| self.bytes > 0)
+    }
+}
+
+/// Why an answer is of no use. The connection is to be closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The head is longer than [`HEAD_MAX`].
+    HeadTooLong,
+    /// The head is not HTTP's.
+    Malformed,
+    /// The server has answered something else: the image may be there later.
+    Status(u16),
+    /// The answer does not say how long its body is.
+    NoLength,
+    /// The body is coded in a way that nobody has asked for.
+    Coded,
+    /// It is not the part that was asked for, or part of another version: what is written
+    /// is to be forgotten.
+    OtherPart,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::HeadTooLong => write!(f, "the head is longer than {HEAD_MAX} bytes"),
+            Refused::Malformed => f.write_str("the answer is not HTTP/1.1"),
+            Refused::Status(status) => write!(f, "the server answers {status}"),
+            Refused::NoLength => f.write_str("the answer has no length"),
+            Refused::Coded => f.write_str("the answer is coded"),
+            Refused::OtherPart => f.write_str("the answer is not the part that was asked for"),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// The request has no room where it was to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong;
+
+/// One connection's request and answer; see the [crate](crate).
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    have: Have,
+    head: [u8; HEAD_MAX],
+    filled: usize,
+    /// Where the body begins in the image.
+    offset: u64,
+    /// Where it ends.
+    end: u64,
+    /// Bytes of it that have not come; `None` before the head was whole.
+    left: Option<u64>,
+}
+
+impl Fetch {
+    /// Is to fetch what is not in `have`.
+    pub fn new(have: Have) -> Fetch {
+        Fetch {
+            have,
+            head: [0; HEAD_MAX],
+            filled: 0,
+            offset: 0,
+            end: 0,
+            left: None,
+        }
+    }
+
+    /// Writes the request to `out`; its length. What is written already is not asked for
+    /// again, provided that the image is the same one (RFC 9110 §13.1.5: else the server
+    /// sends the whole).
+    ///
+    /// # Errors
+    /// [`TooLong`], if `out` has no room for it.
+    pub fn request(&self, host: &str, path: &str, out: &mut [u8]) -> Result<usize, TooLong> {
+        let mut text = Text { out, len: 0 };
+        let range = |text: &mut Text<'_>| match self.have.resumes() {
+            Some(etag) => write!(
+                text,
+                "Range: bytes={}-\r\nIf-Range: {}\r\n",
+                self.have.bytes,
+                etag.as_str()
+            ),
+            None => Ok(()),
+        };
+        write!(text, "GET {path} HTTP/1.1\r\nHost: {host}\r\n")
+            .and_then(|()| range(&mut text))
+            .and_then(|()| text.write_str("Connection: close\r\n\r\n"))
+            .map_err(|_| TooLong)?;
+        Ok(text.len)
+    }
+
+    /// Takes bytes of the answer in until its head is whole; then how many of `bytes` belong
+    /// to the head, and the rest is for [`body`](Self::body).
+    ///
+    /// # Errors
+    /// [`Refused`], if the answer is of no use.
+    pub fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refused> {
+        let mut taken = 0;
+        while self.left.is_none() {
+            let Some((byte, place)) = bytes.get(taken).zip(self.head.get_mut(self.filled)) else {
+                return match bytes.len() > taken {
+                    true => Err(Refused::HeadTooLong),
+                    false => Ok(None),
+                };
+            };
+            *place = *byte;
+            self.filled += 1;
+            taken += 1;
+            let head = self.head.get(..self.filled).unwrap_or_default();
+            let end = head
+                .strip_suffix(b"\r\n\r\n")
+                .or_else(|| head.strip_suffix(b"\n\n"));
+            if let Some(head) = end {
+                let head = Head::parse(head)?;
+                self.filled = 0;
+                // RFC 9110 §15.2: an interim answer comes before the one that counts.
+                if head.status >= 200 {
+                    self.begin(&head)?;
+                }
+            }
+        }
+        Ok(Some(taken))
+    }
+
+    /// What the head says of the body.
+    fn begin(&mut self, head: &Head) -> Result<(), Refused> {
+        if head.is_coded && matches!(head.status, 200 | 206) {
+            return Err(Refused::Coded);
+        }
+        match head.status {
+            // The whole: the first request, another version, or a server without ranges.
+            200 => {
+                let length = head.length.ok_or(Refused::NoLength)?;
+                self.have = Have {
+                    bytes: 0,
+                    size: Some(length),
+                    etag: head.etag,
+                };
+                (self.offset, self.end, self.left) = (0, length, Some(length));
+                Ok(())
+            }
+            206 => self.begin_part(head),
+            // RFC 9110 §15.5.17: there is nothing behind what is written. Since it had not
+            // been all, the image is another.
+            416 => Err(Refused::OtherPart),
+            status => Err(Refused::Status(status)),
+        }
+    }
+
+    /// RFC 9110 §15.3.7.3: parts are joined if both have the same strong validator.
+    fn begin_part(&mut self, head: &Head) -> Result<(), Refused> {
+        let part = head.range.and_then(|range| range.part.zip(range.whole));
+        let ((first, last), whole) = part.ok_or(Refused::OtherPart)?;
+        let length = last - first + 1;
+        let is_ours = self.have.resumes().is_some()
+            && first == self.have.bytes
+            && head.etag == self.have.etag
+            && self.have.size.is_none_or(|size| size == whole)
+            && head.length.is_none_or(|other| other == length);
+        if !is_ours {
+            return Err(Refused::OtherPart);
+        }
+        self.have.size = Some(whole);
+        (self.offset, self.end, self.left) = (first, last + 1, Some(length));
+        Ok(())
+    }
+
+    /// Where in the image the body begins: at what was written, or at 0 if all of it comes
+    /// anew.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Those of `bytes` that belong to the body; behind its end there is nothing of use.
+    pub fn body<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let left = self.left.unwrap_or(0);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        self.left = self.left.map(|left| left - len as u64);
+        bytes.get(..len).unwrap_or_default()
+    }
+
+    /// The body has come to its end, and with it the image. A server may send a shorter part
+    /// than was asked for; what is behind it is to be asked for again.
+    pub fn is_whole(&self) -> bool {
+        self.left == Some(0) && self.have.size == Some(self.end)
+    }
+
+    /// What there is, if `bytes` are written: what is to be kept.
+    pub fn have(&self, bytes: u64) -> Have {
+        Have { bytes, ..self.have }
+    }
+}
+
+/// A buffer that text is written to.
+struct Text<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len.saturating_add(text.len());
+        let room = self.out.get_mut(self.len..end).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

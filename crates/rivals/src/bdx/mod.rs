@@ -1,0 +1,48 @@
+//! Matter's bulk data exchange (BDX, Matter Core Specification 1.0, 11.21) as its firmware
+//! updates use it: a block of 1,024 bytes at a time, which the receiver asks for; over its
+//! message reliability protocol (MRP, 4.11), which repeats each message until it is
+//! acknowledged, five times in all.
+//!
+//! Messages are in the clear, without the 16 bytes of their integrity check: so is whatever
+//! they are compared with. Not here: senders that drive, transfers without acknowledgment,
+//! metadata, what leads to a transfer (QueryImage) and what follows it.
+//!
+//! An end is told of datagrams by `input`, wants to be called by `poll_at`, and has datagrams
+//! by `poll_datagram`. It has no memory but its own, of which a repeated block is the most.
+
+mod exchange;
+mod message;
+mod provider;
+mod receiver;
+
+use redpoll_base::Duration;
+
+pub use message::DATAGRAM_MAX;
+pub use provider::{Provider, Wanted};
+pub use receiver::{Piece, Receiver};
+
+/// What both ends go by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest block that a receiver asks for, at most [`BLOCK_MAX`] bytes.
+    pub block: u16,
+    /// SESSION_ACTIVE_INTERVAL of the other end: 300 ms.
+    pub active_interval: Duration,
+    /// SESSION_IDLE_INTERVAL of the other end, when nothing has been heard of it for
+    /// SESSION_ACTIVE_THRESHOLD: 500 ms.
+    pub idle_interval: Duration,
+}
+
+/// "Maximum Block Size requested by OTA Requestors over non-TCP transports SHALL be no
+/// larger than 1024 bytes" (11.19.3.3).
+pub const BLOCK_MAX: usize = 1_024;
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            block: BLOCK_MAX as u16,
+            active_interval: Duration::from_millis(300),
+            idle_interval: Duration::from_millis(500),
+        }
+    }
+}

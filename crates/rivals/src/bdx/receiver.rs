@@ -1,0 +1,128 @@
+//! The receiver, which drives: it asks for the image, and for block after block.
+
+use redpoll_base::{Instant, Rng};
+
+use super::Config;
+use super::exchange::{Exchange, Heard};
+use super::message::{Body, Message};
+
+/// A block that has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece<'a> {
+    /// Where it begins in the image, in bytes.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// It is the last one.
+    pub is_last: bool,
+}
+
+/// One transfer; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    exchange: Exchange,
+    /// What is asked for next begins there.
+    offset: u64,
+    /// The block that is waited for; `None` before the transfer is accepted.
+    counter: Option<u32>,
+    block: u16,
+    is_done: bool,
+    has_failed: bool,
+}
+
+impl Receiver {
+    /// Asks for an image from `offset` on, which is below 2^32.
+    pub fn new(now: Instant, config: Config, mut rng: Rng, offset: u64) -> Receiver {
+        let id = rng.next_u32() as u16;
+        let block = config.block.min(super::BLOCK_MAX as u16);
+        let mut exchange = Exchange::new(config, rng, id, true);
+        let from = u32::try_from(offset).unwrap_or(u32::MAX);
+        exchange.send(
+            now,
+            Body::ReceiveInit {
+                block,
+                offset: from,
+            },
+        );
+        Receiver {
+            exchange,
+            offset,
+            counter: None,
+            block,
+            is_done: false,
+            has_failed: false,
+        }
+    }
+
+    /// A datagram has come: any bytes at all. The block in it, if it is the next one.
+    pub fn input<'a>(&mut self, now: Instant, datagram: &'a [u8]) -> Option<Piece<'a>> {
+        let message = Message::read(datagram)?;
+        let Heard::New(body) = self.exchange.input(now, &message) else {
+            return None;
+        };
+        match (body, self.counter) {
+            (Body::ReceiveAccept { block, .. }, None) if (1..=self.block).contains(&block) => {
+                self.block = block;
+                self.ask(now, 0);
+                None
+            }
+            (
+                Body::Block {
+                    counter,
+                    bytes,
+                    is_last,
+                },
+                Some(asked),
+            ) if counter == asked && !self.is_done => {
+                if !is_last && bytes.len() != usize::from(self.block) {
+                    self.has_failed = true;
+                    return None;
+                }
+                let offset = self.offset;
+                self.offset += bytes.len() as u64;
+                match is_last {
+                    true => {
+                        self.is_done = true;
+                        self.exchange.send(now, Body::BlockAckEof { counter });
+                    }
+                    false => self.ask(now, counter.wrapping_add(1)),
+                }
+                Some(Piece {
+                    offset,
+                    bytes,
+                    is_last,
+                })
+            }
+            _ => {
+                self.has_failed = true;
+                None
+            }
+        }
+    }
+
+    fn ask(&mut self, now: Instant, counter: u32) {
+        self.counter = Some(counter);
+        self.exchange.send(now, Body::BlockQuery { counter });
+    }
+
+    /// The transfer has failed: a message went unanswered, or made no sense.
+    pub fn has_failed(&self) -> bool {
+        !self.is_done && (self.has_failed || self.exchange.has_failed())
+    }
+
+    /// The next datagram to send, into `out`, which has
+    /// [`DATAGRAM_MAX`](super::DATAGRAM_MAX) bytes; its length.
+    pub fn poll_datagram(&mut self, out: &mut [u8]) -> Option<usize> {
+        self.exchange.poll_datagram(out)
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is to be called.
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.exchange.poll_at()
+    }
+
+    /// Repeats, gives up, acknowledges.
+    pub fn on_timeout(&mut self, now: Instant) {
+        self.exchange.on_timeout(now);
+    }
+}

@@ -1,0 +1,83 @@
+//! A UDP socket of an image's app: what finds no room in the node waits for it.
+
+use std::collections::VecDeque;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{NodeEvent, UdpId};
+use redpoll_tcp::Endpoint;
+
+use crate::traffic::Context;
+
+/// After this the node is asked for room again.
+const NO_ROOM: Duration = Duration::from_millis(5);
+/// Datagrams that wait at most; of more the new ones are lost.
+const WAITING: usize = 64;
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Datagrams {
+    pub(super) socket: Option<UdpId>,
+    waiting: VecDeque<(Endpoint, Vec<u8>)>,
+    /// Not before this there is room.
+    blocked: Option<Instant>,
+    lost: u64,
+}
+
+impl Datagrams {
+    pub(super) fn send(&mut self, cx: &mut Context<'_>, to: Endpoint, datagram: Vec<u8>) {
+        match self.waiting.len() < WAITING {
+            true => self.waiting.push_back((to, datagram)),
+            false => self.lost += 1,
+        }
+        self.flush(cx);
+    }
+
+    /// Sends what there is room for.
+    pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
+        let Some(socket) = self.socket else { return };
+        if self.blocked.is_some_and(|at| at > cx.now) {
+            return;
+        }
+        self.blocked = None;
+        while let Some((to, datagram)) = self.waiting.front() {
+            if cx.node.udp_send(cx.now, socket, *to, datagram).is_err() {
+                self.blocked = Some(cx.now + NO_ROOM);
+                return;
+            }
+            cx.labour.message_out(datagram.len());
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Whether all is out.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.blocked
+    }
+
+    /// The next datagram that has come, if `event` says that some have.
+    pub(super) fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        event: &NodeEvent,
+    ) -> Option<(Endpoint, Vec<u8>)> {
+        let NodeEvent::UdpReadable(socket) = event else {
+            return None;
+        };
+        if Some(*socket) != self.socket {
+            return None;
+        }
+        let mut datagram = vec![0; 1_280];
+        let (len, from) = cx.node.udp_recv(*socket, &mut datagram)?;
+        cx.labour.message_in(len);
+        datagram.truncate(len);
+        Some((from, datagram))
+    }
+
+    pub(super) fn losses(&self) -> Vec<(&'static str, u64)> {
+        vec![("image_datagram_without_room", self.lost)]
+    }
+}

@@ -1,0 +1,157 @@
+//! By HTTP/1.1 with ranges: a connection, and another one for what is missing.
+
+use redpoll_base::Instant;
+use redpoll_ota::{Fetch, Have, Pages, Refused};
+use redpoll_stack::{NodeEvent, Streams};
+
+use super::{Flash, Way};
+use crate::scenario::ImageLeafSpec;
+use crate::traffic::outgoing::{Change, Outgoing};
+use crate::traffic::{Context, Route};
+
+/// Bytes of the longest request.
+const REQUEST_MAX: usize = 256;
+
+pub(super) struct Http {
+    route: Route,
+    spec: ImageLeafSpec,
+    out: Outgoing,
+    /// The request, and how much of it is out.
+    request: Vec<u8>,
+    sent: usize,
+    fetch: Fetch,
+    /// Once the head of the answer was whole.
+    pages: Option<Pages<Vec<u8>>>,
+    refused: u64,
+}
+
+impl Http {
+    pub(super) fn new(route: Route, spec: &ImageLeafSpec) -> Http {
+        Http {
+            out: Outgoing::new(route.clone(), spec.retry),
+            route,
+            spec: *spec,
+            request: Vec::new(),
+            sent: 0,
+            fetch: Fetch::new(Have::default()),
+            pages: None,
+            refused: 0,
+        }
+    }
+
+    /// A connection is open.
+    fn ask(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
+        flash.heard = cx.now;
+        self.fetch = Fetch::new(flash.have);
+        self.pages = None;
+        let mut request = [0; REQUEST_MAX];
+        // A host's name and a path of ours have room.
+        let len = self.fetch.request("host", "/file", &mut request);
+        self.request = request[..len.unwrap_or(0)].to_vec();
+        self.sent = 0;
+        if let Some(conn) = self.out.conn() {
+            cx.node.expect(conn, true);
+        }
+    }
+
+    fn pump(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
+        while self.sent < self.request.len() {
+            match self.out.send(cx, &self.request[self.sent..]) {
+                0 => break,
+                sent => self.sent += sent,
+            }
+        }
+        let mut chunk = [0; 512];
+        while let Some(len) = self.out.recv(cx, &mut chunk) {
+            // The server has closed, and the image is not whole: it is asked again.
+            let ended = len == 0;
+            if ended || self.take(cx, flash, &chunk[..len]).is_err() {
+                self.refused += u64::from(!ended);
+                self.out.abandon(cx);
+                return;
+            }
+            if flash.have.is_whole() {
+                if let Some(conn) = self.out.conn() {
+                    cx.node.expect(conn, false);
+                }
+                self.out.close(cx);
+                return;
+            }
+        }
+    }
+
+    /// Takes bytes of the answer.
+    fn take(
+        &mut self,
+        cx: &mut Context<'_>,
+        flash: &mut Flash,
+        bytes: &[u8],
+    ) -> Result<(), Refused> {
+        let mut begin = 0;
+        if self.pages.is_none() {
+            let head = self.fetch.head(bytes).inspect_err(|why| {
+                if *why == Refused::OtherPart {
+                    flash.have = Have::default();
+                }
+            })?;
+            let Some(taken) = head else { return Ok(()) };
+            begin = taken;
+            let page = vec![0; self.spec.page.into()];
+            self.pages = Some(Pages::new(page, self.fetch.offset()));
+        }
+        let Some(pages) = &mut self.pages else {
+            return Ok(());
+        };
+        let body = self.fetch.body(&bytes[begin..]);
+        let is_whole = self.fetch.is_whole();
+        let mut write = |offset, page: &[u8]| {
+            flash.write(cx, offset, page);
+            Ok::<_, Refused>(())
+        };
+        pages.push(body, &mut write)?;
+        if is_whole {
+            pages.finish(&mut write)?;
+        }
+        flash.heard = cx.now;
+        flash.keep(cx, self.fetch.have(pages.durable()));
+        Ok(())
+    }
+}
+
+impl Way for Http {
+    fn begin(&mut self, cx: &mut Context<'_>, _flash: &mut Flash) {
+        match self.out.flow() {
+            None => self.out.open(cx),
+            Some(_) => self.out.abandon(cx),
+        }
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash) {
+        match self.out.on_event(cx, event) {
+            Some(Change::Opened) => {
+                self.ask(cx, flash);
+                self.pump(cx, flash);
+            }
+            Some(Change::Progress) => self.pump(cx, flash),
+            Some(Change::Lost | Change::Finished) | None => {}
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
+        if !flash.have.is_whole() {
+            self.out.on_timer(cx);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.out.next_timer()
+    }
+
+    fn forget(&mut self) {
+        self.out = Outgoing::new(self.route.clone(), self.spec.retry);
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        vec![("image_answer_refused", self.refused)]
+    }
+}

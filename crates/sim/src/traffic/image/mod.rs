@@ -1,0 +1,182 @@
+//! A firmware image on its way to the flash of a leaf: what the leaf does, whichever
+//! protocol brings it ([`Way`]), and what has it.
+//!
+//! The leaf expects packets until the image is whole. When nothing has come for its patience
+//! it begins again, with what it has not; so it does after a restart, of which only what is
+//! in flash is left.
+
+mod bdx;
+mod block1;
+mod datagrams;
+mod http;
+mod pusher;
+mod quick;
+mod source;
+
+use redpoll_base::{Instant, Rng};
+use redpoll_ota::Have;
+use redpoll_stack::NodeEvent;
+
+use super::{App, Context, Route};
+use crate::oracle::FlowId;
+use crate::scenario::{ImageLeafSpec, ImageProtocol};
+
+pub(super) use source::source;
+
+/// Where a CoAP server takes an image, and where its source is told of a leaf.
+const IMAGE: &str = "image";
+const UPDATE: &str = "update";
+
+/// How a protocol brings an image.
+trait Way {
+    /// Begins, or begins again: with what `flash` has not.
+    fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
+
+    /// Something happened on the node.
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash);
+
+    /// The moment that it had named may have come.
+    fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
+
+    /// When it wants to be called.
+    fn next_timer(&self) -> Option<Instant>;
+
+    /// The node has begun anew: its sockets are gone.
+    fn forget(&mut self);
+
+    /// What it lost for want of room, by reason.
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// What of a leaf outlives a restart.
+struct Flash {
+    flow: FlowId,
+    have: Have,
+    /// When something of use came last.
+    heard: Instant,
+}
+
+impl Flash {
+    /// Writes a piece of the image.
+    fn write(&mut self, cx: &mut Context<'_>, offset: u64, bytes: &[u8]) {
+        cx.oracle
+            .image_written(self.flow, cx.world_time, offset, bytes);
+        self.heard = cx.now;
+    }
+
+    /// Notes how much there is from the beginning on.
+    fn keep(&mut self, cx: &mut Context<'_>, have: Have) {
+        let was_whole = self.have.is_whole();
+        self.have = have;
+        if let (false, true, Some(size)) = (was_whole, have.is_whole(), have.size) {
+            cx.oracle.image_whole(self.flow, cx.world_time, size);
+        }
+    }
+
+    /// Takes a block of a transfer that brings them in order: whether it is the next one, or
+    /// one that is there already.
+    fn take_block(
+        &mut self,
+        cx: &mut Context<'_>,
+        offset: u64,
+        bytes: &[u8],
+        is_last: bool,
+    ) -> bool {
+        if offset == self.have.bytes && !self.have.is_whole() {
+            self.write(cx, offset, bytes);
+            let end = offset + bytes.len() as u64;
+            let have = Have {
+                bytes: end,
+                size: is_last.then_some(end),
+                ..self.have
+            };
+            self.keep(cx, have);
+        }
+        offset < self.have.bytes
+    }
+}
+
+/// A leaf that fetches an image; see the [module](self).
+pub(super) struct Leaf {
+    route: Route,
+    spec: ImageLeafSpec,
+    way: Box<dyn Way>,
+    flash: Option<Flash>,
+}
+
+impl Leaf {
+    pub(super) fn new(route: Route, spec: &ImageLeafSpec, rng: Rng) -> Leaf {
+        let way: Box<dyn Way> = match spec.protocol {
+            ImageProtocol::Http => Box::new(http::Http::new(route.clone(), spec)),
+            ImageProtocol::Block1 => Box::new(block1::Block1::new(route.clone(), spec, rng)),
+            ImageProtocol::QBlock => Box::new(quick::Quick::new(route.clone(), spec, rng)),
+            ImageProtocol::Bdx => Box::new(bdx::Bdx::new(route.clone(), spec, rng)),
+        };
+        Leaf {
+            route,
+            spec: *spec,
+            way,
+            flash: None,
+        }
+    }
+
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        if let Some(flash) = &mut self.flash {
+            flash.heard = cx.now;
+            cx.oracle.image_begun(flash.flow, cx.world_time);
+            self.way.begin(cx, flash);
+        }
+    }
+
+    /// The flash while the image is not whole.
+    fn unfinished(&self) -> Option<&Flash> {
+        self.flash.as_ref().filter(|flash| !flash.have.is_whole())
+    }
+}
+
+impl App for Leaf {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        let Route { flow, from, to, .. } = &self.route;
+        self.flash = Some(Flash {
+            flow: cx.oracle.flow(flow, from, to),
+            have: Have::default(),
+            heard: cx.now,
+        });
+        self.begin(cx);
+    }
+
+    fn restart(&mut self, cx: &mut Context<'_>) {
+        self.way.forget();
+        if self.unfinished().is_some() {
+            self.begin(cx);
+        }
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        if let Some(flash) = &mut self.flash {
+            self.way.on_event(cx, event, flash);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let patience = self.spec.patience;
+        let is_late = |flash: &Flash| flash.heard + patience <= cx.now;
+        if self.unfinished().is_some_and(is_late) {
+            self.begin(cx);
+        }
+        if let Some(flash) = &mut self.flash {
+            self.way.on_timer(cx, flash);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let late = self.unfinished().map(|it| it.heard + self.spec.patience);
+        late.into_iter().chain(self.way.next_timer()).min()
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        self.way.losses()
+    }
+}

@@ -1,0 +1,315 @@
+//! By Q-Block1: the leaf says that it is there and how much it has, and takes what is left
+//! as one body in many messages at a time.
+
+use redpoll_base::{Instant, Rng};
+use redpoll_coap::{
+    BlockSize, Config, Endpoint as Coap, Event, QuickAnswer, QuickConfig, QuickReceiver,
+    QuickSender, Response,
+};
+use redpoll_ota::Have;
+use redpoll_stack::NodeEvent;
+use redpoll_tcp::Endpoint;
+
+use super::block1::hello;
+use super::datagrams::Datagrams;
+use super::source::{LEAVES, piece};
+use super::{Flash, IMAGE, Way, pusher};
+use crate::oracle::FlowId;
+use crate::scenario::{ImageLeafSpec, ImageSourceSpec, QuickSpec};
+use crate::traffic::coap::peer;
+use crate::traffic::peers::Peers;
+use crate::traffic::sensor::open_port;
+use crate::traffic::{App, Context, Route};
+
+/// The longest image that a leaf takes, but for its last body.
+const IMAGE_MAX: u64 = 64 << 20;
+
+fn config(block: u16, quick: &QuickSpec) -> QuickConfig {
+    QuickConfig {
+        block: BlockSize::at_most(block.into()),
+        max_payloads: quick.max_payloads,
+        non_timeout: quick.non_timeout,
+        ..QuickConfig::default()
+    }
+}
+
+/// The leaf's side.
+pub(super) struct Quick {
+    route: Route,
+    config: QuickConfig,
+    rng: Rng,
+    /// `None` before it began, and when the node has begun anew.
+    ends: Option<Ends>,
+}
+
+/// What of it is in memory.
+struct Ends {
+    datagrams: Datagrams,
+    coap: Coap,
+    receiver: QuickReceiver,
+    /// Which blocks of the image have come, whichever body brought them.
+    there: Vec<bool>,
+}
+
+impl Quick {
+    pub(super) fn new(route: Route, spec: &ImageLeafSpec, rng: Rng) -> Quick {
+        Quick {
+            route,
+            config: config(spec.block, &spec.quick),
+            rng,
+            ends: None,
+        }
+    }
+
+    fn serve(&mut self, cx: &mut Context<'_>, flash: &Flash) {
+        let Some(ends) = &mut self.ends else { return };
+        while let Some((to, datagram)) = ends.receiver.poll_datagram() {
+            let to = Endpoint {
+                addr: to.addr,
+                port: to.port,
+            };
+            ends.datagrams.send(cx, to, datagram);
+        }
+        while let Some((_, datagram)) = ends.coap.poll_datagram() {
+            ends.datagrams.send(cx, self.route.remote, datagram);
+        }
+        // What became of the hello shows by itself.
+        while ends.coap.poll_event().is_some() {}
+        cx.node.expect_packets(!flash.have.is_whole());
+    }
+
+    fn take(&mut self, cx: &mut Context<'_>, flash: &mut Flash, from: Endpoint, datagram: &[u8]) {
+        let Some(ends) = &mut self.ends else { return };
+        if !QuickReceiver::is_for(datagram) {
+            ends.coap.input(cx.now, peer(from), datagram);
+            return;
+        }
+        flash.heard = cx.now;
+        let Some(taken) = ends.receiver.input(cx.now, peer(from), datagram) else {
+            return;
+        };
+        let begin = taken.query.strip_prefix("from=");
+        let begin = begin.and_then(|begin| begin.parse::<u64>().ok());
+        let block = self.config.block.bytes() as u64;
+        let is_place = |begin: &u64| *begin <= IMAGE_MAX && begin.is_multiple_of(block);
+        let (true, Some(begin)) = (taken.path == IMAGE, begin.filter(is_place)) else {
+            return;
+        };
+        let size = begin + taken.bytes;
+        let offset = begin + taken.offset;
+        ends.there.resize(size.div_ceil(block) as usize, false);
+        let place = ends.there.get_mut((offset / block) as usize);
+        let is_new = place.is_some_and(|place| !std::mem::replace(place, true));
+        // Of those behind a missing one nothing is known after a restart: they are written
+        // again.
+        if is_new && offset >= flash.have.bytes {
+            flash.write(cx, offset, &taken.payload);
+        }
+        let known = (flash.have.bytes / block) as usize;
+        let behind = ends.there.iter().skip(known).take_while(|it| **it).count();
+        let end = ((known + behind) as u64 * block).min(size);
+        let have = Have {
+            bytes: end.max(flash.have.bytes),
+            size: Some(size),
+            ..flash.have
+        };
+        flash.keep(cx, have);
+    }
+}
+
+impl Way for Quick {
+    fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
+        if self.ends.is_none() {
+            let mut datagrams = Datagrams::default();
+            let bind = |cx: &mut Context<'_>, number| cx.node.udp_bind(number);
+            datagrams.socket = open_port(cx, &self.route, flash.flow, bind);
+            let first_id = self.rng.next_u32() as u16;
+            self.ends = Some(Ends {
+                datagrams,
+                coap: Coap::new(Config::default(), Rng::new(self.rng.next_u64())),
+                receiver: QuickReceiver::new(self.config, first_id),
+                there: Vec::new(),
+            });
+        }
+        if let Some(ends) = &mut self.ends {
+            let to = peer(self.route.remote);
+            // With others under way one more says nothing new.
+            let _ = ends.coap.request(cx.now, to, hello(flash));
+        }
+        self.serve(cx, flash);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash) {
+        while let Some(ends) = &mut self.ends
+            && let Some((from, datagram)) = ends.datagrams.receive(cx, event)
+        {
+            self.take(cx, flash, from, &datagram);
+            self.serve(cx, flash);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
+        if let Some(ends) = &mut self.ends {
+            ends.datagrams.flush(cx);
+            ends.receiver.on_timeout(cx.now);
+            if ends.coap.poll_at().is_some_and(|at| at <= cx.now) {
+                ends.coap.on_timeout(cx.now);
+            }
+        }
+        self.serve(cx, flash);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let ends = self.ends.as_ref()?;
+        let timers = [
+            ends.datagrams.next_timer(),
+            ends.receiver.poll_at(),
+            ends.coap.poll_at(),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    fn forget(&mut self) {
+        self.ends = None;
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        self.ends
+            .as_ref()
+            .map_or(Vec::new(), |it| it.datagrams.losses())
+    }
+}
+
+/// The source's side.
+pub(super) struct Source {
+    spec: ImageSourceSpec,
+    config: QuickConfig,
+    peers: Peers,
+    rng: Rng,
+    coap: Coap,
+    datagrams: Datagrams,
+    pushes: Vec<Push>,
+}
+
+/// One leaf's body.
+struct Push {
+    to: Endpoint,
+    flow: FlowId,
+    /// Where the body begins in the image.
+    begin: u64,
+    sender: QuickSender,
+}
+
+impl Source {
+    pub(super) fn new(spec: &ImageSourceSpec, peers: Peers, mut rng: Rng) -> Source {
+        let own = Rng::new(rng.next_u64());
+        Source {
+            spec: *spec,
+            config: config(spec.block, &spec.quick),
+            peers,
+            rng,
+            coap: Coap::new(Config::default(), own),
+            datagrams: Datagrams::default(),
+            pushes: Vec::new(),
+        }
+    }
+
+    fn serve(&mut self, cx: &mut Context<'_>) {
+        while let Some(event) = self.coap.poll_event() {
+            if let Event::Request { id, from, request } = event {
+                let here = (cx.node.address(), self.spec.port);
+                let hello = pusher::hello(&request, from, here, &self.peers, self.spec.bytes);
+                let status = match hello {
+                    Ok((flow, have)) => {
+                        let (addr, port) = (from.addr, from.port);
+                        self.begin(Endpoint { addr, port }, flow, have);
+                        redpoll_coap::Status::Changed
+                    }
+                    Err(status) => status,
+                };
+                self.coap.respond(cx.now, id, Response::new(status));
+            }
+        }
+        while let Some((to, datagram)) = self.coap.poll_datagram() {
+            let (addr, port) = (to.addr, to.port);
+            self.datagrams.send(cx, Endpoint { addr, port }, datagram);
+        }
+        for push in &mut self.pushes {
+            // One at a time: what waits here would be old by the time that it goes.
+            while self.datagrams.is_idle()
+                && let Some(num) = push.sender.poll_block(cx.now)
+            {
+                let block = self.config.block.bytes();
+                let offset = push.begin + u64::from(num) * block as u64;
+                let payload = piece(self.spec.bytes, offset, block);
+                cx.oracle.image_sent(push.flow, payload.len() as u64);
+                let datagram = push.sender.message(num, &payload);
+                self.datagrams.send(cx, push.to, datagram);
+            }
+        }
+    }
+
+    /// A leaf that has so much is there.
+    fn begin(&mut self, to: Endpoint, flow: FlowId, have: u64) {
+        self.pushes.retain(|push| push.to != to);
+        if self.pushes.len() >= LEAVES {
+            self.pushes.remove(0);
+        }
+        let query = format!("from={have}");
+        let rng = Rng::new(self.rng.next_u64());
+        let left = self.spec.bytes - have;
+        if let Some(sender) = QuickSender::new(self.config, rng, (IMAGE, &query), left) {
+            let begin = have;
+            self.pushes.push(Push {
+                to,
+                flow,
+                begin,
+                sender,
+            });
+        }
+    }
+}
+
+impl App for Source {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        // No other app of the node has the port: the scenario says so.
+        self.datagrams.socket = cx.node.udp_bind(self.spec.port).ok();
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        while let Some((from, datagram)) = self.datagrams.receive(cx, event) {
+            let push = self.pushes.iter_mut().find(|push| push.to == from);
+            let answer = push.map(|push| push.sender.input(&datagram));
+            match answer {
+                None | Some(QuickAnswer::Stranger) => {
+                    self.coap.input(cx.now, peer(from), &datagram);
+                }
+                Some(QuickAnswer::GoesOn) => {}
+                Some(QuickAnswer::Done | QuickAnswer::Refused) => {
+                    self.pushes.retain(|push| push.to != from);
+                }
+            }
+            self.serve(cx);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.datagrams.flush(cx);
+        if self.coap.poll_at().is_some_and(|at| at <= cx.now) {
+            self.coap.on_timeout(cx.now);
+        }
+        self.serve(cx);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let pushes = self.pushes.iter().filter_map(|push| push.sender.poll_at());
+        // What may be sent now waits for room.
+        let pushes = pushes.filter(|_| self.datagrams.is_idle());
+        let others = [self.datagrams.next_timer(), self.coap.poll_at()];
+        pushes.chain(others.into_iter().flatten()).min()
+    }
+
+    fn losses(&self) -> Vec<(&'static str, u64)> {
+        self.datagrams.losses()
+    }
+}

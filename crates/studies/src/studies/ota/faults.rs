@@ -1,0 +1,101 @@
+//! What it costs that a parent is lost, the leaf reboots, or its link is gone.
+
+use super::probes::Transfer;
+use super::read::{CHARGE, TIME, TWICE, WHOLE, charge, time, twice, whole};
+use super::scenes::{self, By, Fault, lossy, rpl};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
+
+/// More than without the fault.
+const COST: Metric = Metric::new("time more", "s");
+
+/// Why more than 2 % are sent twice.
+const CAUSE: &str = "a lost connection costs two segments under way, one or more that its \
+                     timer sends after them, and at the beginning of the next one up to three \
+                     tail loss probes, for the handshake has measured a tenth of the round trip \
+                     of full segments";
+
+/// Of a protocol under each fault.
+struct Rows {
+    twice: Vec<Handle>,
+    whole: Vec<Handle>,
+}
+
+fn rows(figure: &mut Figure, by: By, base: &Case, lost: u32) -> Rows {
+    let series = match lost {
+        0 => format!("{}, nothing lost", by.name()),
+        _ => by.name().to_owned(),
+    };
+    let (mut twice_rows, mut whole_rows, mut times) = (Vec::new(), Vec::new(), Vec::new());
+    for fault in Fault::ALL {
+        let at = || (series.clone(), fault.name());
+        let case = fault.of(lossy(by.of(base.clone()), lost)).probe(Transfer);
+        times.push(figure.point(at(), TIME, &case, time).handle());
+        twice_rows.push(figure.point(at(), TWICE, &case, twice).handle());
+        whole_rows.push(figure.point(at(), WHOLE, &case, whole).handle());
+        figure.seen(at(), CHARGE, &case, |_, found| charge(found));
+        figure.made(
+            at(),
+            COST,
+            [times[times.len() - 1], times[0]],
+            |[with, without]| with - without,
+        );
+    }
+    Rows {
+        twice: twice_rows,
+        whole: whole_rows,
+    }
+}
+
+fn figure(name: &'static str, title: &'static str, about: &'static str, base: &Case) -> Figure {
+    let mut figure = Figure::new(name, title)
+        .x_label("from 30 s on")
+        .about(about);
+    let mut tcp = None;
+    for by in By::ALL {
+        let of = rows(&mut figure, by, base, 10);
+        tcp.get_or_insert(of);
+    }
+    let calm = rows(&mut figure, By::Tcp, base, 0);
+    let Some(tcp) = tcp else { return figure };
+    let all = [tcp.whole, calm.whole].concat();
+    let metric = Metric::new("whole images over TCP, the least share", "");
+    figure
+        .made_of_all((VERDICT, X::None), metric, &all, |shares| {
+            shares.iter().copied().fold(1.0, f64::min)
+        })
+        .judged("whole");
+    let ids = ["twice-parent", "twice-reboot", "twice-link"];
+    let names = [
+        "TCP, sent twice in %, parent lost",
+        "TCP, sent twice in %, reboot",
+        "TCP, sent twice in %, 30 s without a link",
+    ];
+    for ((id, name), row) in ids.iter().zip(names).zip(&tcp.twice[1..]) {
+        figure.of(name, *row).judged(*id).cause(CAUSE, &[]);
+    }
+    figure
+}
+
+/// To a leaf that is awake.
+pub fn awake() -> Figure {
+    figure(
+        "faults-awake",
+        "A leaf that is awake: a parent lost, a reboot, 30 s without a link",
+        "A tenth of all frames is lost. Routes are found by RPL, and one of two routers beside \
+         the leaf is its parent. After a reboot it has what is in its flash, in pages of \
+         256 bytes.",
+        &rpl(scenes::awake()).set("duration", "1200 s"),
+    )
+}
+
+/// To a leaf that sleeps.
+pub fn sleepy() -> Figure {
+    figure(
+        "faults-sleepy",
+        "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
+        "The same; the leaf registers with one of two routers, and with the other when that \
+         does not answer.",
+        &scenes::sleepy().set("duration", "1200 s"),
+    )
+}

@@ -1,0 +1,133 @@
+//! How long it takes, and what it costs, by loss.
+
+use super::bound::{long_tcp_s, stop_and_wait_s, tcp_s};
+use super::probes::Transfer;
+use super::read::{CHARGE, FRAMES, TIME, TWICE, charge, frames, time, twice};
+use super::scenes::{self, By, lossy};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Handle};
+
+const LOSSES: [u32; 3] = [0, 5, 10];
+/// A protocol's rows at each loss.
+struct Rows {
+    time: [Handle; 3],
+    charge: [Handle; 3],
+}
+
+fn rows(figure: &mut Figure, by: By, base: &Case) -> Rows {
+    let mut time_rows = Vec::new();
+    let mut charge_rows = Vec::new();
+    for percent in LOSSES {
+        let at = (by.name(), percent);
+        let case = lossy(by.of(base.clone()), percent).probe(Transfer);
+        time_rows.push(figure.point(at, TIME, &case, time).handle());
+        figure.point(at, TWICE, &case, twice);
+        let row = figure.seen(at, CHARGE, &case, |_, found| charge(found));
+        charge_rows.push(row.handle());
+        figure.seen(at, FRAMES, &case, |_, found| frames(found));
+    }
+    let three = |rows: Vec<Handle>| [rows[0], rows[1], rows[2]];
+    Rows {
+        time: three(time_rows),
+        charge: three(charge_rows),
+    }
+}
+
+/// All protocols' rows, in the order of [`By::ALL`].
+fn all(figure: &mut Figure, base: &Case) -> Vec<Rows> {
+    By::ALL.iter().map(|by| rows(figure, *by, base)).collect()
+}
+
+fn of(rows: &[Rows], by: By) -> &Rows {
+    let index = By::ALL.iter().position(|it| *it == by);
+    &rows[index.unwrap_or(0)]
+}
+
+/// To a leaf that is awake.
+pub fn awake() -> Figure {
+    let mut figure = Figure::new("awake", "An image to a leaf that is awake")
+        .x_label("frames lost in %")
+        .about(
+            "386,000 bytes over three hops. The bound is what frames, backoffs and \
+             acknowledgments take by the standard's times, with one sender at a time: of TCP with \
+             segments of 1,000 bytes and of five frames, and of a block at a time.",
+        );
+    let rows = all(&mut figure, &scenes::awake());
+    let mut bounds = Vec::new();
+    for percent in LOSSES {
+        let lost = f64::from(percent) / 100.0;
+        let row = figure.known(("bound, five frames", percent), TIME, tcp_s(lost));
+        bounds.push(row.handle());
+        figure.known(("bound", percent), TIME, long_tcp_s(lost));
+        let waits = stop_and_wait_s(lost);
+        figure.known(("bound, stop-and-wait", percent), TIME, waits);
+    }
+    let (tcp, bdx) = (of(&rows, By::Tcp), of(&rows, By::Bdx));
+    figure
+        .of("TCP, 10 % lost", tcp.time[2])
+        .judged("tcp")
+        .cause(
+            "a frame and its acknowledgment take 1.23 attempts: the bound is beyond it",
+            &[bounds[2]],
+        );
+    figure
+        .of("TCP, nothing lost", tcp.time[0])
+        .judged("tcp-no-loss");
+    figure
+        .ratio("bound / TCP, nothing lost", bounds[0], tcp.time[0])
+        .judged("near-the-bound");
+    figure
+        .ratio("bound / TCP, 10 % lost", bounds[2], tcp.time[2])
+        .judged("near-the-bound-at-loss");
+    figure
+        .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .judged("over-stop-and-wait")
+        .cause(
+            "a block under way fills three hops: who asks for the next one at once is bound by \
+             the same air",
+            &[bounds[2]],
+        );
+    figure
+}
+
+/// To a leaf that sleeps.
+pub fn sleepy() -> Figure {
+    let mut figure = Figure::new("sleepy", "An image to a leaf that sleeps")
+        .x_label("frames lost in %")
+        .about(
+            "The same; the leaf asks its parent once a second for what waits there, and more \
+             often while it expects something, which it does until the image is whole.",
+        );
+    let rows = all(&mut figure, &scenes::sleepy());
+    let tcp = of(&rows, By::Tcp);
+    let (bdx, block1) = (of(&rows, By::Bdx), of(&rows, By::Block1));
+    figure.of("TCP, 10 % lost", tcp.time[2]).judged("tcp");
+    figure
+        .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .judged("over-stop-and-wait")
+        .cause(
+            "BDX tuned takes as long as TCP: what is slow is the interval of 300 ms, not the block \
+             at a time",
+            &[of(&rows, By::BdxTuned).time[2]],
+        );
+    figure
+        .ratio(
+            "charge of TCP / of BDX, 10 % lost",
+            tcp.charge[2],
+            bdx.charge[2],
+        )
+        .judged("charge-over-stop-and-wait");
+    figure
+        .ratio(
+            "charge of TCP / of Block1, 10 % lost",
+            tcp.charge[2],
+            block1.charge[2],
+        )
+        .judged("charge-over-block1")
+        .cause(
+            "the leaf listens for a segment while the next one is still behind it: 23 s and not \
+             10 without loss; Q-Block costs the same",
+            &[of(&rows, By::QBlock).charge[2]],
+        );
+    figure
+}
