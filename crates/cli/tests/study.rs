@@ -122,7 +122,7 @@ fn what_is_unknown_ends_with_2_and_what_there_is() {
     let line = complaint(&study(&folder.0, &["kumar2021"]));
     assert_eq!(
         line,
-        "redpoll: unknown study \"kumar2021\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019\n"
+        "redpoll: unknown study \"kumar2021\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019, ota\n"
     );
     let line = complaint(&study(&folder.0, &["kumar2020", "--figure", "99"]));
     assert!(
