@@ -40,6 +40,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`NoRoom`] when fewer bytes remain; the cursor does not move.
+    #[inline(never)] // size
     pub fn reserve(&mut self, len: usize) -> Result<&mut [u8], NoRoom> {
         let end = self.position.checked_add(len).ok_or(NoRoom)?;
         let room = self.buffer.get_mut(self.position..end).ok_or(NoRoom)?;
@@ -52,17 +53,20 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`NoRoom`] when they do not all fit; none is written then. The same
     /// holds for the other `put` methods.
+    #[inline(never)] // size
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         self.reserve(bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
     /// Writes one byte.
+    #[inline(never)] // size
     pub fn put_u8(&mut self, value: u8) -> Result<(), NoRoom> {
         self.put(&[value])
     }
 
     /// Writes 16 bits in network order.
+    #[inline(never)] // size
     pub fn put_u16(&mut self, value: u16) -> Result<(), NoRoom> {
         self.put(&value.to_be_bytes())
     }
@@ -73,6 +77,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Writes 32 bits in network order.
+    #[inline(never)] // size
     pub fn put_u32(&mut self, value: u32) -> Result<(), NoRoom> {
         self.put(&value.to_be_bytes())
     }
