@@ -85,7 +85,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
 
 fn is_ours(config: &MacConfig, dst: Address) -> bool {
     match dst {
-        Address::BROADCAST => true,
+        _ if dst.is_broadcast() => true,
         Address::Short(short) => config.has_short() && short == config.short,
         Address::Extended(eui64) => eui64 == config.extended,
         Address::Absent => false,
