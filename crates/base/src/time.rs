@@ -47,6 +47,7 @@ impl Instant {
     }
 
     /// Time since `earlier`; zero if `earlier` is later.
+    #[inline(never)] // size
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -158,6 +159,7 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Instant;
+    #[inline(never)] // size
     fn add(self, d: Duration) -> Instant {
         Instant(self.0.saturating_add(d.0))
     }
