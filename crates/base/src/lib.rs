@@ -30,7 +30,7 @@ mod time;
 
 pub use addr::Addr;
 pub use copy::{copy, move_within};
-pub use divide::divide;
+pub use divide::{divide, divide_long};
 pub use ecn::Ecn;
 pub use hash::half_sip_hash;
 pub use memory::{Bytes, LeafMemory, Memory, StaticKind, StaticMemory};

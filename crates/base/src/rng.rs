@@ -4,6 +4,8 @@
 //! backoff, jitter and simulation; it is *not* for secrets. TCP's initial
 //! sequence numbers take their secret from the caller.
 
+use crate::divide;
+
 /// A stream of pseudo-random numbers, fully determined by its seed.
 #[derive(Clone, Debug)]
 pub struct Rng {
@@ -68,9 +70,8 @@ impl Rng {
         // Lemire's multiply-and-reject.
         let mut product = (self.next_u32() as u64).wrapping_mul(bound as u64);
         if (product as u32) < bound {
-            let Some(threshold) = bound.wrapping_neg().checked_rem(bound) else {
-                return 0;
-            };
+            let rest = bound.wrapping_neg();
+            let threshold = rest.wrapping_sub(divide(rest, bound).wrapping_mul(bound));
             while (product as u32) < threshold {
                 product = (self.next_u32() as u64).wrapping_mul(bound as u64);
             }

@@ -2,7 +2,7 @@
 //! request a connection. A request may have any length; of its first line the beginning
 //! counts, and of the rest that it ends with an empty line.
 
-use redpoll_base::Instant;
+use redpoll_base::{Instant, divide, divide_long};
 
 use crate::session::{HELD, Held, Next};
 
@@ -140,7 +140,7 @@ impl Status {
             .put(b"A leaf of an IEEE 802.15.4 mesh, and Redpoll's TCP, on ")
             .put(self.board.as_bytes())
             .put(b"\nup, s: ")
-            .number(u32::try_from(self.now.as_millis() / 1_000).unwrap_or(u32::MAX))
+            .number(divide_long(self.now.as_micros(), 1_000_000))
             .put(b"\nrequests: ")
             .number(self.requests)
             .put(b"\ndamaged messages: ")
@@ -159,21 +159,26 @@ impl Status {
 fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
     let mut len = 0;
     for (at, place) in wanted.zip(out.iter_mut()) {
-        let column = at % ROW;
-        let mut rest = at / ROW;
+        let mut rest = divide(at, ROW);
+        let column = remainder(at, rest, ROW);
         let before_end = (ROW - 2).saturating_sub(column);
         *place = match column {
             7 => b'\n',
             _ => {
                 for _ in 0..before_end {
-                    rest /= 10;
+                    rest = divide(rest, 10);
                 }
-                b'0'.wrapping_add((rest % 10) as u8)
+                b'0'.wrapping_add(remainder(rest, divide(rest, 10), 10) as u8)
             }
         };
         len = usize::wrapping_add(len, 1);
     }
     len
+}
+
+/// What is left of `n` beside its quotient by `by`.
+fn remainder(n: u32, quotient: u32, by: u32) -> u32 {
+    n.wrapping_sub(quotient.wrapping_mul(by))
 }
 
 /// Text in a buffer; what does not fit is left out.
@@ -201,8 +206,9 @@ impl<'a> Text<'a> {
             if rest == 0 && used > 0 {
                 break;
             }
-            *digit = b'0'.wrapping_add((rest % 10) as u8);
-            rest /= 10;
+            let quotient = divide(rest, 10);
+            *digit = b'0'.wrapping_add(remainder(rest, quotient, 10) as u8);
+            rest = quotient;
             used = usize::wrapping_add(used, 1);
         }
         let from = digits.len().saturating_sub(used);

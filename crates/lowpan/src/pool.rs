@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use redpoll_base::{Instant, Memory, move_within};
+use redpoll_base::{Instant, Memory, divide, move_within};
 use redpoll_wire::ieee802154::Address;
 
 use crate::coverage::Coverage;
@@ -116,12 +116,13 @@ impl<M: Memory> Pool<M> {
         let LowpanMemory { mut slots, bytes } = memory;
         slots.as_mut().fill(Slot::EMPTY);
         let count = slots.as_ref().len().min(MAX_SLOTS);
-        let slot_size = bytes.as_ref().len().checked_div(count).unwrap_or(0);
+        let len = u32::try_from(bytes.as_ref().len()).unwrap_or(u32::MAX);
+        // Lengths are kept in 16 bits.
+        let slot_size = u16::try_from(divide(len, count as u32)).unwrap_or(u16::MAX);
         Pool {
             slots,
             bytes,
-            // Lengths are kept in 16 bits.
-            slot_size: slot_size.min(usize::from(u16::MAX)),
+            slot_size: slot_size.into(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! exceeds it. They sample what has passed; here few share a relay, and bytes
 //! are counted.
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, divide};
 
 /// Conversations that are known at most; a further one takes the place of that
 /// with the least.
@@ -81,7 +81,7 @@ impl Shares {
     /// What each of the active ones would have had if all had had the same.
     pub(crate) fn fair(&self) -> u32 {
         let bytes: u32 = self.active().map(u32::from).sum();
-        bytes.checked_div(self.active().count() as u32).unwrap_or(0)
+        divide(bytes, self.active().count() as u32)
     }
 
     /// Whether two conversations or more are active.

@@ -62,7 +62,7 @@ impl Recycled {
         let timestamps = seg.options.timestamps.map(|theirs| TimestampOption {
             value: isn
                 .timestamp_offset(&local, &remote)
-                .wrapping_add(now.as_millis() as u32),
+                .wrapping_add(now.millis_wrapping()),
             echo: theirs.value,
         });
         header.put_timestamps(timestamps, false);

@@ -94,17 +94,21 @@ pub fn decode_source(
 /// The shortest encoding of a unicast destination, or of a source that is not
 /// the unspecified address.
 pub fn encode_unicast(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
-    let stateful = contexts
-        .for_compression()
-        .map(|(cid, context)| (Some(cid), context));
-    core::iter::once((None, &LINK_LOCAL))
-        .chain(stateful)
-        .filter_map(|(cid, context)| {
-            let (bits, inline) = encode_iid(addr, link, context)?;
-            Some(Encoded::new(cid, bits, inline))
-        })
-        .min_by_key(Encoded::cost)
-        .unwrap_or_else(|| Encoded::stateless(0b00, &addr.0))
+    let mut best: Option<Encoded> = None;
+    let stateful = contexts.for_compression();
+    let stateful = stateful.map(|(cid, context)| (Some(cid), context));
+    for (cid, context) in core::iter::once((None, &LINK_LOCAL)).chain(stateful) {
+        if let Some((bits, inline)) = encode_iid(addr, link, context) {
+            let encoded = Encoded::new(cid, bits, inline);
+            if best
+                .as_ref()
+                .is_none_or(|best| encoded.cost() < best.cost())
+            {
+                best = Some(encoded);
+            }
+        }
+    }
+    best.unwrap_or_else(|| Encoded::stateless(0b00, &addr.0))
 }
 
 /// The shortest mode by which `context` restores `addr`, and its in-line bytes.

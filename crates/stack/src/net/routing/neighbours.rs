@@ -96,9 +96,13 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
 
     /// Until when the neighbour at `link` is registered, if it is.
     pub(crate) fn tenure(&self, link: Address, now: Instant) -> Option<Instant> {
-        let entries = self.table.as_ref().iter().flatten();
-        let alive = entries.filter(|n| n.link == link && n.until > now);
-        alive.map(|n| n.until).max()
+        let mut until = None;
+        for entry in self.table.as_ref().iter().flatten() {
+            if entry.link == link && entry.until > now {
+                until = until.max(Some(entry.until));
+            }
+        }
+        until
     }
 
     /// Who has registered `addr`, if that is good at `now`.

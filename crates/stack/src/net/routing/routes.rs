@@ -5,7 +5,7 @@ mod rpl;
 
 use core::cell::Cell;
 
-use redpoll_base::{Addr, Instant};
+use redpoll_base::{Addr, Instant, divide_long};
 use redpoll_wire::icmpv6::nd::{DuplicateAddress, Tid};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -92,7 +92,7 @@ impl Owner {
 }
 
 fn minutes(now: Instant) -> u16 {
-    now.as_millis().checked_div(60_000).unwrap_or_default() as u16
+    divide_long(now.as_micros(), 60_000_000) as u16
 }
 
 impl Registration {

@@ -65,10 +65,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
         config: Config,
         secret: [u8; 16],
     ) -> Self {
-        let slots = connections.as_ref().iter();
-        let window = slots.map(ConnectionSlot::receive_capacity).min();
+        let mut window = None;
+        for slot in connections.as_ref() {
+            let len = u16::try_from(slot.receive_capacity()).unwrap_or(u16::MAX);
+            window = Some(window.map_or(len, |least: u16| least.min(len)));
+        }
         TcpSockets {
-            window: window.map_or(0, |len| u16::try_from(len).unwrap_or(u16::MAX)),
+            window: window.unwrap_or(0),
             turn: 0,
             connections,
             listeners: Listeners(listeners),

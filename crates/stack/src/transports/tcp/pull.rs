@@ -68,8 +68,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let turn = self.turns.of(ask.side);
         let slots = self.connections.as_mut();
         let count = slots.len();
-        for step in 0..count {
-            let index = usize::from(*turn).wrapping_add(step).checked_rem(count)?;
+        let mut next = usize::from(*turn);
+        for _ in 0..count {
+            let index = if next < count { next } else { 0 };
+            next = index.wrapping_add(1);
             let slot = slots.get_mut(index)?;
             let generation = slot.generation;
             let Some(open) = slot.open_mut() else {
@@ -96,7 +98,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 }
             };
             if let Some(desc) = connection.poll_segment(now, ask.max_len) {
-                *turn = index.wrapping_add(1).checked_rem(count)? as u8;
+                *turn = if next < count { next as u8 } else { 0 };
                 let index = index as u8;
                 self.dirty = true;
                 let handle = Handle::new(ConnId { index, generation }, desc.token);
