@@ -168,6 +168,12 @@ impl Handshake {
 }
 
 impl HalfOpen {
+    /// What else stands in a free entry is of no account.
+    fn free(&mut self) {
+        self.tries = 0;
+        self.due = false;
+    }
+
     fn is_free(&self) -> bool {
         self.tries == 0
     }
@@ -306,7 +312,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         if opens {
             // Not a second time by an older request.
             if let Some(half_open) = free {
-                *half_open = HalfOpen::default();
+                half_open.free();
             }
             return Verdict::Open;
         }
@@ -325,7 +331,10 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                 iss,
                 local_port: request.local.port,
                 local,
-                ..HalfOpen::default()
+                tries: 0,
+                due: false,
+                challenges: 0,
+                deadline: 0,
             };
             half_open.arm(now, terms.config);
             self.clock = now;
@@ -340,7 +349,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// A connection was made of this handshake: it is not to be made again.
     pub fn remove(&mut self, handshake: &Handshake) {
         if let Some(half_open) = self.entry_mut(handshake.entry) {
-            *half_open = HalfOpen::default();
+            half_open.free();
         }
         if handshake.how.by_cookie {
             self.cookies.on_used(handshake.how.iss);
@@ -351,7 +360,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     pub fn forget(&mut self, port: u16) {
         for half_open in self.table.as_mut() {
             if half_open.local_port == port {
-                *half_open = HalfOpen::default();
+                half_open.free();
             }
         }
     }
@@ -380,7 +389,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
                 continue;
             }
             if half_open.tries >= GIVE_UP {
-                *half_open = HalfOpen::default();
+                half_open.free();
                 given_up = given_up.wrapping_add(1);
             } else {
                 half_open.arm(now, config);
@@ -489,7 +498,7 @@ impl HalfOpen {
     fn on_reset(&mut self, terms: &Terms<'_>, request: &mut Request, seg: &Segment<'_>) -> Verdict {
         let ahead = seg.seq.since(self.syn.irs + 1);
         if ahead == 0 {
-            *self = HalfOpen::default();
+            self.free();
             return Verdict::Drop;
         }
         if ahead >= u32::from(terms.window) || self.challenges >= MOST_CHALLENGES {
