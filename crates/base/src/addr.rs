@@ -54,14 +54,21 @@ impl Addr {
 
     /// Whether the first `bits` bits (0 to 128; more counts as 128) of both
     /// addresses are the same.
+    #[inline(never)] // size
     pub fn shares_prefix(&self, other: &Addr, bits: u8) -> bool {
-        let (a, b) = (u128::from_be_bytes(self.0), u128::from_be_bytes(other.0));
-        let host_bits = 128u32.saturating_sub(u32::from(bits));
-        match (a ^ b).checked_shr(host_bits) {
-            Some(difference) => difference == 0,
-            // All 128 bits are host bits: every address shares an empty prefix.
-            None => true,
+        // Byte by byte: 128 bits are many on 32-bit processors.
+        let mut bits = bits;
+        for (a, b) in self.0.iter().zip(&other.0) {
+            if bits == 0 {
+                break;
+            }
+            let host_bits = 0xff_u32 >> bits.min(8);
+            if u32::from(a ^ b) > host_bits {
+                return false;
+            }
+            bits = bits.saturating_sub(8);
         }
+        true
     }
 }
 

@@ -170,7 +170,7 @@ impl<A: Assist> Lone<A> {
         }
         self.frames.push((header.dst, payload.to_vec()));
         match header.dst {
-            Address::BROADCAST => RadioResult::Sent,
+            dst if dst.is_broadcast() => RadioResult::Sent,
             _ => RadioResult::Acked {
                 frame_pending: false,
             },

@@ -12,32 +12,37 @@ pub const LINK_LOCAL_PREFIX: Addr = Addr([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 
 /// The first 64 bits of `prefix` before the interface identifier `iid`.
 pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
-    // Halves as numbers: copying by index could panic.
-    let prefix = u128::from_be_bytes(prefix.0) >> 64 << 64;
-    Addr((prefix | u64::from_be_bytes(iid) as u128).to_be_bytes())
+    let mut addr = *prefix;
+    if let Some(low) = addr.0.last_chunk_mut() {
+        *low = iid;
+    }
+    addr
 }
 
 /// The first `len` bits of `addr`, zeros after them; `len` over 128 counts as
 /// 128.
-#[inline(never)] // size: 128 bits are many on 32-bit processors
 pub const fn prefix(addr: &Addr, len: u8) -> Addr {
-    Addr((u128::from_be_bytes(addr.0) & mask(len)).to_be_bytes())
+    overlay(addr, len, &Addr::UNSPECIFIED)
 }
 
 /// The first `len` bits of `prefix`, the rest from `addr`.
-#[inline(never)] // size: as above
+///
+/// Byte by byte: 128 bits are many on 32-bit processors.
+#[inline(never)] // size
 pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
-    let mask = mask(len);
-    let prefix = u128::from_be_bytes(prefix.0) & mask;
-    Addr((prefix | u128::from_be_bytes(addr.0) & !mask).to_be_bytes())
-}
-
-/// Ones in the first `len` bits.
-const fn mask(len: u8) -> u128 {
-    match u128::MAX.checked_shr(len as u32) {
-        Some(host_bits) => !host_bits,
-        None => u128::MAX,
+    let mut joined = *addr;
+    let (mut to, mut from) = (joined.0.as_mut_slice(), prefix.0.as_slice());
+    let mut bits = len;
+    while let ([byte, later @ ..], [prefix, rest @ ..]) = (to, from) {
+        let host_bits = match bits {
+            8.. => 0,
+            _ => 0xff_u8 >> bits,
+        };
+        *byte = *byte & host_bits | *prefix & !host_bits;
+        bits = bits.saturating_sub(8);
+        (to, from) = (later, rest);
     }
+    joined
 }
 
 /// The interface identifier that belongs to a link-layer address; `None` for
@@ -68,7 +73,8 @@ pub const fn iid_from_eui64(eui64: [u8; 8]) -> [u8; 8] {
 
 /// The low 64 bits of an address.
 pub const fn iid(addr: &Addr) -> [u8; 8] {
-    (u128::from_be_bytes(addr.0) as u64).to_be_bytes()
+    let [.., a, b, c, d, e, f, g, h] = addr.0;
+    [a, b, c, d, e, f, g, h]
 }
 
 /// The link-local address of an EUI-64.
