@@ -246,8 +246,9 @@ pub fn earliest(a: Option<Wake>, b: Option<Wake>) -> Option<Wake> {
         (a, b) => return a.or(b),
     };
     let at = a.at.min(b.at);
-    let latest = (a.at + a.slack).min(b.at + b.slack);
-    Some(Wake::within(at, latest - at))
+    let latest = |wake: Wake| wake.at.0.saturating_add(wake.slack.0);
+    let slack = latest(a).min(latest(b)).saturating_sub(at.0);
+    Some(Wake::within(at, Duration(slack)))
 }
 
 #[cfg(test)]

@@ -9,6 +9,10 @@
 mod tests;
 
 use crate::{Error, NoRoom};
+use redpoll_base::copy;
+
+/// So many bytes are copied faster one by one than by a call.
+const FEW: usize = 16;
 
 /// A write position in a buffer.
 ///
@@ -55,7 +59,14 @@ impl<'a> Cursor<'a> {
     /// holds for the other `put` methods.
     #[inline(never)] // size
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
-        self.reserve(bytes.len())?.copy_from_slice(bytes);
+        let places = self.reserve(bytes.len())?;
+        if bytes.len() > FEW {
+            copy(bytes, places);
+            return Ok(());
+        }
+        for (place, byte) in places.iter_mut().zip(bytes) {
+            *place = *byte;
+        }
         Ok(())
     }
 

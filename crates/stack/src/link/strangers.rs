@@ -76,13 +76,15 @@ impl Strangers {
         let mut moved = neighbour;
         // It comes to the front; those before its old place move back by one.
         for place in &mut self.proven {
-            core::mem::swap(place, &mut moved);
+            moved = core::mem::replace(place, moved);
             if moved == neighbour {
                 break;
             }
         }
         for place in &mut self.silent {
-            *place = place.filter(|(it, _)| *it != neighbour);
+            if place.as_ref().is_some_and(|(it, _)| *it == neighbour) {
+                *place = None;
+            }
         }
     }
 
@@ -92,13 +94,24 @@ impl Strangers {
             *place = Address::Absent;
             return;
         }
-        let is_it = |place: &Option<(Address, Instant)>| place.is_some_and(|it| it.0 == neighbour);
-        let at = self.silent.iter().position(is_it).or_else(|| {
-            let ages = self.silent.iter().enumerate();
-            let oldest = ages.min_by_key(|(_, place)| place.map(|(_, until)| until));
-            oldest.map(|(at, _)| at)
-        });
-        if let Some(place) = at.and_then(|at| self.silent.get_mut(at)) {
+        let is_it =
+            |place: &Option<(Address, Instant)>| place.as_ref().is_some_and(|it| it.0 == neighbour);
+        let until = |place: &Option<(Address, Instant)>| place.as_ref().map(|it| it.1);
+        // Its own place, else the oldest's.
+        let mut found: Option<&mut Option<(Address, Instant)>> = None;
+        for place in &mut self.silent {
+            if is_it(place) {
+                found = Some(place);
+                break;
+            }
+            if found
+                .as_ref()
+                .is_none_or(|found| until(place) < until(found))
+            {
+                found = Some(place);
+            }
+        }
+        if let Some(place) = found {
             *place = Some((neighbour, now + SILENCE));
         }
     }

@@ -26,7 +26,7 @@ impl PartialEq for Address {
         match (self, other) {
             (Address::Absent, Address::Absent) => true,
             (Address::Short(a), Address::Short(b)) => a == b,
-            (Address::Extended(a), Address::Extended(b)) => a == b,
+            (Address::Extended(a), Address::Extended(b)) => a.iter().eq(b),
             _ => false,
         }
     }

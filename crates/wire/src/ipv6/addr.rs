@@ -35,6 +35,7 @@ pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     let mut bits = len;
     while let ([byte, later @ ..], [prefix, rest @ ..]) = (to, from) {
         let host_bits = match bits {
+            0 => break,
             8.. => 0,
             _ => 0xff_u8 >> bits,
         };

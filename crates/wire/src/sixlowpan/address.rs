@@ -117,15 +117,19 @@ fn encode_iid<'a>(addr: &'a Addr, link: Address, context: &Context) -> Option<(u
     let (_, low16) = addr.0.split_at(14);
     let [.., high, low] = addr.0;
     let short = u16::from_be_bytes([high, low]);
+    // The context restores what is before the identifier, or none of these will do.
+    let whole = iid(addr);
+    if context.join(whole) != *addr {
+        return None;
+    }
     // RFC 6282 §3.2.2: bits that do not match the mapping are never elided.
-    if iid_of(link).is_some_and(|iid| context.join(iid) == *addr) {
+    let restores = |iid| iid == whole || context.len > 64 && context.join(iid) == *addr;
+    if iid_of(link).is_some_and(restores) {
         Some((0b11, &[]))
-    } else if context.join(iid_from_short(short)) == *addr {
+    } else if restores(iid_from_short(short)) {
         Some((0b10, low16))
-    } else if context.join(iid(addr)) == *addr {
-        Some((0b01, low64))
     } else {
-        None
+        Some((0b01, low64))
     }
 }
 

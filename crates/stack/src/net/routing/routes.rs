@@ -5,7 +5,7 @@ mod rpl;
 
 use core::cell::Cell;
 
-use redpoll_base::{Addr, Instant, divide_long};
+use redpoll_base::{Addr, Duration, Instant};
 use redpoll_wire::icmpv6::nd::{DuplicateAddress, Tid};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -71,9 +71,9 @@ enum Kind {
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
     owner: Owner,
-    /// Until when, in minutes since the node's start, wrapping; as bytes, for a number
-    /// would have to lie at an even address and make the route two bytes larger.
-    until_min: [u8; 2],
+    /// Until when, in [`spells`], wrapping; as bytes, for a number would have to lie at an
+    /// even address and make the route two bytes larger.
+    until: [u8; 2],
 }
 
 /// Who has registered: of the EUI-64 what its maker gives.
@@ -91,18 +91,26 @@ impl Owner {
     }
 }
 
-fn minutes(now: Instant) -> u16 {
-    divide_long(now.as_micros(), 60_000_000) as u16
+/// Spells of 2^26 microseconds, 67 s: minutes would take a division for each packet to a
+/// registered address.
+const fn spells(at: Instant) -> u16 {
+    (at.as_micros() >> 26) as u16
 }
 
+/// No registration ends later than this many of them, begun ones included.
+const SPELLS_MAX: u16 = {
+    let longest = Duration::from_millis_u32(LIFETIME_MAX_MIN as u32 * 60_000);
+    spells(Instant::from_micros(longest.as_micros())) + 1
+};
+
 impl Registration {
-    /// It counts to the end of the minute in which it ends.
+    /// It counts to the end of the spell in which it ends.
     pub(crate) fn new(now: Instant, report: &DuplicateAddress) -> Self {
-        let lifetime = report.lifetime_min.min(LIFETIME_MAX_MIN);
+        let lifetime = u32::from(report.lifetime_min.min(LIFETIME_MAX_MIN)).wrapping_mul(60_000);
         Registration {
             tid: report.tid,
             owner: Owner::of(report.eui64),
-            until_min: minutes(now).wrapping_add(lifetime).to_be_bytes(),
+            until: spells(now + Duration::from_millis_u32(lifetime)).to_be_bytes(),
         }
     }
 
@@ -112,8 +120,7 @@ impl Registration {
     }
 
     fn is_good(&self, now: Instant) -> bool {
-        let until_min = u16::from_be_bytes(self.until_min);
-        until_min.wrapping_sub(minutes(now)) <= LIFETIME_MAX_MIN
+        u16::from_be_bytes(self.until).wrapping_sub(spells(now)) <= SPELLS_MAX
     }
 }
 

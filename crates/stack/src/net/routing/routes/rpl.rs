@@ -1,6 +1,6 @@
 //! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
 
-use redpoll_base::{Addr, Instant};
+use redpoll_base::{Addr, Instant, divide_long};
 use redpoll_wire::rpl::Sequence;
 
 use super::{Kind, Route, RouteSlot, Routes, Via};
@@ -44,7 +44,7 @@ const GRACE_S: u32 = 15;
 const FOR_EVER: u32 = u32::MAX;
 
 fn seconds(now: Instant) -> u32 {
-    now.as_millis().checked_div(1000).unwrap_or_default() as u32
+    divide_long(now.as_micros(), 1_000_000)
 }
 
 impl Downward {

@@ -1,7 +1,7 @@
 //! The candidate neighbours (RFC 6550 §8.2.1): what they have said, and how good the
 //! links to them are.
 
-use redpoll_base::Instant;
+use redpoll_base::{Instant, divide_long};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
 use crate::net::routing::Peer;
@@ -115,7 +115,7 @@ fn average(old: u16, new: u16, shift: u32) -> u16 {
 }
 
 fn seconds(now: Instant) -> u16 {
-    now.as_millis().checked_div(1000).unwrap_or_default() as u16
+    divide_long(now.as_micros(), 1_000_000) as u16
 }
 
 /// The table of them, in the caller's memory.
