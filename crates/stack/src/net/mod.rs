@@ -31,7 +31,7 @@ use crate::packet::{NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Reach, Side, Trouble};
 use icmp::{ErrorLimiter, IcmpError, Refusal};
 use identity::{Identity, is_loopback};
-use nd::{Discovery, Elapsed, Learned, Standing, registration};
+use nd::{Discovery, Elapsed, Learned, Standing};
 use outgoing::Outgoing;
 use routing::{Control, Quality, Routing, default_route};
 
@@ -243,11 +243,11 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
             Message::NeighborSolicitation(message) => {
                 let link = message.options.source_link_layer();
-                let (asked, ends) = (registration(&message.options), (src, message.target));
+                let (asked, ends) = (message.options.address_registration(), (src, message.target));
                 self.on_neighbor_solicitation(now, ends, link, asked, sender)?;
             }
             Message::NeighborAdvertisement(message) => {
-                let answer = registration(&message.options);
+                let answer = message.options.address_registration();
                 self.nd
                     .on_neighbor_advertisement(now, &identity, message.target, answer)?;
             }

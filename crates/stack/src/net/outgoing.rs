@@ -63,23 +63,26 @@ impl Outgoing {
                 return None;
             }
             Content::RouterSolicitation => Message::RouterSolicitation {
-                options: buffer.fill(&[sllao]).ok()?,
+                options: buffer.options(|out| sllao.emit(out))?,
             },
             Content::RouterAdvertisement(advertised) => {
-                let options = advertised_options(&advertised);
-                buffer.fill(&[sllao]).ok()?;
                 Message::RouterAdvertisement(RouterAdvertisement {
                     cur_hop_limit: identity.hop_limit,
                     router_lifetime_s: advertised.router_lifetime_s,
-                    options: buffer.fill(&options).ok()?,
+                    options: buffer.options(|out| {
+                        sllao.emit(out)?;
+                        emit_advertised(&advertised, out)
+                    })?,
                     ..RouterAdvertisement::default()
                 })
             }
             Content::Registration { target, asked } => {
-                let options = [sllao, NdOption::AddressRegistration(asked)];
                 Message::NeighborSolicitation(NeighborSolicitation {
                     target,
-                    options: buffer.fill(&options).ok()?,
+                    options: buffer.options(|out| {
+                        sllao.emit(out)?;
+                        NdOption::AddressRegistration(asked).emit(out)
+                    })?,
                 })
             }
             Content::NeighborAdvertisement {
@@ -87,17 +90,18 @@ impl Outgoing {
                 target,
                 registration,
             } => {
-                let options = [
-                    tllao,
-                    registration.map_or(tllao, NdOption::AddressRegistration),
-                ];
-                let count = if registration.is_some() { 2 } else { 1 };
                 Message::NeighborAdvertisement(NeighborAdvertisement {
                     router,
                     solicited: true,
                     override_cached: true,
                     target,
-                    options: buffer.fill(options.get(..count)?).ok()?,
+                    options: buffer.options(|out| {
+                        tllao.emit(out)?;
+                        match registration {
+                            Some(answer) => NdOption::AddressRegistration(answer).emit(out),
+                            None => Ok(()),
+                        }
+                    })?,
                 })
             }
             Content::Report(report) => Message::DuplicateAddressRequest(report),
@@ -107,62 +111,55 @@ impl Outgoing {
     }
 }
 
-/// The options of a router advertisement behind the router's own address.
-fn advertised_options(advertised: &Advertised) -> [NdOption<'static>; 3] {
+/// Writes the options of a router advertisement behind the router's own address.
+fn emit_advertised(advertised: &Advertised, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
     let lifetime_s = u32::from(advertised.context_lifetime_min).saturating_mul(60);
-    [
-        NdOption::PrefixInformation(PrefixInformation {
-            prefix: advertised.prefix,
-            prefix_len: 64,
-            on_link: false,
-            autonomous: true,
-            valid_lifetime_s: lifetime_s,
-            preferred_lifetime_s: lifetime_s,
-        }),
-        NdOption::Context(ContextInformation {
-            cid: 0,
-            compress: true,
-            prefix_len: 64,
-            prefix: advertised.prefix,
-            valid_lifetime_min: advertised.context_lifetime_min,
-        }),
-        NdOption::BorderRouter(BorderRouter {
-            version: 0,
-            valid_lifetime_min: advertised.context_lifetime_min,
-            address: advertised.border_router,
-        }),
-    ]
+    NdOption::PrefixInformation(PrefixInformation {
+        prefix: advertised.prefix,
+        prefix_len: 64,
+        on_link: false,
+        autonomous: true,
+        valid_lifetime_s: lifetime_s,
+        preferred_lifetime_s: lifetime_s,
+    })
+    .emit(out)?;
+    NdOption::Context(ContextInformation {
+        cid: 0,
+        compress: true,
+        prefix_len: 64,
+        prefix: advertised.prefix,
+        valid_lifetime_min: advertised.context_lifetime_min,
+    })
+    .emit(out)?;
+    NdOption::BorderRouter(BorderRouter {
+        version: 0,
+        valid_lifetime_min: advertised.context_lifetime_min,
+        address: advertised.border_router,
+    })
+    .emit(out)
 }
 
 /// Room for the options of one message: a router advertisement has the most.
 const OPTIONS_MAX: usize = 112;
 
-/// Options of one message, collected in the order they are sent.
-struct OptionsBuffer {
-    bytes: [u8; OPTIONS_MAX],
-    len: usize,
-}
+/// Options of one message.
+struct OptionsBuffer([u8; OPTIONS_MAX]);
 
 impl Default for OptionsBuffer {
     fn default() -> Self {
-        OptionsBuffer {
-            bytes: [0; OPTIONS_MAX],
-            len: 0,
-        }
+        OptionsBuffer([0; OPTIONS_MAX])
     }
 }
 
 impl OptionsBuffer {
-    /// Appends options; all that are there.
-    fn fill(&mut self, options: &[NdOption<'_>]) -> Result<Options<'_>, NoRoom> {
-        let area = self.bytes.get_mut(self.len..).ok_or(NoRoom)?;
-        let mut cursor = Cursor::new(area);
-        for option in options {
-            option.emit(&mut cursor)?;
-        }
-        self.len = self.len.saturating_add(cursor.position());
-        let bytes = self.bytes.get(..self.len).ok_or(NoRoom)?;
-        Ok(Options::parse(bytes).unwrap_or_default())
+    /// The options that `write` writes; `None` if they have no room.
+    fn options(
+        &mut self,
+        write: impl FnOnce(&mut Cursor<'_>) -> Result<(), NoRoom>,
+    ) -> Option<Options<'_>> {
+        let mut out = Cursor::new(&mut self.0);
+        write(&mut out).ok()?;
+        Options::parse(out.into_written()).ok()
     }
 }
 

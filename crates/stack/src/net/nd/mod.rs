@@ -19,7 +19,7 @@ use super::outgoing::{Content, Outbox, Outgoing};
 use crate::counters::DropReason;
 use crate::packet::is_unicast;
 
-pub(crate) use learned::{Learned, registration};
+pub(crate) use learned::Learned;
 pub(crate) use solicitor::Solicitor;
 use solicitor::{Due, REGISTRATION_LIFETIME_MIN};
 

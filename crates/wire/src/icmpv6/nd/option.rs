@@ -127,36 +127,39 @@ impl<'a> NdOption<'a> {
     }
 
     fn parse_known(option_type: u8, body: &[u8]) -> Option<NdOption<'static>> {
-        let units = body.len().saturating_add(HEAD) / UNIT;
+        let units = units(body);
         let input = &mut Reader::new(body);
-        Some(match (option_type, units) {
-            (option_type::SOURCE_LINK_LAYER, _) => {
+        Some(match option_type {
+            option_type::SOURCE_LINK_LAYER => {
                 NdOption::SourceLinkLayer(read_address(units, input)?)
             }
-            (option_type::TARGET_LINK_LAYER, _) => {
+            option_type::TARGET_LINK_LAYER => {
                 NdOption::TargetLinkLayer(read_address(units, input)?)
             }
-            (option_type::PREFIX_INFORMATION, 4) => {
-                NdOption::PrefixInformation(PrefixInformation::read(input)?)
+            option_type::PREFIX_INFORMATION => {
+                NdOption::PrefixInformation(PrefixInformation::parse(body)?)
             }
-            (option_type::MTU, 1) => {
+            option_type::MTU if units == 1 => {
                 input.u16().ok()?;
                 NdOption::Mtu(input.u32().ok()?)
             }
-            (option_type::ADDRESS_REGISTRATION, 2) => {
-                NdOption::AddressRegistration(AddressRegistration::read(input)?)
+            option_type::ADDRESS_REGISTRATION => {
+                NdOption::AddressRegistration(AddressRegistration::parse(body)?)
             }
-            (option_type::CONTEXT, 2 | 3) => NdOption::Context(ContextInformation::read(input)?),
-            (option_type::BORDER_ROUTER, 3) => NdOption::BorderRouter(BorderRouter::read(input)?),
+            option_type::CONTEXT => NdOption::Context(ContextInformation::parse(body)?),
+            option_type::BORDER_ROUTER if units == 3 => {
+                NdOption::BorderRouter(BorderRouter::read(input)?)
+            }
             _ => return None,
         })
     }
 
-    /// Writes the option. An absent link-layer address writes nothing; an
+    /// Writes the option; where its kind is known, no other's code is needed. An absent link-layer address writes nothing; an
     /// unknown option's body is filled up with zeros.
     ///
     /// # Errors
     /// [`NoRoom`] also for an unknown option of more than 2038 bytes.
+    #[inline(always)]
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
             NdOption::SourceLinkLayer(address) => {
@@ -210,7 +213,11 @@ fn emit_address(option_type: u8, address: &Address, out: &mut Cursor<'_>) -> Res
 }
 
 impl PrefixInformation {
-    fn read(input: &mut Reader<'_>) -> Option<Self> {
+    fn parse(body: &[u8]) -> Option<Self> {
+        let input = &mut Reader::new(body);
+        if units(body) != 4 {
+            return None;
+        }
         let [prefix_len, flags] = input.array().ok()?;
         let valid_lifetime_s = input.u32().ok()?;
         let preferred_lifetime_s = input.u32().ok()?;
@@ -239,7 +246,12 @@ impl PrefixInformation {
 }
 
 impl AddressRegistration {
-    fn read(input: &mut Reader<'_>) -> Option<Self> {
+    /// One with an owner of another length is another option (RFC 8505 §4.1).
+    fn parse(body: &[u8]) -> Option<Self> {
+        let input = &mut Reader::new(body);
+        if units(body) != 2 {
+            return None;
+        }
         let [status, _opaque, flags, tid] = input.array().ok()?;
         // RFC 6775 §4.1: without the flag both are reserved and mean nothing.
         let tid = (flags & HAS_TID != 0).then_some(Tid(tid));
@@ -266,7 +278,11 @@ impl AddressRegistration {
 }
 
 impl ContextInformation {
-    fn read(input: &mut Reader<'_>) -> Option<Self> {
+    fn parse(body: &[u8]) -> Option<Self> {
+        let input = &mut Reader::new(body);
+        if !(2..=3).contains(&units(body)) {
+            return None;
+        }
         let [prefix_len, flags] = input.array().ok()?;
         input.u16().ok()?;
         let valid_lifetime_min = input.u16().ok()?;
@@ -381,19 +397,67 @@ impl<'a> Options<'a> {
 
     /// The address in the first source-link-layer option.
     pub fn source_link_layer(&self) -> Option<Address> {
-        self.iter().find_map(|option| match option {
-            NdOption::SourceLinkLayer(address) => Some(address),
-            _ => None,
-        })
+        self.link_layer(option_type::SOURCE_LINK_LAYER)
     }
 
     /// The address in the first target-link-layer option.
     pub fn target_link_layer(&self) -> Option<Address> {
-        self.iter().find_map(|option| match option {
-            NdOption::TargetLinkLayer(address) => Some(address),
-            _ => None,
-        })
+        self.link_layer(option_type::TARGET_LINK_LAYER)
     }
+
+    fn link_layer(&self, wanted: u8) -> Option<Address> {
+        let mut bodies = self.bodies(wanted);
+        bodies.find_map(|body| read_address(units(body), &mut Reader::new(body)))
+    }
+
+    /// The first registration.
+    pub fn address_registration(&self) -> Option<AddressRegistration> {
+        let mut bodies = self.bodies(option_type::ADDRESS_REGISTRATION);
+        bodies.find_map(AddressRegistration::parse)
+    }
+
+    /// The prefixes.
+    pub fn prefixes(&self) -> impl Iterator<Item = PrefixInformation> + use<'a> {
+        let bodies = self.bodies(option_type::PREFIX_INFORMATION);
+        bodies.filter_map(PrefixInformation::parse)
+    }
+
+    /// The contexts for compression.
+    pub fn contexts(&self) -> impl Iterator<Item = ContextInformation> + use<'a> {
+        let bodies = self.bodies(option_type::CONTEXT);
+        bodies.filter_map(ContextInformation::parse)
+    }
+
+    /// What options of one type have after type and length.
+    fn bodies(&self, wanted: u8) -> Bodies<'a> {
+        let input = Reader::new(self.bytes);
+        Bodies { input, wanted }
+    }
+}
+
+/// Bodies of the options of one type.
+struct Bodies<'a> {
+    input: Reader<'a>,
+    wanted: u8,
+}
+
+impl<'a> Iterator for Bodies<'a> {
+    type Item = &'a [u8];
+
+    #[inline(never)] // size
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let (option_type, body) = next(&mut self.input).ok()?;
+            if option_type == self.wanted {
+                return Some(body);
+            }
+        }
+    }
+}
+
+/// The length of an option with such a body, in its units.
+fn units(body: &[u8]) -> usize {
+    body.len().saturating_add(HEAD) / UNIT
 }
 
 /// Type and body of the next option.
