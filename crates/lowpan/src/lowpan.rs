@@ -149,7 +149,10 @@ impl<M: Memory> Lowpan<M> {
             gap_until: Instant::ZERO,
             pause: config.pause,
             paused_until: None,
-            red: config.red.map(|red| Red::new(red, config.red_seed)),
+            red: match config.red {
+                Some(red) if M::ROUTES => Some(Red::new(red, config.red_seed)),
+                _ => None,
+            },
             frame_out: false,
             turn: Turn::Own,
             next_tag: config.first_tag,

@@ -9,7 +9,7 @@
 //! the datagram if the boundaries differ, which cannot be told apart here and
 //! does no harm, because the bytes agree. Any other overlap discards it.
 
-use redpoll_base::{Duration, Instant, Memory, Wake};
+use redpoll_base::{Duration, Instant, Memory, Wake, least};
 use redpoll_wire::ieee802154::Address;
 
 use crate::counters::{LowpanCounters, count};
@@ -164,13 +164,11 @@ impl Reassembly {
     }
 
     fn first_due<M: Memory>(&self, pool: &Pool<M>) -> Option<(Instant, SlotId)> {
-        pool.iter()
-            .filter_map(|(id, slot)| {
-                let partial = slot.partial()?;
-                let due = (partial.progress + self.timeout).min(partial.first + self.limit);
-                Some((due, id))
-            })
-            .min_by_key(|(due, _)| *due)
+        least(pool.iter().filter_map(|(id, slot)| {
+            let partial = slot.partial()?;
+            let due = (partial.progress + self.timeout).min(partial.first + self.limit);
+            Some((due, (due, id)))
+        }))
     }
 
     fn open<M: Memory>(
@@ -209,15 +207,12 @@ impl Reassembly {
     /// partial datagram of the same source goes first; of the others the one
     /// that has been without progress for longest.
     fn victim<M: Memory>(&self, now: Instant, pool: &Pool<M>, src: Address) -> Option<SlotId> {
-        pool.iter()
-            .filter_map(|(id, slot)| {
-                let partial = slot.partial()?;
-                let same_source = partial.key.src == src;
-                let stalled = now.since(partial.progress) >= self.stall;
-                (same_source || stalled).then_some(((!same_source, partial.progress), id))
-            })
-            .min_by_key(|(order, _)| *order)
-            .map(|(_, id)| id)
+        least(pool.iter().filter_map(|(id, slot)| {
+            let partial = slot.partial()?;
+            let same_source = partial.key.src == src;
+            let stalled = now.since(partial.progress) >= self.stall;
+            (same_source || stalled).then_some(((!same_source, partial.progress), id))
+        }))
     }
 
     fn give_up<M: Memory>(&mut self, now: Instant, pool: &mut Pool<M>, id: SlotId) {

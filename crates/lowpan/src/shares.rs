@@ -6,7 +6,7 @@
 //! exceeds it. They sample what has passed; here few share a relay, and bytes
 //! are counted.
 
-use redpoll_base::{Addr, divide};
+use redpoll_base::{Addr, divide, least};
 
 /// Conversations that are known at most; a further one takes the place of that
 /// with the least.
@@ -64,8 +64,8 @@ impl Shares {
         }
         if let Some(known) = self.table.iter_mut().find(|share| share.is(pair)) {
             known.bytes = known.bytes.saturating_add(len);
-        } else if let Some(least) = self.table.iter_mut().min_by_key(|share| share.bytes) {
-            *least = Share {
+        } else if let Some(share) = least(self.table.iter_mut().map(|it| (it.bytes, it))) {
+            *share = Share {
                 pair: pair.0,
                 bytes: len,
             };

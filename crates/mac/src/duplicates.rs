@@ -6,7 +6,7 @@
 //! a second, and one that restarts may start at any number. So a repetition
 //! must also carry the same payload, by its checksum, and come soon.
 
-use redpoll_base::{Duration, Instant, checksum::Checksum};
+use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::Address;
 #[cfg(feature = "security")]
 use redpoll_wire::ieee802154::FrameHeader;
@@ -73,7 +73,7 @@ impl Duplicates {
         let Some(slot) = self.slot_of(src) else {
             return false;
         };
-        let repeats = slot.is_some_and(|old| new.repeats(&old, timeout));
+        let repeats = slot.as_ref().is_some_and(|old| new.repeats(old, timeout));
         if !repeats {
             *slot = Some(new);
         }
@@ -96,11 +96,12 @@ impl Duplicates {
 
     /// The entry of `src`, else the one to give up: a free one, else the oldest.
     fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
-        self.entries.iter_mut().min_by_key(|slot| match slot {
-            Some(entry) if entry.src == src => (0, Instant::ZERO),
-            None => (1, Instant::ZERO),
-            Some(entry) => (2, entry.heard_at),
-        })
+        let ranked = self.entries.iter_mut().map(|slot| match slot {
+            Some(entry) if entry.src == src => ((0, Instant::ZERO), slot),
+            None => ((1, Instant::ZERO), slot),
+            Some(entry) => ((2, entry.heard_at), slot),
+        });
+        least(ranked)
     }
 }
 

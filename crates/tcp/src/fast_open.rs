@@ -7,8 +7,8 @@
 mod cookie;
 mod servers;
 
-/// Whether it is there: the feature `more-options`.
-pub(crate) const ON: bool = cfg!(feature = "more-options");
+/// Whether Fast Open is there: the feature `more-options`.
+pub const ON: bool = cfg!(feature = "more-options");
 
 pub use cookie::FastOpenCookie;
 pub use servers::{FastOpenServer, FastOpenServers};

@@ -134,7 +134,7 @@ pub use connection::{Connection, IcmpKind, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};
 pub use event::{Event, Expect, Trouble};
-pub use fast_open::{FastOpenCookie, FastOpenServer, FastOpenServers};
+pub use fast_open::{FastOpenCookie, FastOpenServer, FastOpenServers, ON as FAST_OPEN};
 pub use frozen::{FreezeError, ThawError};
 pub use header::{Fields, Flags, Header, PROTOCOL};
 pub use isn::IsnGenerator;

@@ -21,7 +21,7 @@ mod path;
 mod ranges;
 mod timeout;
 
-use redpoll_base::{Duration, Instant, Memory, Wake, earliest};
+use redpoll_base::{Duration, Instant, Memory, Wake, earliest, least};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
@@ -546,10 +546,7 @@ impl<M: Memory> Recovery<M> {
     /// that has arrived in full.
     pub(crate) fn accept(&mut self, arriving: Arriving) -> bool {
         let entries = self.incoming.as_mut().iter_mut();
-        let best = entries
-            .filter_map(Incoming::rank)
-            .min_by_key(|(rank, _)| *rank);
-        let Some((_, entry)) = best else {
+        let Some(entry) = least(entries.filter_map(Incoming::rank)) else {
             return false;
         };
         entry.0 = Some(arriving);
@@ -587,7 +584,7 @@ impl<M: Memory> Recovery<M> {
             let rank = entry.readiness(now, &patience)?;
             Some((rank, (entry.src, entry.tag)))
         });
-        let (_, (src, tag)) = ready.min_by_key(|(rank, _)| *rank)?;
+        let (src, tag) = least(ready)?;
         // Nobody is told: whoever sent it may not exist, and if it does its timer will
         // tell it.
         self.forget(src, tag)
@@ -602,7 +599,7 @@ impl<M: Memory> Recovery<M> {
         let patience = self.patience;
         let entries = self.paths.as_mut().iter_mut();
         let ranked = entries.filter_map(|entry| Some((entry.rank(now, &patience)?, entry)));
-        if let Some((_, entry)) = ranked.min_by_key(|(rank, _)| *rank) {
+        if let Some(entry) = least(ranked) {
             entry.0 = Some(path);
         }
     }

@@ -5,7 +5,7 @@
 //! anybody's name, and what the router has for that neighbour would be held back.
 //! Registration and request come in either order, for a leaf asks before it registers.
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Duration, Instant, least};
 use redpoll_mac::PENDING_MAX;
 use redpoll_wire::ieee802154::Address;
 
@@ -60,9 +60,9 @@ impl Children {
         let at = match self.asked.iter().position(known) {
             Some(at) => at,
             None => {
-                let ages = self.asked.iter().enumerate();
-                let oldest = ages.min_by_key(|(_, place)| place.map(|(_, at)| at));
-                oldest.map_or(0, |(at, _)| at)
+                let places = self.asked.iter().enumerate();
+                let ages = places.map(|(index, place)| (place.map(|(_, at)| at), index));
+                least(ages).unwrap_or(0)
             }
         };
         if let Some(place) = self.asked.get_mut(at) {

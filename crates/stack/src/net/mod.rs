@@ -243,7 +243,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
             Message::NeighborSolicitation(message) => {
                 let link = message.options.source_link_layer();
-                let (asked, ends) = (message.options.address_registration(), (src, message.target));
+                let (asked, ends) = (
+                    message.options.address_registration(),
+                    (src, message.target),
+                );
                 self.on_neighbor_solicitation(now, ends, link, asked, sender)?;
             }
             Message::NeighborAdvertisement(message) => {

@@ -89,21 +89,19 @@ impl Outgoing {
                 router,
                 target,
                 registration,
-            } => {
-                Message::NeighborAdvertisement(NeighborAdvertisement {
-                    router,
-                    solicited: true,
-                    override_cached: true,
-                    target,
-                    options: buffer.options(|out| {
-                        tllao.emit(out)?;
-                        match registration {
-                            Some(answer) => NdOption::AddressRegistration(answer).emit(out),
-                            None => Ok(()),
-                        }
-                    })?,
-                })
-            }
+            } => Message::NeighborAdvertisement(NeighborAdvertisement {
+                router,
+                solicited: true,
+                override_cached: true,
+                target,
+                options: buffer.options(|out| {
+                    tllao.emit(out)?;
+                    match registration {
+                        Some(answer) => NdOption::AddressRegistration(answer).emit(out),
+                        None => Ok(()),
+                    }
+                })?,
+            }),
             Content::Report(report) => Message::DuplicateAddressRequest(report),
             Content::Answer(answer) => Message::DuplicateAddressConfirmation(answer),
         };

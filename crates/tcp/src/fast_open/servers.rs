@@ -70,8 +70,9 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         seg: Option<&Segment<'_>>,
         happen: impl FnOnce(&mut Connection<B, S>),
     ) {
-        let Some(before) = connection.opening() else {
-            return happen(connection);
+        let before = match connection.opening() {
+            Some(before) if super::ON => before,
+            _ => return happen(connection),
         };
         happen(connection);
         let server = connection.remote();

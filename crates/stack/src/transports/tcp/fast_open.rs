@@ -1,7 +1,7 @@
 //! Data on a SYN (RFC 7413), between connections and listeners.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, Incoming, Request, State};
+use redpoll_tcp::{Connection, Endpoint, FAST_OPEN, Incoming, Request, State};
 
 use super::TcpSockets;
 use super::listeners::Listening;
@@ -34,6 +34,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
     /// RFC 7413 §4.2: whether this listener takes data on a SYN now. "If
     /// PendingFastOpenRequests is over the system limit", it does not.
     pub(super) fn may_open_fast(&self, now: Instant, listening: Listening, port: u16) -> bool {
+        if !FAST_OPEN {
+            return false;
+        }
         // Others are not made before the handshake is complete.
         let pending = self
             .slots()

@@ -18,7 +18,7 @@ mod pull;
 mod slot;
 mod transport;
 
-use redpoll_base::{Instant, Memory, Rng};
+use redpoll_base::{Instant, Memory, Rng, least};
 use redpoll_tcp::{
     Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
     IsnGenerator, Recycled, State, SynCache,
@@ -231,16 +231,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
         if let Some((index, _)) = INDICES.zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
         }
-        let (index, _) = INDICES
-            .zip(self.slots())
-            .filter_map(|(index, slot)| {
-                let open = slot.open()?;
-                let connection = &open.connection;
-                let waits = connection.state() == State::TimeWait && open.released;
-                (waits && !connection.owes_acknowledgment())
-                    .then(|| (index, open.connection.poll_at().map(|w| w.at)))
-            })
-            .min_by_key(|(_, at)| *at)?;
+        let waiting = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
+            let open = slot.open()?;
+            let connection = &open.connection;
+            let waits = connection.state() == State::TimeWait && open.released;
+            (waits && !connection.owes_acknowledgment())
+                .then(|| (connection.poll_at().map(|w| w.at), index))
+        });
+        let index = least(waiting)?;
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;
         if let Some(open) = slot.open() {
             self.recycled.remember(&self.isn, &open.connection);

@@ -1,7 +1,7 @@
 //! From a connection request to a connection that the application has accepted.
 
-use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Answer, Config, Connection, Handshake, Incoming, State, Terms};
+use redpoll_base::{Instant, Memory, least};
+use redpoll_tcp::{Answer, Config, Connection, FAST_OPEN, Handshake, Incoming, State, Terms};
 
 use super::listeners::Listening;
 use super::slot::{Open, Waits};
@@ -42,13 +42,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         let next = self.turn;
         let waiting = INDICES.zip(self.connections.as_mut());
-        let (index, generation, open) = waiting
-            .filter_map(|(index, slot)| {
-                let generation = slot.generation;
-                let open = slot.open_mut().filter(|open| open.waits_at(listener))?;
-                (!open.connection.is_closed()).then_some((index, generation, open))
-            })
-            .max_by_key(|(.., open)| open.waits.map(|waits| next.wrapping_sub(waits.turn)))?;
+        let (index, generation, open) = least(waiting.filter_map(|(index, slot)| {
+            let generation = slot.generation;
+            let open = slot.open_mut().filter(|open| open.waits_at(listener))?;
+            // Turns wrap, and all of these are behind the next.
+            let turn = open.waits?.turn.wrapping_sub(next);
+            (!open.connection.is_closed()).then_some((turn, (index, generation, open)))
+        }))?;
         open.waits = None;
         self.dirty = true;
         Some(ConnId { index, generation })
@@ -63,7 +63,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     ) -> Outcome {
         let fast = self.may_open_fast(incoming.now, listening, incoming.seg.dst_port);
         let mut answer = self.answer(fast, incoming);
-        if let Answer::Open(request) = &answer {
+        if FAST_OPEN && let Answer::Open(request) = &answer {
             if self.open_fast(listening, request, incoming, counters) {
                 return Outcome::Taken;
             }
