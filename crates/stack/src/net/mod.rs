@@ -202,7 +202,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         packet: &'p [u8],
         sender: Sender,
     ) -> Result<Consequence<'p>, DropReason> {
-        let message = parsed(header, packet.get(Ipv6Header::LEN.saturating_add(offset)..))?;
+        let message = packet.get(Ipv6Header::LEN.saturating_add(offset)..);
+        let message = parsed::<M>(header, message.unwrap_or_default())?;
         let identity = self.identity;
         let src = header.src;
         match message {
@@ -224,7 +225,6 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             Message::ParameterProblem { quoted, .. } => {
                 return Ok(Consequence::Trouble(Trouble::ParameterProblem, quoted));
             }
-            // A leaf has nobody behind it.
             Message::RouterSolicitation { .. }
             | Message::DuplicateAddressRequest(_)
             | Message::DuplicateAddressConfirmation(_)
@@ -406,8 +406,12 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
 }
 
 /// The ICMPv6 message behind `header`, if its checksum is right.
-fn parsed<'p>(header: &Ipv6Header, bytes: Option<&'p [u8]>) -> Result<Message<'p>, DropReason> {
-    let message = Message::parse(header, bytes.unwrap_or_default());
+fn parsed<'p, M: Memory>(header: &Ipv6Header, bytes: &'p [u8]) -> Result<Message<'p>, DropReason> {
+    let message = match M::ROUTES {
+        true => Message::parse(header, bytes),
+        // A leaf has nobody behind it.
+        false => Message::parse_for_host(header, bytes),
+    };
     message.map_err(|error| match error {
         redpoll_wire::Error::Checksum => DropReason::BadChecksum,
         _ => DropReason::Malformed,

@@ -176,10 +176,27 @@ impl<'a> Message<'a> {
     /// code other than 0 or a multicast target, and [`Error::Length`] or
     /// [`Error::Truncated`] for broken options.
     pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
+        Self::verified::<true>(ip, payload)
+    }
+
+    /// As [`Message::parse`], for a host: messages that only routers heed (router
+    /// solicitations, those of duplicate address detection) come out as
+    /// [`Message::Unknown`].
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse_for_host(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
+        Self::verified::<false>(ip, payload)
+    }
+
+    fn verified<const ROUTER: bool>(
+        ip: &Ipv6Header,
+        payload: &'a [u8],
+    ) -> Result<Message<'a>, Error> {
         if !checksum(&ip.src, &ip.dst, payload).is_valid() {
             return Err(Error::Checksum);
         }
-        let message = Self::parse_unverified(payload)?;
+        let message = Self::read::<ROUTER>(payload)?;
         // RFC 4861 §6.1.1, §6.1.2, §7.1.1, §7.1.2
         if message.is_neighbor_discovery() && ip.hop_limit != nd::HOP_LIMIT {
             return Err(Error::Reserved);
@@ -193,6 +210,10 @@ impl<'a> Message<'a> {
     /// # Errors
     /// As [`Message::parse`].
     pub fn parse_unverified(payload: &'a [u8]) -> Result<Message<'a>, Error> {
+        Self::read::<true>(payload)
+    }
+
+    fn read<const ROUTER: bool>(payload: &'a [u8]) -> Result<Message<'a>, Error> {
         let mut input = Reader::new(payload);
         let message_type = input.u8()?;
         let code = input.u8()?;
@@ -237,7 +258,7 @@ impl<'a> Message<'a> {
             {
                 return Err(Error::Reserved);
             }
-            message_type::ROUTER_SOLICITATION => Message::RouterSolicitation {
+            message_type::ROUTER_SOLICITATION if ROUTER => Message::RouterSolicitation {
                 options: Options::parse(rest)?,
             },
             message_type::ROUTER_ADVERTISEMENT => {
@@ -249,12 +270,13 @@ impl<'a> Message<'a> {
             message_type::NEIGHBOR_ADVERTISEMENT => {
                 Message::NeighborAdvertisement(NeighborAdvertisement::read(word, &mut input)?)
             }
-            message_type::DUPLICATE_ADDRESS_REQUEST => {
+            message_type::DUPLICATE_ADDRESS_REQUEST if ROUTER => {
                 Message::DuplicateAddressRequest(DuplicateAddress::read(code, word, &mut input)?)
             }
-            message_type::DUPLICATE_ADDRESS_CONFIRMATION => Message::DuplicateAddressConfirmation(
-                DuplicateAddress::read(code, word, &mut input)?,
-            ),
+            message_type::DUPLICATE_ADDRESS_CONFIRMATION if ROUTER => {
+                let answer = DuplicateAddress::read(code, word, &mut input)?;
+                Message::DuplicateAddressConfirmation(answer)
+            }
             _ => Message::Unknown {
                 message_type,
                 code,
