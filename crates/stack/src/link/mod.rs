@@ -124,6 +124,8 @@ impl<M: Memory + 'static> Link<M> {
     /// A frame has arrived. `onward` says where a packet goes on to whose fragments
     /// may be passed on as they come, by its header and the neighbour that it comes
     /// from.
+    // Its temporaries are gone when the packet that has come is taken care of.
+    #[inline(never)]
     pub(crate) fn input_frame(
         &mut self,
         now: Instant,

@@ -195,6 +195,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
     }
 
     /// An ICMPv6 message for the node, `offset` bytes behind the fixed header.
+    // Its temporaries are gone when the answer is sent.
+    #[inline(never)]
     pub(crate) fn on_icmp<'p>(
         &mut self,
         now: Instant,

@@ -136,6 +136,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         sent.map_err(|Refusal(reason, _)| reason.into())
     }
 
+    // What it needs of the stack is not there below what TCP does.
+    #[inline(never)]
     fn deliver_icmp(
         &mut self,
         now: Instant,

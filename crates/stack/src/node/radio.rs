@@ -25,6 +25,7 @@ impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T>
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// A frame has arrived: the MPDU without its FCS, which was good.
+    #[inline(never)] // stack: below the driver's there is nothing of timers and sockets
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
         let heard = self.link.input_frame(now, frame, &info, |header, from| {

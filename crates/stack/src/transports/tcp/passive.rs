@@ -106,6 +106,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// Makes a connection that waits at a listener, in a free slot.
+    // What it takes of the stack is free again when the connection is there.
+    #[inline(never)]
     pub(super) fn begin(
         &mut self,
         at: ListenerId,

@@ -14,10 +14,9 @@ pub struct ConnectionSlot<B: Bytes> {
 // The slot is the connection's memory: it is as large as one on purpose.
 #[allow(clippy::large_enum_variant)]
 enum Use<B: Bytes> {
-    Free(B, B),
+    /// Its buffers; nothing only while a slot changes from one use to the other.
+    Free(Option<(B, B)>),
     Open(Open<B>),
-    /// Only while a slot changes from one use to the other.
-    Changing,
 }
 
 /// A connection and what the sockets know about it.
@@ -110,7 +109,7 @@ impl<B: Bytes> ConnectionSlot<B> {
     pub fn new(tx: B, rx: B) -> Self {
         ConnectionSlot {
             generation: 0,
-            use_: Use::Free(tx, rx),
+            use_: Use::Free(Some((tx, rx))),
         }
     }
 
@@ -131,7 +130,7 @@ impl<B: Bytes> ConnectionSlot<B> {
     /// The receive buffer's length, of a free slot.
     pub(super) fn receive_capacity(&self) -> usize {
         match &self.use_ {
-            Use::Free(_, rx) => rx.as_ref().len(),
+            Use::Free(Some((_, rx))) => rx.as_ref().len(),
             _ => 0,
         }
     }
@@ -140,20 +139,24 @@ impl<B: Bytes> ConnectionSlot<B> {
         matches!(self.use_, Use::Free(..))
     }
 
+    /// Takes the buffers out of a free slot, alone: the slot is as large as a connection, and
+    /// to move all of it takes as much stack.
+    fn take_buffers(&mut self) -> Option<(B, B)> {
+        match &mut self.use_ {
+            Use::Free(buffers) => buffers.take(),
+            Use::Open(_) => None,
+        }
+    }
+
     /// Takes the buffers out of a free slot and puts the connection made of
     /// them in. `false` if the slot was not free.
     pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B>) -> bool {
-        match core::mem::replace(&mut self.use_, Use::Changing) {
-            Use::Free(tx, rx) => {
-                self.use_ = Use::Open(make(tx, rx));
-                self.generation = self.generation.wrapping_add(1);
-                true
-            }
-            other => {
-                self.use_ = other;
-                false
-            }
-        }
+        let Some((tx, rx)) = self.take_buffers() else {
+            return false;
+        };
+        self.use_ = Use::Open(make(tx, rx));
+        self.generation = self.generation.wrapping_add(1);
+        true
     }
 
     /// The same with a connection that may come to nothing; then the slot has its buffers
@@ -162,26 +165,25 @@ impl<B: Bytes> ConnectionSlot<B> {
         &mut self,
         make: impl FnOnce(B, B) -> Result<Open<B>, (E, B, B)>,
     ) -> Result<(), E> {
-        let (use_, result) = match core::mem::replace(&mut self.use_, Use::Changing) {
-            Use::Free(tx, rx) => match make(tx, rx) {
-                Ok(open) => {
-                    self.generation = self.generation.wrapping_add(1);
-                    (Use::Open(open), Ok(()))
-                }
-                Err((error, tx, rx)) => (Use::Free(tx, rx), Err(error)),
-            },
-            other => (other, Ok(())),
+        let Some((tx, rx)) = self.take_buffers() else {
+            return Ok(());
         };
-        self.use_ = use_;
-        result
+        match make(tx, rx) {
+            Ok(open) => {
+                self.use_ = Use::Open(open);
+                self.generation = self.generation.wrapping_add(1);
+                Ok(())
+            }
+            Err((error, tx, rx)) => {
+                self.use_ = Use::Free(Some((tx, rx)));
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn free(&mut self) {
-        self.use_ = match core::mem::replace(&mut self.use_, Use::Changing) {
-            Use::Open(open) => {
-                let (tx, rx) = open.connection.into_buffers();
-                Use::Free(tx, rx)
-            }
+        self.use_ = match core::mem::replace(&mut self.use_, Use::Free(None)) {
+            Use::Open(open) => Use::Free(Some(open.connection.into_buffers())),
             other => other,
         };
     }
