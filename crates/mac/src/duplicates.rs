@@ -75,7 +75,15 @@ impl Duplicates {
         };
         let repeats = slot.as_ref().is_some_and(|old| new.repeats(old, timeout));
         if !repeats {
-            *slot = Some(new);
+            let Heard {
+                heard_at, checksum, ..
+            } = new;
+            *slot = Some(Heard {
+                heard_at,
+                src,
+                dsn,
+                checksum,
+            });
         }
         repeats
     }
@@ -96,12 +104,13 @@ impl Duplicates {
 
     /// The entry of `src`, else the one to give up: a free one, else the oldest.
     fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
-        let ranked = self.entries.iter_mut().map(|slot| match slot {
-            Some(entry) if entry.src == src => ((0, Instant::ZERO), slot),
-            None => ((1, Instant::ZERO), slot),
-            Some(entry) => ((2, entry.heard_at), slot),
-        });
-        least(ranked)
+        let is_its = |slot: &Option<Heard>| slot.as_ref().is_some_and(|entry| entry.src == src);
+        if let Some(at) = self.entries.iter().position(is_its) {
+            return self.entries.get_mut(at);
+        }
+        // Nothing is less than any time.
+        let ages = self.entries.iter_mut();
+        least(ages.map(|slot| (slot.as_ref().map(|entry| entry.heard_at), slot)))
     }
 }
 

@@ -31,7 +31,7 @@ pub const fn prefix(addr: &Addr, len: u8) -> Addr {
 #[inline(never)] // size
 pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     let mut joined = *addr;
-    let (mut to, mut from) = (joined.0.as_mut_slice(), prefix.0.as_slice());
+    let (mut to, mut from): (&mut [u8], &[u8]) = (&mut joined.0, &prefix.0);
     let mut bits = len;
     while let ([byte, later @ ..], [prefix, rest @ ..]) = (to, from) {
         let host_bits = match bits {

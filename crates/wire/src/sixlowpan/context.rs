@@ -26,12 +26,12 @@ impl Context {
     /// RFC 6282 §3.1.1: bits covered by context information are always used;
     /// bits before the IID that it does not cover are zero.
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
-        let zeros = Addr::UNSPECIFIED;
-        addr::overlay(
-            &self.prefix,
-            self.len,
-            &addr::from_prefix_and_iid(&zeros, iid),
-        )
+        let joined = addr::from_prefix_and_iid(&self.prefix, iid);
+        match self.len {
+            // Its bits after them are zero.
+            0..=64 => joined,
+            len => addr::overlay(&self.prefix, len, &joined),
+        }
     }
 }
 
