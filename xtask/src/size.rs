@@ -16,6 +16,7 @@ mod profile;
 mod qemu;
 mod security;
 mod snapshot;
+mod stack;
 mod steps;
 mod thumb;
 mod types;
@@ -30,6 +31,7 @@ use crate::workspace::Workspace;
 use image::Image;
 use qemu::{PerSegment, Rival};
 use security::Security;
+use stack::Stack;
 use steps::Step;
 use types::Size;
 
@@ -105,6 +107,7 @@ struct Measured {
     node: Flash,
     leaf: Flash,
     leaf_panics: Vec<String>,
+    leaf_stack: Stack,
     /// What RPL adds to it, by what of RPL is there.
     routed: Vec<(&'static str, Flash)>,
     panics: Vec<String>,
@@ -215,6 +218,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         node: Flash::between(&images.node, &images.bare),
         leaf: Flash::between(&images.leaf, &images.bare),
         leaf_panics: images.leaf.panics(&workspace.root),
+        leaf_stack: Stack::of(&images.leaf),
         routed: (images.routed.iter())
             .map(|(name, image)| (*name, Flash::between(image, &images.node)))
             .collect(),
@@ -261,6 +265,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             "size: in the image with a leaf these may panic:",
             measured.leaf_panics,
         )?;
+        measured.leaf_stack.check()?;
         Failure::unless_empty(
             "size: in the images with a node that routes by RPL these may panic:",
             measured.routed_panics,
@@ -316,6 +321,8 @@ impl Measured {
             "leaf_flash_bytes": self.leaf.bytes(),
             "leaf_flash_by_crate_bytes": self.leaf.by_crate,
             "leaf_panics": self.leaf_panics,
+            "leaf_stack_bytes": self.leaf_stack.serving_bytes(),
+            "leaf_stack_with_making_bytes": self.leaf_stack.whole_bytes(),
             "rpl_flash_bytes": routed,
             "rpl_flash_by_crate_bytes": self.routed.last().map(|(_, flash)| &flash.by_crate),
             "rpl_panics": self.routed_panics,
@@ -335,6 +342,8 @@ impl Measured {
         self.node.print("flash of a whole node by crate");
         println!();
         self.leaf.print("flash of a leaf by crate");
+        println!();
+        self.leaf_stack.print();
         println!();
         let mut rows = vec![row(["flash of RPL beside a whole node", "bytes"])];
         for (name, flash) in &self.routed {
@@ -545,6 +554,7 @@ mod tests {
                 by_crate: BTreeMap::new(),
             },
             leaf_panics: Vec::new(),
+            leaf_stack: Stack::default(),
             routed: vec![(
                 "all of it",
                 Flash {

@@ -32,8 +32,11 @@ pub struct Image {
     pub symbols: Vec<Symbol>,
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u64,
-    code: Vec<u8>,
-    code_address: u64,
+    /// What lies at `code_address`.
+    pub code: Vec<u8>,
+    pub code_address: u64,
+    /// Bytes of memory that variables leave to the stack.
+    pub stack_room: u64,
     lines: Loader,
 }
 
@@ -51,6 +54,7 @@ impl Image {
             flash: file.sections().filter(is_loaded).map(|s| s.size()).sum(),
             code: text.data().map_err(|e| wrong(&e))?.to_vec(),
             code_address: text.address(),
+            stack_room: address_of(&file, "stack_top").saturating_sub(address_of(&file, "bss_end")),
             lines: Loader::new(path).map_err(|e| wrong(&e))?,
         })
     }
@@ -213,6 +217,12 @@ fn is_loaded(section: &object::Section<'_, '_>) -> bool {
         _ => false,
     };
     allocated && section.kind() != SectionKind::UninitializedData
+}
+
+/// Where the linker script has put a mark.
+fn address_of(file: &object::File<'_>, mark: &str) -> u64 {
+    file.symbol_by_name(mark)
+        .map_or(0, |symbol| symbol.address())
 }
 
 fn symbols(file: &object::File<'_>) -> Vec<Symbol> {

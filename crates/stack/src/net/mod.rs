@@ -227,13 +227,6 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             Message::ParameterProblem { quoted, .. } => {
                 return Ok(Consequence::Trouble(Trouble::ParameterProblem, quoted));
             }
-            Message::RouterSolicitation { .. }
-            | Message::DuplicateAddressRequest(_)
-            | Message::DuplicateAddressConfirmation(_)
-                if !M::ROUTES =>
-            {
-                return Err(DropReason::IcmpIgnored);
-            }
             Message::RouterSolicitation { .. } => {
                 let advertised = self.routing.advertised();
                 self.nd.on_router_solicitation(&identity, src, advertised)?;

@@ -137,16 +137,16 @@ impl<'a> NdOption<'a> {
                 NdOption::TargetLinkLayer(read_address(units, input)?)
             }
             option_type::PREFIX_INFORMATION => {
-                NdOption::PrefixInformation(PrefixInformation::parse(body)?)
+                NdOption::PrefixInformation(PrefixInformation::read(body)?)
             }
             option_type::MTU if units == 1 => {
                 input.u16().ok()?;
                 NdOption::Mtu(input.u32().ok()?)
             }
             option_type::ADDRESS_REGISTRATION => {
-                NdOption::AddressRegistration(AddressRegistration::parse(body)?)
+                NdOption::AddressRegistration(AddressRegistration::read(body)?)
             }
-            option_type::CONTEXT => NdOption::Context(ContextInformation::parse(body)?),
+            option_type::CONTEXT => NdOption::Context(ContextInformation::read(body)?),
             option_type::BORDER_ROUTER if units == 3 => {
                 NdOption::BorderRouter(BorderRouter::read(input)?)
             }
@@ -213,7 +213,7 @@ fn emit_address(option_type: u8, address: &Address, out: &mut Cursor<'_>) -> Res
 }
 
 impl PrefixInformation {
-    fn parse(body: &[u8]) -> Option<Self> {
+    fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if units(body) != 4 {
             return None;
@@ -247,7 +247,7 @@ impl PrefixInformation {
 
 impl AddressRegistration {
     /// One with an owner of another length is another option (RFC 8505 §4.1).
-    fn parse(body: &[u8]) -> Option<Self> {
+    fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if units(body) != 2 {
             return None;
@@ -278,7 +278,7 @@ impl AddressRegistration {
 }
 
 impl ContextInformation {
-    fn parse(body: &[u8]) -> Option<Self> {
+    fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if !(2..=3).contains(&units(body)) {
             return None;
@@ -413,19 +413,19 @@ impl<'a> Options<'a> {
     /// The first registration.
     pub fn address_registration(&self) -> Option<AddressRegistration> {
         let mut bodies = self.bodies(option_type::ADDRESS_REGISTRATION);
-        bodies.find_map(AddressRegistration::parse)
+        bodies.find_map(AddressRegistration::read)
     }
 
     /// The prefixes.
     pub fn prefixes(&self) -> impl Iterator<Item = PrefixInformation> + use<'a> {
         let bodies = self.bodies(option_type::PREFIX_INFORMATION);
-        bodies.filter_map(PrefixInformation::parse)
+        bodies.filter_map(PrefixInformation::read)
     }
 
     /// The contexts for compression.
     pub fn contexts(&self) -> impl Iterator<Item = ContextInformation> + use<'a> {
         let bodies = self.bodies(option_type::CONTEXT);
-        bodies.filter_map(ContextInformation::parse)
+        bodies.filter_map(ContextInformation::read)
     }
 
     /// What options of one type have after type and length.

@@ -1,0 +1,202 @@
+//! The most stack that an image can take: the frames of the longest chain of calls, as they
+//! stand in its code. What is called through a pointer is not seen; nothing of a leaf is but
+//! a look at its own stack.
+
+use std::collections::BTreeMap;
+
+use super::image::{Image, Symbol};
+use super::thumb;
+use crate::report::{self, Failure, Outcome};
+
+/// Where the image begins.
+const WHOLE: &str = "reset";
+/// Where it serves one message after the other: what is below it is the stack of a node that
+/// has been made.
+const SERVING: &str = "redpoll_firmware::leaf::serve";
+/// So many bytes must be left where the longest chain ends.
+const MARGIN: u64 = 256;
+/// A function's frame is made within so many halfwords of code.
+const PROLOGUE: usize = 16;
+
+/// A chain of functions that call one another, and the bytes of the frame of each.
+pub type Chain = Vec<(String, u64)>;
+
+/// What a leaf takes.
+#[derive(Debug, Default)]
+pub struct Stack {
+    /// From the start on, the making of the node included.
+    whole: Chain,
+    /// Once it serves.
+    serving: Chain,
+    /// Bytes that there are.
+    room: u64,
+}
+
+impl Stack {
+    pub fn of(image: &Image) -> Stack {
+        Stack {
+            whole: longest(image, WHOLE),
+            serving: longest(image, SERVING),
+            room: image.stack_room,
+        }
+    }
+
+    /// Bytes of the longest chain of a leaf that serves.
+    pub fn serving_bytes(&self) -> u64 {
+        bytes(&self.serving)
+    }
+
+    /// Bytes of the longest chain of all.
+    pub fn whole_bytes(&self) -> u64 {
+        bytes(&self.whole)
+    }
+
+    pub fn print(&self) {
+        let title = format!(
+            "longest chain of a leaf that serves, {}",
+            self.serving_bytes()
+        );
+        let mut rows = vec![vec![title, "frame".to_owned()]];
+        for (name, frame) in &self.serving {
+            rows.push(vec![name.clone(), frame.to_string()]);
+        }
+        rows.push(vec![
+            "of all chains".to_owned(),
+            self.whole_bytes().to_string(),
+        ]);
+        rows.push(vec!["there are".to_owned(), self.room.to_string()]);
+        report::print_table(&rows);
+    }
+
+    /// Whether the image has the stack that it can take.
+    pub fn check(&self) -> Outcome {
+        let needs = self.whole_bytes().saturating_add(MARGIN);
+        if self.whole.is_empty() || self.serving.is_empty() {
+            return Err(Failure::new(
+                "size: no chain of calls is found in the leaf's image",
+            ));
+        }
+        if needs > self.room {
+            return Err(Failure::new(format!(
+                "size: a leaf can take {} bytes of stack and is to leave {MARGIN}, of {} that \
+                 there are: {}",
+                self.whole_bytes(),
+                self.room,
+                self.whole
+                    .iter()
+                    .map(|(name, frame)| format!("{name} {frame}"))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn bytes(chain: &[(String, u64)]) -> u64 {
+    chain.iter().map(|(_, frame)| frame).sum()
+}
+
+/// The chain of calls with the largest frames from the function of this name on.
+fn longest(image: &Image, name: &str) -> Chain {
+    let mut callees: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
+    for (from, to) in thumb::calls(&image.code, image.code_address) {
+        if let (Some(caller), Some(callee)) = (image.symbol_at(from), image.symbol_at(to))
+            && callee.address == to
+            && callee.is_code
+            && caller.address != to
+        {
+            callees.entry(caller.address).or_default().push(callee);
+        }
+    }
+    let Some(root) = image.symbol_named(name) else {
+        return Chain::new();
+    };
+    let mut known = BTreeMap::new();
+    below(image, root, &callees, &mut known)
+}
+
+/// The same, of a call graph. A function that is under way is not entered again: nothing
+/// here calls itself.
+fn below<'i>(
+    image: &'i Image,
+    symbol: &'i Symbol,
+    callees: &BTreeMap<u64, Vec<&'i Symbol>>,
+    known: &mut BTreeMap<u64, Chain>,
+) -> Chain {
+    if let Some(chain) = known.get(&symbol.address) {
+        return chain.clone();
+    }
+    known.insert(symbol.address, Chain::new());
+    let mut deepest = Chain::new();
+    for callee in callees.get(&symbol.address).into_iter().flatten() {
+        let chain = below(image, callee, callees, known);
+        if bytes(&chain) > bytes(&deepest) {
+            deepest = chain;
+        }
+    }
+    deepest.insert(0, (symbol.name.clone(), frame(image, symbol)));
+    known.insert(symbol.address, deepest.clone());
+    deepest
+}
+
+fn frame(image: &Image, symbol: &Symbol) -> u64 {
+    let at = symbol.address.saturating_sub(image.code_address) as usize;
+    let code = image.code.get(at..).unwrap_or_default();
+    let len = (symbol.size as usize).min(2 * PROLOGUE);
+    frame_of(code, symbol.address, len)
+}
+
+/// The bytes that the first `len` bytes of `code`, which lies at `address`, take of the stack
+/// (ARMv6-M Architecture Reference Manual, A6.7.50, A6.7.67, A6.7.27, A6.7.5).
+fn frame_of(code: &[u8], address: u64, len: usize) -> u64 {
+    let word = |at: usize| -> Option<u32> {
+        let bytes = code.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let mut constants = [0u32; 8];
+    let mut sum = 0;
+    for (index, pair) in code.chunks_exact(2).take(len / 2).enumerate() {
+        let halfword = u16::from_le_bytes([pair[0], pair[1]]);
+        let low = u64::from(halfword & 0xff);
+        match halfword {
+            // PUSH: registers 0 to 7, and the link register.
+            0xb400..=0xb5ff => sum += 4 * u64::from((halfword & 0x1ff).count_ones()),
+            // SUB (SP minus immediate).
+            0xb080..=0xb0ff => sum += 4 * (low & 0x7f),
+            // LDR (literal), from where the program counter is, aligned to a word.
+            0x4800..=0x4fff => {
+                let here = address + 2 * index as u64;
+                let from = ((here + 4) & !3) + 4 * low - address;
+                constants[usize::from(halfword >> 8 & 7)] = word(from as usize).unwrap_or(0);
+            }
+            // ADD (SP plus register): below zero where a frame is made.
+            _ if halfword & 0xffc7 == 0x4485 => {
+                let by = constants[usize::from(halfword >> 3 & 7)] as i32;
+                sum += u64::from(by.min(0).unsigned_abs());
+            }
+            _ => {}
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_what_prologues_make() {
+        // push {r4, r5, r7, lr}; add r7, sp, #8; sub sp, #24
+        let code = [0xb0, 0xb5, 0x02, 0xaf, 0x86, 0xb0];
+        assert_eq!(frame_of(&code, 0x100, code.len()), 16 + 24);
+        // push {r4, lr}; ldr r6, [pc, #0]; add sp, r6; nop; then -1000
+        let code = [
+            0x10, 0xb5, 0x01, 0x4e, 0xb5, 0x44, 0xc0, 0x46, 0x18, 0xfc, 0xff, 0xff,
+        ];
+        assert_eq!(frame_of(&code, 0x100, 8), 8 + 1000);
+        // A frame that is given back: ldr r6, [pc, #0]; add sp, r6; then 1000.
+        let code = [0x00, 0x4e, 0xb5, 0x44, 0xe8, 0x03, 0x00, 0x00];
+        assert_eq!(frame_of(&code, 0x100, 4), 0);
+    }
+}
