@@ -14,7 +14,7 @@ const WHOLE: &str = "reset";
 /// has been made.
 const SERVING: &str = "redpoll_firmware::leaf::serve";
 /// So many bytes must be left where the longest chain ends.
-const MARGIN: u64 = 256;
+const MARGIN: u64 = 192;
 /// A function's frame is made within so many halfwords of code.
 const PROLOGUE: usize = 16;
 
