@@ -36,14 +36,15 @@ const ARROWS: [(&str, &[&str]); 29] = [
         ],
     ),
     ("studies", &["sim"]),
-    ("sweep", &["studies"]),
+    ("results", &["studies"]),
+    ("sweep", &["results"]),
     ("linux", &["border"]),
     // `peers` only with the feature `bench`, `modules` with the one of that name; both are
     // off by default.
     (
         "cli",
         &[
-            "sim", "studies", "sweep", "linux", "wire", "web", "peers", "modules",
+            "sim", "studies", "results", "sweep", "linux", "wire", "web", "peers", "modules",
         ],
     ),
     ("web", &["sim"]),

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Duration};
 use redpoll_sim::scenario::BUILT_IN;
 
 use crate::bench::BenchArgs;
+use crate::compare::CompareArgs;
+use crate::diff::DiffArgs;
 use crate::drill::DrillArgs;
+use crate::plot::PlotArgs;
+use crate::report::ReportArgs;
 use crate::taim::TaimArgs;
 use crate::up::UpArgs;
 
@@ -32,6 +36,10 @@ pub enum Command {
     Run(RunArgs),
     Up(UpArgs),
     View(ViewArgs),
+    Plot(PlotArgs),
+    Report(ReportArgs),
+    Compare(CompareArgs),
+    Diff(DiffArgs),
     Dissect(DissectArgs),
     Why(WhyArgs),
     Bench(BenchArgs),
@@ -101,6 +109,21 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Write how flows and nodes fare over time to this file, a table as CSV or Parquet by
+    /// its ending: goodput, windows, round-trip times, retransmissions, queues, radio, charge
+    #[arg(long, value_name = "FILE", conflicts_with = "web")]
+    pub series: Option<PathBuf>,
+
+    /// How far apart the rows of --series are, in virtual time
+    #[arg(long, value_name = "T", default_value = "1 s", value_parser = interval)]
+    pub series_interval: Duration,
+
+    /// Write all there is to this new folder: the result, its series, its frames, and a
+    /// recording for `redpoll view`. Taken by plot, report, compare, diff, view, why and
+    /// dissect
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["web", "record"])]
+    pub result: Option<PathBuf>,
+
     #[command(flatten)]
     pub web: WebArgs,
 
@@ -123,7 +146,7 @@ pub struct RunArgs {
 /// the address cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct ViewArgs {
-    /// What `redpoll run --record FILE` has written
+    /// What `redpoll run --record FILE` has written, or a folder of --result DIR
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -178,6 +201,11 @@ pub struct WebArgs {
     pub web: Option<SocketAddr>,
 }
 
+fn interval(text: &str) -> Result<Duration, String> {
+    const DAY: Duration = Duration::from_secs(86_400);
+    redpoll_sim::scenario::time(text, Duration::from_millis(1), DAY)
+}
+
 fn web_address(text: &str) -> Result<SocketAddr, String> {
     let address = text.parse::<SocketAddr>();
     address.map_err(|_| {
@@ -195,7 +223,7 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 /// or breaks off (what there is is printed), 2 when it is no capture.
 #[derive(Debug, ClapArgs)]
 pub struct DissectArgs {
-    /// The capture; - is standard input
+    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -220,7 +248,8 @@ pub struct DissectArgs {
 /// at) or cannot be read, 2 when it is none of IEEE 802.15.4.
 #[derive(Debug, ClapArgs)]
 pub struct WhyArgs {
-    /// The capture, pcapng or pcap; - is standard input
+    /// The capture, pcapng or pcap, or a folder of `redpoll run --result DIR`; - is standard
+    /// input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -343,7 +372,7 @@ pub struct StudyArgs {
     pub html: Option<PathBuf>,
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub fn key_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
@@ -352,7 +381,7 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn prefix(text: &str) -> Result<Addr, String> {
+pub fn prefix(text: &str) -> Result<Addr, String> {
     let addr = text
         .strip_suffix("/64")
         .and_then(|addr| addr.parse::<std::net::Ipv6Addr>().ok());

@@ -5,6 +5,8 @@
 
 mod args;
 mod bench;
+mod compare;
+mod diff;
 mod dissect;
 mod drill;
 mod guide;
@@ -12,7 +14,9 @@ mod lines;
 mod modules;
 mod output;
 mod places;
+mod plot;
 mod readings;
+mod report;
 mod run;
 mod study;
 mod sweep;
@@ -38,6 +42,10 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
         Command::View(args) => view::run(&args),
+        Command::Plot(args) => plot::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Dissect(args) => dissect::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use redpoll_linux::signals::Signals;
+use redpoll_results::folder;
 use redpoll_web::Desk;
 use redpoll_web::message::ClockAsk;
 use redpoll_web::story::{Reader, StoryError};
@@ -27,10 +28,11 @@ pub fn run(args: &ViewArgs) -> ExitCode {
 }
 
 fn view(args: &ViewArgs) -> Result<(), Failure> {
-    let name = args.file.display();
+    let file = folder::file(&args.file, folder::RECORDING);
+    let name = file.display();
     let signals = Signals::watch().map_err(|error| (FAILED, error.to_string()))?;
     let file =
-        File::open(&args.file).map_err(|error| (FAILED, format!("cannot read {name}: {error}")))?;
+        File::open(&file).map_err(|error| (FAILED, format!("cannot read {name}: {error}")))?;
     let mut reader = Reader::open(file).map_err(|error| {
         let code = match error {
             StoryError::Read(_) => FAILED,

@@ -78,6 +78,12 @@ pub struct Verdict {
 pub struct NodeFigures {
     /// Its name.
     pub name: String,
+    /// What it is to the mesh: `border`, `router` or `leaf`.
+    pub role: &'static str,
+    /// Where it stands at the end, in metres.
+    pub position_m: (f64, f64),
+    /// Name of the neighbour that its packets to the root go through at the end.
+    pub parent: Option<String>,
     /// Hops to the root of the routes by the paths of least cost when the run began;
     /// `None` without a path. What RPL's are: [`RplFigures::hops`].
     pub hops: Option<usize>,
@@ -366,6 +372,8 @@ impl RecoveryFigures {
 pub struct InterfererFigures {
     /// Its name.
     pub name: String,
+    /// Where it stands, in metres.
+    pub position_m: (f64, f64),
     /// Nodes that it reaches.
     pub nodes: usize,
     /// Bursts begun.
@@ -380,6 +388,7 @@ pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<Interfer
         .interferers()
         .map(|(course, nodes)| InterfererFigures {
             name: course.spec().name.clone(),
+            position_m: course.spec().position_m,
             nodes,
             bursts: course.bursts(),
             on_air_s: course.on_air(now).as_micros() as f64 / 1e6,

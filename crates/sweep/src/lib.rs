@@ -12,8 +12,6 @@
 mod draw;
 mod plan;
 mod table;
-mod write;
 
 pub use plan::{Plan, PlanError, Point};
-pub use table::{Cell, Table};
-pub use write::{Format, WriteError};
+pub use table::Table;

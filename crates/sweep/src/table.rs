@@ -1,24 +1,14 @@
 //! Tables of what the runs gave.
 
 use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
 
+use redpoll_results::table::{Cell, Column, Format, Kind, Part, Row, WriteError, Writer};
 use redpoll_studies::{Results, Run, StudyError};
 use serde_json::Value;
 
 use crate::plan::Plan;
-
-/// A value of a table.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// A whole number.
-    Whole(i64),
-    /// Any number.
-    Number(f64),
-    /// Yes or no.
-    Truth(bool),
-    /// A text.
-    Text(String),
-}
 
 /// Rows with columns of one kind each; what a row does not have is empty.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +16,7 @@ pub struct Table {
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Rows, each as long as there are columns.
-    pub rows: Vec<Vec<Option<Cell>>>,
+    pub rows: Vec<Row>,
     /// Runs to which the oracle has objected, whether they have rows or not.
     pub objections: u64,
     places: HashMap<String, usize>,
@@ -153,22 +143,39 @@ impl Table {
             return Vec::new();
         };
         let rows = self.rows.iter().filter(|row| keep(row));
-        let numbers = rows.filter_map(|row| match row[at] {
-            Some(Cell::Number(number)) => Some(number),
-            Some(Cell::Whole(whole)) => Some(whole as f64),
-            _ => None,
-        });
-        numbers.collect()
+        rows.filter_map(|row| row[at].as_ref()?.number()).collect()
     }
-}
 
-impl std::fmt::Display for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Cell::Whole(whole) => whole.fmt(f),
-            Cell::Number(number) => number.fmt(f),
-            Cell::Truth(truth) => truth.fmt(f),
-            Cell::Text(text) => text.fmt(f),
+    /// Writes the table to a file, all or nothing: what stands there is replaced once all is
+    /// written.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path, format: Format) -> Result<(), WriteError> {
+        let (part, file) = Part::create(path)?;
+        self.write_to(file, format)?;
+        Ok(part.keep()?)
+    }
+
+    /// The same to anything that takes bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write_to(&self, out: impl Write + Send, format: Format) -> Result<(), WriteError> {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(at, name)| Column::new(name, self.kind(at)));
+        let mut writer = Writer::new(out, format, columns.collect(), &[])?;
+        for row in &self.rows {
+            writer.row(row.clone())?;
         }
+        writer.finish()
+    }
+
+    /// What the column has; texts where it has nothing.
+    fn kind(&self, column: usize) -> Kind {
+        let first = self.rows.iter().find_map(|row| row[column].as_ref());
+        first.map_or(Kind::Text, Cell::kind)
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use redpoll_base::Addr;
+use redpoll_results::folder;
 use redpoll_wire::ieee802154::fcs;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -68,11 +69,12 @@ pub fn run(args: &DissectArgs) -> ExitCode {
 ///
 /// The program's end, once the user has been told.
 pub fn opened(path: &Path) -> Result<Capture, ExitCode> {
+    let path = folder::file(path, folder::FRAMES);
     let name = path.display();
-    let input: Box<dyn Read> = if is_standard(path) {
+    let input: Box<dyn Read> = if is_standard(&path) {
         Box::new(io::stdin())
     } else {
-        match File::open(path) {
+        match File::open(&path) {
             Ok(file) => Box::new(file),
             Err(error) => return Err(unreadable(&name, &error)),
         }
@@ -176,7 +178,7 @@ fn end(name: &impl std::fmt::Display, ended: Ended, frames: u64) -> ExitCode {
 }
 
 /// The line about a record.
-fn line(record: &Record, contexts: &Contexts) -> String {
+pub fn line(record: &Record, contexts: &Contexts) -> String {
     let time = match record.at_us {
         Some(us) => format!("{:>5}.{:06}", us / 1_000_000, us % 1_000_000),
         None => format!("{:>12}", "-"),

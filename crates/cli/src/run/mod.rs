@@ -1,5 +1,6 @@
 //! `redpoll run`: a scenario in virtual time, and its result.
 
+mod outputs;
 mod progress;
 mod shown;
 pub(crate) mod table;
@@ -21,13 +22,13 @@ use redpoll_sim::world::{Means, World};
 
 use crate::args::RunArgs;
 use crate::lines::{self, Sockets};
-use crate::modules::Log;
-use crate::output::{capture, fail, is_closed_pipe, is_standard, print};
+use crate::output::{fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
 use crate::{FAILED, USAGE, web};
 
+use outputs::Outputs;
 use progress::Progress;
-use shown::{Record, Show};
+use shown::Show;
 
 /// Exit code of a process that a signal ended, as shells give it, less the
 /// signal's number.
@@ -82,12 +83,14 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     Places::default()
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
+        .with("--series", args.series.as_deref())
         .with("--module-log", args.module_log.as_deref())
         .with("--record", args.record.as_deref())
         .check_beside(&scenario)
         .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
+    let mut outputs = Outputs::plan(args)?;
     let server = web::listen(&args.web)?;
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
@@ -102,30 +105,20 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
     // folder is missing.
-    if let Some(path) = &args.pcap {
-        match capture(path, &scenario, WallDuration::ZERO) {
-            Ok(trace) => world.add_trace(trace),
-            Err(error) if is_closed_pipe(&error.source) => return Ok(ExitCode::SUCCESS),
-            Err(error) => return Err((FAILED, error.to_string())),
-        }
+    if !outputs.begin(&mut world)? {
+        return Ok(ExitCode::SUCCESS);
     }
-    let json = args.json.as_deref().map(JsonFile::create).transpose()?;
-    let mut log = args.module_log.as_deref().map(Log::create).transpose()?;
     warn_of_flows_without_path(&world);
-    let mut record = (args.record.as_deref())
-        .map(|path| Record::create(path, &mut world))
-        .transpose()?;
     let mut show = match server {
         Some(server) => Some(Show::begin(server, &world, args)?),
         None => None,
     };
     let (signal, capture_failed) = match &mut show {
-        Some(show) => show.simulate(&mut world, scenario.duration, &mut log)?,
-        None => simulate(&mut world, scenario.duration, &mut log, &mut record)?,
+        Some(show) => show.simulate(&mut world, scenario.duration, outputs.log())?,
+        None => simulate(&mut world, scenario.duration, &mut outputs)?,
     };
     let report = world.report();
-    let is_taken = args.pcap.as_deref().is_some_and(is_standard)
-        || json.as_ref().is_some_and(JsonFile::is_standard);
+    let is_taken = outputs.takes_standard();
     // One output that fails costs none of the others.
     let mut failures = Vec::new();
     if !is_taken {
@@ -134,10 +127,16 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         if let Some(file) = &args.pcap {
             text += &how_to_look_at(file, &scenario);
         }
+        if let Some(folder) = &args.result {
+            text += &format!(
+                "result: redpoll report {0}; redpoll view {0}\n",
+                folder.display()
+            );
+        }
         let told = print(&text).map_err(|error| cannot_write("standard output", &error));
         failures.extend(told.err());
     }
-    failures.extend(json.and_then(|json| json.write(&report).err()));
+    failures.extend(outputs.end(&world, &report));
     failures.extend(capture_failed.map(|error| (FAILED, error.to_string())));
     if let Some(code) = fail_all(&failures) {
         return Ok(code);
@@ -178,8 +177,7 @@ fn warn_of_flows_without_path(world: &World) {
 fn simulate(
     world: &mut World,
     duration: Duration,
-    log: &mut Option<Log>,
-    record: &mut Option<Record>,
+    outputs: &mut Outputs,
 ) -> Result<(Option<u8>, Option<TraceError>), Failure> {
     // Without descriptors for it Ctrl-C ends the run as it ends any program.
     let signals = Signals::watch().ok();
@@ -189,7 +187,7 @@ fn simulate(
     let mut signal = None;
     let mut capture_failed = None;
     while world.now() < end && signal.is_none() {
-        let until = end.min(world.now() + step);
+        let until = end.min(world.now() + step).min(outputs.next());
         let started = WallInstant::now();
         world.run_until(until);
         step = next_step(step, started.elapsed());
@@ -197,13 +195,7 @@ fn simulate(
             progress.around(|| eprintln!("{line}"));
         }
         progress.set(world.now());
-        if let Some(record) = record {
-            step = step.min(record.write(world)?);
-        }
-        match log {
-            Some(log) => log.write(world)?,
-            None => drop(world.take_printed()),
-        }
+        step = step.min(outputs.look(world)?);
         match world.flush_traces() {
             Err(error) if is_closed_pipe(&error.source) => break,
             Err(error) => capture_failed = Some(error),
@@ -212,9 +204,6 @@ fn simulate(
         signal = signals.as_ref().and_then(asked_to_end);
     }
     progress.finish();
-    if let Some(record) = record {
-        record.flush()?;
-    }
     Ok((signal, capture_failed))
 }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use redpoll_results::table::{Cell, Format};
 use redpoll_studies::{FINGERPRINT, Results};
-use redpoll_sweep::{Format, Plan, Table};
+use redpoll_sweep::{Plan, Table};
 
 use crate::args::SweepArgs;
 use crate::output::{fail, is_standard, print};
@@ -84,7 +85,9 @@ fn write(table: &Table, path: &std::path::Path) -> Result<(), Failure> {
     };
     if is_standard(path) {
         let mut bytes = Vec::new();
-        table.csv(&mut bytes).map_err(|error| wrong(&error))?;
+        table
+            .write_to(&mut bytes, Format::Csv)
+            .map_err(|error| wrong(&error))?;
         let text = String::from_utf8_lossy(&bytes);
         return print(&text).map_err(|error| wrong(&error));
     }
@@ -118,7 +121,7 @@ fn summary(plan: &Plan, flows: &Table) -> String {
         "point", "runs", "goodput", "of the flows", "loss", "RTT p50"
     )];
     for (at, point) in plan.points.iter().enumerate() {
-        let number = redpoll_sweep::Cell::Whole(at as i64 + 1);
+        let number = Cell::Whole(at as i64 + 1);
         let of = |column: &str| flows.numbers(column, |row| row[0].as_ref() == Some(&number));
         let mut seeds: Vec<u64> = of("seed").into_iter().map(|seed| seed as u64).collect();
         seeds.sort_unstable();

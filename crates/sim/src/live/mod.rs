@@ -44,6 +44,11 @@ impl World {
         self.air().tape().is_some()
     }
 
+    /// Name, sending and receiving node of each flow, in the order of [`Sample::flows`].
+    pub fn flows(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.oracle().names()
+    }
+
     /// What has been written down since the last call.
     pub fn live_changes(&mut self) -> Changes {
         let now = self.now();

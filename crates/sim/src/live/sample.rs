@@ -1,10 +1,11 @@
 //! How nodes and their connections are at one moment.
 
-use redpoll_base::Instant;
-use redpoll_tcp::Endpoint;
+use redpoll_base::{Duration, Instant};
+use redpoll_tcp::{Endpoint, Retransmissions};
 
 use crate::air::Outcome;
 use crate::energy;
+use crate::oracle::{End, FlowSample};
 use crate::radio::State;
 use crate::world::World;
 
@@ -17,6 +18,8 @@ pub struct Sample {
     pub nodes: Vec<NodeSample>,
     /// Connections of Redpoll's TCP, in the order of their nodes.
     pub connections: Vec<ConnectionSample>,
+    /// Flows, in the order of [`World::flows`].
+    pub flows: Vec<FlowSample>,
 }
 
 /// A node. What is counted, is counted from the beginning of the run.
@@ -30,8 +33,8 @@ pub struct NodeSample {
     pub parent: Option<u32>,
     /// Datagram slots in use.
     pub queued: u16,
-    /// How long its radio was asleep, in seconds.
-    pub asleep_s: f64,
+    /// How long its radio was in each state, in the order of [`State::ALL`].
+    pub spent: [Duration; State::ALL.len()],
     /// Share of the time in which its radio was not asleep; under a duty-cycled MAC, in
     /// which it was on.
     pub duty_cycle: f64,
@@ -43,6 +46,18 @@ pub struct NodeSample {
     pub retries: u32,
     /// Frames for it that were destroyed by others.
     pub collisions: u32,
+}
+
+impl NodeSample {
+    /// How long its radio was in a state.
+    pub fn spent(&self, state: State) -> Duration {
+        self.spent[state as usize]
+    }
+
+    /// How long its radio was asleep, in seconds.
+    pub fn asleep_s(&self) -> f64 {
+        self.spent(State::Sleep).as_micros() as f64 / 1e6
+    }
 }
 
 /// One end of a connection.
@@ -66,16 +81,20 @@ pub struct ConnectionSample {
     pub rtt_ms: f64,
     /// Round-trip times measured.
     pub rtt_samples: u32,
+    /// The smoothed round-trip time in milliseconds; `None` before the first measurement.
+    pub srtt_ms: Option<f64>,
+    /// Bytes in the network (RFC 9937 §6.2).
+    pub in_flight: u32,
     /// Bytes given to it that the peer has not acknowledged.
     pub unacked: u32,
     /// Payload bytes that the peer has acknowledged.
     pub acked: u32,
     /// Payload bytes received in order.
     pub received: u32,
-    /// Retransmitted segments after a timeout.
-    pub by_rto: u32,
-    /// Retransmitted segments for any other reason.
-    pub by_other: u32,
+    /// Retransmitted segments by cause.
+    pub retransmissions: Retransmissions,
+    /// Which flow's end it is now: the flow by its place in [`Sample::flows`].
+    pub flow: Option<(u32, End)>,
 }
 
 impl World {
@@ -86,6 +105,7 @@ impl World {
             at: self.now(),
             nodes: nodes.map(|index| self.sample_node(index)).collect(),
             connections: self.sample_connections(),
+            flows: self.oracle().samples().collect(),
         }
     }
 
@@ -105,7 +125,7 @@ impl World {
             position_m: scenario.nodes[index].position_m,
             parent: self.parent_of(index).map(|parent| parent as u32),
             queued: slots.saturating_sub(node.free_slots()) as u16,
-            asleep_s: energy.sleep_s,
+            spent: State::ALL.map(|state| station.times.in_state(now, state)),
             duty_cycle: match scenario.mac.duty {
                 Some(_) => station.times.on_share(now),
                 None => station.times.duty_cycle(now),
@@ -120,9 +140,9 @@ impl World {
     fn sample_connections(&self) -> Vec<ConnectionSample> {
         let mut connections = Vec::new();
         for (index, inhabitant) in self.inhabitants().iter().enumerate() {
-            for (_, conn) in inhabitant.node.tcp_connections() {
+            for (id, conn) in inhabitant.node.tcp_connections() {
                 let stats = conn.stats();
-                let again = &stats.retransmissions;
+                let watch = inhabitant.watches.iter().find(|watch| watch.conn == id);
                 connections.push(ConnectionSample {
                     node: index as u32,
                     local: conn.local(),
@@ -133,11 +153,13 @@ impl World {
                     rto_ms: conn.rto().as_micros() as f64 / 1e3,
                     rtt_ms: stats.last_rtt.as_micros() as f64 / 1e3,
                     rtt_samples: stats.rtt_samples,
+                    srtt_ms: conn.srtt().map(|srtt| srtt.as_micros() as f64 / 1e3),
+                    in_flight: conn.in_flight(),
                     unacked: u32::try_from(conn.unacked()).unwrap_or(u32::MAX),
                     acked: stats.bytes_acked,
                     received: stats.bytes_received,
-                    by_rto: again.rto,
-                    by_other: again.total().wrapping_sub(again.rto),
+                    retransmissions: stats.retransmissions,
+                    flow: watch.map(|watch| (watch.source.flow.index(), watch.source.end)),
                 });
             }
         }

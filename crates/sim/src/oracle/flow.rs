@@ -93,6 +93,17 @@ pub struct FlowFigures {
     pub image: Option<ImageFigures>,
 }
 
+/// What is counted of a flow, from the beginning of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowSample {
+    /// Payload bytes that have arrived.
+    pub delivered: u64,
+    /// Segments with payload, datagrams or messages sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmitted segments by cause.
+    pub retransmissions: Retransmissions,
+}
+
 /// Retransmitted segments by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Retransmissions {
@@ -313,21 +324,16 @@ impl Flow {
         Ok(())
     }
 
-    pub(super) fn figures(&self, now: Instant) -> FlowFigures {
+    pub(super) fn names(&self) -> (&str, &str, &str) {
+        (&self.name, &self.from, &self.to)
+    }
+
+    pub(super) fn sample(&self) -> FlowSample {
         let sender = self.sender.total();
         let (messages, repeated) = self.messages;
-        let sent = sender.data_sent + self.datagrams.sent_count() + messages;
-        let elapsed = self.last.since(self.first.unwrap_or(self.last));
-        FlowFigures {
-            name: self.name.clone(),
-            from: self.from.clone(),
-            to: self.to.clone(),
-            delivered_bytes: self.delivered,
-            goodput_kbps: ratio(self.delivered as f64 * 8_000.0, elapsed.as_micros() as f64),
-            last_arrival_s: self.first.map(|_| self.last.as_micros() as f64 / 1e6),
-            segments_sent: sent,
-            sent_bytes: (sender.data_sent > 0).then_some(sender.bytes_sent),
-            segment_loss: self.loss(now),
+        FlowSample {
+            delivered: self.delivered,
+            sent: sender.data_sent + self.datagrams.sent_count() + messages,
             retransmissions: Retransmissions {
                 rto: sender.rto + repeated,
                 fast: sender.fast,
@@ -336,6 +342,24 @@ impl Flow {
                 tail: sender.tail,
                 probe: sender.probe,
             },
+        }
+    }
+
+    pub(super) fn figures(&self, now: Instant) -> FlowFigures {
+        let sender = self.sender.total();
+        let counted = self.sample();
+        let elapsed = self.last.since(self.first.unwrap_or(self.last));
+        FlowFigures {
+            name: self.name.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            delivered_bytes: self.delivered,
+            goodput_kbps: ratio(self.delivered as f64 * 8_000.0, elapsed.as_micros() as f64),
+            last_arrival_s: self.first.map(|_| self.last.as_micros() as f64 / 1e6),
+            segments_sent: counted.sent,
+            sent_bytes: (sender.data_sent > 0).then_some(sender.bytes_sent),
+            segment_loss: self.loss(now),
+            retransmissions: counted.retransmissions,
             rtt_ms: RttMs {
                 p50: self.rtt.at(0.50).map(|us| us as f64 / 1_000.0),
                 p95: self.rtt.at(0.95).map(|us| us as f64 / 1_000.0),

@@ -25,7 +25,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use flow::{End, FlowFigures, Retransmissions, RttMs};
+pub use flow::{End, FlowFigures, FlowSample, Retransmissions, RttMs};
 pub use image::ImageFigures;
 pub use percentiles::Percentiles;
 pub use readings::{LatencyMs, Layout, PLACE, ReadingFigures, ReadingFormat};
@@ -44,6 +44,13 @@ const KEPT: usize = 100;
 /// A flow known to the oracle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct FlowId(u32);
+
+impl FlowId {
+    /// Its place among all flows.
+    pub(crate) fn index(self) -> u32 {
+        self.0
+    }
+}
 
 /// One connection of one end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -290,6 +297,16 @@ impl Oracle {
     /// created.
     pub fn figures(&self, now: Instant) -> Vec<FlowFigures> {
         self.flows.iter().map(|flow| flow.figures(now)).collect()
+    }
+
+    /// The counters of all flows, in the same order.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = FlowSample> {
+        self.flows.iter().map(Flow::sample)
+    }
+
+    /// Name, sending and receiving node of each flow, in the same order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.flows.iter().map(Flow::names)
     }
 
     /// The content of byte `offset` of a stream of test data: either end can

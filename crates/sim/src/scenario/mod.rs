@@ -38,6 +38,7 @@ pub use model::{
 pub use reference::reference;
 pub use routing::{Routing, RplParams};
 pub(crate) use schema::is_name;
+pub use units::time;
 
 pub use crate::medium::{LinkSource, ListedLink};
 

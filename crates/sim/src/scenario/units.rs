@@ -1,5 +1,7 @@
 //! Quantities with units: `"40 ms"`, `"-8 dBm"`, `"50 KiB"`.
 
+use redpoll_base::Duration;
+
 /// What a quantity measures; it fixes the units that are allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
@@ -115,6 +117,25 @@ impl Measure {
             .min_by(|a, b| digits(a.1).cmp(&digits(b.1)).then(b.1.total_cmp(&a.1)));
         let (unit, scale) = fit.or(units.first()).copied().unwrap_or(("", 1.0));
         format!("{} {unit}", value / scale)
+    }
+}
+
+/// A time such as `"40 ms"`, as scenarios have them, from `least` to `most`.
+///
+/// # Errors
+///
+/// What is allowed.
+pub fn time(text: &str, least: Duration, most: Duration) -> Result<Duration, String> {
+    let (min, max) = (least.as_micros() as f64, most.as_micros() as f64);
+    let time = Measure::Time.parse(text).ok();
+    match time.filter(|time| (min..=max).contains(time)) {
+        Some(time) => Ok(Duration::from_micros(time as u64)),
+        None => Err(format!(
+            "allowed: {} to {}, with a unit ({})",
+            Measure::Time.show(min),
+            Measure::Time.show(max),
+            Measure::Time.allowed()
+        )),
     }
 }
 

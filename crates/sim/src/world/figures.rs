@@ -37,6 +37,11 @@ impl World {
                 let currents = self.scenario.radio.model.currents();
                 report::NodeFigures {
                     name: name.clone(),
+                    role: spec.role.word(),
+                    position_m: spec.position_m,
+                    parent: self
+                        .parent_of(index)
+                        .map(|it| self.scenario.nodes[it].name.clone()),
                     hops: self.hops.get(index).copied().flatten(),
                     frames_sent: mac.frames_sent.into(),
                     frame_retries: mac.frame_retries.into(),

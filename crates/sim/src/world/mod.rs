@@ -86,7 +86,8 @@ pub(crate) struct Inhabitant {
     apps: Vec<Box<dyn App>>,
     /// One of them wants to know of acknowledgments.
     wants_acks: bool,
-    watches: Vec<Watch>,
+    /// Connections whose statistics belong to flows.
+    pub(crate) watches: Vec<Watch>,
     /// The earliest wake-up in the queue. The node may meanwhile want a later
     /// one; it is asked again then.
     wakes_at: Instant,

@@ -289,17 +289,61 @@ impl Results {
             // A column of another type, or text that is none.
             _ => damaged(error.to_string()),
         })?;
-        let mut kept = Vec::new();
-        for raw in raw {
-            let Raw { seed, cpu_s, .. } = raw;
-            if raw.checksum != self.checksum(&key, seed, &raw.text) {
-                return Err(damaged(format!("the checksum of seed {seed} is wrong")).into());
-            }
-            let run = serde_json::from_str(&raw.text)
-                .map_err(|error| damaged(format!("seed {seed}: {error}")))?;
-            kept.push(Kept { seed, cpu_s, run });
+        let case = case.text();
+        let kept = raw.into_iter().map(|raw| self.kept(raw, &key, &case));
+        Ok(kept.collect::<Result<_, _>>()?)
+    }
+
+    /// Opens a file that is there, for the runs of the program that has written to it last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Results::open`].
+    pub fn of_latest(path: &Path) -> Result<Results, ResultsError> {
+        let mut results = Results::open(path, "")?;
+        let sql = "SELECT fingerprint FROM runs ORDER BY rowid DESC LIMIT 1";
+        let latest = results.connection.query_row(sql, [], |row| row.get(0));
+        let latest: Option<String> = latest.optional().map_err(|error| results.wrong(error))?;
+        results.fingerprint = latest.unwrap_or_default();
+        Ok(results)
+    }
+
+    /// All runs: what was run, for people ([`Case::text`]), the seed, and what it gave.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or a run in it is damaged.
+    pub fn all(&self) -> Result<Vec<(String, u64, Run)>, ResultsError> {
+        let read = || {
+            let sql = "SELECT seed, cpu_s, run, checksum, case_key, case_text FROM runs
+                       WHERE fingerprint = ?1 ORDER BY case_text, seed";
+            let mut query = self.connection.prepare_cached(sql)?;
+            let rows = query.query_map(params![self.fingerprint], |row| {
+                Ok((raw(row)?, row.get(4)?, row.get(5)?))
+            })?;
+            rows.collect::<Result<Vec<(Raw, String, String)>, _>>()
+        };
+        let rows = read().map_err(|error| self.wrong(error))?;
+        let run = |(raw, key, text): (Raw, String, String)| {
+            let Kept { seed, run, .. } = self.kept(raw, &key, &text)?;
+            Ok((text, seed, run))
+        };
+        rows.into_iter().map(run).collect()
+    }
+
+    /// What is kept of a case, if it is as it was written.
+    fn kept(&self, raw: Raw, key: &str, case: &str) -> Result<Kept, ResultsError> {
+        let damaged = |what: String| ResultsError::Damaged {
+            path: self.path(),
+            what: format!("{case}: {what}"),
+        };
+        let Raw { seed, cpu_s, .. } = raw;
+        if raw.checksum != self.checksum(key, seed, &raw.text) {
+            return Err(damaged(format!("the checksum of seed {seed} is wrong")));
         }
-        Ok(kept)
+        let run = serde_json::from_str(&raw.text)
+            .map_err(|error| damaged(format!("seed {seed}: {error}")))?;
+        Ok(Kept { seed, cpu_s, run })
     }
 
     /// Of a run's text and its place.

@@ -56,6 +56,11 @@ impl Run {
         })
     }
 
+    /// The report.
+    pub fn report(&self) -> &Value {
+        &self.report
+    }
+
     /// What the oracle found wrong, the first of it.
     pub fn violation(&self) -> Option<&str> {
         let first = self.report.pointer("/oracle/violations/0")?;

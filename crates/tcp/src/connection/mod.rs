@@ -395,6 +395,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         Duration::from_millis_u32(self.rto_ms())
     }
 
+    /// The smoothed round-trip time (RFC 6298 §2); `None` before the first measurement.
+    pub fn srtt(&self) -> Option<Duration> {
+        let srtt = self.rtt.srtt()?;
+        Some(Duration::from_millis_u32(srtt.into()))
+    }
+
     fn rto_ms(&self) -> u32 {
         self.rto.value(self.rtt.rto(), &self.params)
     }

@@ -261,7 +261,7 @@ fn end_row(id: u32, opened: bool, conn: &ConnectionSample) -> EndRow {
         conn.acked,
         conn.received,
         conn.unacked,
-        conn.by_rto,
-        conn.by_other,
+        conn.retransmissions.rto,
+        conn.retransmissions.total() - conn.retransmissions.rto,
     )
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use redpoll_base::Addr;
 use redpoll_sim::air::{Kind, Outcome};
-use redpoll_sim::live::{Addressee, Changes, Frame, Sample};
+use redpoll_sim::live::{Addressee, Changes, Frame, NodeSample, Sample};
 use redpoll_sim::world::World;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -181,7 +181,7 @@ impl Scribe {
         let asleep = all.clone().enumerate().map(|(index, node)| {
             let before = slept.get(index).copied().unwrap_or(0.0);
             match span_s > 0.0 {
-                true => ((node.asleep_s - before) / span_s) as f32,
+                true => ((node.asleep_s() - before) / span_s) as f32,
                 false => 0.0,
             }
         });
@@ -202,7 +202,7 @@ impl Scribe {
             retries: all.clone().map(|node| node.retries).collect(),
             collisions: all.clone().map(|node| node.collisions).collect(),
         };
-        self.figures = (self.now, all.map(|node| node.asleep_s).collect());
+        self.figures = (self.now, all.map(NodeSample::asleep_s).collect());
     }
 }
 

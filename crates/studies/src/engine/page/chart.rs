@@ -5,21 +5,11 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::{Look, Looks};
-use super::html::{escape, number};
+use super::frame::{LETTER, Legend, PLOT, frame, label, mark_text};
+use super::html::escape;
 use crate::engine::figure::{Figure, X};
 use crate::engine::row::Row;
 
-const WIDTH: f64 = 500.0;
-/// Room below a chart's last line.
-const FOOT: f64 = 14.0;
-/// Between two lines of the legend.
-const LEGEND_LINE: f64 = 17.0;
-/// Left, right, top, bottom of the plot.
-const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);
-/// Width of a letter, and of the mark before a name in the legend with the space
-/// behind it: a little more than fonts need, since none is known.
-const LETTER: f64 = 6.6;
-const LEGEND_MARK: f64 = 36.0;
 /// More points than this are not marks any more.
 const MARKS: usize = 24;
 /// Names of bars take so many lines at most.
@@ -45,7 +35,7 @@ pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     let lines = names.iter().map(|name| name_lines(name, names.len()).len());
     let below = 20.0 + 12.0 * lines.max().unwrap_or(1) as f64;
     let (legend, height) = legend(&series, rows, PLOT.3 + below + 22.0, looks);
-    let mut svg = frame(rows, figure.x_label, &y, (PLOT.3 + below, height));
+    let mut svg = frame(&title(rows), figure.x_label, &y, (PLOT.3 + below, height));
     if names.is_empty() {
         over_numbers(&mut svg, figure, (rows, &series), &y, looks);
     } else {
@@ -54,6 +44,15 @@ pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     svg.push_str(&legend);
     svg.push_str("</svg>\n");
     svg
+}
+
+/// What the second axis has.
+fn title(rows: &[&Row]) -> String {
+    match rows.first() {
+        Some(row) if row.unit.is_empty() => row.metric.to_owned(),
+        Some(row) => format!("{} ({})", row.metric, row.unit),
+        None => String::new(),
+    }
 }
 
 /// All numbers that the chart has to have room for; an end of a band that lies far
@@ -123,52 +122,6 @@ fn over_numbers(
             .collect();
         line(svg, &of_series, looks.get(name), y, &|row| x.px(at(row)));
     }
-}
-
-/// The empty chart: frame, marks of the second axis, labels. Where the label of the
-/// first goes, and how high all is.
-fn frame(rows: &[&Row], x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
-    let (metric, unit) = rows.first().map_or(("", ""), |row| (row.metric, row.unit));
-    let unit = match unit {
-        "" => String::new(),
-        unit => format!(" ({unit})"),
-    };
-    let (left, right, top, bottom) = PLOT;
-    let title = escape(&format!("{metric}{unit}"));
-    let mut svg = format!(
-        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-label=\"{title}\">\n"
-    );
-    for mark in y.marks() {
-        let at = y.px(mark);
-        let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\"/>");
-        label(&mut svg, (left - 6.0, at + 4.0), "end", &mark_text(mark));
-    }
-    let _ = writeln!(
-        svg,
-        "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/>\
-         <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>",
-        top - 12.0
-    );
-    label(&mut svg, (right, x_label_y), "end", x_label);
-    svg
-}
-
-/// A mark's number without zeros that say nothing.
-fn mark_text(value: f64) -> String {
-    let text = number(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
-    let text = escape(text);
-    let _ = writeln!(
-        svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-    );
 }
 
 /// A line through the means, with marks and error bars, and the paper's diamonds.
@@ -315,37 +268,18 @@ fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
 
 /// Names of the series from this height down, and where the chart ends.
 fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f64) {
-    let mut svg = String::new();
-    let (mut x, mut y) = (8.0, top);
-    let mut entry = |name: &str, mark: &dyn Fn(f64, f64) -> String| {
-        let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
-        if x > 8.0 && x + width > WIDTH {
-            (x, y) = (8.0, y + LEGEND_LINE);
-        }
-        svg.push_str(&mark(x, y - 4.0));
-        label(&mut svg, (x + 24.0, y), "start", name);
-        x += width;
-    };
+    let mut legend = Legend::at(top);
     for name in series {
-        let look = looks.get(name);
-        entry(name, &|x, y| {
-            format!(
-                "<path d=\"M{x:.1} {y:.1}h20\" stroke=\"{}\" stroke-width=\"1.7\" \
-                 stroke-dasharray=\"{}\"/>{}",
-                look.colour(),
-                look.dash(),
-                look.mark((x + 10.0, y))
-            )
-        });
+        legend.line(name, looks.get(name), true);
     }
     if rows.iter().any(|row| row.paper.is_some()) {
-        entry("paper", &|x, y| {
+        legend.entry("paper", &|x, y| {
             let (x, y) = (x + 10.0, y - 5.0);
             format!("<path class=\"diamond\" d=\"M{x:.1} {y:.1}l5 5l-5 5l-5 -5z\"/>")
         });
     }
     if rows.iter().any(|row| row.band().is_some()) {
-        entry("band", &|x, y| {
+        legend.entry("band", &|x, y| {
             let (x, y) = (x + 4.0, y - 6.0);
             format!(
                 "<rect class=\"band\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"12\" height=\"12\"/>\
@@ -353,7 +287,7 @@ fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f
             )
         });
     }
-    (svg, y + FOOT)
+    legend.end()
 }
 
 #[cfg(test)]

@@ -30,6 +30,17 @@ pub struct Look {
 }
 
 impl Look {
+    /// The look of the series number `series` of a chart, from 0, or of a variant of it.
+    /// Colours come again with other dashes.
+    pub fn nth(series: usize, variant: usize) -> Look {
+        // Grey is for what stands in the background.
+        let hues = HUES.len() - 1;
+        Look {
+            hue: HUES[series % hues],
+            variant: variant + series / hues,
+        }
+    }
+
     /// The style sheet's name of the colour.
     pub fn colour(self) -> &'static str {
         match self.hue {

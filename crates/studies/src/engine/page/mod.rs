@@ -7,7 +7,9 @@ mod bullet;
 mod chart;
 mod colours;
 mod figure;
+mod frame;
 mod html;
+mod plot;
 mod topology;
 
 use std::fmt::Write as _;
@@ -19,13 +21,15 @@ use super::row::Row;
 use super::study::Study;
 
 use bullet::bullet;
+pub use colours::Look;
 use colours::Looks;
-use html::escape;
-
 pub use figure::command;
-pub use html::{number, today};
+pub use html::{escape, number, today};
+pub use plot::{Bars, Line, Plot};
+pub use topology::{Mesh, Place};
 
-const STYLE: &str = include_str!("style.css");
+/// What pages and their pictures look like, in light and dark.
+pub const STYLE: &str = include_str!("style.css");
 
 /// All that a page tells.
 #[derive(Debug)]
@@ -114,12 +118,10 @@ impl Page<'_> {
                 number((100.0 * held as f64 / all as f64).round())
             ),
         };
+        page.push_str(&opening(&title));
         let _ = write!(
             page,
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n\
-             <p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} hold{share}.\
+            "<p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} hold{share}.\
              </strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on {}, {} seeds \
              a point; a case that takes long may have fewer, and n says how many.</p>\n",
             escape(self.study.citation),
@@ -303,6 +305,16 @@ impl Page<'_> {
             );
         }
     }
+}
+
+/// How a page begins, up to its title; `</body></html>` ends it.
+pub fn opening(title: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n"
+    )
 }
 
 /// A row's value with its unit.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_sim::scenario::{Role, Scenario};
+use redpoll_sim::scenario::Scenario;
 use redpoll_sim::topology::{Routes, plan};
 use redpoll_sim::world::World;
 
@@ -38,7 +38,7 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
         let Ok(scenario) = case.scenario() else {
             continue;
         };
-        let svg = picture(&scenario);
+        let svg = Mesh::of(&scenario).svg();
         match pictures.iter_mut().find(|it| it.svg == svg) {
             Some(picture) => picture.scenes.push(name.to_owned()),
             None => pictures.push(Picture {
@@ -52,6 +52,58 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
     pictures
 }
 
+/// Nodes and interferers where they stand.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Mesh {
+    /// The nodes.
+    pub nodes: Vec<Place>,
+    /// Names and places of the interferers, in metres.
+    pub interferers: Vec<(String, (f64, f64))>,
+}
+
+/// A node on the picture.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// Its name.
+    pub name: String,
+    /// `border`, `router` or `leaf`.
+    pub role: String,
+    /// Where it stands, in metres.
+    pub position_m: (f64, f64),
+    /// Index of the node that its packets to the root go through.
+    pub parent: Option<usize>,
+}
+
+impl Mesh {
+    /// Of a scenario, with the ways that the simulator plans.
+    fn of(scenario: &Scenario) -> Mesh {
+        let routes = routes(scenario);
+        let parent = |index: usize| routes.as_ref()?.nodes.get(index)?.default;
+        let nodes = scenario.nodes.iter().enumerate();
+        let nodes = nodes.map(|(index, node)| Place {
+            name: node.name.clone(),
+            role: node.role.word().to_owned(),
+            position_m: node.position_m,
+            parent: parent(index),
+        });
+        let interferers = scenario.interferers.iter();
+        Mesh {
+            nodes: nodes.collect(),
+            interferers: interferers
+                .map(|it| (it.name.clone(), it.position_m))
+                .collect(),
+        }
+    }
+
+    /// The picture as SVG.
+    pub fn svg(&self) -> String {
+        let nodes = self.nodes.iter().map(|node| node.position_m);
+        let others = self.interferers.iter().map(|it| it.1);
+        let all: Vec<(f64, f64)> = nodes.chain(others).collect();
+        draw(self, &all)
+    }
+}
+
 /// The ways of the mesh, as the simulator plans them.
 fn routes(scenario: &Scenario) -> Option<Routes> {
     let world = World::new(scenario, 1).ok()?;
@@ -60,10 +112,7 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
     Some(plan(scenario, &neighbours))
 }
 
-fn picture(scenario: &Scenario) -> String {
-    let nodes: Vec<(f64, f64)> = scenario.nodes.iter().map(|node| node.position_m).collect();
-    let others = scenario.interferers.iter().map(|it| it.position_m);
-    let all: Vec<(f64, f64)> = nodes.iter().copied().chain(others).collect();
+fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let values = all.iter().map(of);
         let low = values.clone().fold(f64::INFINITY, f64::min);
@@ -81,30 +130,28 @@ fn picture(scenario: &Scenario) -> String {
         "<svg width=\"{WIDTH}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
          class=\"map\" role=\"img\" aria-label=\"topology\">\n"
     );
-    if let Some(routes) = routes(scenario) {
-        for (index, place) in nodes.iter().enumerate() {
-            let parent = routes.nodes.get(index).and_then(|it| it.default);
-            if let Some(parent) = parent.and_then(|parent| nodes.get(parent)) {
-                let ((x1, y1), (x2, y2)) = (at(*place), at(*parent));
-                let _ = writeln!(
-                    svg,
-                    "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"
-                );
-            }
+    for node in &mesh.nodes {
+        let parent = node.parent.and_then(|parent| mesh.nodes.get(parent));
+        if let Some(parent) = parent {
+            let ((x1, y1), (x2, y2)) = (at(node.position_m), at(parent.position_m));
+            let _ = writeln!(
+                svg,
+                "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"
+            );
         }
     }
-    for node in &scenario.nodes {
+    for node in &mesh.nodes {
         let (x, y) = at(node.position_m);
-        let mark = match node.role {
-            Role::Border => format!(
+        let mark = match node.role.as_str() {
+            "border" => format!(
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"14\" height=\"14\" fill=\"var(--vermilion)\"/>",
                 x - 7.0,
                 y - 7.0
             ),
-            Role::Router => {
+            "router" => {
                 format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"var(--blue)\"/>")
             }
-            Role::Leaf => format!(
+            _ => format!(
                 "<circle class=\"hollow\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" \
                  stroke=\"var(--blue)\" stroke-width=\"2\"/>"
             ),
@@ -116,9 +163,9 @@ fn picture(scenario: &Scenario) -> String {
             y + 20.0
         );
     }
-    for it in &scenario.interferers {
-        let (x, y) = at(it.position_m);
-        let name = escape(&it.name);
+    for (name, place) in &mesh.interferers {
+        let (x, y) = at(*place);
+        let name = escape(name);
         let _ = writeln!(
             svg,
             "<path class=\"ink\" d=\"M{:.1} {:.1}l12 12m0 -12l-12 12\"/>\

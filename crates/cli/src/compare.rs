@@ -1,0 +1,169 @@
+//! `redpoll compare`: two results, and what differs by more than the seeds do.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use redpoll_results::compare::{Comparison, Interval, Line, compare, load};
+use serde_json::{Value, json};
+
+use crate::USAGE;
+use crate::output::{fail, is_standard, print};
+use crate::plot::refuse;
+use crate::run::{Failure, cannot_write};
+
+/// Compare two results: how the means over their seeds differ, with intervals of 95 %.
+///
+/// A result is a folder of `redpoll run --result DIR`, a folder that has several of them (a
+/// seed each), a JSON file of --json, or the file of a sweep or a study. Of sweeps the points
+/// that both have are compared.
+///
+/// The intervals, of B - A and of B / A, are bootstrap intervals, widened for few seeds. What
+/// excludes "no difference" is marked with a star; of twenty figures that do not differ, one
+/// is marked by chance.
+///
+/// Exit code: 0 whatever was found, 1 when a file cannot be read or written, 2 when one is no
+/// result or they have nothing in common.
+#[derive(Debug, ClapArgs)]
+pub struct CompareArgs {
+    /// The first result
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+
+    /// The second
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+
+    /// Write it as one JSON object to this file; - is standard output, where it takes the
+    /// table's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, line)) => fail(code, line),
+    }
+}
+
+fn try_run(args: &CompareArgs) -> Result<(), Failure> {
+    let (a, b) = (
+        load(&args.a).map_err(refuse)?,
+        load(&args.b).map_err(refuse)?,
+    );
+    let (both, alone) = compare(&a, &b);
+    if both.is_empty() {
+        let (a, b) = (args.a.display(), args.b.display());
+        return Err((USAGE, format!("{a} and {b} have no scenario in common")));
+    }
+    let standard = |error| cannot_write("standard output", &error);
+    if let Some(path) = &args.json {
+        let both: Vec<Value> = both.iter().map(of_comparison).collect();
+        let text = format!(
+            "{:#}\n",
+            json!({ "comparisons": both, "only_a": alone[0], "only_b": alone[1] })
+        );
+        if is_standard(path) {
+            return print(&text).map_err(standard);
+        }
+        let name = path.display().to_string();
+        std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?;
+    }
+    let mut text = String::new();
+    for comparison in &both {
+        text += &table(comparison);
+    }
+    for (side, names) in ["A", "B"].into_iter().zip(&alone) {
+        if !names.is_empty() {
+            text += &format!("only {side} has {} more\n", names.len());
+        }
+    }
+    print(&text).map_err(standard)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// With four digits, and no more behind the point than tell something.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 1_000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+fn shown(interval: &Interval) -> String {
+    let [value, low, high] = [interval.value, interval.low, interval.high].map(short);
+    format!("{value} [{low}, {high}]")
+}
+
+fn table(comparison: &Comparison) -> String {
+    let [a, b] = comparison.seeds.each_ref().map(Vec::len);
+    let mut text = format!("{}: A of {a} seeds, B of {b}\n", comparison.case);
+    text += &format!(
+        "  {:<36} {:>10} {:>10}  {:<28}  B / A, 95 %\n",
+        "mean of", "A", "B", "B - A, 95 %"
+    );
+    for line in &comparison.lines {
+        let (difference, ratio, star) = match &line.difference {
+            Some(found) => (
+                shown(&found.difference),
+                found.ratio.as_ref().map_or("-".to_owned(), shown),
+                if found.difference.excludes(0.0) {
+                    "*"
+                } else {
+                    " "
+                },
+            ),
+            None => ("-".to_owned(), "-".to_owned(), " "),
+        };
+        let Line { what, a, b, .. } = line;
+        let row = format!(
+            "{star} {what:<36} {:>10} {:>10}  {difference:<28}  {ratio}",
+            short(mean(a)),
+            short(mean(b))
+        );
+        text += row.trim_end();
+        text.push('\n');
+    }
+    let differ = comparison.lines.iter().filter(|line| {
+        let found = line.difference.as_ref();
+        found.is_some_and(|found| found.difference.excludes(0.0))
+    });
+    text += &match a.min(b) {
+        0 | 1 => "one seed tells nothing about others: no intervals; compare several\n".to_owned(),
+        _ => format!(
+            "{} of {} figures differ by more than the seeds do (*)\n",
+            differ.count(),
+            comparison.lines.len()
+        ),
+    };
+    text
+}
+
+fn of_comparison(comparison: &Comparison) -> Value {
+    let interval = |it: &Interval| json!({ "value": it.value, "low": it.low, "high": it.high });
+    let lines = comparison.lines.iter().map(|line| {
+        let found = line.difference.as_ref();
+        json!({
+            "what": line.what,
+            "a": line.a,
+            "b": line.b,
+            "difference": found.map(|it| interval(&it.difference)),
+            "ratio": found.and_then(|it| it.ratio.as_ref()).map(interval),
+            "differs": found.map(|it| it.difference.excludes(0.0)),
+        })
+    });
+    json!({
+        "case": comparison.case,
+        "seeds_a": comparison.seeds[0],
+        "seeds_b": comparison.seeds[1],
+        "lines": lines.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,155 @@
+//! `redpoll diff`: the first frame in which two runs differ.
+
+mod source;
+mod tell;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use redpoll_base::Addr;
+use redpoll_wire::sixlowpan::Contexts;
+use serde_json::json;
+
+use crate::args::{key_and_value, prefix};
+use crate::dissect::capture::Record;
+use crate::output::{fail, is_standard, print};
+use crate::run::cannot_write;
+use crate::{FAILED, USAGE};
+
+use source::Source;
+use tell::Finding;
+
+/// So many frames after the first that differs are searched for what comes elsewhere in the
+/// other run.
+const AHEAD: usize = 2_000;
+
+/// Find the first frame in which two runs differ.
+///
+/// Of two captures, or folders of `redpoll run --result DIR`; or of a scenario run by this
+/// program and by another version of it: redpoll diff --program OLD line-3 --seed 7
+///
+/// Says which frames both have in common, shows the first that differs with its layers
+/// decoded, names what differs in it, and whether it comes earlier or later in the other run.
+///
+/// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program
+/// or a scenario cannot be used.
+#[derive(Debug, ClapArgs)]
+pub struct DiffArgs {
+    /// The first capture or result; with --program the scenario
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The second capture or result
+    #[arg(
+        value_name = "B",
+        required_unless_present = "program",
+        conflicts_with = "program"
+    )]
+    pub b: Option<PathBuf>,
+
+    /// Run the scenario with this program (A) and with this one (B)
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Option<PathBuf>,
+
+    /// With --program: the seed
+    #[arg(long, value_name = "N", requires = "program")]
+    pub seed: Option<u64>,
+
+    /// With --program: virtual time to simulate, such as "60 s"
+    #[arg(long, value_name = "T", requires = "program")]
+    pub duration: Option<String>,
+
+    /// With --program: override a key of the scenario for both. May be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "program",
+          value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+
+    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN context 0)
+    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
+          value_parser = prefix)]
+    pub prefix: Addr,
+
+    /// Write what was found as one JSON object to this file; - is standard output, where it
+    /// takes the text's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &DiffArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
+        // As of `diff` and `cmp`, so that 1 always means a difference.
+        Err(line) => fail(USAGE, line),
+    }
+}
+
+/// Whether all frames are the same.
+fn try_run(args: &DiffArgs) -> Result<bool, String> {
+    let (mut a, mut b) = source::both(args)?;
+    let found = first(&mut a, &mut b)?;
+    let contexts = Contexts::with_prefix(args.prefix);
+    let finding = found.map(|found| Finding::of(&found, &contexts));
+    let same = a.frames().min(b.frames());
+    let text = match &finding {
+        Some(finding) => finding.text(),
+        None => format!("all {same} frames are the same\n"),
+    };
+    let standard = |error| cannot_write("standard output", &error).1;
+    if let Some(path) = &args.json {
+        let json = match &finding {
+            Some(finding) => finding.json(),
+            None => json!({ "same": true, "frames": same }),
+        };
+        let json = format!("{json:#}\n");
+        if is_standard(path) {
+            print(&json).map_err(standard)?;
+            return Ok(finding.is_none());
+        }
+        let name = path.display().to_string();
+        std::fs::write(path, json).map_err(|error| cannot_write(&name, &error).1)?;
+    }
+    print(&text).map_err(standard)?;
+    Ok(finding.is_none())
+}
+
+/// Where two runs part.
+pub(super) struct Found {
+    /// Frames that are the same.
+    pub same: u64,
+    /// The last of them.
+    pub common: Option<Record>,
+    /// What each has then, up to [`AHEAD`] frames.
+    pub rest: [VecDeque<Record>; 2],
+}
+
+fn first(a: &mut Source, b: &mut Source) -> Result<Option<Found>, String> {
+    let mut common = None;
+    let mut same = 0;
+    loop {
+        let (one, other) = (a.next()?, b.next()?);
+        match (one, other) {
+            (None, None) => return Ok(None),
+            (Some(one), Some(other)) if is_same(&one, &other) => {
+                common = Some(one);
+                same += 1;
+            }
+            (one, other) => {
+                let rest = [a.ahead(one)?, b.ahead(other)?];
+                return Ok(Some(Found { same, common, rest }));
+            }
+        }
+    }
+}
+
+fn is_same(a: &Record, b: &Record) -> bool {
+    a.at_us == b.at_us && mpdu(a) == mpdu(b)
+}
+
+/// The frame without its check sequence; empty if there is none.
+fn mpdu(record: &Record) -> &[u8] {
+    record.frame().map(|frame| frame.mpdu).unwrap_or_default()
+}

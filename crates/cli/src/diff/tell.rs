@@ -1,0 +1,224 @@
+//! What differs, in words.
+
+use std::collections::VecDeque;
+
+use redpoll_wire::ieee802154::{FrameHeader, FrameType};
+use redpoll_wire::sixlowpan::Contexts;
+use serde_json::{Value, json};
+
+use super::{Found, mpdu};
+use crate::dissect::capture::Record;
+use crate::dissect::line;
+
+/// Words of a decoded frame are those of a layer up to the next of these.
+const LAYERS: [(&str, &str); 10] = [
+    ("FRAG1", "6LoWPAN"),
+    ("FRAGN", "6LoWPAN"),
+    ("RFRAG", "6LoWPAN"),
+    ("RFRAG-ACK", "6LoWPAN"),
+    ("IPHC", "IPv6"),
+    ("IPv6", "IPv6"),
+    ("TCP", "TCP"),
+    ("UDP", "UDP"),
+    ("ICMPv6", "ICMPv6"),
+    ("payload", "payload"),
+];
+
+/// See the [module](self).
+pub(super) struct Finding {
+    same: u64,
+    common: Option<String>,
+    /// The frame in which each differs; `None` where there is none more.
+    lines: [Option<String>; 2],
+    at_us: [Option<u64>; 2],
+    what: String,
+    elsewhere: Vec<String>,
+}
+
+impl Finding {
+    pub(super) fn of(found: &Found, contexts: &Contexts) -> Finding {
+        let [a, b] = &found.rest;
+        let firsts = [a.front(), b.front()];
+        let mut elsewhere = Vec::new();
+        for (first, other, names) in [(firsts[0], b, ["A", "B"]), (firsts[1], a, ["B", "A"])] {
+            elsewhere.extend(first.and_then(|it| sought(it, other, names, found.same)));
+        }
+        Finding {
+            same: found.same,
+            common: found.common.as_ref().map(|record| line(record, contexts)),
+            lines: firsts.map(|record| record.map(|record| line(record, contexts))),
+            at_us: firsts.map(|record| record.and_then(|record| record.at_us)),
+            what: what(firsts, contexts),
+            elsewhere,
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let number = self.same + 1;
+        let mut text = format!(
+            "{} frames are the same; number {number} differs\n",
+            self.same
+        );
+        if let Some(common) = &self.common {
+            text += &format!("last same {common}\n");
+        }
+        for (name, line) in ["A", "B"].into_iter().zip(&self.lines) {
+            let line = line.as_deref().unwrap_or("no frame any more");
+            text += &format!("{name}         {line}\n");
+        }
+        text += &format!("what differs: {}\n", self.what);
+        for line in &self.elsewhere {
+            text += &format!("  {line}\n");
+        }
+        text
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "same": false,
+            "frames": self.same,
+            "common": self.common,
+            "a": self.lines[0],
+            "b": self.lines[1],
+            "a_us": self.at_us[0],
+            "b_us": self.at_us[1],
+            "what": self.what,
+            "elsewhere": self.elsewhere,
+        })
+    }
+}
+
+/// Whether the frame of one run comes in the other, too.
+fn sought(
+    record: &Record,
+    other: &VecDeque<Record>,
+    [own, others]: [&str; 2],
+    same: u64,
+) -> Option<String> {
+    // An acknowledgment says too little to be known again.
+    let (header, _) = FrameHeader::parse(mpdu(record)).ok()?;
+    if header.frame_type == FrameType::Ack {
+        return None;
+    }
+    let place = other.iter().position(|it| mpdu(it) == mpdu(record));
+    if place == Some(0) {
+        // It is the other one that is shown, at another time.
+        return None;
+    }
+    Some(match place {
+        Some(place) => {
+            let number = same + 1 + place as u64;
+            let after = apart(record, &other[place]);
+            format!("the frame of {own} is number {number} of {others}{after}")
+        }
+        None => format!(
+            "the frame of {own} is none of the next {} of {others}",
+            other.len()
+        ),
+    })
+}
+
+/// How much later `b` begins than `a`.
+fn apart(a: &Record, b: &Record) -> String {
+    match (a.at_us, b.at_us) {
+        (Some(a), Some(b)) if b >= a => format!(", {} µs later", b - a),
+        (Some(a), Some(b)) => format!(", {} µs earlier", a - b),
+        _ => String::new(),
+    }
+}
+
+fn what(firsts: [Option<&Record>; 2], contexts: &Contexts) -> String {
+    let (a, b) = match firsts {
+        [Some(a), Some(b)] => (a, b),
+        [Some(_), None] => return "B has ended, A goes on".to_owned(),
+        _ => return "A has ended, B goes on".to_owned(),
+    };
+    if mpdu(a) == mpdu(b) {
+        return format!(
+            "its time alone: in B it begins{}. Whoever sends it has drawn another backoff, was \
+             busy for another time, or was asked at another",
+            apart(a, b).replace(',', "")
+        );
+    }
+    let headers = [a, b].map(|record| FrameHeader::parse(mpdu(record)));
+    let [Ok((of_a, _)), Ok((of_b, _))] = headers else {
+        return "a frame that cannot be decoded".to_owned();
+    };
+    let is_acked = |header: &FrameHeader| header.frame_type == FrameType::Ack;
+    match (is_acked(&of_a), is_acked(&of_b)) {
+        (true, false) => return "a link acknowledgment that B does not have".to_owned(),
+        (false, true) => return "a link acknowledgment that A does not have".to_owned(),
+        _ => {}
+    }
+    if of_a.src != of_b.src || of_a.frame_type != of_b.frame_type {
+        return format!(
+            "who sends, or what kind of frame: {:?} of {} in A, {:?} of {} in B",
+            of_a.frame_type, of_a.src, of_b.frame_type, of_b.src
+        );
+    }
+    let time = match a.at_us == b.at_us {
+        true => String::new(),
+        false => format!("; in B it begins{}", apart(a, b).replace(',', "")),
+    };
+    let [one, other] = [a, b].map(|record| line(record, contexts));
+    match words(&one, &other) {
+        words if words.is_empty() => {
+            let same = mpdu(a).iter().zip(mpdu(b)).take_while(|(a, b)| a == b);
+            format!("the content alone, from byte {} on{time}", same.count())
+        }
+        words => format!("{}{time}", words.join("; ")),
+    }
+}
+
+/// The words of two decoded frames that differ, by layer. A name stands before its value.
+fn words(a: &str, b: &str) -> Vec<String> {
+    let (a, b) = (layered(a), layered(b));
+    let mut layers: Vec<&str> = Vec::new();
+    for (layer, _) in a.iter().chain(&b) {
+        if !layers.contains(layer) {
+            layers.push(layer);
+        }
+    }
+    let mut found = Vec::new();
+    for layer in layers {
+        let of = |side: &[(&'static str, String)]| -> Vec<String> {
+            let words = side.iter().filter(|(it, _)| *it == layer);
+            words.map(|(_, word)| word.clone()).collect()
+        };
+        let (a, b) = (of(&a), of(&b));
+        if a == b {
+            continue;
+        }
+        let differs = a.iter().zip(&b).enumerate().filter(|(_, (a, b))| a != b);
+        let named = differs.map(|(at, (one, other))| {
+            let name = at.checked_sub(1).and_then(|at| a.get(at));
+            match name.filter(|name| name.chars().all(|c| c.is_ascii_lowercase())) {
+                Some(name) => format!("{name} {one} in A, {other} in B"),
+                None => format!("{one} in A, {other} in B"),
+            }
+        });
+        let words: Vec<String> = match a.len() == b.len() {
+            true => named.collect(),
+            false => vec![format!(
+                "\"{}\" in A, \"{}\" in B",
+                a.join(" "),
+                b.join(" ")
+            )],
+        };
+        found.push(format!("{layer}: {}", words.join(", ")));
+    }
+    found
+}
+
+/// The words of a decoded frame, each with its layer, without the time.
+fn layered(text: &str) -> Vec<(&'static str, String)> {
+    let mut layer = "link";
+    let mut words = Vec::new();
+    for word in text.split_whitespace().skip(1) {
+        if let Some((_, next)) = LAYERS.iter().find(|(mark, _)| *mark == word) {
+            layer = next;
+        }
+        words.push((layer, word.to_owned()));
+    }
+    words
+}

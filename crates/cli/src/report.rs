@@ -1,0 +1,51 @@
+//! `redpoll report`: a result as one page.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use redpoll_results::page::page;
+
+use crate::output::{fail, is_standard, print};
+use crate::plot::{files, refuse};
+use crate::run::{Failure, cannot_write};
+
+/// Write a result as one page: what came out, plotted over time, the mesh, and every node.
+///
+/// The page is one HTML file that needs nothing from elsewhere.
+///
+/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is no result.
+#[derive(Debug, ClapArgs)]
+pub struct ReportArgs {
+    /// A folder of `redpoll run --result DIR`, or a file of --json
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+
+    /// The page; by default report.html, in the result's folder or here; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> ExitCode {
+    match report(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, line)) => fail(code, line),
+    }
+}
+
+fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let page = page(&files(&args.result)?, env!("CARGO_PKG_VERSION")).map_err(refuse)?;
+    let beside = match args.result.is_dir() {
+        true => args.result.join("report.html"),
+        false => PathBuf::from("report.html"),
+    };
+    let out = args.out.clone().unwrap_or(beside);
+    let standard = |error| cannot_write("standard output", &error);
+    if is_standard(&out) {
+        return print(&page).map_err(standard);
+    }
+    let name = out.display();
+    std::fs::write(&out, page).map_err(|error| cannot_write(&name.to_string(), &error))?;
+    print(&format!("{name}\n")).map_err(standard)
+}

@@ -1,0 +1,194 @@
+//! The files that a run writes: what is asked for one by one, and a whole folder.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Duration as WallDuration;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_results::folder;
+use redpoll_results::series::Series;
+use redpoll_results::table::{Format, Part, WriteError};
+use redpoll_sim::report::Report;
+use redpoll_sim::world::World;
+
+use super::shown::Record;
+use super::{Failure, JsonFile};
+use crate::args::RunArgs;
+use crate::modules::Log;
+use crate::output::{capture, is_closed_pipe, is_standard};
+use crate::{FAILED, USAGE};
+
+/// See the [module](self).
+pub(super) struct Outputs {
+    wanted: Wanted,
+    json: Vec<JsonFile>,
+    log: Option<Log>,
+    record: Option<Record>,
+    series: Vec<SeriesFile>,
+}
+
+/// Which files, of each kind.
+struct Wanted {
+    folder: Option<PathBuf>,
+    json: Vec<PathBuf>,
+    captures: Vec<PathBuf>,
+    record: Option<PathBuf>,
+    series: Vec<(PathBuf, Format)>,
+    interval: Duration,
+    log: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// What `args` ask for. Nothing is written yet.
+    pub(super) fn plan(args: &RunArgs) -> Result<Outputs, Failure> {
+        let mut wanted = Wanted {
+            folder: args.result.clone(),
+            json: Vec::from_iter(args.json.clone()),
+            captures: Vec::from_iter(args.pcap.clone()),
+            record: args.record.clone(),
+            series: Vec::new(),
+            interval: args.series_interval,
+            log: args.module_log.clone(),
+        };
+        if let Some(path) = &args.series {
+            let format = Format::of(path).ok_or_else(|| {
+                let allowed = "allowed: a name that ends in .csv or .parquet";
+                (USAGE, format!("--series {}: {allowed}", path.display()))
+            })?;
+            wanted.series.push((path.clone(), format));
+        }
+        if let Some(path) = &args.result {
+            wanted.json.push(path.join(folder::REPORT));
+            wanted.captures.push(path.join(folder::FRAMES));
+            wanted.record = Some(path.join(folder::RECORDING));
+            let series = path.join(folder::SERIES);
+            wanted.series.push((series, Format::Parquet));
+        }
+        Ok(Outputs {
+            wanted,
+            json: Vec::new(),
+            log: None,
+            record: None,
+            series: Vec::new(),
+        })
+    }
+
+    /// Makes the files; `false` if nobody reads the one on standard output any more.
+    pub(super) fn begin(&mut self, world: &mut World) -> Result<bool, Failure> {
+        let wanted = &self.wanted;
+        if let Some(path) = &wanted.folder {
+            folder::create(path).map_err(|error| {
+                let code = match error.kind() {
+                    std::io::ErrorKind::AlreadyExists => USAGE,
+                    _ => FAILED,
+                };
+                (code, format!("--result {}: {error}", path.display()))
+            })?;
+        }
+        for path in &wanted.captures {
+            match capture(path, world.scenario(), WallDuration::ZERO) {
+                Ok(trace) => world.add_trace(trace),
+                Err(error) if is_closed_pipe(&error.source) => return Ok(false),
+                Err(error) => return Err((FAILED, error.to_string())),
+            }
+        }
+        for path in &wanted.json {
+            self.json.push(JsonFile::create(path)?);
+        }
+        self.log = wanted.log.as_deref().map(Log::create).transpose()?;
+        let record = wanted.record.as_deref();
+        self.record = record.map(|path| Record::create(path, world)).transpose()?;
+        for (path, format) in &wanted.series {
+            let series = SeriesFile::create(path, *format, world, wanted.interval)?;
+            self.series.push(series);
+        }
+        Ok(true)
+    }
+
+    /// Whether one of them is standard output.
+    pub(super) fn takes_standard(&self) -> bool {
+        self.json.iter().any(JsonFile::is_standard)
+            || self.wanted.captures.iter().any(|path| is_standard(path))
+    }
+
+    /// What modules print goes there.
+    pub(super) fn log(&mut self) -> &mut Option<Log> {
+        &mut self.log
+    }
+
+    /// The run has to stop here for one of them.
+    pub(super) fn next(&self) -> Instant {
+        let next = self.series.iter().map(|series| series.series.next());
+        next.min().unwrap_or(Instant::from_micros(u64::MAX))
+    }
+
+    /// Writes what has happened; how far to go on at most until the next time.
+    pub(super) fn look(&mut self, world: &mut World) -> Result<Duration, Failure> {
+        let mut step = Duration::from_secs(3_600);
+        for series in &mut self.series {
+            series.look(world)?;
+        }
+        if let Some(record) = &mut self.record {
+            step = record.write(world)?;
+        }
+        match &mut self.log {
+            Some(log) => log.write(world)?,
+            None => drop(world.take_printed()),
+        }
+        Ok(step)
+    }
+
+    /// Writes the end of each; what went wrong.
+    pub(super) fn end(self, world: &World, report: &Report) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        if let Some(mut record) = self.record {
+            failures.extend(record.flush().err());
+        }
+        for series in self.series {
+            failures.extend(series.finish(world).err());
+        }
+        for json in self.json {
+            failures.extend(json.write(report).err());
+        }
+        failures
+    }
+}
+
+/// A series and the file that it goes to.
+struct SeriesFile {
+    series: Series<BufWriter<File>>,
+    part: Part,
+    name: String,
+}
+
+impl SeriesFile {
+    fn create(
+        path: &Path,
+        format: Format,
+        world: &World,
+        every: Duration,
+    ) -> Result<SeriesFile, Failure> {
+        let name = path.display().to_string();
+        let failed = |error: WriteError| failed(&name, &error);
+        let (part, file) = Part::create(path).map_err(|error| failed(error.into()))?;
+        let mut series = Series::new(file, format, world, every).map_err(failed)?;
+        series.look(world).map_err(failed)?;
+        Ok(SeriesFile { series, part, name })
+    }
+
+    fn look(&mut self, world: &World) -> Result<(), Failure> {
+        let looked = self.series.look(world);
+        looked.map_err(|error| failed(&self.name, &error))
+    }
+
+    fn finish(self, world: &World) -> Result<(), Failure> {
+        let kept = self.series.finish(world);
+        let kept = kept.and_then(|()| Ok(self.part.keep()?));
+        kept.map_err(|error| failed(&self.name, &error))
+    }
+}
+
+fn failed(name: &str, error: &WriteError) -> Failure {
+    (FAILED, format!("cannot write {name}: {error}"))
+}

@@ -1,0 +1,332 @@
+//! What a run leaves behind, and what is made of it: series, plots, pages, comparisons,
+//! differences.
+
+mod support;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::RowAccessor as _;
+use serde_json::Value;
+use support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
+
+/// Columns of a CSV by name, without quoting: none of these runs needs it.
+fn rows(csv: &str) -> Vec<std::collections::HashMap<&str, &str>> {
+    let mut lines = csv.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| names.iter().copied().zip(line.split(',')).collect())
+        .collect()
+}
+
+fn number(text: &str) -> f64 {
+    text.parse()
+        .unwrap_or_else(|_| panic!("no number: {text:?}"))
+}
+
+#[test]
+fn a_series_adds_up_to_what_the_run_gave() {
+    let folder = Folder::new("series");
+    let (csv, parquet, json) = (
+        folder.file("s.csv"),
+        folder.file("s.parquet"),
+        folder.file("r.json"),
+    );
+    let mut args = vec!["run", "line-2", "--duration", "4500 ms", "--json", &json];
+    args.extend(["--series-interval", "500 ms", "--series"]);
+    for file in [&csv, &parquet] {
+        let run = redpoll(&[&args[..], &[file.as_str()]].concat());
+        assert_eq!(code(&run), 0, "{run:?}");
+    }
+    let text = std::fs::read_to_string(&csv).unwrap();
+    let rows = rows(&text);
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    // A flow and three nodes, at 0, 0.5, ... 4.5 s.
+    assert_eq!(rows.len(), 10 * 4);
+    let flow: Vec<_> = rows.iter().filter(|row| row["kind"] == "flow").collect();
+    let times: Vec<f64> = flow.iter().map(|row| number(row["t_s"])).collect();
+    assert_eq!(
+        times,
+        (0..10).map(|n| f64::from(n) * 0.5).collect::<Vec<_>>()
+    );
+    let (last, of_run) = (flow.last().unwrap(), &report["flows"][0]);
+    assert_eq!(last["name"], "bulk");
+    assert_eq!(
+        number(last["delivered_bytes"]),
+        of_run["delivered_bytes"].as_f64().unwrap()
+    );
+    assert_eq!(
+        number(last["segments_sent"]),
+        of_run["segments_sent"].as_f64().unwrap()
+    );
+    let bits: f64 = flow[1..]
+        .iter()
+        .map(|row| 500.0 * number(row["goodput_interval_kbps"]))
+        .sum();
+    assert!((bits / 8.0 - number(last["delivered_bytes"])).abs() < 1e-6);
+    for row in &flow[1..] {
+        assert!(
+            number(row["cwnd_bytes"]) > 400.0 && number(row["rto_ms"]) >= 1.0,
+            "{row:?}"
+        );
+        assert!(number(row["srtt_ms"]) > 1.0 && number(row["in_flight_bytes"]) < 20_000.0);
+        assert_eq!(row["radio_listen_share"], "");
+    }
+    let nodes = report["nodes"].as_array().unwrap();
+    for (at, node) in nodes.iter().enumerate() {
+        let name = node["name"].as_str().unwrap();
+        let of_node = rows
+            .iter()
+            .filter(|row| row["kind"] == "node" && row["name"] == name);
+        let of_node: Vec<_> = of_node.collect();
+        let last = of_node.last().unwrap();
+        assert_eq!(
+            number(last["frames_sent"]),
+            node["frames_sent"].as_f64().unwrap()
+        );
+        assert_eq!(
+            number(last["charge_mc"]),
+            node["energy"]["charge_mc"].as_f64().unwrap()
+        );
+        let states = ["off", "sleep", "idle", "listen", "receive", "transmit"];
+        let mut receiving = 0.0;
+        for row in &of_node[1..] {
+            let share = |state: &str| number(row[format!("radio_{state}_share").as_str()]);
+            let all: f64 = states.iter().map(|state| share(state)).sum();
+            assert!((all - 1.0).abs() < 1e-9, "{at}: {row:?}");
+            receiving += 0.5 * share("receive");
+        }
+        let expected = node["energy"]["receive_s"].as_f64().unwrap();
+        assert!(
+            (receiving - expected).abs() < 1e-6,
+            "{receiving} {expected}"
+        );
+    }
+    // The same rows as Parquet.
+    let reader = SerializedFileReader::new(File::open(&parquet).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let notes = metadata.key_value_metadata().unwrap();
+    assert!(notes.iter().any(|note| note.key == "srtt_ms"));
+    let again: Vec<_> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(again.len(), rows.len());
+    for (row, again) in rows.iter().zip(&again) {
+        assert_eq!(number(row["t_s"]), again.get_double(0).unwrap());
+        assert_eq!(row["name"], again.get_string(2).unwrap());
+    }
+}
+
+#[test]
+fn a_series_of_another_kind_is_refused_before_the_run() {
+    let folder = Folder::new("series-wrong");
+    let (file, json) = (folder.file("s.xlsx"), folder.file("r.json"));
+    let run = redpoll(&["run", "pair", "--series", &file, "--json", &json]);
+    assert_eq!(code(&run), 2);
+    assert_eq!(
+        complaint(&run),
+        format!("redpoll: --series {file}: allowed: a name that ends in .csv or .parquet")
+    );
+    assert!(!Path::new(&json).exists());
+    let run = redpoll(&["run", "pair", "--series", &folder.file("nowhere/s.csv")]);
+    assert_eq!(code(&run), 1);
+    let run = redpoll(&["run", "pair", "--series-interval", "0 ms"]);
+    assert_eq!(code(&run), 2);
+}
+
+#[test]
+fn a_result_is_plotted_told_and_compared() {
+    let folder = Folder::new("results");
+    for (side, mss) in [("a", "5 frames"), ("b", "2 frames")] {
+        for seed in ["1", "2", "3"] {
+            let out = folder.file(&format!("{side}/{seed}"));
+            let mut args = vec!["run", "line-2", "--duration", "3 s", "--seed", seed];
+            let set = format!("tcp.mss={mss}");
+            args.extend(["--set", &set, "--result", &out]);
+            assert_eq!(code(&redpoll(&args)), 0);
+        }
+    }
+    let result = folder.file("a/1");
+    let again = redpoll(&["run", "pair", "--result", &result]);
+    assert_eq!(code(&again), 2);
+    assert!(complaint(&again).contains("is not empty"));
+
+    let plotted = redpoll(&["plot", &result]);
+    assert_eq!(code(&plotted), 0, "{plotted:?}");
+    for name in [
+        "topology",
+        "goodput",
+        "window",
+        "round-trip",
+        "radio",
+        "charge",
+    ] {
+        let file = |ending| folder.0.join(format!("a/1/plots/{name}.{ending}"));
+        let svg = std::fs::read_to_string(file("svg")).unwrap();
+        assert!(
+            svg.starts_with("<svg xmlns=") && !svg.contains("var("),
+            "{name}"
+        );
+        let png = std::fs::read(file("png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG\r\n"), "{name}");
+    }
+    let out = folder.file("one");
+    let one = redpoll(&[
+        "plot",
+        &result,
+        "--out",
+        &out,
+        "--picture",
+        "queue",
+        "--format",
+        "svg",
+    ]);
+    assert_eq!(code(&one), 0);
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
+    let none = redpoll(&["plot", &result, "--of", "nobody"]);
+    assert_eq!(code(&none), 2);
+    assert!(complaint(&none).ends_with("has no flow or node called \"nobody\""));
+    let other = folder.write("other.json", "{}");
+    assert_eq!(code(&redpoll(&["plot", &other])), 2);
+    assert_eq!(code(&redpoll(&["plot", &folder.file("nothing")])), 1);
+
+    let page = redpoll(&["report", &result, "--out", "-"]);
+    let html = stdout(&page);
+    assert_eq!(code(&page), 0);
+    assert!(html.contains("<title>line-2, seed 1</title>") && html.ends_with("</html>\n"));
+    assert!(html.contains("goodput (kb/s)") && html.contains("node-3"));
+    // Nothing from elsewhere.
+    assert!(
+        !html.contains("http://") && !html.contains("src="),
+        "{html}"
+    );
+
+    let compared = redpoll(&[
+        "compare",
+        &folder.file("a"),
+        &folder.file("b"),
+        "--json",
+        "-",
+    ]);
+    assert_eq!(code(&compared), 0, "{compared:?}");
+    let compared: Value = serde_json::from_str(&stdout(&compared)).unwrap();
+    let comparison = &compared["comparisons"][0];
+    assert_eq!(comparison["seeds_a"], serde_json::json!([1, 2, 3]));
+    let goodput = &comparison["lines"][0];
+    assert_eq!(goodput["what"], "goodput of all flows (kb/s)");
+    assert_eq!(goodput["differs"], true, "{goodput}");
+    assert!(goodput["ratio"]["high"].as_f64().unwrap() < 1.0);
+    let same = redpoll(&[
+        "compare",
+        &folder.file("a"),
+        &folder.file("a"),
+        "--json",
+        "-",
+    ]);
+    let same: Value = serde_json::from_str(&stdout(&same)).unwrap();
+    let lines = same["comparisons"][0]["lines"].as_array().unwrap();
+    assert!(lines.iter().all(|line| line["differs"] == false));
+    let one = redpoll(&["compare", &result, &folder.file("b/1")]);
+    assert!(stdout(&one).contains("one seed tells nothing"));
+}
+
+#[test]
+fn sweeps_are_compared_point_by_point() {
+    let folder = Folder::new("compare-sweeps");
+    for (name, delay) in [("a", "0 ms"), ("b", "40 ms")] {
+        let plan = format!(
+            "scenario = \"line-2\"\nseeds = 2\n[set]\nduration = \"1 s\"\n\
+             mac.link_retry_delay = \"{delay}\"\n[grid]\ntcp.mss = [\"2 frames\", \"5 frames\"]\n"
+        );
+        folder.write(&format!("{name}.toml"), &plan);
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(["sweep", &format!("{name}.toml")])
+            .current_dir(&folder.0);
+        assert!(command.output().unwrap().status.success());
+    }
+    let same = redpoll(&[
+        "compare",
+        &folder.file("a.sqlite"),
+        &folder.file("a.sqlite"),
+    ]);
+    assert_eq!(code(&same), 0, "{same:?}");
+    assert_eq!(stdout(&same).matches("A of 2 seeds, B of 2").count(), 2);
+    let other = redpoll(&[
+        "compare",
+        &folder.file("a.sqlite"),
+        &folder.file("b.sqlite"),
+    ]);
+    assert_eq!(code(&other), 2);
+    assert!(complaint(&other).ends_with("have no scenario in common"));
+}
+
+#[test]
+fn the_first_frame_that_differs_is_found() {
+    let folder = Folder::new("diff");
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.file(name);
+        let args = ["run", "line-2", "--set", "duration=2 s", "--pcap", &out];
+        assert_eq!(code(&redpoll(&[&args[..], more].concat())), 0);
+        out
+    };
+    let a = run("a.pcapng", &[]);
+    let same = redpoll(&["diff", &a, &a]);
+    assert_eq!(code(&same), 0);
+    assert!(stdout(&same).ends_with("frames are the same\n"));
+    // The advertised window is the receiver's: the SYN|ACK has it first.
+    let b = run("b.pcapng", &["--set", "tcp.receive_buffer=924 B"]);
+    let found = redpoll(&["diff", &a, &b, "--json", "-"]);
+    assert_eq!(code(&found), 1);
+    let found: Value = serde_json::from_str(&stdout(&found)).unwrap();
+    let what = found["what"].as_str().unwrap();
+    assert!(
+        what.contains("TCP: win ") && what.contains(" in A, 924 in B"),
+        "{found}"
+    );
+    // What both have in common is the same, and one frame longer it is not.
+    let lines = |file: &str| {
+        let text = stdout(&redpoll(&["dissect", file]));
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let same = found["frames"].as_u64().unwrap() as usize;
+    let (of_a, of_b) = (lines(&a), lines(&b));
+    assert_eq!(of_a[..same], of_b[..same]);
+    assert_ne!(of_a[same], of_b[same]);
+    // A capture that is shorter.
+    let short = run("short.pcapng", &["--set", "duration=1 s"]);
+    let found = stdout(&redpoll(&["diff", &a, &short]));
+    assert!(found.contains("B has ended, A goes on"), "{found}");
+    let wrong = redpoll(&["diff", &a, &folder.write("x", "nothing")]);
+    assert_eq!(code(&wrong), 2);
+    assert!(complaint(&wrong).ends_with("is no capture; allowed: pcapng or pcap"));
+}
+
+#[test]
+fn two_programs_are_told_apart_by_their_first_frame() {
+    let folder = Folder::new("diff-programs");
+    let args = ["line-2", "--seed", "3", "--duration", "2 s"];
+    let same = redpoll(&[&["diff", "--program", PROGRAM][..], &args].concat());
+    assert_eq!(code(&same), 0, "{same:?}");
+    // Another program: one that waits longer before it repeats a frame.
+    let old = folder.write(
+        "old",
+        &format!("#!/bin/sh\nexec {PROGRAM} \"$@\" --set mac.min_be=5\n"),
+    );
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let found = redpoll(&[&["diff", "--program", &old][..], &args].concat());
+    assert_eq!(code(&found), 1, "{found:?}");
+    let text = stdout(&found);
+    assert!(text.contains("its time alone: in B it begins"), "{text}");
+    // One that cannot run it is no difference.
+    let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);
+    assert_eq!(code(&failing), 2);
+    assert!(complaint(&failing).contains("has written no capture"));
+    let missing = redpoll(&["diff", "--program", "/nowhere/redpoll", "line-2"]);
+    assert_eq!(code(&missing), 2);
+}

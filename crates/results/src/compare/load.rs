@@ -1,0 +1,111 @@
+//! The runs of one side of a comparison.
+
+use std::path::{Path, PathBuf};
+
+use redpoll_studies::Results;
+
+use crate::folder::REPORT;
+use crate::report::{Problem, Report};
+
+/// Runs, by what they are runs of.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// What is run, and what each seed gave.
+    pub cases: Vec<(String, Vec<Report>)>,
+}
+
+impl Side {
+    fn add(&mut self, case: String, report: Report) {
+        match self.cases.iter_mut().find(|(name, _)| *name == case) {
+            Some((_, reports)) => reports.push(report),
+            None => self.cases.push((case, vec![report])),
+        }
+    }
+}
+
+/// The runs of a result: a folder of one, a folder of such folders, a JSON file of one or of a
+/// list of several, or the file of a sweep or a study.
+///
+/// # Errors
+///
+/// If it cannot be read, or is none.
+pub fn load(path: &Path) -> Result<Side, Problem> {
+    let mut side = Side::default();
+    let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
+    if meta.is_dir() {
+        for file in reports(path)? {
+            let report = Report::read(&file)?;
+            side.add(report.scenario().to_owned(), report);
+        }
+    } else if is_sqlite(path)? {
+        sweep(path, &mut side)?;
+    } else {
+        for report in Report::read_all(path)? {
+            side.add(report.scenario().to_owned(), report);
+        }
+    }
+    for (case, reports) in &mut side.cases {
+        reports.sort_by_key(Report::seed);
+        let twice = reports
+            .windows(2)
+            .find(|two| two[0].seed() == two[1].seed());
+        if let Some([report, _]) = twice {
+            // The same run twice is no more evidence than once.
+            let what = format!("has seed {} of {case} twice", report.seed());
+            return Err(Problem::other(path, what));
+        }
+    }
+    Ok(side)
+}
+
+/// The reports of a folder, or of the folders in it.
+fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let own = path.join(REPORT);
+    if own.is_file() {
+        return Ok(vec![own]);
+    }
+    let entries = path.read_dir().map_err(|error| Problem::io(path, error))?;
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> = folders
+        .map(|folder| folder.join(REPORT))
+        .filter(|file| file.is_file())
+        .collect();
+    files.sort();
+    match files.is_empty() {
+        false => Ok(files),
+        true => Err(Problem::other(
+            path,
+            "has no result in it; allowed: a folder of `redpoll run --result DIR`, or one that \
+             has several of them",
+        )),
+    }
+}
+
+fn is_sqlite(path: &Path) -> Result<bool, Problem> {
+    use std::io::Read as _;
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut magic = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| Problem::io(path, error))?;
+    let read = file.take(MAGIC.len() as u64).read_to_end(&mut magic);
+    read.map_err(|error| Problem::io(path, error))?;
+    Ok(magic == MAGIC)
+}
+
+fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
+    let wrong = |error: &dyn std::error::Error| Problem::other(path, error);
+    // Whose program's runs: those of the one that has written last.
+    let results = Results::of_latest(path).map_err(|error| wrong(&error))?;
+    let all = results.all().map_err(|error| wrong(&error))?;
+    for (case, seed, run) in all {
+        let mut value = run.report().clone();
+        // A study's seeds are the runs'.
+        value["seed"] = seed.into();
+        if let Some(report) = Report::of(value) {
+            side.add(case, report);
+        }
+    }
+    match side.cases.is_empty() {
+        true => Err(Problem::other(path, "has no runs")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,155 @@
+//! Two results beside one another: what differs by more than the seeds do.
+
+mod bootstrap;
+mod load;
+
+pub use bootstrap::{Difference, Interval, difference};
+pub use load::{Side, load};
+
+use std::collections::BTreeMap;
+
+use crate::report::Report;
+
+/// So many flows have lines of their own.
+const FLOWS: usize = 8;
+
+/// A figure of both sides.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// What is compared, such as `goodput (kb/s)`.
+    pub what: String,
+    /// The values of the first side, a seed each.
+    pub a: Vec<f64>,
+    /// Those of the second.
+    pub b: Vec<f64>,
+    /// How they differ; `None` with fewer than two seeds on a side.
+    pub difference: Option<Difference>,
+}
+
+/// A scenario that both sides have run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// Which, where there are several.
+    pub case: String,
+    /// Its seeds on both sides.
+    pub seeds: [Vec<u64>; 2],
+    /// Its figures.
+    pub lines: Vec<Line>,
+}
+
+/// What `a` and `b` have in common: the one scenario that each has run, or those of the same
+/// name. With it, what only one of them has.
+pub fn compare(a: &Side, b: &Side) -> (Vec<Comparison>, [Vec<String>; 2]) {
+    let of = |case: &str, a: &[Report], b: &[Report]| {
+        let seeds = |side: &[Report]| side.iter().map(Report::seed).collect();
+        Comparison {
+            case: case.to_owned(),
+            seeds: [seeds(a), seeds(b)],
+            lines: lines(a, b),
+        }
+    };
+    if let ([(name, a)], [(other, b)]) = (a.cases.as_slice(), b.cases.as_slice()) {
+        let case = match name == other {
+            true => name.clone(),
+            false => format!("{name} and {other}"),
+        };
+        return (vec![of(&case, a, b)], [Vec::new(), Vec::new()]);
+    }
+    let find = |side: &Side, name: &str| side.cases.iter().position(|(it, _)| it == name);
+    let both = a.cases.iter().filter_map(|(name, reports)| {
+        let at = find(b, name)?;
+        Some(of(name, reports, &b.cases[at].1))
+    });
+    let alone = |of: &Side, other: &Side| {
+        let names = of.cases.iter().map(|(name, _)| name);
+        let alone = names.filter(|name| find(other, name).is_none());
+        alone.cloned().collect()
+    };
+    (both.collect(), [alone(a, b), alone(b, a)])
+}
+
+/// The figures that all runs of both sides have.
+fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
+    let (a, b): (Vec<_>, Vec<_>) = (
+        a.iter().map(figures).collect(),
+        b.iter().map(figures).collect(),
+    );
+    let Some(first) = a.first() else {
+        return Vec::new();
+    };
+    let values = |side: &[Figures], what: &(usize, String)| {
+        let values = side.iter().map(|figures| figures.get(what).copied());
+        values.collect::<Option<Vec<f64>>>()
+    };
+    let lines = first.keys().filter_map(|what| {
+        let (a, b) = (values(&a, what)?, values(&b, what)?);
+        Some(Line {
+            what: what.1.clone(),
+            difference: difference(&a, &b),
+            a,
+            b,
+        })
+    });
+    lines.collect()
+}
+
+/// The figures of a run, each with its place in the list.
+type Figures = BTreeMap<(usize, String), f64>;
+
+fn figures(report: &Report) -> Figures {
+    let mut figures = Figures::new();
+    let mut add = |what: String, value: f64| {
+        let place = figures.len();
+        figures.insert((place, what), value);
+    };
+    let sum = |values: &[(String, f64)]| values.iter().map(|(_, value)| value).sum::<f64>();
+    let flows = |pointer: &str, scale| report.of_flows(pointer, scale);
+    let nodes = |pointer: &str, scale| report.of_nodes(pointer, scale);
+    let causes = ["rto", "fast", "link_lost", "path_mtu", "tail", "probe"];
+    let again = |cause: &&str| sum(&flows(&format!("/retransmissions/{cause}"), 1.0));
+    let mean = |values: &[(String, f64)]| match values.len() {
+        0 => f64::NAN,
+        count => sum(values) / count as f64,
+    };
+    add(
+        "goodput of all flows (kb/s)".into(),
+        sum(&flows("/goodput_kbps", 1.0)),
+    );
+    add(
+        "delivered (bytes)".into(),
+        sum(&flows("/delivered_bytes", 1.0)),
+    );
+    add("segments sent".into(), sum(&flows("/segments_sent", 1.0)));
+    add("segments sent again".into(), causes.iter().map(again).sum());
+    add("of those after a timeout".into(), again(&"rto"));
+    add(
+        "segment loss, mean of flows (%)".into(),
+        mean(&flows("/segment_loss", 100.0)),
+    );
+    add(
+        "RTT p50, mean of flows (ms)".into(),
+        mean(&flows("/rtt_ms/p50", 1.0)),
+    );
+    add(
+        "RTT p95, mean of flows (ms)".into(),
+        mean(&flows("/rtt_ms/p95", 1.0)),
+    );
+    add("frames sent".into(), sum(&nodes("/frames_sent", 1.0)));
+    add("frames repeated".into(), sum(&nodes("/frame_retries", 1.0)));
+    add(
+        "radio on, mean of nodes (%)".into(),
+        mean(&nodes("/radio_duty_cycle", 100.0)),
+    );
+    add(
+        "charge of all nodes (mC)".into(),
+        sum(&nodes("/energy/charge_mc", 1.0)),
+    );
+    let goodput = flows("/goodput_kbps", 1.0);
+    if (2..=FLOWS).contains(&goodput.len()) {
+        for (name, value) in goodput {
+            add(format!("goodput of {name} (kb/s)"), value);
+        }
+    }
+    figures.retain(|_, value| value.is_finite());
+    figures
+}

@@ -1,0 +1,213 @@
+//! The page of a result: what came out, in one HTML file that needs nothing from elsewhere.
+
+use std::fmt::Write as _;
+
+use redpoll_studies::page::{escape, number, opening, today};
+use serde_json::Value;
+
+use crate::folder::Files;
+use crate::picture::pictures;
+use crate::report::{Problem, Report};
+
+/// So many nodes are in the open; of more the table is folded.
+const NODES: usize = 12;
+
+/// The page of the result with these files; `version` is the program's.
+///
+/// # Errors
+///
+/// If a file cannot be read or is something else, or there is no report.
+pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
+    let path = files.report.as_deref();
+    let path = path.ok_or_else(|| {
+        let series = files.series.clone().unwrap_or_default();
+        let what = "is a series alone; allowed: a folder of `redpoll run --result DIR`, or a file \
+                    of --json";
+        Problem::other(&series, what)
+    })?;
+    let report = Report::read(path)?;
+    let mut page = opening(&format!("{}, seed {}", report.scenario(), report.seed()));
+    head(&mut page, &report, version);
+    flows(&mut page, &report);
+    let pictures = pictures(files, &[])?;
+    let (mesh, plots): (Vec<_>, Vec<_>) = pictures.iter().partition(|it| it.name == "topology");
+    let (bars, lines): (Vec<_>, Vec<_>) = plots
+        .into_iter()
+        .partition(|it| ["flows", "duty-cycle", "charge"].contains(&it.name));
+    for (title, pictures) in [("Over time", lines), ("In all", bars)] {
+        if pictures.is_empty() {
+            continue;
+        }
+        let _ = writeln!(page, "<h2>{title}</h2>\n<div class=\"charts\">");
+        for picture in pictures {
+            let note = match picture.note.as_str() {
+                "" => String::new(),
+                note => format!("<br><small>{}</small>", escape(note)),
+            };
+            let _ = writeln!(page, "<div>{}{note}</div>", picture.svg);
+        }
+        page.push_str("</div>\n");
+    }
+    if files.series.is_none() {
+        page.push_str(
+            "<p class=\"soft\">There is no series beside this result: run with --result DIR for \
+             plots over time.</p>\n",
+        );
+    }
+    for picture in mesh {
+        let _ = writeln!(
+            page,
+            "<h2>Where the nodes stand</h2>\n<p>Square: the border router; disks: routers; rings: \
+             leaves; crosses: interferers. Lines lead towards the border router, as routes did at \
+             the end.</p>\n{}",
+            picture.svg
+        );
+    }
+    nodes(&mut page, &report);
+    page.push_str("</body></html>\n");
+    Ok(page)
+}
+
+fn head(page: &mut String, report: &Report, version: &str) {
+    let value = report.value();
+    let seconds = value["simulated_s"].as_f64().unwrap_or(0.0);
+    let medium = value["medium"]["model"].as_str().unwrap_or("unknown");
+    let _ = writeln!(
+        page,
+        "<p>{}, {}, {} s of virtual time; medium: {}.</p>",
+        counted(report.nodes().len(), "node"),
+        counted(report.flows().len(), "flow"),
+        number(seconds),
+        escape(medium)
+    );
+    let violations = value["oracle"]["violations"].as_array();
+    match violations.filter(|it| !it.is_empty()) {
+        None => page.push_str(
+            "<p class=\"yes\">The oracle found nothing wrong: every byte and every frame is \
+             accounted for.</p>\n",
+        ),
+        Some(violations) => {
+            page.push_str("<p class=\"no\">The oracle found:</p><ul>");
+            for violation in violations {
+                let text = violation.as_str().unwrap_or_default();
+                let _ = write!(page, "<li class=\"no\">{}</li>", escape(text));
+            }
+            page.push_str("</ul>\n");
+        }
+    }
+    let _ = writeln!(
+        page,
+        "<p class=\"soft\">Written by Redpoll {} on {}.</p>",
+        escape(version),
+        today()
+    );
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
+/// A table: heads, each with whether it is of numbers, and rows.
+fn table(page: &mut String, heads: &[(&str, bool)], rows: &[Vec<String>]) {
+    page.push_str("<div class=\"scroll\"><table><tr>");
+    for (head, is_number) in heads {
+        let class = if *is_number { " class=\"n\"" } else { "" };
+        let _ = write!(page, "<th{class}>{}", escape(head));
+    }
+    page.push_str("</tr>");
+    for row in rows {
+        page.push_str("\n<tr>");
+        for (cell, (_, is_number)) in row.iter().zip(heads) {
+            let class = if *is_number { "n" } else { "t" };
+            let _ = write!(page, "<td class=\"{class}\">{}", escape(cell));
+        }
+        page.push_str("</tr>");
+    }
+    page.push_str("</table></div>\n");
+}
+
+/// A number of an object, or a dash.
+fn shown(item: &Value, pointer: &str, scale: f64) -> String {
+    let value = item.pointer(pointer).and_then(Value::as_f64);
+    value.map_or("–".to_owned(), |value| number(value * scale))
+}
+
+fn name(item: &Value, key: &str) -> String {
+    item[key].as_str().unwrap_or("–").to_owned()
+}
+
+fn flows(page: &mut String, report: &Report) {
+    let rows = report.flows().iter().map(|flow| {
+        let again = flow["retransmissions"].as_object();
+        let again = again.into_iter().flat_map(|causes| causes.values());
+        let again: u64 = again.filter_map(Value::as_u64).sum();
+        vec![
+            name(flow, "name"),
+            format!("{} → {}", name(flow, "from"), name(flow, "to")),
+            shown(flow, "/delivered_bytes", 1.0),
+            shown(flow, "/goodput_kbps", 1.0),
+            shown(flow, "/segments_sent", 1.0),
+            again.to_string(),
+            shown(flow, "/segment_loss", 100.0),
+            shown(flow, "/rtt_ms/p50", 1.0),
+            shown(flow, "/rtt_ms/p95", 1.0),
+        ]
+    });
+    let heads = [
+        ("flow", false),
+        ("from → to", false),
+        ("delivered (bytes)", true),
+        ("goodput (kb/s)", true),
+        ("segments", true),
+        ("sent again", true),
+        ("lost (%)", true),
+        ("RTT p50 (ms)", true),
+        ("p95", true),
+    ];
+    page.push_str("<h2>Flows</h2>\n");
+    table(page, &heads, &rows.collect::<Vec<_>>());
+}
+
+fn nodes(page: &mut String, report: &Report) {
+    let rows = report.nodes().iter().map(|node| {
+        let drops = node["drops"].as_object();
+        let drops = drops.into_iter().flatten();
+        let drops: Vec<String> = drops.map(|(why, count)| format!("{why} {count}")).collect();
+        vec![
+            name(node, "name"),
+            name(node, "role"),
+            shown(node, "/hops", 1.0),
+            name(node, "parent"),
+            shown(node, "/frames_sent", 1.0),
+            shown(node, "/frame_retries", 1.0),
+            shown(node, "/radio_duty_cycle", 100.0),
+            shown(node, "/energy/cpu_duty_cycle", 100.0),
+            shown(node, "/energy/charge_mc", 1.0),
+            shown(node, "/energy/battery_days", 1.0),
+            drops.join(", "),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let heads = [
+        ("node", false),
+        ("role", false),
+        ("hops", true),
+        ("parent", false),
+        ("frames", true),
+        ("retries", true),
+        ("radio on (%)", true),
+        ("processor on (%)", true),
+        ("charge (mC)", true),
+        ("battery (days)", true),
+        ("lost here", false),
+    ];
+    page.push_str("<h2>Nodes</h2>\n");
+    if rows.len() > NODES {
+        let _ = write!(page, "<details><summary>all {} nodes</summary>", rows.len());
+    }
+    table(page, &heads, &rows);
+    if rows.len() > NODES {
+        page.push_str("</details>\n");
+    }
+}

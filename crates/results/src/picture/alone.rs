@@ -1,0 +1,242 @@
+//! A picture that stands alone: its style with it, its letters as outlines, so that it looks
+//! the same everywhere, on paper too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use redpoll_studies::page::STYLE;
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
+
+/// The size of letters, which the pages' style has too.
+const LETTERS_PX: f64 = 12.0;
+/// Pixels of an image for each of the picture: 300 an inch where a picture has 96.
+const SCALE: f32 = 3.125;
+
+/// A picture of which there can be no image.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// It is no SVG.
+    #[error("the picture cannot be drawn: {0}")]
+    Svg(#[from] resvg::usvg::Error),
+    /// It is too large.
+    #[error("the picture is too large to be an image")]
+    Size,
+    /// It has no PNG.
+    #[error("the image cannot be encoded: {0}")]
+    Encode(String),
+}
+
+/// A page's picture as a file of its own, on white.
+pub fn standalone(svg: &str) -> String {
+    let (palette, rules) = style();
+    let mut out = outlined(svg);
+    let inside = out.find('>').map_or(0, |end| end + 1);
+    out.insert_str(
+        inside,
+        &format!(
+            "<style>{rules}</style><rect width=\"100%\" height=\"100%\" fill=\"var(--paper)\"/>"
+        ),
+    );
+    out.insert_str("<svg".len(), " xmlns=\"http://www.w3.org/2000/svg\"");
+    for (name, value) in palette {
+        out = out.replace(&format!("var(--{name})"), &value);
+    }
+    out
+}
+
+/// The image of a picture that stands alone, as PNG.
+///
+/// # Errors
+///
+/// If it is none.
+pub fn png(standalone: &str) -> Result<Vec<u8>, PngError> {
+    let tree = Tree::from_str(standalone, &Options::default())?;
+    let size = tree.size().to_int_size();
+    let px = |length: u32| (length as f32 * SCALE) as u32;
+    let mut image = Pixmap::new(px(size.width()), px(size.height())).ok_or(PngError::Size)?;
+    let transform = Transform::from_scale(SCALE, SCALE);
+    resvg::render(&tree, transform, &mut image.as_mut());
+    image
+        .encode_png()
+        .map_err(|error| PngError::Encode(error.to_string()))
+}
+
+/// The light colours of the pages' style, by name, and its rules for pictures, in which texts
+/// have become shapes of the class `text`.
+fn style() -> (BTreeMap<String, String>, String) {
+    let mut palette = BTreeMap::new();
+    let mut rules = String::new();
+    for rule in STYLE.split('}') {
+        let Some((selector, body)) = rule.split_once('{') else {
+            continue;
+        };
+        let selector = selector.trim();
+        if selector == ":root" && palette.is_empty() {
+            let entries = body.split(';').filter_map(|entry| entry.split_once(':'));
+            palette = entries
+                .filter_map(|(name, value)| {
+                    let name = name.trim().strip_prefix("--")?;
+                    Some((name.to_owned(), value.trim().to_owned()))
+                })
+                .collect();
+        } else if selector.starts_with("svg") && selector != "svg" {
+            let selector = selector.replace(" text", " .text");
+            let _ = write!(rules, "{selector} {{{body}}} ");
+        }
+    }
+    (palette, rules)
+}
+
+/// The picture with each text as a shape.
+fn outlined(svg: &str) -> String {
+    let faces = [dejavu::sans::regular(), dejavu::sans::bold()];
+    let faces = faces.map(|font| Face::parse(font, 0).ok());
+    let mut out = String::new();
+    let mut rest = svg;
+    while let Some((before, after)) = rest.split_once("<text") {
+        out.push_str(before);
+        let parts = after.split_once('>');
+        let parts = parts.and_then(|(tag, after)| Some((tag, after.split_once("</text>")?)));
+        let Some((tag, (text, after))) = parts else {
+            // None of our pictures has that.
+            rest = after;
+            continue;
+        };
+        let is_bold = attribute(tag, "font-weight") == Some("600");
+        if let Some(face) = &faces[usize::from(is_bold)] {
+            shape(&mut out, face, tag, text);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = tag.split_once(&format!(" {name}=\""))?;
+    after.split('"').next()
+}
+
+/// Draws a text where its tag says.
+fn shape(out: &mut String, face: &Face<'_>, tag: &str, escaped: &str) {
+    let text = escaped
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&");
+    let place = |name| {
+        attribute(tag, name)
+            .and_then(|it| it.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    let scale = LETTERS_PX / f64::from(face.units_per_em());
+    let glyphs: Vec<(GlyphId, f64)> = text
+        .chars()
+        .map(|letter| {
+            let glyph = face.glyph_index(letter).unwrap_or_default();
+            let advance = face.glyph_hor_advance(glyph).unwrap_or_default();
+            (glyph, f64::from(advance) * scale)
+        })
+        .collect();
+    let width: f64 = glyphs.iter().map(|(_, advance)| advance).sum();
+    let start = match attribute(tag, "text-anchor") {
+        Some("end") => place("x") - width,
+        Some("middle") => place("x") - width / 2.0,
+        _ => place("x"),
+    };
+    let mut pen = Pen {
+        path: String::new(),
+        at: (start, place("y")),
+        scale,
+    };
+    for (glyph, advance) in glyphs {
+        face.outline_glyph(glyph, &mut pen);
+        pen.at.0 += advance;
+    }
+    let class = attribute(tag, "class").unwrap_or_default();
+    let _ = write!(
+        out,
+        "<path class=\"text {class}\" aria-label=\"{escaped}\" d=\"{}\"/>",
+        pen.path
+    );
+}
+
+/// Writes outlines of letters as a path.
+struct Pen {
+    path: String,
+    at: (f64, f64),
+    scale: f64,
+}
+
+impl Pen {
+    fn put(&mut self, verb: char, places: &[(f32, f32)]) {
+        self.path.push(verb);
+        for (x, y) in places {
+            let x = self.at.0 + f64::from(*x) * self.scale;
+            let y = self.at.1 - f64::from(*y) * self.scale;
+            let _ = write!(self.path, "{x:.2} {y:.2} ");
+        }
+    }
+}
+
+impl OutlineBuilder for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.put('M', &[(x, y)]);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.put('L', &[(x, y)]);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        self.put('Q', &[(x1, y1), (x, y)]);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        self.put('C', &[(x1, y1), (x2, y2), (x, y)]);
+    }
+
+    fn close(&mut self) {
+        self.path.push('Z');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_studies::page::{Line, Look, Plot};
+
+    use super::{png, standalone};
+
+    #[test]
+    fn what_stands_alone_has_no_letters_and_no_names_of_colours_left_and_is_an_image() {
+        let line = Line {
+            name: "µ & <ö>".to_owned(),
+            look: Look::nth(1, 0),
+            points: vec![(0.0, Some(0.0)), (10.0, Some(5.0))],
+        };
+        let plot = Plot {
+            title: "height (m)".to_owned(),
+            x_label: "time (s)".to_owned(),
+            lines: vec![line],
+        };
+        let svg = standalone(&plot.svg());
+        assert!(!svg.contains("var(") && !svg.contains("<text"), "{svg}");
+        assert!(svg.contains("aria-label=\"µ &amp; &lt;ö&gt;\""));
+        let image = png(&svg).unwrap();
+        assert!(image.starts_with(b"\x89PNG") && image.len() > 2_000);
+        // Its colour of the line is on it, and a white corner.
+        let image = resvg::tiny_skia::Pixmap::decode_png(&image).unwrap();
+        let has = |colour: [u8; 3]| {
+            let mut pixels = image.pixels().iter();
+            pixels.any(|it| [it.red(), it.green(), it.blue()] == colour)
+        };
+        assert!(has([0xc9, 0x4a, 0x00]), "the line's vermilion");
+        assert!(has([0x1b, 0x1f, 0x24]), "the letters' ink");
+        assert_eq!(
+            image.pixel(0, 0).map(|it| (it.red(), it.alpha())),
+            Some((255, 255))
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! Pictures of a result: what flows and nodes did over time, what came out, and the mesh.
+//!
+//! They are SVG with the style of the studies' pages ([`redpoll_studies::page`]);
+//! [`standalone`] makes files of them that need nothing else, and [`png`] images.
+
+mod alone;
+mod over_time;
+
+pub use alone::{PngError, png, standalone};
+
+use redpoll_studies::page::{Bars, Look};
+
+use crate::folder::Files;
+use crate::report::{Problem, Report};
+use over_time::Tracks;
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Its name, such as `goodput`.
+    pub name: &'static str,
+    /// What is left out of it, if something is.
+    pub note: String,
+    /// The SVG, for a page.
+    pub svg: String,
+}
+
+/// Names of all pictures that there may be.
+pub const NAMES: [&str; 12] = [
+    "topology",
+    "goodput",
+    "window",
+    "round-trip",
+    "in-flight",
+    "retransmissions",
+    "queue",
+    "radio",
+    "current",
+    "flows",
+    "duty-cycle",
+    "charge",
+];
+
+/// So many bars are shown at most: the greatest.
+const BARS: usize = 40;
+
+/// The pictures of a result, of those called `only` if it has names of flows or nodes.
+///
+/// # Errors
+///
+/// If a file cannot be read or is something else, or has none of that name.
+pub fn pictures(files: &Files, only: &[String]) -> Result<Vec<Picture>, Problem> {
+    let mut pictures = Vec::new();
+    let report = match &files.report {
+        Some(path) => Some(Report::read(path)?),
+        None => None,
+    };
+    if let Some(report) = &report {
+        pictures.extend(topology(report));
+    }
+    if let Some(path) = &files.series {
+        pictures.extend(Tracks::read(path, only)?.pictures());
+    }
+    if let Some(report) = &report {
+        pictures.extend(bars(report, only));
+    }
+    Ok(pictures)
+}
+
+fn topology(report: &Report) -> Option<Picture> {
+    let mesh = report.mesh()?;
+    Some(Picture {
+        name: "topology",
+        note: String::new(),
+        svg: mesh.svg(),
+    })
+}
+
+/// What came out, flow by flow and node by node.
+fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
+    let picture = |name, title: &str, mut bars: Vec<(String, f64)>| {
+        bars.retain(|(name, _)| wanted(name));
+        let all = bars.len();
+        if all > BARS {
+            bars.sort_by(|a, b| b.1.total_cmp(&a.1));
+            bars.truncate(BARS);
+        }
+        let note = match all > BARS {
+            true => format!("the greatest {BARS} of {all}"),
+            false => String::new(),
+        };
+        let look = Look::nth(0, 0);
+        let title = title.to_owned();
+        let is_empty = bars.is_empty();
+        let svg = Bars { title, bars, look }.svg();
+        (!is_empty).then_some(Picture { name, note, svg })
+    };
+    [
+        picture(
+            "flows",
+            "goodput, from first to last byte (kb/s)",
+            report.of_flows("/goodput_kbps", 1.0),
+        ),
+        picture(
+            "duty-cycle",
+            "duty cycle of the radio (%)",
+            report.of_nodes("/radio_duty_cycle", 100.0),
+        ),
+        picture(
+            "charge",
+            "charge taken (mC)",
+            report.of_nodes("/energy/charge_mc", 1.0),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,325 @@
+//! Plots over time, of a series.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+
+use redpoll_studies::page::{Line, Look, Plot};
+
+use super::Picture;
+use crate::report::Problem;
+use crate::series::COLUMNS;
+use crate::table::{Cell, Row, read};
+
+/// So many flows and nodes are shown at most: each has a colour of its own.
+const FLOWS: usize = 6;
+const NODES: usize = 6;
+/// The slow start threshold before anything was lost: infinite.
+const NO_THRESHOLD: f64 = 65_535.0;
+
+/// Whose the rows of a series are: its kind, name and ends.
+type Key = (String, String, String, String);
+
+/// What a line has of a track.
+type Quantity<'a> = &'a dyn Fn(&Track) -> Points;
+/// Numbers over time; `None` is a gap.
+type Points = Vec<(f64, Option<f64>)>;
+
+/// What was kept of a series.
+pub(super) struct Tracks {
+    flows: Vec<Track>,
+    nodes: Vec<Track>,
+    /// How many of each the series has.
+    all: (usize, usize),
+}
+
+/// The rows of a flow or node.
+struct Track {
+    name: String,
+    rows: Vec<Row>,
+}
+
+impl Track {
+    /// A column over time.
+    fn points(&self, column: &str) -> Points {
+        self.points_of(|row| number(row, column))
+    }
+
+    fn points_of(&self, value: impl Fn(&Row) -> Option<f64>) -> Points {
+        let points = self.rows.iter();
+        points
+            .filter_map(|row| Some((number(row, "t_s")?, value(row))))
+            .collect()
+    }
+
+    fn last(&self, column: &str) -> f64 {
+        let last = self.rows.last();
+        last.and_then(|row| number(row, column)).unwrap_or(0.0)
+    }
+}
+
+fn place(column: &str) -> usize {
+    let place = COLUMNS.iter().position(|(name, ..)| *name == column);
+    place.unwrap_or(COLUMNS.len())
+}
+
+fn number(row: &Row, column: &str) -> Option<f64> {
+    row.get(place(column))?.as_ref()?.number()
+}
+
+fn key(row: &Row) -> Key {
+    let text = |column| {
+        let cell = row.get(place(column)).and_then(Option::as_ref);
+        cell.map(Cell::to_string).unwrap_or_default()
+    };
+    (text("kind"), text("name"), text("from"), text("to"))
+}
+
+/// How a flow or node is called in the legend.
+fn called(key: &Key) -> String {
+    match key.0.as_str() {
+        "flow" => format!("{} ({} → {})", key.1, key.2, key.3),
+        _ => key.1.clone(),
+    }
+}
+
+impl Tracks {
+    /// Reads a series twice: who sent most, then what those did.
+    pub(super) fn read(path: &Path, only: &[String]) -> Result<Tracks, Problem> {
+        let columns: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
+        let wrong = |error| Problem::table(path, error);
+        let mut sent: HashMap<Key, f64> = HashMap::new();
+        let mut order: Vec<Key> = Vec::new();
+        let busy = [
+            "t_s",
+            "kind",
+            "name",
+            "from",
+            "to",
+            "delivered_bytes",
+            "frames_sent",
+        ];
+        read(path, &busy, |mut cells| {
+            let count = cells[5..].iter().flatten().find_map(Cell::number);
+            let t = cells[0].take();
+            let row = vec![
+                t,
+                cells[1].take(),
+                cells[2].take(),
+                cells[3].take(),
+                cells[4].take(),
+            ];
+            let key = key(&row);
+            if !sent.contains_key(&key) {
+                order.push(key.clone());
+            }
+            sent.insert(key, count.unwrap_or(0.0));
+        })
+        .map_err(wrong)?;
+        let is_series = |key: &Key| key.0 == "flow" || key.0 == "node";
+        if order.is_empty() || !order.iter().all(is_series) {
+            let what = "is no series; allowed: what `redpoll run --series FILE` has written";
+            return Err(Problem::other(path, what));
+        }
+        for name in only {
+            if !order.iter().any(|key| key.1 == *name) {
+                let what = format!("has no flow or node called {name:?}");
+                return Err(Problem::other(path, what));
+            }
+        }
+        order.retain(|key| only.is_empty() || only.contains(&key.1));
+        let kept = |kind: &str, most: usize| {
+            let mut kept: Vec<&Key> = order.iter().filter(|key| key.0 == kind).collect();
+            let all = kept.len();
+            if all > most {
+                kept.sort_by_key(|key| Reverse(sent[*key] as u64));
+                kept.truncate(most);
+            }
+            (kept, all)
+        };
+        let (flows, all_flows) = kept("flow", FLOWS);
+        let (nodes, all_nodes) = kept("node", NODES);
+        let both = flows.iter().chain(&nodes).enumerate();
+        let places: HashMap<Key, usize> = both.map(|(at, key)| ((*key).clone(), at)).collect();
+        let mut rows: Vec<Vec<Row>> = vec![Vec::new(); places.len()];
+        read(path, &columns, |mut row| {
+            if let Some(&at) = places.get(&key(&row)) {
+                // Only numbers are looked at from here on.
+                for cell in &mut row {
+                    cell.take_if(|cell| cell.text().is_some());
+                }
+                rows[at].push(row);
+            }
+        })
+        .map_err(wrong)?;
+        let mut rows = rows.into_iter();
+        let mut tracks = |keys: Vec<&Key>| -> Vec<Track> {
+            let named = keys.into_iter().map(called).zip(rows.by_ref());
+            named.map(|(name, rows)| Track { name, rows }).collect()
+        };
+        Ok(Tracks {
+            flows: tracks(flows),
+            nodes: tracks(nodes),
+            all: (all_flows, all_nodes),
+        })
+    }
+
+    pub(super) fn pictures(&self) -> Vec<Picture> {
+        let (flows, nodes) = (&self.flows, &self.nodes);
+        let threshold = |track: &Track| {
+            let below = |row: &Row| number(row, "ssthresh_bytes").filter(|it| *it < NO_THRESHOLD);
+            track.points_of(below)
+        };
+        let pictures = [
+            self.picture(
+                "goodput",
+                "goodput (kb/s)",
+                &[("", &|track: &Track| track.points("goodput_interval_kbps"))],
+                flows,
+            ),
+            self.picture(
+                "window",
+                "congestion window (bytes)",
+                &[
+                    ("", &|track| track.points("cwnd_bytes")),
+                    ("ssthresh", &threshold),
+                ],
+                flows,
+            ),
+            self.picture(
+                "round-trip",
+                "round-trip time (ms)",
+                &[
+                    ("SRTT", &|track| track.points("srtt_ms")),
+                    ("RTO", &|track| track.points("rto_ms")),
+                ],
+                flows,
+            ),
+            self.picture(
+                "in-flight",
+                "bytes in flight (bytes)",
+                &[("", &|track| track.points("in_flight_bytes"))],
+                flows,
+            ),
+            self.retransmissions(),
+            self.picture(
+                "queue",
+                "datagrams in the node",
+                &[("", &|track| track.points("queue_datagrams"))],
+                nodes,
+            ),
+            self.picture(
+                "radio",
+                "radio neither asleep nor off (% of the time)",
+                &[
+                    ("", &awake),
+                    ("sending", &|track| {
+                        track.points_of(|row| Some(100.0 * number(row, "radio_transmit_share")?))
+                    }),
+                ],
+                nodes,
+            ),
+            self.picture(
+                "current",
+                "mean current (mA)",
+                &[("", &|track| track.points("current_interval_ma"))],
+                nodes,
+            ),
+        ];
+        pictures.into_iter().flatten().collect()
+    }
+
+    /// A plot with a line for each of `tracks` and each of `quantities`; nothing if none has
+    /// a number.
+    fn picture(
+        &self,
+        name: &'static str,
+        title: &str,
+        quantities: &[(&str, Quantity<'_>)],
+        tracks: &[Track],
+    ) -> Option<Picture> {
+        let mut lines = Vec::new();
+        for (at, track) in tracks.iter().enumerate() {
+            for (variant, (quantity, points)) in quantities.iter().enumerate() {
+                let points = points(track);
+                if points.iter().all(|(_, value)| value.is_none()) {
+                    continue;
+                }
+                lines.push(Line {
+                    name: match *quantity {
+                        "" => track.name.clone(),
+                        quantity => format!("{}, {quantity}", track.name),
+                    },
+                    look: Look::nth(at, variant),
+                    points,
+                });
+            }
+        }
+        self.plot(name, title, lines)
+    }
+
+    fn plot(&self, name: &'static str, title: &str, lines: Vec<Line>) -> Option<Picture> {
+        let plot = Plot {
+            title: title.to_owned(),
+            x_label: "virtual time (s)".to_owned(),
+            lines,
+        };
+        let note = self.note(name);
+        (!plot.lines.is_empty()).then(|| Picture {
+            name,
+            note,
+            svg: plot.svg(),
+        })
+    }
+
+    fn note(&self, name: &str) -> String {
+        let (what, shown, all) = match name {
+            "queue" | "radio" | "current" => ("nodes that sent most", NODES, self.all.1),
+            _ => ("flows that got most", FLOWS, self.all.0),
+        };
+        match all > shown {
+            true => format!("the {shown} of {all} {what}"),
+            false => String::new(),
+        }
+    }
+
+    /// A line for each cause that a flow has had.
+    fn retransmissions(&self) -> Option<Picture> {
+        let causes = COLUMNS.iter().filter_map(|(name, ..)| {
+            let cause = name.strip_prefix("retransmissions_")?;
+            Some((*name, cause.replace('_', " ")))
+        });
+        let causes: Vec<(&str, String)> = causes.collect();
+        let is_alone = self.flows.len() == 1;
+        let mut lines = Vec::new();
+        for (at, track) in self.flows.iter().enumerate() {
+            let had = causes.iter().filter(|(column, _)| track.last(column) > 0.0);
+            for (variant, (column, cause)) in had.enumerate() {
+                lines.push(Line {
+                    name: match is_alone {
+                        true => cause.clone(),
+                        false => format!("{}, {cause}", track.name),
+                    },
+                    look: match is_alone {
+                        true => Look::nth(variant, variant),
+                        false => Look::nth(at, variant),
+                    },
+                    points: track.points(column),
+                });
+            }
+        }
+        self.plot(
+            "retransmissions",
+            "segments sent again since the beginning",
+            lines,
+        )
+    }
+}
+
+/// The share of the time in which a node's radio could do something.
+fn awake(track: &Track) -> Points {
+    track.points_of(|row| {
+        let off = number(row, "radio_off_share")? + number(row, "radio_sleep_share")?;
+        Some(100.0 * (1.0 - off))
+    })
+}

@@ -1,0 +1,184 @@
+//! The object that `redpoll run --json` writes (`docs/report.md`), read again.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use redpoll_studies::page::{Mesh, Place};
+use serde_json::Value;
+
+use crate::table::ReadError;
+
+/// No result is larger.
+const LARGEST: u64 = 1 << 30;
+
+/// What is wrong with a file of a result.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// It cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Io {
+        /// The file.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is something else.
+    #[error("{path}: {what}")]
+    Other {
+        /// The file.
+        path: String,
+        /// What is wrong with it, and what is allowed.
+        what: String,
+    },
+}
+
+impl Problem {
+    /// Of the file at `path`, that it cannot be read.
+    pub fn io(path: &Path, error: io::Error) -> Problem {
+        let path = path.display().to_string();
+        Problem::Io { path, error }
+    }
+
+    /// Of the file at `path`, something else.
+    pub fn other(path: &Path, what: impl ToString) -> Problem {
+        Problem::Other {
+            path: path.display().to_string(),
+            what: what.to_string(),
+        }
+    }
+
+    /// Of the table at `path`.
+    pub fn table(path: &Path, error: ReadError) -> Problem {
+        match error {
+            ReadError::Io(error) => Problem::io(path, error),
+            error => Problem::other(path, error),
+        }
+    }
+}
+
+/// A run's result.
+#[derive(Clone, Debug)]
+pub struct Report {
+    value: Value,
+}
+
+impl Report {
+    /// Reads the one at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is none.
+    pub fn read(path: &Path) -> Result<Report, Problem> {
+        let mut all = Report::read_all(path)?;
+        match (all.pop(), all.is_empty()) {
+            (Some(report), true) => Ok(report),
+            _ => Err(Problem::other(path, "has several results; allowed: one")),
+        }
+    }
+
+    /// Reads the one at `path`, or the list of several.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is none.
+    pub fn read_all(path: &Path) -> Result<Vec<Report>, Problem> {
+        let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
+        if meta.len() > LARGEST {
+            return Err(Problem::other(path, "is larger than any result"));
+        }
+        let bytes = std::fs::read(path).map_err(|error| Problem::io(path, error))?;
+        let not_one = "is no result; allowed: what `redpoll run --json FILE` has written, a list \
+                       of such, or a folder of `redpoll run --result DIR`";
+        let value = serde_json::from_slice(&bytes).map_err(|_| Problem::other(path, not_one))?;
+        let values = match value {
+            Value::Array(values) if !values.is_empty() => values,
+            value => vec![value],
+        };
+        let reports = values
+            .into_iter()
+            .map(Report::of)
+            .collect::<Option<Vec<_>>>();
+        reports.ok_or_else(|| Problem::other(path, not_one))
+    }
+
+    /// An object that is one.
+    pub fn of(value: Value) -> Option<Report> {
+        let has_lists = value["flows"].is_array() && value["nodes"].is_array();
+        (has_lists && value["scenario"].is_string()).then_some(Report { value })
+    }
+
+    /// All of it.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The scenario's name.
+    pub fn scenario(&self) -> &str {
+        self.value["scenario"].as_str().unwrap_or_default()
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.value["seed"].as_u64().unwrap_or_default()
+    }
+
+    /// Its flows.
+    pub fn flows(&self) -> &[Value] {
+        self.value["flows"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Its nodes.
+    pub fn nodes(&self) -> &[Value] {
+        self.value["nodes"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Names of flows and a number of each, of those that have one.
+    pub fn of_flows(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
+        numbers(self.flows(), pointer, scale)
+    }
+
+    /// Names of nodes and a number of each, of those that have one.
+    pub fn of_nodes(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
+        numbers(self.nodes(), pointer, scale)
+    }
+
+    /// Where its nodes stand, if it says so.
+    pub fn mesh(&self) -> Option<Mesh> {
+        let place = |value: &Value| {
+            let place = value["position_m"].as_array()?;
+            Some((place.first()?.as_f64()?, place.get(1)?.as_f64()?))
+        };
+        let names = self.nodes().iter().enumerate();
+        let names = names.filter_map(|(at, node)| Some((node["name"].as_str()?, at)));
+        let names: HashMap<&str, usize> = names.collect();
+        let nodes = self.nodes().iter().map(|node| {
+            let parent = node["parent"].as_str();
+            Some(Place {
+                name: node["name"].as_str()?.to_owned(),
+                role: node["role"].as_str()?.to_owned(),
+                position_m: place(node)?,
+                parent: parent.and_then(|parent| names.get(parent).copied()),
+            })
+        });
+        let nodes = nodes
+            .collect::<Option<Vec<_>>>()
+            .filter(|nodes| !nodes.is_empty())?;
+        let interferers = self.value["interferers"].as_array();
+        let interferers = interferers.into_iter().flatten();
+        let interferers =
+            interferers.filter_map(|it| Some((it["name"].as_str()?.to_owned(), place(it)?)));
+        Some(Mesh {
+            nodes,
+            interferers: interferers.collect(),
+        })
+    }
+}
+
+fn numbers(items: &[Value], pointer: &str, scale: f64) -> Vec<(String, f64)> {
+    let items = items.iter().filter_map(|item| {
+        let number = item.pointer(pointer)?.as_f64()?;
+        Some((item["name"].as_str()?.to_owned(), number * scale))
+    });
+    items.collect()
+}

@@ -1,0 +1,91 @@
+//! A table from a file that a [`Writer`](super::Writer) has written, or another program.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
+
+use super::{Cell, Format, Row};
+
+/// A table that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// By the operating system.
+    #[error("cannot read it: {0}")]
+    Io(#[from] std::io::Error),
+    /// It is no CSV.
+    #[error("is no table as CSV: {0}")]
+    Csv(#[from] csv::Error),
+    /// It is no Parquet.
+    #[error("is no table as Parquet: {0}")]
+    Parquet(#[from] ParquetError),
+    /// It is neither, by its name.
+    #[error("is no table; allowed: a name that ends in .csv or .parquet")]
+    Ending,
+}
+
+/// Reads the table at `path` row by row: each has the cells of `columns`, in that order; those
+/// that the table does not have are empty.
+///
+/// # Errors
+///
+/// If it cannot be read, or is none.
+pub fn read(path: &Path, columns: &[&str], mut each: impl FnMut(Row)) -> Result<(), ReadError> {
+    let format = Format::of(path).ok_or(ReadError::Ending)?;
+    let file = File::open(path)?;
+    match format {
+        Format::Csv => {
+            let mut reader = csv::Reader::from_reader(file);
+            let names = reader.headers()?.clone();
+            let place = |column: &&str| names.iter().position(|name| name == *column);
+            let places: Vec<_> = columns.iter().map(place).collect();
+            for record in reader.records() {
+                let record = record?;
+                let cell = |place: &Option<usize>| record.get((*place)?).and_then(parse);
+                each(places.iter().map(cell).collect());
+            }
+        }
+        Format::Parquet => {
+            let reader = SerializedFileReader::new(file)?;
+            let places: HashMap<&str, usize> = columns
+                .iter()
+                .enumerate()
+                .map(|(at, name)| (*name, at))
+                .collect();
+            for record in reader.get_row_iter(None)? {
+                let mut row = vec![None; columns.len()];
+                for (name, field) in record?.into_columns() {
+                    if let Some(&at) = places.get(name.as_str()) {
+                        row[at] = cell(field);
+                    }
+                }
+                each(row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a text of a CSV file is.
+fn parse(text: &str) -> Option<Cell> {
+    if text.is_empty() {
+        return None;
+    }
+    let number = text.parse().map(Cell::Number);
+    Some(number.unwrap_or_else(|_| Cell::Text(text.to_owned())))
+}
+
+fn cell(field: Field) -> Option<Cell> {
+    Some(match field {
+        Field::Bool(truth) => Cell::Truth(truth),
+        Field::Int(whole) => Cell::Whole(whole.into()),
+        Field::Long(whole) => Cell::Whole(whole),
+        Field::Float(number) => Cell::Number(number.into()),
+        Field::Double(number) => Cell::Number(number),
+        Field::Str(text) => Cell::Text(text),
+        _ => return None,
+    })
+}

@@ -1,0 +1,236 @@
+//! Rows into a file, as they come.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+
+use super::{Cell, Column, Format, Kind, Row};
+
+/// Rows of a group: what is kept before it is written.
+const GROUP: usize = 8_192;
+
+/// A table that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// By the operating system.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// As CSV.
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+    /// As Parquet.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+}
+
+/// Writes a table whose columns are known, row by row.
+pub struct Writer<W: Write + Send> {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    out: Out<W>,
+}
+
+enum Out<W: Write + Send> {
+    Csv(Box<csv::Writer<W>>),
+    Parquet(Box<SerializedFileWriter<W>>),
+}
+
+impl<W: Write + Send> Writer<W> {
+    /// Begins a table. `notes` are kept with it, by name, where the format has a place for
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn new(
+        out: W,
+        format: Format,
+        columns: Vec<Column>,
+        notes: &[(&str, String)],
+    ) -> Result<Writer<W>, WriteError> {
+        let out = match format {
+            Format::Csv => {
+                let mut writer = csv::Writer::from_writer(out);
+                writer.write_record(columns.iter().map(|column| &column.name))?;
+                Out::Csv(Box::new(writer))
+            }
+            Format::Parquet => {
+                let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+                let schema = Type::group_type_builder("redpoll").with_fields(fields);
+                let notes = notes.iter();
+                let notes =
+                    notes.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+                let properties = WriterProperties::builder()
+                    .set_key_value_metadata(Some(notes.collect()))
+                    .build();
+                let schema = Arc::new(schema.build()?);
+                let writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+                Out::Parquet(Box::new(writer))
+            }
+        };
+        Ok(Writer {
+            columns,
+            rows: Vec::new(),
+            out,
+        })
+    }
+
+    /// Takes a row, whose cells are of their columns' kinds.
+    ///
+    /// # Errors
+    ///
+    /// If a group is full and cannot be written.
+    pub fn row(&mut self, row: Row) -> Result<(), WriteError> {
+        self.rows.push(row);
+        match self.rows.len() >= GROUP {
+            true => self.write_group(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes what is left, and the table's end.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.write_group()?;
+        match self.out {
+            Out::Csv(mut writer) => writer.flush()?,
+            Out::Parquet(mut writer) => {
+                writer.finish()?;
+                writer.inner_mut().flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> Result<(), WriteError> {
+        let rows = std::mem::take(&mut self.rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        match &mut self.out {
+            Out::Csv(writer) => {
+                for row in &rows {
+                    let texts = row.iter().map(|cell| match cell {
+                        Some(cell) => cell.to_string(),
+                        None => String::new(),
+                    });
+                    writer.write_record(texts)?;
+                }
+            }
+            Out::Parquet(writer) => parquet_group(writer, &self.columns, &rows)?,
+        }
+        Ok(())
+    }
+}
+
+fn parquet_group<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    columns: &[Column],
+    rows: &[Row],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for (at, column) in columns.iter().enumerate() {
+        let mut out = group
+            .next_column()?
+            .ok_or_else(|| ParquetError::General("fewer columns than the schema has".to_owned()))?;
+        let cells = || rows.iter().map(|row| row.get(at).and_then(Option::as_ref));
+        let levels: Vec<i16> = cells().map(|cell| cell.is_some().into()).collect();
+        macro_rules! put {
+            ($kind:ty, $pattern:pat => $value:expr) => {{
+                let values = cells().flatten().filter_map(|cell| match cell {
+                    $pattern => Some($value),
+                    _ => None,
+                });
+                let values: Vec<<$kind as DataType>::T> = values.collect();
+                out.typed::<$kind>()
+                    .write_batch(&values, Some(&levels), None)?;
+            }};
+        }
+        match column.kind {
+            Kind::Whole => put!(Int64Type, Cell::Whole(it) => *it),
+            Kind::Number => put!(DoubleType, Cell::Number(it) => *it),
+            Kind::Truth => put!(BoolType, Cell::Truth(it) => *it),
+            Kind::Text => put!(ByteArrayType, Cell::Text(it) => ByteArray::from(it.as_str())),
+        }
+        out.close()?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+fn field(column: &Column) -> Result<TypePtr, ParquetError> {
+    let physical = match column.kind {
+        Kind::Whole => Physical::INT64,
+        Kind::Number => Physical::DOUBLE,
+        Kind::Truth => Physical::BOOLEAN,
+        Kind::Text => Physical::BYTE_ARRAY,
+    };
+    let mut builder = Type::primitive_type_builder(&column.name, physical);
+    builder = builder.with_repetition(Repetition::OPTIONAL);
+    if let Kind::Text = column.kind {
+        builder = builder
+            .with_logical_type(Some(LogicalType::String))
+            .with_converted_type(ConvertedType::UTF8);
+    }
+    Ok(Arc::new(builder.build()?))
+}
+
+/// A file that takes its place once all of it is written: what stands there before stays
+/// until then, and nothing half written is ever taken for whole.
+#[derive(Debug)]
+pub struct Part {
+    part: PathBuf,
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Part {
+    /// Begins a file that will be at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn create(path: &Path) -> io::Result<(Part, BufWriter<File>)> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".part");
+        let part = Part {
+            part: PathBuf::from(name),
+            path: path.to_owned(),
+            is_kept: false,
+        };
+        let file = File::create(&part.part)?;
+        Ok((part, BufWriter::new(file)))
+    }
+
+    /// It is written, and takes its place.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be renamed.
+    pub fn keep(mut self) -> io::Result<()> {
+        std::fs::rename(&self.part, &self.path)?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What went wrong with it has been told.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}

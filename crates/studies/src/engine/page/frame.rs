@@ -1,0 +1,112 @@
+//! What every chart has: a frame with marks, labels, and a legend.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::colours::Look;
+use super::html::{escape, number};
+
+/// How wide a chart is.
+pub const WIDTH: f64 = 500.0;
+/// Room below a chart's last line.
+pub const FOOT: f64 = 14.0;
+/// Between two lines of the legend.
+const LEGEND_LINE: f64 = 17.0;
+/// Left, right, top, bottom of the plot.
+pub const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);
+/// Width of a letter, and of the mark before a name in the legend with the space
+/// behind it: a little more than fonts need, since none is known.
+pub const LETTER: f64 = 6.6;
+const LEGEND_MARK: f64 = 36.0;
+
+/// The empty chart: frame, marks of the second axis, labels. Where the label of the
+/// first goes, and how high all is.
+pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
+    let (left, right, top, bottom) = PLOT;
+    let title = escape(title);
+    let mut svg = format!(
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-label=\"{title}\">\n"
+    );
+    for mark in y.marks() {
+        let at = y.px(mark);
+        let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\"/>");
+        label(&mut svg, (left - 6.0, at + 4.0), "end", &mark_text(mark));
+    }
+    let _ = writeln!(
+        svg,
+        "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/>\
+         <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>",
+        top - 12.0
+    );
+    label(&mut svg, (right, x_label_y), "end", x_label);
+    svg
+}
+
+/// A mark's number without zeros that say nothing.
+pub fn mark_text(value: f64) -> String {
+    let text = number(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A text at a place; `anchor` is `start`, `middle` or `end`.
+pub fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+    let text = escape(text);
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+    );
+}
+
+/// Names of what a chart has, in lines.
+pub struct Legend {
+    svg: String,
+    x: f64,
+    y: f64,
+}
+
+impl Legend {
+    /// From this height down.
+    pub fn at(top: f64) -> Legend {
+        Legend {
+            svg: String::new(),
+            x: 8.0,
+            y: top,
+        }
+    }
+
+    /// A name, behind what `mark` draws at a place.
+    pub fn entry(&mut self, name: &str, mark: &dyn Fn(f64, f64) -> String) {
+        let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
+        if self.x > 8.0 && self.x + width > WIDTH {
+            (self.x, self.y) = (8.0, self.y + LEGEND_LINE);
+        }
+        self.svg.push_str(&mark(self.x, self.y - 4.0));
+        label(&mut self.svg, (self.x + 24.0, self.y), "start", name);
+        self.x += width;
+    }
+
+    /// The name of a line, which may have marks.
+    pub fn line(&mut self, name: &str, look: Look, is_marked: bool) {
+        self.entry(name, &|x, y| {
+            let mark = match is_marked {
+                true => look.mark((x + 10.0, y)),
+                false => String::new(),
+            };
+            format!(
+                "<path d=\"M{x:.1} {y:.1}h20\" stroke=\"{}\" stroke-width=\"1.7\" \
+                 stroke-dasharray=\"{}\" fill=\"none\"/>{mark}",
+                look.colour(),
+                look.dash()
+            )
+        });
+    }
+
+    /// What it looks like, and where the chart ends.
+    pub fn end(self) -> (String, f64) {
+        (self.svg, self.y + FOOT)
+    }
+}

@@ -1,0 +1,210 @@
+//! Charts of what is not a figure of a study: lines over time, bars with names.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::colours::Look;
+use super::frame::{FOOT, Legend, PLOT, WIDTH, frame, label, mark_text};
+use super::html::{escape, number};
+
+/// Lines over a first axis.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// What the second axis has, with its unit.
+    pub title: String,
+    /// What the first axis has, with its unit.
+    pub x_label: String,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a plot.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// What it looks like.
+    pub look: Look,
+    /// Its points, from left to right; `None` is a gap.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// Bars with names, from left to right, one below the other.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// What they have, with its unit.
+    pub title: String,
+    /// Names and numbers.
+    pub bars: Vec<(String, f64)>,
+    /// What they look like.
+    pub look: Look,
+}
+
+/// Room for the names of bars, and the height of one.
+const NAMES: f64 = 140.0;
+const BAR: f64 = 18.0;
+/// A name that is longer is cut.
+const LETTERS: usize = 20;
+
+impl Plot {
+    /// The chart as SVG, for a page with the style of studies.
+    pub fn svg(&self) -> String {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let heights = points().filter_map(|(_, y)| *y);
+        let y = Axis::over(heights, true, (PLOT.3, PLOT.2));
+        let x = Axis::over(points().map(|(x, _)| *x), false, (PLOT.0, PLOT.1));
+        let below = PLOT.3 + 32.0;
+        let mut legend = Legend::at(below + 22.0);
+        for line in &self.lines {
+            legend.line(&line.name, line.look, false);
+        }
+        let (legend, height) = legend.end();
+        let mut svg = frame(&self.title, &self.x_label, &y, (below, height));
+        for mark in x.marks() {
+            label(
+                &mut svg,
+                (x.px(mark), PLOT.3 + 16.0),
+                "middle",
+                &mark_text(mark),
+            );
+        }
+        for line in &self.lines {
+            line.draw(&mut svg, &x, &y);
+        }
+        svg.push_str(&legend);
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+impl Line {
+    fn draw(&self, svg: &mut String, x: &Axis, y: &Axis) {
+        let mut path = String::new();
+        let mut is_down = false;
+        for (at, height) in thinned(&self.points, |at| x.px(at)) {
+            let Some(height) = height else {
+                is_down = false;
+                continue;
+            };
+            let verb = if is_down { 'L' } else { 'M' };
+            let _ = write!(path, "{verb}{:.1} {:.1}", x.px(at), y.px(height));
+            is_down = true;
+        }
+        let _ = writeln!(
+            svg,
+            "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"1.7\" stroke-dasharray=\"{}\" \
+             stroke-linejoin=\"round\" fill=\"none\"/>",
+            self.look.colour(),
+            self.look.dash()
+        );
+    }
+}
+
+/// A point of a line.
+type Point = (f64, Option<f64>);
+
+/// What is seen of the points: of those in one half of a pixel the first, the lowest, the
+/// highest and the last.
+fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::new();
+    let same = |a: &Point, b: &Point| {
+        let place = |point: &Point| (2.0 * px(point.0)) as i64;
+        place(a) == place(b) && a.1.is_some() == b.1.is_some()
+    };
+    for group in points.chunk_by(same) {
+        let mut few: Vec<usize> = vec![0, group.len() - 1];
+        let by_height = |a: &usize, b: &usize| {
+            let (a, b) = (group[*a].1, group[*b].1);
+            a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
+        };
+        few.extend((0..group.len()).min_by(by_height));
+        few.extend((0..group.len()).max_by(by_height));
+        few.sort_unstable();
+        few.dedup();
+        kept.extend(few.into_iter().map(|at| group[at]));
+    }
+    kept
+}
+
+impl Bars {
+    /// The chart as SVG.
+    pub fn svg(&self) -> String {
+        let top = PLOT.2;
+        let height = top + BAR * self.bars.len() as f64 + FOOT;
+        let right = WIDTH - 64.0;
+        let x = Axis::over(self.bars.iter().map(|bar| bar.1), true, (NAMES, right));
+        let title = escape(&self.title);
+        let mut svg = format!(
+            "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+             role=\"img\" aria-label=\"{title}\">\n\
+             <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>\n",
+            top - 12.0
+        );
+        for (row, (name, value)) in self.bars.iter().enumerate() {
+            let y = top + BAR * row as f64;
+            let name: String = match name.chars().count() {
+                0..=LETTERS => name.clone(),
+                _ => name.chars().take(LETTERS - 1).chain(['…']).collect(),
+            };
+            label(&mut svg, (NAMES - 6.0, y + 13.0), "end", &name);
+            let end = x.px(*value);
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{NAMES}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+                 fill=\"{}\"/>",
+                y + 3.0,
+                (end - NAMES).max(0.0),
+                BAR - 5.0,
+                self.look.colour()
+            );
+            label(&mut svg, (end + 5.0, y + 13.0), "start", &number(*value));
+        }
+        let bottom = height - FOOT + 2.0;
+        let _ = writeln!(
+            svg,
+            "<path class=\"axis\" d=\"M{NAMES} {top}V{bottom:.1}\"/></svg>"
+        );
+        svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Plot, thinned};
+    use crate::engine::page::colours::Look;
+
+    #[test]
+    fn what_lies_in_one_pixel_keeps_its_extremes_and_gaps() {
+        let heights = (0..1_000).map(|n| (f64::from(n) / 10_000.0, Some(f64::from(n % 7))));
+        let mut points: Vec<_> = heights.collect();
+        points.push((0.1, None));
+        points.push((0.1, Some(3.0)));
+        let kept = thinned(&points, |x| x);
+        let heights: Vec<_> = kept.iter().map(|(_, y)| *y).collect();
+        let expected = [Some(0.0), Some(6.0), Some(5.0), None, Some(3.0)];
+        assert_eq!(heights, expected);
+    }
+
+    #[test]
+    fn a_line_with_a_gap_is_in_two_parts() {
+        let line = Line {
+            name: "a <b>".to_owned(),
+            look: Look::nth(0, 0),
+            points: vec![
+                (0.0, Some(1.0)),
+                (1.0, None),
+                (2.0, Some(2.0)),
+                (3.0, Some(1.0)),
+            ],
+        };
+        let plot = Plot {
+            title: "height (m)".to_owned(),
+            x_label: "time (s)".to_owned(),
+            lines: vec![line],
+        };
+        let svg = plot.svg();
+        let path = svg.lines().find(|line| line.contains("linejoin")).unwrap();
+        assert_eq!(path.matches('M').count(), 2);
+        assert!(svg.contains("a &lt;b&gt;") && svg.contains("height (m)"));
+    }
+}
