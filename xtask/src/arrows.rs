@@ -50,7 +50,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
     ("web", &["sim"]),
     ("modules", &["sim"]),
     ("capi", &["socket"]),
-    ("python", &["sim", "studies"]),
+    ("python", &["sweep"]),
     ("samples", &[]),
     ("testkit", &["base", "tcp", "wire"]),
     ("packetdrill", &["socket"]),

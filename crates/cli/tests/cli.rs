@@ -181,8 +181,11 @@ fn the_json_object_has_the_documented_keys() {
             "hops",
             "memory_bytes",
             "name",
+            "parent",
             "parent_changes",
-            "radio_duty_cycle"
+            "position_m",
+            "radio_duty_cycle",
+            "role"
         ]
     );
     assert!(

@@ -56,11 +56,12 @@ impl Files {
     }
 }
 
-/// The file of that name, where `path` is a folder of a result; else `path` itself. For
-/// commands that need one file of it.
+/// The file of that name, where `path` is a folder of a result that has it; else `path` itself.
+/// For commands that need one file of it.
 pub fn file(path: &Path, name: &str) -> PathBuf {
-    match path.is_dir() {
-        true => path.join(name),
+    let inside = path.join(name);
+    match inside.is_file() {
+        true => inside,
         false => path.to_owned(),
     }
 }

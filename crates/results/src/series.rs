@@ -190,12 +190,20 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
     ),
 ];
 
-/// Writes a run's series.
-pub struct Series<W: Write + Send> {
-    writer: Writer<W>,
+/// Makes the rows of a run's series.
+#[derive(Clone, Debug)]
+pub struct Sampler {
     every: Duration,
     next: Instant,
     before: Option<Sample>,
+}
+
+/// Writes a run's series.
+pub struct Series<W: Write + Send> {
+    writer: Writer<W>,
+    sampler: Sampler,
+    /// Rows that are not written yet.
+    rows: Vec<Row>,
 }
 
 impl<W: Write + Send> Series<W> {
@@ -225,15 +233,14 @@ impl<W: Write + Send> Series<W> {
         );
         Ok(Series {
             writer: Writer::new(out, format, columns.collect(), &notes)?,
-            every,
-            next: Instant::ZERO,
-            before: None,
+            sampler: Sampler::new(every),
+            rows: Vec::new(),
         })
     }
 
     /// When the next rows are due: a run stops there, and calls [`look`](Self::look).
     pub fn next(&self) -> Instant {
-        self.next
+        self.sampler.next()
     }
 
     /// Takes down how everything is, if it is time.
@@ -242,13 +249,8 @@ impl<W: Write + Send> Series<W> {
     ///
     /// If it cannot be written.
     pub fn look(&mut self, world: &World) -> Result<(), WriteError> {
-        if world.now() < self.next {
-            return Ok(());
-        }
-        while self.next <= world.now() {
-            self.next += self.every;
-        }
-        self.take(world)
+        self.sampler.look(world, &mut self.rows);
+        self.write()
     }
 
     /// Takes down how everything is at the end, and finishes the table.
@@ -257,33 +259,65 @@ impl<W: Write + Send> Series<W> {
     ///
     /// If it cannot be written.
     pub fn finish(mut self, world: &World) -> Result<(), WriteError> {
-        if self
-            .before
-            .as_ref()
-            .is_none_or(|before| before.at < world.now())
-        {
-            self.take(world)?;
-        }
+        self.sampler.end(world, &mut self.rows);
+        self.write()?;
         self.writer.finish()
     }
 
-    fn take(&mut self, world: &World) -> Result<(), WriteError> {
+    fn write(&mut self) -> Result<(), WriteError> {
+        let mut rows = self.rows.drain(..);
+        rows.try_for_each(|row| self.writer.row(row))
+    }
+}
+
+impl Sampler {
+    /// Of a run that has not begun, with rows `every` so often.
+    pub fn new(every: Duration) -> Sampler {
+        Sampler {
+            every,
+            next: Instant::ZERO,
+            before: None,
+        }
+    }
+
+    /// When the next rows are due.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// How everything is, if it is time.
+    pub fn look(&mut self, world: &World, rows: &mut Vec<Row>) {
+        if world.now() >= self.next {
+            while self.next <= world.now() {
+                self.next += self.every;
+            }
+            self.take(world, rows);
+        }
+    }
+
+    /// How everything is at the end.
+    pub fn end(&mut self, world: &World, rows: &mut Vec<Row>) {
+        let before = self.before.as_ref();
+        if before.is_none_or(|before| before.at < world.now()) {
+            self.take(world, rows);
+        }
+    }
+
+    fn take(&mut self, world: &World, rows: &mut Vec<Row>) {
         let sample = world.live_sample();
+        let before = self.before.as_ref();
         for (at, names) in world.flows().enumerate() {
-            self.writer
-                .row(flow(&sample, self.before.as_ref(), at, names))?;
+            rows.push(flow(&sample, before, at, names));
         }
         for (at, node) in sample.nodes.iter().enumerate() {
-            let before = self.before.as_ref();
             let before = before.and_then(|it| Some((it.nodes.get(at)?, sample.at.since(it.at))));
             let name = &world.scenario().nodes[at].name;
             let mut row = head(&sample, "node", name);
             row.resize(place("queue_datagrams"), None);
             row.extend(of_node(node, before));
-            self.writer.row(row)?;
+            rows.push(row);
         }
         self.before = Some(sample);
-        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use redpoll_base::Rng;
-use redpoll_sim::scenario::BUILT_IN;
+use redpoll_sim::scenario::{BUILT_IN, ScenarioError};
 use redpoll_studies::{Case, Job, Results, Scene, StudyError};
 use serde::Deserialize;
 
@@ -15,10 +15,38 @@ const RUNS_MAX: usize = 1_000_000;
 
 /// A sweep that cannot be run.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {problem}")]
+#[error("{file}{problem}")]
 pub struct PlanError {
+    /// The sweep's file and a colon; empty without a file.
     file: String,
-    problem: String,
+    problem: Problem,
+}
+
+/// What is wrong with a sweep.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    /// Its scenario, or a key of that.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Something of its own.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Problem {
+        Problem::Other(text)
+    }
+}
+
+impl PlanError {
+    /// The dotted path of the scenario's key that is to blame; empty if there is none.
+    pub fn key(&self) -> &str {
+        match &self.problem {
+            Problem::Scenario(problem) => problem.key(),
+            Problem::Other(_) => "",
+        }
+    }
 }
 
 /// One combination of values.
@@ -42,7 +70,7 @@ pub struct Plan {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    scenario: String,
+    scenario: Option<String>,
     #[serde(default)]
     seeds: Seeds,
     #[serde(default)]
@@ -86,19 +114,39 @@ impl Plan {
     ///
     /// If it cannot be read, or is none; with the key, and what is allowed.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
-        let problem = |problem: String| PlanError {
-            file: path.display().to_string(),
-            problem,
+        let read = || {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot be read: {error}"))?;
+            let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
+            let name = file.scenario.as_ref();
+            let name = name.ok_or_else(|| "scenario: a sweep has one".to_owned())?;
+            let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
+            Plan::of(file, Case::new(scene))
         };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| problem(format!("cannot be read: {error}")))?;
-        let file: File = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
-        Plan::of(file, path.parent().unwrap_or(Path::new(""))).map_err(problem)
+        read().map_err(|problem: Problem| PlanError {
+            file: format!("{}: ", path.display()),
+            problem,
+        })
     }
 
-    fn of(file: File, folder: &Path) -> Result<Plan, String> {
-        let scene = scene(&file.scenario, folder)?;
-        let mut case = Case::new(scene);
+    /// The sweep with this text, which names no scenario, of `case`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::load`].
+    pub fn parse(text: &str, case: Case) -> Result<Plan, PlanError> {
+        let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
+        let plan = file.and_then(|file: File| match file.scenario {
+            None => Plan::of(file, case),
+            Some(_) => Err("scenario: it is given".to_owned().into()),
+        });
+        plan.map_err(|problem| PlanError {
+            file: String::new(),
+            problem,
+        })
+    }
+
+    fn of(file: File, mut case: Case) -> Result<Plan, Problem> {
         for (key, value) in leaves("", &file.set) {
             case = case.set(&key, written(value));
         }
@@ -109,7 +157,7 @@ impl Plan {
             let list = list.ok_or(format!("grid.{key}: allowed: a list of values"))?;
             let room = RUNS_MAX / seeds.len() / list.len();
             if combinations.len() > room {
-                return Err(format!("more than {RUNS_MAX} runs"));
+                return Err(format!("more than {RUNS_MAX} runs").into());
             }
             combinations = combinations
                 .iter()
@@ -126,13 +174,14 @@ impl Plan {
             combinations = drawn(combinations, random, seeds.len())?;
         }
         if combinations[0].iter().any(|(key, _)| key == "seed") {
-            return Err("seed: allowed: `seeds`, outside of grid and random".to_owned());
+            let allowed = "seed: allowed: `seeds`, outside of grid and random";
+            return Err(allowed.to_owned().into());
         }
         let mut points = Vec::with_capacity(combinations.len());
         for values in combinations {
             let set = |case: Case, (key, value): &(String, String)| case.set(key, value);
             let case = values.iter().fold(case.clone(), set);
-            case.scenario().map_err(|error| error.to_string())?;
+            case.scenario()?;
             points.push(Point { values, case });
         }
         Ok(Plan { points, seeds })

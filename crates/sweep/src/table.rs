@@ -164,13 +164,18 @@ impl Table {
     ///
     /// If it cannot be written.
     pub fn write_to(&self, out: impl Write + Send, format: Format) -> Result<(), WriteError> {
-        let columns = self.columns.iter().enumerate();
-        let columns = columns.map(|(at, name)| Column::new(name, self.kind(at)));
-        let mut writer = Writer::new(out, format, columns.collect(), &[])?;
+        let mut writer = Writer::new(out, format, self.schema(), &[])?;
         for row in &self.rows {
             writer.row(row.clone())?;
         }
         writer.finish()
+    }
+
+    /// The columns with what they have.
+    pub fn schema(&self) -> Vec<Column> {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(at, name)| Column::new(name, self.kind(at)));
+        columns.collect()
     }
 
     /// What the column has; texts where it has nothing.

@@ -43,17 +43,23 @@ impl Run {
     ///
     /// If the report has no JSON form.
     pub(super) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
-        let mut report = serde_json::to_value(report)?;
+        let mut run = Run::of(serde_json::to_value(report)?);
+        run.found = found;
+        Ok(run)
+    }
+
+    /// A run with this report, of which nothing else is known.
+    pub fn of(mut report: Value) -> Run {
         if let Some(fields) = report.as_object_mut() {
             // What differs between two runs of the same seed.
             fields.remove("wall_s");
             fields.remove("peak_memory_bytes");
         }
-        Ok(Run {
+        Run {
             report,
-            found,
+            found: Value::Null,
             parsed: OnceLock::new(),
-        })
+        }
     }
 
     /// The report.

@@ -1,0 +1,35 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Anything that Redpoll refuses or cannot do."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text, key)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ScenarioError(Error):
+    """A scenario that cannot be used. `key` is the dotted path of the key that is to blame,
+    or empty."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text, key)
+        self.key = key
+
+
+class ResultsError(Error):
+    """A results file that cannot be used, read or written."""
+
+
+class RunError(Error):
+    """A run that could not be done."""
+
+
+class StudyError(Error):
+    """There is no such study or figure."""

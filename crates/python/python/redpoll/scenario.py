@@ -1,0 +1,178 @@
+"""Scenarios, and runs of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from . import _native
+from ._native import Table
+from .errors import ScenarioError
+
+
+def _written(value: object) -> str:
+    """A value as a scenario's override has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return _toml(list(value))
+    raise TypeError(f"no value of a scenario: {value!r}")
+
+
+def _toml(value: object) -> str:
+    """A value as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    return _written(value)
+
+
+def _document(table: Mapping[str, Any], path: str = "") -> str:
+    """A dictionary as a TOML document."""
+    lines = [f"[{path}]"] if path else []
+    inner = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            inner.append(_document(value, f"{path}.{json.dumps(key)}" if path else json.dumps(key)))
+        else:
+            lines.append(f"{json.dumps(key)} = {_toml(value)}")
+    return "\n".join(lines + inner)
+
+
+class Scenario:
+    """A mesh, its conditions and its traffic. It is checked when it is made.
+
+    `source` is the name of one that is built in, the path of a TOML file, or a dictionary with
+    the keys of one. `changes` are overrides by dotted path.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Mapping[str, Any],
+        changes: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(source, Mapping):
+            name, text = "python", _document(source)
+        else:
+            name = os.fspath(source)
+            try:
+                with open(name, encoding="utf-8") as file:
+                    text = file.read()
+            except OSError as error:
+                built_in = _native.built_in(name)
+                if built_in is None:
+                    raise ScenarioError(f"{name}: {error.strerror}; allowed: a TOML file, or a "
+                                        "name that `redpoll list` has") from error
+                text = built_in
+        self._fill(name, text, [(key, _written(value)) for key, value in (changes or {}).items()])
+
+    @classmethod
+    def from_toml(cls, text: str, name: str = "python") -> Scenario:
+        """The scenario with this text."""
+        scenario = cls.__new__(cls)
+        scenario._fill(name, text, [])
+        return scenario
+
+    def _fill(self, origin: str, text: str, changes: list[tuple[str, str]]) -> None:
+        self._origin, self._text, self._changes = origin, text, changes
+        self.name, self.seed, self.duration_s, self.nodes = _native.check(origin, text, changes)
+
+    def set(self, key: str, value: Any) -> Scenario:
+        """The same with another value for the key at a dotted path."""
+        scenario = Scenario.__new__(Scenario)
+        scenario._fill(self._origin, self._text, [*self._changes, (key, _written(value))])
+        return scenario
+
+    @property
+    def toml(self) -> str:
+        """Its text, without the changes."""
+        return self._text
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        """Its changes."""
+        return list(self._changes)
+
+    def __repr__(self) -> str:
+        return f"<redpoll.Scenario {self.name}, {len(self.nodes)} nodes, {self.duration_s:g} s>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._origin, self._text, self._changes)
+
+
+def _again(origin: str, text: str, changes: list[tuple[str, str]]) -> Scenario:
+    scenario = Scenario.__new__(Scenario)
+    scenario._fill(origin, text, changes)
+    return scenario
+
+
+class Result:
+    """What a run gave."""
+
+    def __init__(self, text: str, series: Table | None = None) -> None:
+        self._text = text
+        #: How flows and nodes fared over time, if `run` was asked for it.
+        self.series = series
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """All of it, as `redpoll run --json` writes it."""
+        report: dict[str, Any] = json.loads(self._text)
+        return report
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """The flows."""
+        flows: list[dict[str, Any]] = self.report["flows"]
+        return flows
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The nodes."""
+        nodes: list[dict[str, Any]] = self.report["nodes"]
+        return nodes
+
+    @property
+    def ok(self) -> bool:
+        """Whether every byte and frame is accounted for."""
+        return bool(self.report["oracle"]["ok"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it as JSON, for `redpoll report`, `plot` and `compare`."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._text + "\n")
+
+    def __repr__(self) -> str:
+        report = self.report
+        return f"<redpoll.Result of {report['scenario']}, seed {report['seed']}>"
+
+
+def run(
+    scenario: Scenario | str,
+    *,
+    seed: int | None = None,
+    apps: Iterable[tuple[str, object]] = (),
+    series_s: float | None = None,
+) -> Result:
+    """Runs a scenario.
+
+    `apps` are pairs of a node's name and an application (`App`). With `series_s` the result
+    has a series with rows so many seconds apart.
+    """
+    scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    if series_s is not None and not 0.001 <= series_s <= 86_400:
+        raise ValueError("series_s: allowed: 0.001 to 86400")
+    seed = scenario.seed if seed is None else seed
+    ran = _native.run(scenario._origin, scenario._text, scenario._changes, seed, list(apps),
+                      series_s)
+    return Result(ran.report, ran.series)

@@ -1,0 +1,35 @@
+"""Published studies, run again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from . import _native
+from ._native import Table
+
+
+class Study:
+    """A published study, such as `Study("kumar2020")`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(
+        self,
+        figures: Iterable[str] = (),
+        *,
+        seeds: int = 5,
+        results: str | os.PathLike[str] | None = None,
+        jobs: int | None = None,
+    ) -> Table:
+        """Runs figures, or all, and gives a row for each number beside the paper's.
+
+        What each run gave is kept in the file `results`, by default NAME.sqlite, as `redpoll
+        study` does; what is there is not run again.
+        """
+        path = os.fspath(results) if results is not None else f"{self.name}.sqlite"
+        return _native.study_rows(self.name, list(figures), seeds, path, jobs)
+
+    def __repr__(self) -> str:
+        return f"<redpoll.Study {self.name}>"

@@ -1,0 +1,190 @@
+"""A scenario for many values of its keys, here or on the workers of an executor."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any
+
+from . import _native
+from ._native import Table
+from .errors import Error, RunError
+from .scenario import Scenario, _document
+
+#: How often a run is given to a worker before it is given up.
+TRIES = 4
+#: A worker is given runs for about so many seconds at once: asking costs time, too.
+BATCH_S = 0.5
+#: Batches under way for each one that an executor works on.
+AHEAD = 64
+
+_Changes = list[tuple[str, str]]
+_ToDo = tuple[int, _Changes, int]
+_Done = tuple[int, str, float]
+
+
+def _work(origin: str, text: str, runs: Sequence[_ToDo]) -> list[_Done]:
+    """What a worker does: a few runs."""
+    done = []
+    for number, changes, seed in runs:
+        began = time.process_time()
+        ran = _native.run(origin, text, changes, seed, [], None)
+        done.append((number, ran.report, time.process_time() - began))
+    return done
+
+
+class Sweep:
+    """The runs of a sweep."""
+
+    def __init__(self, kept: _native.Kept, folder: Any) -> None:
+        self._kept, self._folder = kept, folder
+
+    @property
+    def points(self) -> list[dict[str, str]]:
+        """The values of each point's keys."""
+        return [dict(point) for point in self._kept.points]
+
+    @property
+    def flows(self) -> Table:
+        """A row for each run and flow: `point` (from 1), `seed`, the keys, the figures."""
+        return self._kept.flows()
+
+    @property
+    def nodes(self) -> Table:
+        """A row for each run and node."""
+        return self._kept.nodes()
+
+
+def sweep(
+    scenario: Scenario | str,
+    *,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    random: Mapping[str, Any] | None = None,
+    seeds: int | Sequence[int] = 1,
+    results: str | os.PathLike[str] | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """Runs a scenario for every combination of `grid`'s values, or for points drawn at `random`
+    (`{"points": 20, "seed": 1, "keys": {"mac.link_retry_delay": {"from": "1 ms", "to":
+    "100 ms"}}}`), each with `seeds`.
+
+    Everything is checked before the first run. What each run gave is kept in the file
+    `results` as soon as it is done; the same call goes on where it was stopped. Without a file
+    it is gone with the `Sweep`.
+
+    Without an `executor` the runs are spread over this computer's cores (`jobs` at once). With
+    one (`concurrent.futures`), batches of them go to its workers. What a worker that dies had
+    is given out again, and no run is kept twice. A pool that breaks with a worker, as
+    `ProcessPoolExecutor` does, can be replaced if `executor` is a function that makes one.
+    """
+    scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    plan: dict[str, Any] = {"seeds": seeds if isinstance(seeds, int) else list(seeds)}
+    if grid:
+        plan["grid"] = {key: list(values) for key, values in grid.items()}
+    if random:
+        plan["random"] = dict(random)
+    folder = None
+    if results is None:
+        folder = tempfile.TemporaryDirectory(prefix="redpoll-")
+        path = os.path.join(folder.name, "sweep.sqlite")
+    else:
+        path = os.fspath(results)
+    kept = _native.Kept(scenario._origin, scenario._text, scenario._changes, _document(plan), path)
+    if executor is None:
+        kept.conduct(jobs)
+    else:
+        _spread(scenario, kept, executor, progress)
+    return Sweep(kept, folder)
+
+
+def _spread(
+    scenario: Scenario,
+    kept: _native.Kept,
+    executor: Executor | Callable[[], Executor],
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Has an executor's workers do what there is to do."""
+    make = None if isinstance(executor, Executor) or hasattr(executor, "submit") else executor
+    pool: Any = make() if make else executor
+    waiting: list[_ToDo] = list(reversed(kept.todo))
+    everything = len(waiting)
+    done = 0
+    tries = dict.fromkeys((number for number, _, _ in waiting), 0)
+    under_way: dict[Future[list[_Done]], list[_ToDo]] = {}
+    size = 1
+
+    def again(batch: Iterable[_ToDo], error: BaseException) -> None:
+        for item in batch:
+            if tries[item[0]] >= TRIES:
+                raise RunError(f"a run has failed {TRIES} times: {error}") from error
+            waiting.append(item)
+
+    try:
+        while waiting or under_way:
+            broken: BaseException | None = None
+            while waiting and len(under_way) < AHEAD:
+                batch = [waiting.pop() for _ in range(min(size, len(waiting)))]
+                try:
+                    future = pool.submit(_work, scenario._origin, scenario._text, batch)
+                except RuntimeError as error:
+                    # It is broken or shut down, and takes no more.
+                    waiting.extend(reversed(batch))
+                    broken = error
+                    break
+                for number, _, _ in batch:
+                    tries[number] += 1
+                under_way[future] = batch
+            if under_way:
+                finished, _ = _first(under_way)
+                for future in finished:
+                    batch = under_way.pop(future)
+                    try:
+                        got = future.result()
+                    except Error:
+                        # The same would come of it again.
+                        raise
+                    except Exception as error:  # a worker, its computer, or the network
+                        again(batch, error)
+                        broken = error if _is_broken(pool, error) else broken
+                        continue
+                    for number, report, cpu_s in got:
+                        kept.put(number, report, cpu_s)
+                    done += len(got)
+                    took = sum(cpu_s for _, _, cpu_s in got) / len(got)
+                    size = max(1, min(int(BATCH_S / max(took, 1e-4)), 1 + everything // AHEAD))
+                    if progress:
+                        progress(done, everything)
+            if broken is not None and (waiting or under_way):
+                if make is None:
+                    raise RunError(f"the executor takes no more runs: {broken}; allowed: a "
+                                   "function that makes an executor, which is called again") \
+                        from broken
+                for future, batch in list(under_way.items()):
+                    if future.done() and future.exception() is None:
+                        continue
+                    del under_way[future]
+                    again(batch, broken)
+                pool.shutdown(wait=False)
+                pool = make()
+    finally:
+        for future in under_way:
+            future.cancel()
+        if make:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _first(under_way: Mapping[Future[Any], Any]) -> tuple[set[Future[Any]], set[Future[Any]]]:
+    """Waits for one of them. Dask's futures are those of `concurrent.futures` as well."""
+    finished, rest = wait(under_way, return_when=FIRST_COMPLETED)
+    return set(finished), set(rest)
+
+
+def _is_broken(pool: Any, error: BaseException) -> bool:
+    from concurrent.futures import BrokenExecutor
+
+    return isinstance(error, BrokenExecutor)

@@ -1,0 +1,368 @@
+//! Applications written in Python, on the sockets of a simulated node.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::oracle::{End, FlowId};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::traffic::{App, Context};
+use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent, Streams as _};
+use redpoll_tcp::{Endpoint, Event};
+
+/// The first exception of a run's applications. It ends the run.
+#[derive(Clone, Default)]
+pub struct Fault(Rc<RefCell<Option<PyErr>>>);
+
+impl Fault {
+    /// The exception, if there was one.
+    pub fn take(&self) -> Option<PyErr> {
+        self.0.borrow_mut().take()
+    }
+
+    fn put(&self, error: PyErr) {
+        self.0.borrow_mut().get_or_insert(error);
+    }
+}
+
+/// An object with some of the methods of `redpoll.App`.
+pub struct PythonApp {
+    app: Py<PyAny>,
+    fault: Fault,
+    state: State,
+}
+
+/// What an application has open.
+#[derive(Default)]
+struct State {
+    name: String,
+    /// Names of all nodes with their addresses.
+    addresses: Vec<(String, redpoll_base::Addr)>,
+    conns: BTreeMap<u32, Conn>,
+    listeners: BTreeMap<u16, (ListenerId, String)>,
+    next: u32,
+    timer: Option<Instant>,
+}
+
+/// A connection and the flow that it carries bytes of, away from here and to here.
+struct Conn {
+    id: ConnId,
+    away: FlowId,
+    here: FlowId,
+}
+
+impl PythonApp {
+    /// The application `app` on node `index`.
+    pub fn new(app: Py<PyAny>, index: usize, scenario: &Scenario, fault: &Fault) -> PythonApp {
+        let nodes = scenario.nodes.iter().enumerate();
+        let addresses =
+            nodes.filter_map(|(at, node)| Some((node.name.clone(), scenario.address(at)?)));
+        PythonApp {
+            app,
+            fault: fault.clone(),
+            state: State {
+                name: scenario.nodes[index].name.clone(),
+                addresses: addresses.collect(),
+                ..State::default()
+            },
+        }
+    }
+
+    /// Calls a method of the application, if it has that.
+    fn call(&mut self, cx: &mut Context<'_>, method: &str, event: Option<(&str, u32)>) {
+        if self.fault.0.borrow().is_some() {
+            return;
+        }
+        let state = &mut self.state;
+        let called = Python::attach(|py| -> PyResult<()> {
+            let app = self.app.bind(py);
+            if !app.hasattr(method)? {
+                return Ok(());
+            }
+            // The context is lent for this call alone, however it ends.
+            let node = Bound::new(py, Node::lend(cx, state))?;
+            let _loan = Loan(node.borrow());
+            let called = match event {
+                Some((event, conn)) => app.call_method1(method, (&node, event, conn)),
+                None => app.call_method1(method, (&node,)),
+            };
+            called.map(drop)
+        });
+        if let Err(error) = called {
+            self.fault.put(error);
+        }
+    }
+}
+
+impl App for PythonApp {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.call(cx, "start", None);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        match event {
+            NodeEvent::Accepted(listener) => {
+                let mut ports = self.state.listeners.iter();
+                let port = ports
+                    .find(|(_, (id, _))| id == listener)
+                    .map(|(port, _)| *port);
+                let Some(port) = port else { return };
+                while let Some(id) = cx.node.accept(*listener) {
+                    if let Some(conn) = self.state.accepted(cx, port, id) {
+                        self.call(cx, "on_event", Some(("accepted", conn)));
+                    }
+                }
+            }
+            NodeEvent::Tcp(id, event) => {
+                let mut conns = self.state.conns.iter();
+                let conn = conns
+                    .find(|(_, conn)| conn.id == *id)
+                    .map(|(conn, _)| *conn);
+                let Some(conn) = conn else { return };
+                let name = match event {
+                    Event::Connected => "connected",
+                    Event::Readable => "readable",
+                    Event::Writable => "writable",
+                    Event::PeerClosed => "peer_closed",
+                    Event::Closed => "closed",
+                    Event::Failed(_) => "failed",
+                    Event::Trouble(_) => "trouble",
+                };
+                self.call(cx, "on_event", Some((name, conn)));
+                if matches!(event, Event::Closed | Event::Failed(_))
+                    && let Some(conn) = self.state.conns.remove(&conn)
+                {
+                    if let Event::Failed(_) = event {
+                        cx.oracle.restart(conn.away);
+                    }
+                    cx.node.release(cx.now, conn.id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if self.state.timer.is_some_and(|at| at <= cx.now) {
+            self.state.timer = None;
+            self.call(cx, "on_timer", None);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.state.timer
+    }
+}
+
+impl State {
+    fn address(&self, node: &str) -> Option<redpoll_base::Addr> {
+        let found = self.addresses.iter().find(|(name, _)| name == node);
+        found.map(|(_, addr)| *addr)
+    }
+
+    /// Numbers a connection, and has both its flows measured.
+    fn add(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: ConnId,
+        flow: &str,
+        peer: &str,
+        opens: bool,
+    ) -> u32 {
+        let answer = format!("{flow}-answer");
+        let (of_own, of_peer) = match opens {
+            true => (flow, answer.as_str()),
+            false => (answer.as_str(), flow),
+        };
+        let away = cx.oracle.flow(of_own, &self.name, peer);
+        let here = cx.oracle.flow(of_peer, peer, &self.name);
+        cx.oracle.watch(away, End::Sender, id);
+        cx.oracle.watch(here, End::Receiver, id);
+        let number = self.next;
+        self.next += 1;
+        self.conns.insert(number, Conn { id, away, here });
+        number
+    }
+
+    fn accepted(&mut self, cx: &mut Context<'_>, port: u16, id: ConnId) -> Option<u32> {
+        let remote = cx.node.stream(id)?.remote;
+        let known = self.addresses.iter().find(|(_, addr)| *addr == remote.addr);
+        let peer = known.map_or_else(|| remote.addr.to_string(), |(name, _)| name.clone());
+        let (_, flow) = self.listeners.get(&port)?;
+        let flow = flow.clone();
+        Some(self.add(cx, id, &flow, &peer, false))
+    }
+}
+
+/// A node, as long as a method of its application is being called.
+#[pyclass(frozen, unsendable, module = "redpoll")]
+pub struct Node {
+    lent: RefCell<Option<Lent>>,
+}
+
+/// Takes back what was lent to a node, even if a panic unwinds.
+struct Loan<'py>(PyRef<'py, Node>);
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        self.0.lent.borrow_mut().take();
+    }
+}
+
+/// What is lent for a call. The pointers are valid until the [`Loan`] ends, which is before
+/// the lender's own borrows do.
+struct Lent {
+    cx: *mut Context<'static>,
+    state: *mut State,
+}
+
+impl Node {
+    fn lend(cx: &mut Context<'_>, state: &mut State) -> Node {
+        let cx: *mut Context<'_> = cx;
+        Node {
+            lent: RefCell::new(Some(Lent {
+                // Only the lifetime's name changes; `with` gives it back no longer than a call.
+                cx: cx.cast(),
+                state,
+            })),
+        }
+    }
+
+    fn with<R>(
+        &self,
+        act: impl FnOnce(&mut Context<'_>, &mut State) -> PyResult<R>,
+    ) -> PyResult<R> {
+        // Borrowed while it is used, so that no second call uses it meanwhile.
+        let mut lent = self
+            .lent
+            .try_borrow_mut()
+            .map_err(|_| PyRuntimeError::new_err("the node is in use"))?;
+        let lent = lent.as_mut().ok_or_else(|| {
+            PyRuntimeError::new_err("a node can be used only while its application is called")
+        })?;
+        // SAFETY: `PythonApp::call` has both borrowed mutably until its `Loan` ends, uses neither
+        // meanwhile, and this object never leaves its thread (`unsendable`).
+        let (cx, state) = unsafe { (&mut *lent.cx, &mut *lent.state) };
+        act(cx, state)
+    }
+}
+
+fn gone(conn: u32) -> PyErr {
+    PyConnectionError::new_err(format!("there is no connection {conn} any more"))
+}
+
+#[pymethods]
+impl Node {
+    /// The node's name.
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        self.with(|_, state| Ok(state.name.clone()))
+    }
+
+    /// Virtual time in seconds.
+    #[getter]
+    fn now(&self) -> PyResult<f64> {
+        self.with(|cx, _| Ok(cx.now.as_micros() as f64 / 1e6))
+    }
+
+    /// Has `on_timer` called in so many seconds, once; the last call counts.
+    fn wake_in(&self, seconds: f64) -> PyResult<()> {
+        if !(0.0..=1e9).contains(&seconds) {
+            return Err(PyValueError::new_err("allowed: 0 to a billion seconds"));
+        }
+        self.with(|cx, state| {
+            state.timer = Some(cx.now + Duration::from_micros((seconds * 1e6) as u64));
+            Ok(())
+        })
+    }
+
+    /// Takes connections at a port. What they bring is measured as the flow of that name.
+    #[pyo3(signature = (port, flow="python"))]
+    fn listen(&self, port: u16, flow: &str) -> PyResult<()> {
+        self.with(|cx, state| {
+            let id = cx.node.listen(port);
+            let id = id.map_err(|error| PyConnectionError::new_err(format!("{error:?}")))?;
+            state.listeners.insert(port, (id, flow.to_owned()));
+            Ok(())
+        })
+    }
+
+    /// Opens a connection to a node's port; its number.
+    #[pyo3(signature = (to, port, flow="python"))]
+    fn connect(&self, to: &str, port: u16, flow: &str) -> PyResult<u32> {
+        self.with(|cx, state| {
+            let addr = state.address(to);
+            let addr = addr
+                .ok_or_else(|| PyValueError::new_err(format!("there is no node called {to:?}")))?;
+            let measured = cx.oracle.flow(flow, &state.name, to);
+            if state.conns.values().any(|conn| conn.away == measured) {
+                // Its bytes would be taken for those of one stream.
+                let text = format!("flow {flow:?} to {to} has a connection; allowed: another name");
+                return Err(PyValueError::new_err(text));
+            }
+            let id = cx.node.connect(cx.now, Endpoint { addr, port });
+            let id = id.map_err(|error| PyConnectionError::new_err(format!("{error:?}")))?;
+            Ok(state.add(cx, id, flow, to, true))
+        })
+    }
+
+    /// Gives bytes to a connection; how many it has taken. Of fewer than all, "writable" says
+    /// when there is room again.
+    fn send(&self, conn: u32, data: &[u8]) -> PyResult<usize> {
+        self.with(|cx, state| {
+            let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;
+            match cx.node.send(cx.now, it.id, data) {
+                Ok(sent) => {
+                    cx.oracle.sent(it.away, cx.world_time, &data[..sent]);
+                    Ok(sent)
+                }
+                Err(Error::WouldBlock) => Ok(0),
+                Err(error) => Err(PyConnectionError::new_err(format!("{error:?}"))),
+            }
+        })
+    }
+
+    /// Takes up to so many bytes from a connection: none if there are none now, `None` after
+    /// the last one.
+    #[pyo3(signature = (conn, most=65_536))]
+    fn recv<'py>(
+        &self,
+        py: Python<'py>,
+        conn: u32,
+        most: usize,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = self.with(|cx, state| {
+            let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;
+            let mut bytes = Vec::new();
+            let mut chunk = [0; 512];
+            while bytes.len() < most {
+                let room = chunk.len().min(most - bytes.len());
+                match cx.node.recv(cx.now, it.id, &mut chunk[..room]) {
+                    Ok(0) if bytes.is_empty() => return Ok(None),
+                    Ok(0) => break,
+                    Ok(len) => {
+                        cx.oracle.received(it.here, cx.world_time, &chunk[..len]);
+                        bytes.extend_from_slice(&chunk[..len]);
+                    }
+                    Err(Error::WouldBlock) => break,
+                    Err(error) => return Err(PyConnectionError::new_err(format!("{error:?}"))),
+                }
+            }
+            Ok(Some(bytes))
+        })?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    /// Sends no more on a connection.
+    fn close(&self, conn: u32) -> PyResult<()> {
+        self.with(|cx, state| {
+            let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;
+            cx.node.close(cx.now, it.id);
+            Ok(())
+        })
+    }
+}

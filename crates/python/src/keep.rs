@@ -1,0 +1,205 @@
+//! Many runs, and the file that they are kept in: sweeps and studies.
+
+use std::path::Path;
+use std::thread;
+
+use pyo3::prelude::*;
+use redpoll_results::table::{Cell, Column, Kind};
+use redpoll_studies::{FINGERPRINT, Job, Outcome, Results, Run, conduct, find, jobs, select};
+use redpoll_sweep::Plan;
+
+use crate::scenario::{Changes, case, damaged, error};
+use crate::table::Table;
+
+/// A run that is still to be done: its number in the sweep's list, the changes of its
+/// scenario and its seed.
+type ToDo = (usize, Changes, u64);
+
+/// A sweep and its results file.
+#[pyclass(unsendable, module = "redpoll")]
+pub struct Kept {
+    plan: Plan,
+    results: Results,
+    path: String,
+    jobs: Vec<Job>,
+}
+
+fn open(py: Python<'_>, path: &str) -> PyResult<Results> {
+    Results::open(Path::new(path), FINGERPRINT).map_err(|problem| damaged(py, &problem))
+}
+
+#[pymethods]
+impl Kept {
+    /// The sweep `plan`, as TOML, of a scenario, and the results file at `path`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        text: &str,
+        changes: Changes,
+        plan: &str,
+        path: &str,
+    ) -> PyResult<Kept> {
+        let plan = Plan::parse(plan, case(name, text, &changes));
+        let plan = plan.map_err(|problem| {
+            let key = problem.key().to_owned();
+            error(py, "ScenarioError", (problem.to_string(), key))
+        })?;
+        let results = open(py, path)?;
+        let jobs = plan
+            .jobs(&results)
+            .map_err(|problem| damaged(py, &problem))?;
+        Ok(Kept {
+            plan,
+            results,
+            path: path.to_owned(),
+            jobs,
+        })
+    }
+
+    /// The values of each point's keys.
+    #[getter]
+    fn points(&self) -> Vec<Changes> {
+        self.plan
+            .points
+            .iter()
+            .map(|point| point.values.clone())
+            .collect()
+    }
+
+    /// The seeds of each point.
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.plan.seeds.clone()
+    }
+
+    /// The runs that the file did not have when it was opened.
+    #[getter]
+    fn todo(&self) -> Vec<ToDo> {
+        let jobs = self.jobs.iter().enumerate();
+        jobs.map(|(at, job)| (at, job.case.changes().to_vec(), job.seed))
+            .collect()
+    }
+
+    /// Keeps what the run of that number gave: a report as JSON, and the seconds of a processor
+    /// that it took. One that is there already stays.
+    fn put(&self, py: Python<'_>, number: usize, report: &str, cpu_s: f64) -> PyResult<()> {
+        let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
+        let job = self.jobs.get(number).ok_or_else(|| wrong("no such run"))?;
+        let run = serde_json::from_str(report).map_err(|_| wrong("that is no report"))?;
+        let kept = self.results.put(&job.case, job.seed, cpu_s, &Run::of(run));
+        kept.map_err(|problem| damaged(py, &problem))
+    }
+
+    /// Does what there is to do on this computer's cores, so many runs at once, or one a core.
+    #[pyo3(signature = (at_once=None))]
+    fn conduct(&self, py: Python<'_>, at_once: Option<usize>) -> PyResult<()> {
+        conduct_here(py, &self.jobs, at_once, &self.path)
+    }
+
+    /// A row for each run and flow.
+    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
+        let table = redpoll_sweep::Table::flows(&self.plan, &self.results);
+        Table::of(&table.map_err(|problem| damaged(py, &problem))?)
+    }
+
+    /// A row for each run and node.
+    fn nodes(&self, py: Python<'_>) -> PyResult<Table> {
+        let table = redpoll_sweep::Table::nodes(&self.plan, &self.results);
+        Table::of(&table.map_err(|problem| damaged(py, &problem))?)
+    }
+}
+
+/// Does `jobs` and keeps them in the file at `path`, without holding Python's lock.
+fn conduct_here(py: Python<'_>, jobs: &[Job], at_once: Option<usize>, path: &str) -> PyResult<()> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = at_once.unwrap_or_else(cores);
+    let conducted = py.detach(|| {
+        // A file of this thread's own: SQLite's connections stay where they are.
+        let results = Results::open(Path::new(path), FINGERPRINT).map_err(|it| it.to_string())?;
+        let mut stopped = None;
+        let outcome = conduct(jobs, threads, &results, &mut |_, _| {
+            let signals = Python::attach(|py| py.check_signals());
+            stopped = stopped.take().or(signals.err());
+            stopped.is_none()
+        });
+        match (outcome, stopped) {
+            (_, Some(error)) => Ok(Some(error)),
+            (Ok(Outcome::Failed(line)), _) => Err(line),
+            (Err(problem), _) => Err(problem.to_string()),
+            _ => Ok(None),
+        }
+    });
+    match conducted {
+        Ok(None) => Ok(()),
+        Ok(Some(error)) => Err(error),
+        Err(line) => Err(error(py, "RunError", (line, String::new()))),
+    }
+}
+
+/// Runs a study's figures, or all of them, with so many seeds, keeps the runs in the file at
+/// `path`, and gives a row for each number.
+#[pyfunction]
+#[pyo3(signature = (name, figures, seeds, path, at_once=None))]
+pub fn study_rows(
+    py: Python<'_>,
+    name: &str,
+    figures: Vec<String>,
+    seeds: u64,
+    path: &str,
+    at_once: Option<usize>,
+) -> PyResult<Table> {
+    let unknown = |problem: &dyn std::error::Error| {
+        error(py, "StudyError", (problem.to_string(), String::new()))
+    };
+    let study = find(name).map_err(|problem| unknown(&problem))?;
+    let all = study.load().map_err(|problem| unknown(&problem))?;
+    let chosen = select(all, &figures).map_err(|problem| unknown(&problem))?;
+    let results = open(py, path)?;
+    let todo = jobs(&chosen, seeds, &results).map_err(|problem| damaged(py, &problem))?;
+    conduct_here(py, &todo, at_once, path)?;
+    let mut rows = Vec::new();
+    for figure in &chosen {
+        let of_figure = figure.rows(study.name, &results, seeds);
+        rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
+    }
+    let text = |name| Column::new(name, Kind::Text);
+    let number = |name| Column::new(name, Kind::Number);
+    let columns = [
+        text("figure"),
+        text("series"),
+        text("x"),
+        text("metric"),
+        number("value"),
+        text("unit"),
+        number("low"),
+        number("high"),
+        Column::new("n", Kind::Whole),
+        number("paper"),
+        number("least"),
+        number("most"),
+        Column::new("ok", Kind::Truth),
+        text("note"),
+    ];
+    let cells = rows.iter().map(|row| {
+        let text = |text: &str| Some(Cell::Text(text.to_owned()));
+        let number = |number: Option<f64>| number.map(Cell::Number);
+        vec![
+            text(row.figure),
+            text(&row.series),
+            text(&row.x.to_string()),
+            text(row.metric),
+            number(row.value),
+            text(row.unit),
+            number(row.low),
+            number(row.high),
+            i64::try_from(row.n).ok().map(Cell::Whole),
+            number(row.paper),
+            number(row.least),
+            number(row.most),
+            row.ok.map(Cell::Truth),
+            text(&row.note),
+        ]
+    });
+    Table::new(&columns, &cells.collect::<Vec<_>>())
+}

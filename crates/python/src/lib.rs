@@ -1,0 +1,34 @@
+//! Redpoll's simulator for Python. What people call is in `python/redpoll/`, in Python; here
+//! is what it needs of Rust: scenarios, runs, results files, tables.
+//!
+//! | I want to change | open |
+//! | --- | --- |
+//! | what a scenario says of itself, and its errors | `scenario.rs` |
+//! | how a run goes on, and Ctrl-C | `run.rs` |
+//! | applications written in Python | `app.rs` |
+//! | what goes into a results file and comes out | `keep.rs` |
+//! | how Arrow gets a table | `table.rs` |
+#![warn(missing_docs)]
+
+mod app;
+mod keep;
+mod run;
+mod scenario;
+mod table;
+
+use pyo3::prelude::*;
+
+/// What `redpoll` in Python is made of.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::app::Node;
+    #[pymodule_export]
+    use super::keep::{Kept, study_rows};
+    #[pymodule_export]
+    use super::run::{Ran, run};
+    #[pymodule_export]
+    use super::scenario::{built_in, check};
+    #[pymodule_export]
+    use super::table::Table;
+}

@@ -1,0 +1,122 @@
+//! A run.
+
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use pyo3::prelude::*;
+use redpoll_base::{Duration, Instant};
+use redpoll_results::series::{COLUMNS, Sampler};
+use redpoll_results::table::{Column, Row};
+use redpoll_sim::world::World;
+
+use crate::app::PythonApp;
+use crate::scenario::{Changes, error, load, refused};
+use crate::table::Table;
+
+/// How long to simulate between two looks at Ctrl-C.
+const SLICE: WallDuration = WallDuration::from_millis(100);
+
+/// What a run gave.
+#[pyclass(frozen, module = "redpoll")]
+pub struct Ran {
+    /// The report as JSON.
+    #[pyo3(get)]
+    report: String,
+    /// The series, if one was asked for.
+    #[pyo3(get)]
+    series: Option<Py<Table>>,
+}
+
+/// Why there is no result.
+enum Failure {
+    Build(String),
+    Python(PyErr),
+}
+
+/// Runs a scenario. `apps` are pairs of a node's name and an application.
+#[pyfunction]
+#[pyo3(signature = (name, text, changes, seed, apps, interval_s=None))]
+pub fn run(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    changes: Changes,
+    seed: u64,
+    apps: Vec<(String, Py<PyAny>)>,
+    interval_s: Option<f64>,
+) -> PyResult<Ran> {
+    let scenario = load(name, text, &changes).map_err(|problem| refused(py, &problem))?;
+    let mut placed = Vec::new();
+    for (node, app) in apps {
+        let index = scenario.node(&node).ok_or_else(|| {
+            let text = format!("there is no node called {node:?}");
+            error(py, "ScenarioError", (text, "nodes".to_owned()))
+        })?;
+        placed.push((index, app));
+    }
+    let every = interval_s.map(|s| Duration::from_micros((s * 1e6) as u64));
+    let simulated = py.detach(|| {
+        let mut world =
+            World::new(&scenario, seed).map_err(|problem| Failure::Build(problem.to_string()))?;
+        let fault = crate::app::Fault::default();
+        for (index, app) in placed {
+            world.add_app(
+                index,
+                Box::new(PythonApp::new(app, index, &scenario, &fault)),
+            );
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        let mut series = every.map(|every| Sampler::new(every));
+        let end = Instant::ZERO + scenario.duration;
+        let mut step = Duration::from_millis(100);
+        loop {
+            if let Some(series) = &mut series {
+                series.look(&world, &mut rows);
+            }
+            if world.now() >= end {
+                break;
+            }
+            let began = WallInstant::now();
+            let next = series.as_ref().map_or(end, |series| series.next());
+            while world.now() < next.min(end) && began.elapsed() < SLICE {
+                let until = next.min(end).min(world.now() + step);
+                let started = WallInstant::now();
+                world.run_until(until);
+                match started.elapsed() {
+                    took if took > SLICE => step = step.divided_by(2).max(Duration::from_millis(1)),
+                    took if took < SLICE / 4 => {
+                        step = step.times(2).min(Duration::from_secs(3_600))
+                    }
+                    _ => {}
+                }
+                drop(world.take_printed());
+                if let Some(error) = fault.take() {
+                    return Err(Failure::Python(error));
+                }
+            }
+            if began.elapsed() >= SLICE {
+                Python::attach(|py| py.check_signals()).map_err(Failure::Python)?;
+            }
+        }
+        if let Some(series) = &mut series {
+            series.end(&world, &mut rows);
+        }
+        let report = serde_json::to_string(&world.report());
+        let report = report.map_err(|problem| Failure::Build(problem.to_string()))?;
+        Ok((report, rows))
+    });
+    let (report, rows) = simulated.map_err(|failure| match failure {
+        Failure::Build(text) => error(py, "ScenarioError", (text, String::new())),
+        Failure::Python(error) => error,
+    })?;
+    let series = match every {
+        Some(_) => {
+            let columns = COLUMNS
+                .iter()
+                .map(|(name, kind, ..)| Column::new(name, *kind));
+            let table = Table::new(&columns.collect::<Vec<_>>(), &rows)?;
+            Some(Py::new(py, table)?)
+        }
+        None => None,
+    };
+    Ok(Ran { report, series })
+}

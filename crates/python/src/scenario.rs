@@ -1,0 +1,79 @@
+//! Scenarios and what is wrong with them.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use redpoll_sim::scenario::{AppSpec, BUILT_IN, Scenario, ScenarioError, When};
+use redpoll_studies::{Case, Scene};
+
+/// Keys and values, as `--set` takes them.
+pub type Changes = Vec<(String, String)>;
+
+/// The class of that name in `redpoll.errors`.
+pub fn error(py: Python<'_>, class: &str, args: (String, String)) -> PyErr {
+    let raise = || {
+        let class = py.import("redpoll.errors")?.getattr(class)?;
+        class.call1(args)
+    };
+    match raise() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// `redpoll.ScenarioError`, with the key.
+pub fn refused(py: Python<'_>, problem: &ScenarioError) -> PyErr {
+    let args = (problem.to_string(), problem.key().to_owned());
+    error(py, "ScenarioError", args)
+}
+
+/// `redpoll.ResultsError`.
+pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
+    error(py, "ResultsError", (problem.to_string(), String::new()))
+}
+
+/// A scenario with changes; apps that need a host outside are left out, as `redpoll run` does.
+pub fn load(name: &str, text: &str, changes: &Changes) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Scenario::parse(name, text, changes)?;
+    let whole = scenario.clone();
+    scenario.retain_apps(|app: &AppSpec| {
+        matches!(app.when, When::Always | When::Run) && whole.is_served(app)
+    });
+    Ok(scenario)
+}
+
+/// The same for results files.
+pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
+    let scene = Scene {
+        name: Cow::Owned(name.to_owned()),
+        text: text.to_owned(),
+    };
+    let set = |case: Case, (key, value): &(String, String)| case.set(key, value);
+    changes.iter().fold(Case::new(scene), set)
+}
+
+/// Whether a scenario can be used: its name, seed, seconds and nodes.
+#[pyfunction]
+pub fn check(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    changes: Changes,
+) -> PyResult<(String, u64, f64, Vec<String>)> {
+    let scenario = load(name, text, &changes).map_err(|problem| refused(py, &problem))?;
+    let nodes = scenario.nodes.iter().map(|node| node.name.clone());
+    let seconds = scenario.duration.as_micros() as f64 / 1e6;
+    Ok((
+        scenario.name.clone(),
+        scenario.seed,
+        seconds,
+        nodes.collect(),
+    ))
+}
+
+/// The text of a scenario that is built in, if there is one of that name.
+#[pyfunction]
+pub fn built_in(name: &str) -> Option<&'static str> {
+    let found = BUILT_IN.iter().find(|scenario| scenario.name == name)?;
+    Some(found.text)
+}

@@ -1,0 +1,138 @@
+//! Tables for whoever speaks Arrow: the PyCapsule interface, by which pandas, polars and pyarrow
+//! take them without copying.
+//! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use redpoll_results::table::{Cell, Column, Kind, Row};
+
+/// A table with named columns, each of one kind. Give it to `pandas.DataFrame.from_arrow`,
+/// `polars.DataFrame` or `pyarrow.table`.
+#[pyclass(frozen, module = "redpoll")]
+pub struct Table {
+    batch: RecordBatch,
+}
+
+fn wrong(error: arrow_schema::ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+impl Table {
+    /// Of these rows.
+    pub fn new(columns: &[Column], rows: &[Row]) -> PyResult<Table> {
+        let fields = columns.iter().map(|column| {
+            let kind = match column.kind {
+                Kind::Whole => DataType::Int64,
+                Kind::Number => DataType::Float64,
+                Kind::Truth => DataType::Boolean,
+                Kind::Text => DataType::Utf8,
+            };
+            Field::new(&column.name, kind, true)
+        });
+        let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let arrays = columns.iter().enumerate();
+        let arrays = arrays.map(|(at, column)| array(at, column.kind, rows));
+        let batch = match columns.is_empty() {
+            true => RecordBatch::new_empty(schema),
+            false => RecordBatch::try_new(schema, arrays.collect()).map_err(wrong)?,
+        };
+        Ok(Table { batch })
+    }
+
+    /// Of a sweep's table.
+    pub fn of(table: &redpoll_sweep::Table) -> PyResult<Table> {
+        Table::new(&table.schema(), &table.rows)
+    }
+}
+
+fn array(at: usize, kind: Kind, rows: &[Row]) -> ArrayRef {
+    let cells = rows.iter().map(|row| row.get(at).and_then(Option::as_ref));
+    macro_rules! of {
+        ($array:ty, $pattern:pat => $value:expr) => {
+            Arc::new(<$array>::from_iter(cells.map(|cell| match cell {
+                Some($pattern) => Some($value),
+                _ => None,
+            })))
+        };
+    }
+    match kind {
+        Kind::Whole => of!(Int64Array, Cell::Whole(it) => *it),
+        Kind::Number => of!(Float64Array, Cell::Number(it) => *it),
+        Kind::Truth => of!(BooleanArray, Cell::Truth(it) => *it),
+        Kind::Text => of!(StringArray, Cell::Text(it) => it.as_str()),
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        let schema = self.batch.schema();
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let (rows, columns) = (self.batch.num_rows(), self.batch.num_columns());
+        format!("<redpoll.Table of {rows} rows, {columns} columns>")
+    }
+
+    /// A column as a list; `None` where it is empty.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let column = self.batch.column_by_name(name);
+        let column = column.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "no column {name:?}; there are {:?}",
+                self.columns()
+            ))
+        })?;
+        macro_rules! list {
+            ($($array:ty),*) => {{
+                $(if let Some(array) = column.as_any().downcast_ref::<$array>() {
+                    return PyList::new(py, array.iter());
+                })*
+                PyList::new(py, Vec::<Option<f64>>::new())
+            }};
+        }
+        list!(Int64Array, Float64Array, BooleanArray, StringArray)
+    }
+
+    /// All columns as lists, by name.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for name in self.columns() {
+            dict.set_item(&name, self.column(py, &name)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// The Arrow PyCapsule interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // What is asked for is a wish that need not be met.
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

@@ -1,0 +1,121 @@
+"""What Python, Dask and pandas cost. Prints what is asked beside what is measured.
+
+The program to compare with is `target/release/redpoll`, or what REDPOLL_PROGRAM names; it must be
+of the same sources and profile.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+
+import redpoll
+from redpoll import Scenario
+
+ROUNDS = 7
+
+
+def say(what, asked, measured):
+    print(f"{what:<52} asked {asked:<9} measured {measured}", flush=True)
+
+
+def python_in_a_run():
+    """Seconds of a run of the program, by its own clock, and of the same run in Python: the whole
+    call, scenario, report and all. Each the least of several: what else runs adds, never takes."""
+    program = os.environ.get("REDPOLL_PROGRAM", "target/release/redpoll")
+    if not os.path.exists(program):
+        print(f"left out: {program} is not there (make build)")
+        return
+    changes = {"duration": "30 min"}
+    own, python = [], []
+    for _ in range(ROUNDS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        args = [program, "run", "line-3", "--duration", "30 min", "--json", "-"]
+        out = subprocess.run(args, capture_output=True, check=True).stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+        began = time.process_time()
+        result = redpoll.run(Scenario("line-3", changes))
+        python.append(time.process_time() - began)
+    assert result.flows == json.loads(out)["flows"], "another version of the program"
+    added = min(python) / min(own) - 1
+    say("Python adds to a run", "<= 1 %", f"{100 * added:.2f} % of {min(own):.2f} s of processor")
+
+
+def pandas_of_a_thousand_runs():
+    import pandas
+
+    scenario = Scenario("line-2", {"duration": "1 s"})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "runs.sqlite")
+        redpoll.sweep(scenario, seeds=1_000, results=path)
+        began = time.perf_counter()
+        sweep = redpoll.sweep(scenario, seeds=1_000, results=path)
+        frame = pandas.DataFrame.from_arrow(sweep.flows)
+        took = time.perf_counter() - began
+    assert len(frame) == 1_000
+    say("1,000 runs from the results file into pandas", "< 2 s", f"{took:.2f} s")
+
+
+def cores():
+    """What a sweep's runs had of the cores while it ran. On a machine with other work the
+    cores are not all ours; so many the kernel says others had is told beside it."""
+
+    def others():
+        with open("/proc/stat", encoding="ascii") as file:
+            fields = [int(field) for field in file.readline().split()[1:9]]
+        busy = sum(fields) - fields[3] - fields[4]
+        return busy / os.sysconf("SC_CLK_TCK")
+
+    scenario = Scenario("line-3", {"duration": "60 s"})
+    count = os.cpu_count() or 1
+    began, own, all_busy = time.perf_counter(), time.process_time(), others()
+    redpoll.sweep(scenario, grid={"tcp.mss": ["2 frames", "5 frames"]}, seeds=50 * count)
+    took = time.perf_counter() - began
+    used = time.process_time() - own
+    rest = others() - all_busy - used
+    efficiency = used / (took * count)
+    say("sweep, of the cores", ">= 95 %",
+        f"{100 * efficiency:.1f} % of {count}; others had {100 * rest / (took * count):.1f} %")
+
+
+def dask():
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        print("left out: Dask is not there")
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    scenario = Scenario("line-3", {"duration": "60 s"})
+    grid = {"tcp.mss": ["2 frames", "5 frames"]}
+
+    def timed(executor, seeds):
+        began = time.perf_counter()
+        redpoll.sweep(scenario, grid=grid, seeds=seeds, executor=executor)
+        return time.perf_counter() - began
+
+    seeds = 100
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
+            Client(cluster) as client, \
+            ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        ratios = []
+        timed(client.get_executor(), 2)
+        timed(processes, 2)
+        for _ in range(3):
+            by_processes = timed(processes, seeds)
+            ratios.append(timed(client.get_executor(), seeds) / by_processes - 1)
+    say("Dask adds to a sweep by two processes", "<= 5 %",
+        f"{100 * statistics.median(ratios):.1f} % (of three: "
+        f"{', '.join(f'{100 * ratio:.1f}' for ratio in ratios)})")
+
+
+if __name__ == "__main__":
+    python_in_a_run()
+    pandas_of_a_thousand_runs()
+    cores()
+    dask()

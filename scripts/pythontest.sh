@@ -1,0 +1,18 @@
+#!/bin/sh
+# Installs Redpoll's Python package into an environment of its own, in the folder that is given,
+# and runs its tests and figures there. Where Python is missing it says so.
+set -eu
+
+folder=$1
+root=$(cd "$(dirname "$0")/.." && pwd)
+if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+    echo "left out: Python 3.10 or later with venv (apt-get install python3-venv)"
+    if [ -n "${REDPOLL_SKIPPED:-}" ]; then echo "pythontest: no Python" >>"$REDPOLL_SKIPPED"; fi
+    exit 0
+fi
+python3 -m venv "$folder"
+"$folder/bin/pip" install --quiet "$root[test]"
+cd "$root"
+"$folder/bin/mypy" --strict crates/python/python/redpoll
+"$folder/bin/pytest" -q crates/python/tests
+"$folder/bin/python" crates/python/tests/figures.py
