@@ -15,4 +15,6 @@ python3 -m venv "$folder"
 cd "$root"
 "$folder/bin/mypy" --strict crates/python/python/redpoll
 "$folder/bin/pytest" -q crates/python/tests
-"$folder/bin/python" crates/python/tests/figures.py
+cargo build --quiet --release --manifest-path crates/python/Cargo.toml --target-dir "$folder/alone" \
+    --features pyo3/extension-module --example alone
+REDPOLL_ALONE="$folder/alone/release/examples/alone" "$folder/bin/python" crates/python/tests/figures.py

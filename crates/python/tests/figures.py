@@ -1,7 +1,6 @@
 """What Python, Dask and pandas cost. Prints what is asked beside what is measured.
 
-The program to compare with is `target/release/redpoll`, or what REDPOLL_PROGRAM names; it must be
-of the same sources and profile.
+The run without Python is the example `alone`, built beside the package: REDPOLL_ALONE names it.
 """
 
 import json
@@ -23,17 +22,18 @@ def say(what, asked, measured):
 
 
 def python_in_a_run():
-    """Seconds of a run of the program, by its own clock, and of the same run in Python: the whole
-    call, scenario, report and all. Each the least of several: what else runs adds, never takes."""
-    program = os.environ.get("REDPOLL_PROGRAM", "target/release/redpoll")
-    if not os.path.exists(program):
-        print(f"left out: {program} is not there (make build)")
+    """Seconds of processor of a run without Python, the whole process, and of the same run in
+    Python: the whole call, scenario, report and all. Each the least of several: what else runs
+    adds, never takes."""
+    program = os.environ.get("REDPOLL_ALONE")
+    if not program:
+        print("left out: Python's part of a run (REDPOLL_ALONE; make pythontest)")
         return
     changes = {"duration": "30 min"}
     own, python = [], []
     for _ in range(ROUNDS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        args = [program, "run", "line-3", "--duration", "30 min", "--json", "-"]
+        args = [program, "line-3", "30 min"]
         out = subprocess.run(args, capture_output=True, check=True).stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         own.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)

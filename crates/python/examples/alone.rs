@@ -1,0 +1,17 @@
+//! A run without Python, of the same sources and by the same compiler, to compare with:
+//! `alone SCENARIO DURATION`. Prints the report.
+
+use redpoll_base::Instant;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let (name, duration) = (args.next(), args.next());
+    let (name, duration) = name.zip(duration).ok_or("alone SCENARIO DURATION")?;
+    let scenario = Scenario::load(&name, &[("duration".to_owned(), duration)])?;
+    let mut world = World::new(&scenario, scenario.seed)?;
+    world.run_until(Instant::ZERO + scenario.duration);
+    println!("{}", serde_json::to_string(&world.report())?);
+    Ok(())
+}
