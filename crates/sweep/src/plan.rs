@@ -202,8 +202,9 @@ impl Plan {
         let mut jobs = Vec::new();
         for point in &self.points {
             let virtual_ms = point.case.scenario()?.duration.as_millis();
+            let kept = results.seeds(&point.case)?;
             for &seed in &self.seeds {
-                if !results.has(&point.case, seed)? {
+                if !kept.contains(&seed) {
                     jobs.push(Job {
                         case: point.case.clone(),
                         seed,

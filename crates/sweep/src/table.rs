@@ -1,11 +1,11 @@
 //! Tables of what the runs gave.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
 use redpoll_results::table::{Cell, Column, Format, Kind, Part, Row, WriteError, Writer};
-use redpoll_studies::{Results, Run, StudyError};
+use redpoll_studies::{Gap, Kept, Results, Run, StudyError};
 use serde_json::Value;
 
 use crate::plan::Plan;
@@ -22,6 +22,8 @@ pub struct Table {
     places: HashMap<String, usize>,
 }
 
+/// Runs of a point that are read at once.
+const SEEDS: usize = 256;
 /// How deep a report's objects are taken apart.
 const DEPTH_MAX: usize = 4;
 
@@ -49,32 +51,47 @@ impl Table {
     fn of(
         plan: &Plan,
         results: &Results,
-        items: impl for<'a> Fn(&'a Run, &str) -> Result<Vec<&'a Value>, redpoll_studies::Gap>,
+        items: impl for<'a> Fn(&'a Run, &str) -> Result<Vec<&'a Value>, Gap>,
     ) -> Result<Table, StudyError> {
         let mut table = Table::default();
         for (at, point) in plan.points.iter().enumerate() {
-            for &seed in &plan.seeds {
-                let Some(kept) = results.run(&point.case, seed)? else {
-                    continue;
-                };
-                let is_ok = kept.run.violation().is_none();
-                table.objections += u64::from(!is_ok);
-                // A scenario may have none.
-                for item in items(&kept.run, "").unwrap_or_default() {
-                    table.rows.push(vec![None; table.columns.len()]);
-                    table.put("point", Cell::Whole(at as i64 + 1));
-                    table.put("seed", Cell::Whole(seed as i64));
-                    for (key, value) in &point.values {
-                        table.put(key, Cell::Text(value.clone()));
-                    }
-                    table.put("oracle_ok", Cell::Truth(is_ok));
-                    table.put("cpu_s", Cell::Number(kept.cpu_s));
-                    table.flatten("", item, DEPTH_MAX);
+            for seeds in plan.seeds.chunks(SEEDS) {
+                let least = seeds.iter().copied().min().unwrap_or_default();
+                let most = seeds.iter().copied().max().unwrap_or_default();
+                let kept = results.within(&point.case, least, most)?;
+                let kept = kept.iter().map(|kept| (kept.seed, kept));
+                let kept: BTreeMap<u64, &Kept> = kept.collect();
+                for kept in seeds.iter().filter_map(|seed| kept.get(seed)) {
+                    table.add(at, &point.values, kept, &items);
                 }
             }
         }
         table.unify();
         Ok(table)
+    }
+
+    /// Adds the rows of a run of the point number `at`, from 0.
+    fn add(
+        &mut self,
+        at: usize,
+        values: &[(String, String)],
+        kept: &Kept,
+        items: &impl for<'a> Fn(&'a Run, &str) -> Result<Vec<&'a Value>, Gap>,
+    ) {
+        let is_ok = kept.run.violation().is_none();
+        self.objections += u64::from(!is_ok);
+        // A scenario may have none.
+        for item in items(&kept.run, "").unwrap_or_default() {
+            self.rows.push(vec![None; self.columns.len()]);
+            self.put("point", Cell::Whole(at as i64 + 1));
+            self.put("seed", Cell::Whole(kept.seed as i64));
+            for (key, value) in values {
+                self.put(key, Cell::Text(value.clone()));
+            }
+            self.put("oracle_ok", Cell::Truth(is_ok));
+            self.put("cpu_s", Cell::Number(kept.cpu_s));
+            self.flatten("", item, DEPTH_MAX);
+        }
     }
 
     fn put(&mut self, column: &str, cell: Cell) {

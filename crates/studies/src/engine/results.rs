@@ -7,6 +7,7 @@
 //! the file open at once. It is never emptied or overwritten: who wants to begin
 //! anew removes it or names another.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -221,6 +222,22 @@ impl Results {
         Ok(found.map_err(|error| self.wrong(error))?.is_some())
     }
 
+    /// The seeds with which it has `case`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Results::has`].
+    pub fn seeds(&self, case: &Case) -> Result<BTreeSet<u64>, StudyError> {
+        let sql = "SELECT seed FROM runs WHERE fingerprint = ?1 AND case_key = ?2";
+        let place = params![self.fingerprint, case.key()?];
+        let read = || {
+            let mut query = self.connection.prepare_cached(sql)?;
+            let seeds = query.query_map(place, |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))?;
+            seeds.collect::<Result<BTreeSet<u64>, _>>()
+        };
+        Ok(read().map_err(|error| self.wrong(error))?)
+    }
+
     /// Keeps a run that took `cpu_s` seconds of a processor.
     ///
     /// # Errors
@@ -260,13 +277,13 @@ impl Results {
         self.between(case, 1, seeds)
     }
 
-    /// The run of `case` with `seed`, if it has that.
+    /// The runs of `case` with the seeds from `least` to `most`, of those it has.
     ///
     /// # Errors
     ///
     /// As [`Results::runs`].
-    pub fn run(&self, case: &Case, seed: u64) -> Result<Option<Kept>, StudyError> {
-        Ok(self.between(case, seed, seed)?.pop())
+    pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<Kept>, StudyError> {
+        self.between(case, least, most)
     }
 
     fn between(&self, case: &Case, from: u64, to: u64) -> Result<Vec<Kept>, StudyError> {
