@@ -12,7 +12,7 @@ use crate::walls;
 use crate::workspace::{self, Workspace};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 29] = [
+const ARROWS: [(&str, &[&str]); 30] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
