@@ -22,7 +22,8 @@ pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure
     }
     let folder = firmware::leaves(workspace, &toolchain)?;
     let mut cargo = workspace.cargo();
-    cargo.args(["test", "-p", "redpoll", "--test", "firmware"]);
+    // As the tests are built: this package alone would ask those below it for other features.
+    cargo.args(["test", "--workspace", "--test", "firmware"]);
     cargo.env("REDPOLL_FIRMWARE", folder);
     if lasts {
         cargo.args(["--", "--nocapture"]);
