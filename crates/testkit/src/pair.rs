@@ -149,6 +149,10 @@ struct Side {
     read_armed: bool,
 }
 
+/// How often a side is frozen at most: one that sleeps again before any answer can reach it
+/// would never come to its end.
+const FREEZES_MAX: u32 = 100;
+
 /// Two connections over a link. Side 0 opens actively, side 1 passively.
 pub struct Pair {
     now: Instant,
@@ -302,6 +306,9 @@ impl Pair {
     fn freeze(&mut self, side: usize) {
         let (now, this) = (self.now, &mut self.sides[side]);
         if this.plan.freeze == 0 || self.rng.below(1000) >= this.plan.freeze {
+            return;
+        }
+        if this.freezes >= FREEZES_MAX {
             return;
         }
         let Some(conn) = &mut this.conn else {
