@@ -70,7 +70,7 @@ impl Image {
     }
 
     pub fn symbol_named(&self, name: &str) -> Option<&Symbol> {
-        self.symbols.iter().find(|s| s.name == name)
+        self.symbols.iter().find(|s| is_named(&s.name, name))
     }
 
     /// The functions that the instruction at `address` belongs to, the one it
@@ -253,6 +253,12 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
     symbols
 }
 
+/// Whether a function has the name; newer compilers write behind it what it is generic over.
+fn is_named(function: &str, name: &str) -> bool {
+    let rest = function.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::<"))
+}
+
 /// A function's name without the hash that some demanglers leave at its end.
 fn plain(name: &str) -> String {
     match name.rsplit_once("::h") {
@@ -295,6 +301,14 @@ fn is_ours(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_function_is_generic_over_is_no_part_of_its_name() {
+        assert!(is_named("a::serve", "a::serve"));
+        assert!(is_named("a::serve::<b::Board>", "a::serve"));
+        assert!(!is_named("a::served", "a::serve"));
+        assert!(!is_named("a::serve::inner", "a::serve"));
+    }
 
     #[test]
     fn a_function_belongs_to_the_crate_its_path_begins_with() {
