@@ -200,6 +200,16 @@ impl Outgoing {
         }
     }
 
+    /// Sends of `data` what is behind its first `sent` bytes, as far as there is room.
+    pub(super) fn send_rest(&mut self, cx: &mut Context<'_>, data: &[u8], sent: &mut usize) {
+        while let Some(rest) = data.get(*sent..).filter(|rest| !rest.is_empty()) {
+            match self.send(cx, rest) {
+                0 => break,
+                taken => *sent += taken,
+            }
+        }
+    }
+
     /// Reads what has arrived; `None` if nothing is there, `Some(0)` at the
     /// peer's end.
     pub(super) fn recv(&mut self, cx: &mut Context<'_>, out: &mut [u8]) -> Option<usize> {

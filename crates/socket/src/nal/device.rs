@@ -12,7 +12,7 @@ use core::task::{Context, Poll};
 use embassy_net_driver::{Driver, HardwareAddress, RxToken, TxToken};
 use redpoll_base::{Instant, copy};
 
-use super::{Clock, Net, Parts, Watch};
+use super::{Clock, Net, Parts, Watch, give_way};
 use crate::Errno;
 
 /// The least MTU of IPv6 (RFC 8200 §5). A node's own segments are longer where its
@@ -76,15 +76,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
             self.with(|node, now| node.on_timeout(now));
             if moved {
                 // Other tasks go on even while the device is never idle.
-                let mut has_waited = false;
-                poll_fn(|cx| {
-                    if core::mem::replace(&mut has_waited, true) {
-                        return Poll::Ready(());
-                    }
-                    cx.waker().wake_by_ref();
-                    Poll::Pending
-                })
-                .await;
+                give_way().await;
             }
         }
     }

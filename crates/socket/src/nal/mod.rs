@@ -386,3 +386,16 @@ fn endpoint(addr: SocketAddr) -> Result<Endpoint, Errno> {
 fn socket_addr(endpoint: Endpoint) -> SocketAddr {
     SocketAddr::new(IpAddr::V6(endpoint.addr.0.into()), endpoint.port)
 }
+
+/// Lets the executor's other tasks run once.
+async fn give_way() {
+    let mut has_waited = false;
+    poll_fn(|cx| {
+        if core::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

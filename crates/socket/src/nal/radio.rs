@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 
 use redpoll_stack::mac::Radio;
 
-use super::{Clock, Net, Parts, Watch};
+use super::{Clock, Net, Parts, Watch, give_way};
 
 /// So many frames and other events before other tasks have their turn.
 const AT_ONCE: usize = 8;
@@ -18,15 +18,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         loop {
             poll_fn(|cx| self.poll_radio(radio, cx)).await;
             // Other tasks go on even while the radio is never silent.
-            let mut has_waited = false;
-            poll_fn(|cx| {
-                if core::mem::replace(&mut has_waited, true) {
-                    return Poll::Ready(());
-                }
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
+            give_way().await;
         }
     }
 

@@ -32,12 +32,7 @@ impl Http {
     }
 
     fn pump(&mut self, cx: &mut Context<'_>) -> Option<Outcome> {
-        while self.sent < self.request.len() {
-            match self.out.send(cx, &self.request[self.sent..]) {
-                0 => break,
-                sent => self.sent += sent,
-            }
-        }
+        self.out.send_rest(cx, &self.request, &mut self.sent);
         let mut chunk = [0; 512];
         while let Some(len) = self.out.recv(cx, &mut chunk) {
             self.answer.extend_from_slice(&chunk[..len]);

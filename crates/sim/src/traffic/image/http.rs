@@ -55,12 +55,7 @@ impl Http {
     }
 
     fn pump(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
-        while self.sent < self.request.len() {
-            match self.out.send(cx, &self.request[self.sent..]) {
-                0 => break,
-                sent => self.sent += sent,
-            }
-        }
+        self.out.send_rest(cx, &self.request, &mut self.sent);
         let mut chunk = [0; 512];
         while let Some(len) = self.out.recv(cx, &mut chunk) {
             // The server has closed, and the image is not whole: it is asked again.
