@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use redpoll_base::{Addr, Duration};
 
 use super::error::{Origin, ScenarioError};
-use super::keys::{self, KEYS};
+use super::keys;
 use super::schema::{Key, Presence, Value, is_name};
 use super::tree::{Item, Raw};
 
@@ -136,10 +136,7 @@ impl<'f> Values<'f> {
     }
 
     fn check_required(&self) -> Result<(), ScenarioError> {
-        for key in KEYS
-            .iter()
-            .filter(|key| matches!(key.presence, Presence::Required))
-        {
+        for key in keys::all().filter(|key| matches!(key.presence, Presence::Required)) {
             for path in self.instances(key) {
                 let applies = match key.only {
                     None => true,

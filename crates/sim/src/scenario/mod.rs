@@ -1,6 +1,6 @@
 //! Scenarios: TOML files that describe a mesh, its conditions and its traffic.
 //!
-//! The keys are listed once, in `keys.rs`; from that list come the check, the
+//! The keys are listed once, in `keys`; from that list come the check, the
 //! messages, the defaults and the reference in `docs/scenario.md`. Loading
 //! goes through four steps, a file each: `tree` reads TOML and applies
 //! overrides, `check` holds every key and value against the list, `build`

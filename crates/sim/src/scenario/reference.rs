@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::keys::KEYS;
+use super::keys;
 use super::schema::{Key, Presence};
 
 /// All keys with what they allow, their defaults and their meaning, as
@@ -10,7 +10,7 @@ use super::schema::{Key, Presence};
 pub fn reference() -> String {
     let mut text = String::new();
     let mut section = None;
-    for key in KEYS {
+    for key in keys::all() {
         let (table, _) = split(key);
         if section != Some(table) {
             section = Some(table);

@@ -4,7 +4,7 @@ use redpoll_assist::cache::Params;
 
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::keys::KEYS;
+use crate::scenario::keys;
 use crate::scenario::model::{CacheParams, NodeSpec, Role};
 use crate::scenario::routing::Routing;
 
@@ -17,7 +17,7 @@ pub(super) fn cache(
     routing: &Routing,
 ) -> Result<Option<CacheParams>, ScenarioError> {
     if !values.has(ON) {
-        let mut paths = KEYS.iter().map(|key| key.path);
+        let mut paths = keys::all().map(|key| key.path);
         let given = paths.find(|path| path.starts_with("cache.") && values.has(path));
         return match given {
             None => Ok(None),

@@ -4,7 +4,7 @@ use redpoll_stack::wire::rpl::{Configuration, config_flag, mode, objective};
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::keys::KEYS;
+use crate::scenario::keys;
 use crate::scenario::model::NodeSpec;
 use crate::scenario::routing::{Routing, RplParams};
 
@@ -14,8 +14,7 @@ const LIFETIME_UNIT_S: u16 = 60;
 /// What `routing` and the table `rpl` say.
 pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing, ScenarioError> {
     if values.text("routing") != "rpl" {
-        let given = KEYS
-            .iter()
+        let given = keys::all()
             .map(|key| key.path)
             .find(|path| path.starts_with("rpl.") && values.has(path));
         return match given {

@@ -4,13 +4,13 @@ use redpoll_assist::taim::{Params, Share};
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::keys::KEYS;
+use crate::scenario::keys;
 use crate::scenario::model::TaimParams;
 
 /// What `border.taim` and the table `taim` say.
 pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioError> {
     if !values.flag("border.taim") {
-        let mut paths = KEYS.iter().map(|key| key.path);
+        let mut paths = keys::all().map(|key| key.path);
         let given = paths.find(|path| path.starts_with("taim.") && values.has(path));
         return match given {
             None => Ok(None),

@@ -1,0 +1,66 @@
+//! Every key that a scenario may hold: the one list behind the parser, its
+//! messages and the reference in `docs/scenario.md`.
+
+mod energy;
+mod faults;
+mod kinds;
+mod link;
+mod mesh;
+mod network;
+mod nodes;
+mod transport;
+
+use super::schema::Presence::*;
+use super::schema::{Key, Kind, Value};
+
+/// All tables, in the order of the reference.
+const TABLES: &[&[Key]] = &[
+    mesh::KEYS,
+    link::KEYS,
+    transport::KEYS,
+    energy::KEYS,
+    network::KEYS,
+    nodes::KEYS,
+    faults::KEYS,
+];
+
+/// All keys, table by table.
+pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
+    TABLES.iter().copied().flatten()
+}
+
+/// Whether what the key holds is shown to nobody.
+pub(crate) fn is_secret(path: &str) -> bool {
+    find(path).is_some_and(|key| matches!(key.kind, Kind::KeyDigits { .. }))
+}
+
+/// The key of `path`.
+pub(crate) fn find(path: &str) -> Option<&'static Key> {
+    all().find(|key| key.matches(path))
+}
+
+/// The keys that may stand directly in the table `path` (empty for the whole
+/// document), by their last step; tables are among them.
+pub(crate) fn children(path: &str) -> Vec<&'static str> {
+    let depth = if path.is_empty() {
+        0
+    } else {
+        path.split('.').count()
+    };
+    let mut names: Vec<&'static str> = Vec::new();
+    for key in all().filter(|key| path.is_empty() || key.is_below(path)) {
+        match key.path.split('.').nth(depth) {
+            Some(step) if step != "*" && !names.contains(&step) => names.push(step),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The value of a key's default.
+pub(crate) fn default_of(key: &Key) -> Option<Value> {
+    match key.presence {
+        Default(text) => key.kind.read_default(text).ok(),
+        Required | Optional(_) => None,
+    }
+}
