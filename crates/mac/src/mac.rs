@@ -202,6 +202,15 @@ impl Mac {
         &self.config
     }
 
+    /// What is behind the header of a data frame for another node, unless it is secured:
+    /// of a frame that was heard, not received.
+    pub fn passing<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
+        let (header, payload) = FrameHeader::parse(frame).ok()?;
+        let is_readable = header.frame_type == FrameType::Data && !header.security;
+        let is_for_others = is_readable && header.dst != self.address();
+        is_for_others.then_some(payload)
+    }
+
     /// The address that this node's frames carry: the short one if it has one.
     pub fn address(&self) -> Address {
         self.config.address()

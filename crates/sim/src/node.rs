@@ -145,7 +145,7 @@ pub(crate) fn build(
         sockets.listeners + SPARE_SOCKETS,
         secrets.stream(seed.node_stream("rival", index)),
     );
-    let (helper, helpers) = Helper::of(scenario, index);
+    let (helper, helpers) = Helper::of(scenario, seed, index);
     let mut node = Node::with_transport(config, memory, rng, helper, rival);
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);

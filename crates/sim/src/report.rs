@@ -142,6 +142,17 @@ pub struct CacheFigures {
     pub evicted: u64,
     /// Frames heard, for whomever.
     pub heard: u64,
+    /// Copies that the next hop was heard passing on; of rules that heed it.
+    pub reached: u64,
+    /// Duplicate acknowledgments answered by a copy.
+    pub duplicates: u64,
+    /// Packets that have waited for those before them.
+    pub waited: u64,
+    /// Packets that were not passed on because they waited already, for want of room to
+    /// wait, or after having waited for too long.
+    pub refused: u64,
+    /// Acknowledgments repeated.
+    pub again: u64,
 }
 
 impl CacheFigures {
@@ -157,6 +168,11 @@ impl CacheFigures {
             without_room: counters.without_room.into(),
             evicted: counters.evicted.into(),
             heard: counters.heard.into(),
+            reached: counters.reached.into(),
+            duplicates: counters.duplicates.into(),
+            waited: counters.waited.into(),
+            refused: counters.refused.into(),
+            again: counters.again.into(),
         }
     }
 }

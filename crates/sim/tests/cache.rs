@@ -108,8 +108,8 @@ fn random_network(rng: &mut Rng) -> String {
          [lowpan]\nslots = {}\nred = {}\nfragment_forwarding = {forwards}\n\
          fragment_recovery = {recovers}\n\
          [rivals]\nuip_forwarding = {}\nsegment_mss = \"200 B\"\nlinux_buffer = \"2400 B\"\n\
-         [cache]\non = \"every node\"\nby_activity = {}\nregenerate = {}\nsegments = {}\n\
-         flows = {}\npackets = {}\ninitial_rtt = \"{} ms\"\ntimeout_factor = {}\n\
+         [cache]\non = \"every node\"\nrules = \"{}\"\nby_activity = {}\n\
+         regenerate = {}\nsegments = {}\nflows = {}\npackets = {}\ninitial_rtt = \"{} ms\"\ntimeout_factor = {}\n\
          [faults.loss]\ntype = \"lose-frames\"\nshare = \"{} %\"\n\
          [faults.twice]\ntype = \"duplicate-frames\"\nshare = \"{} %\"\n",
         links.join(", "),
@@ -118,6 +118,7 @@ fn random_network(rng: &mut Rng) -> String {
         2 + rng.below(8),
         rng.below(2) == 0,
         rng.below(2) == 0,
+        pick(rng, &["cctrl", "dtc", "tss"]),
         rng.below(2) == 0,
         rng.below(4) > 0,
         1 + rng.below(4),
@@ -152,7 +153,8 @@ fn random_network(rng: &mut Rng) -> String {
 fn the_oracle_finds_nothing_in_random_networks() {
     let mut rng = Rng::new(13);
     let (mut delivered, mut repeated, mut dropped) = (0, 0, 0);
-    for round in 0..60 {
+    let (mut reached, mut waited, mut duplicates, mut again) = (0, 0, 0, 0);
+    for round in 0..90 {
         let text = random_network(&mut rng);
         let scenario = Scenario::parse("random", &text, &[]);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -167,7 +169,15 @@ fn the_oracle_finds_nothing_in_random_networks() {
             .sum::<u64>();
         repeated += caches(&report).map(|cache| cache.repeated).sum::<u64>();
         dropped += caches(&report).map(|cache| cache.dropped).sum::<u64>();
+        reached += caches(&report).map(|cache| cache.reached).sum::<u64>();
+        waited += caches(&report).map(|cache| cache.waited).sum::<u64>();
+        duplicates += caches(&report).map(|cache| cache.duplicates).sum::<u64>();
+        again += caches(&report).map(|cache| cache.again).sum::<u64>();
     }
     assert!(delivered > 500_000, "{delivered}");
     assert!(repeated > 500 && dropped > 100, "{repeated}, {dropped}");
+    assert!(
+        reached > 500 && waited > 100 && duplicates > 50 && again > 50,
+        "{reached}, {waited}, {duplicates}, {again}"
+    );
 }

@@ -37,7 +37,9 @@ pub trait Assist {
 
     /// The radio has received a frame: for this node or for another one, intact or
     /// broken, as far as the driver tells ([`Node::on_heard`](crate::Node::on_heard)).
-    fn on_heard(&mut self, _now: Instant) {}
+    /// `passing`: of an intact data frame for another node what is behind its MAC header,
+    /// unless it is secured.
+    fn on_heard(&mut self, _now: Instant, _passing: Option<&[u8]>) {}
 
     /// The next packet that the assistant sends by itself, written to the start of
     /// `out`, which holds 1,280 bytes: its length. It is routed like one that the

@@ -23,6 +23,8 @@ pub(super) struct Flow {
     sides: [Side; 2],
     /// When a segment of it passed last.
     pub(super) used: Instant,
+    /// One of the ends has sent a FIN.
+    is_closing: bool,
 }
 
 /// One direction of a connection: what this end has sent.
@@ -42,6 +44,8 @@ pub(super) struct Side {
     timed: Option<(u32, Instant)>,
     /// It is to be told what it has been acknowledged already.
     pub(super) answer: bool,
+    /// If nothing of it has come by then, it is told once more.
+    pub(super) again: Option<Instant>,
 }
 
 impl Side {
@@ -53,6 +57,7 @@ impl Side {
         rtt_us: None,
         timed: None,
         answer: false,
+        again: None,
     };
 }
 
@@ -75,6 +80,8 @@ pub(super) struct Change {
     pub(super) kind: Kind,
     /// So much of what the other end has sent is acknowledged, which was not before.
     pub(super) acked: Option<u32>,
+    /// It acknowledges what has been acknowledged already, and says nothing else.
+    pub(super) is_duplicate: bool,
 }
 
 impl Flow {
@@ -83,6 +90,7 @@ impl Flow {
             ends,
             sides: [Side::NEW, Side::NEW],
             used: now,
+            is_closing: false,
         }
     }
 
@@ -103,16 +111,37 @@ impl Flow {
         known.unwrap_or(params.initial_rtt)
     }
 
-    /// A segment passes.
-    pub(super) fn on_segment(&mut self, now: Instant, it: &Segment, params: &Params) -> Change {
+    /// A segment passes, or `waits` to.
+    pub(super) fn on_segment(
+        &mut self,
+        now: Instant,
+        it: &Segment,
+        waits: bool,
+        params: &Params,
+    ) -> Change {
         self.used = now;
+        if it.flags.fin() {
+            self.is_closing = true;
+            let [lower, upper] = &mut self.sides;
+            (lower.again, upper.again) = (None, None);
+        }
         let (from, to) = (it.from_upper, !it.from_upper);
+        let is_duplicate = it.len == 0
+            && it.flags.is_bare()
+            && it.ack.is_some()
+            && self.side(from).acked == it.ack
+            && self.side(from).window == it.window;
         let mut is_news = self.side(from).window != it.window;
         let acked = it.ack.filter(|ack| self.advances(from, *ack));
         if let Some(ack) = acked {
             is_news = true;
             self.side_mut(from).acked = Some(ack);
             self.side_mut(to).sample(now, ack, params.rtt_weight);
+            // Who is closed would answer with a RST (RFC 9293 §3.10.7.1).
+            if params.acknowledges_again && it.flags.is_plain() && !self.is_closing {
+                let wait = params.timeout(self.rtt(from, params));
+                self.side_mut(to).again = Some(now + wait);
+            }
         }
         let is_late = match (it.ack, self.side(from).acked) {
             (Some(ack), Some(acked)) => is_behind(acked, ack),
@@ -137,8 +166,14 @@ impl Flow {
             _ if is_next => Kind::New,
             _ => Kind::OutOfSequence,
         };
-        side.on_sent(now, it, kind);
-        Change { kind, acked }
+        side.again = None;
+        let is_timed = kind == Kind::New || params.times_handshake && it.flags.syn();
+        side.on_sent(now, it, is_timed && !waits);
+        Change {
+            kind,
+            acked,
+            is_duplicate,
+        }
     }
 
     /// Whether `ack` of an end says more than what it has said before, and no more than
@@ -172,10 +207,10 @@ impl Flow {
 }
 
 impl Side {
-    fn on_sent(&mut self, now: Instant, it: &Segment, kind: Kind) {
+    fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| is_behind(end, known)) {
-            if kind == Kind::New {
+            if is_timed {
                 self.timed.get_or_insert((end, now));
             }
             self.end = Some(end);
@@ -183,6 +218,11 @@ impl Side {
             // Karn's algorithm (RFC 6298 §3).
             self.timed = None;
         }
+    }
+
+    /// What has waited up to `end` is passed on.
+    pub(super) fn on_passed(&mut self, now: Instant, end: u32) {
+        self.timed.get_or_insert((end, now));
     }
 
     /// What is timed has been sent again by this node.

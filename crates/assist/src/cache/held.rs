@@ -11,14 +11,38 @@ impl HeldSlot {
     pub const EMPTY: HeldSlot = HeldSlot(None);
 }
 
+/// How far a packet is that is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// It has not been passed on: what came before it is still on its way. Whether a copy
+    /// stays when it is.
+    Waiting { stays: bool },
+    /// It has been passed on, and is sent again when it is due.
+    Passed,
+    /// It has been sent again, and is forgotten when it is due.
+    Repeated,
+}
+
+impl Stage {
+    pub(super) const fn waits(self) -> bool {
+        matches!(self, Stage::Waiting { .. })
+    }
+}
+
 /// A copy of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
     /// Its connection's place, and which end it comes from.
     pub(super) flow: usize,
     pub(super) upper: bool,
-    /// Its first byte.
+    /// Its first byte, and the number behind it.
     pub(super) seq: u32,
+    pub(super) end: u32,
+    pub(super) stage: Stage,
+    /// The next hop has not been heard passing it on.
+    pub(super) is_locked: bool,
+    /// The order of arrival.
+    pub(super) number: u32,
     /// Bytes of the packet.
     pub(super) len: usize,
     /// When something is to be done with it.
@@ -60,6 +84,17 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         self.slots.as_mut().get_mut(place)?.0.as_mut()
     }
 
+    /// The packet at a place.
+    pub(super) fn packet(&self, place: usize) -> Option<&[u8]> {
+        let len = self.slots.as_ref().get(place)?.0?.len;
+        self.bytes.as_ref().get(self.area(place))?.get(..len)
+    }
+
+    /// Whether a packet of this length has room.
+    pub(super) fn has_room(&self, len: usize) -> bool {
+        len <= self.room() && self.slots.as_ref().iter().any(|slot| slot.0.is_none())
+    }
+
     /// Copies a packet; whether there was room.
     pub(super) fn keep(&mut self, copied: Copied, packet: &[u8]) -> bool {
         let slots = self.slots.as_ref();
@@ -90,28 +125,39 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         }
     }
 
-    /// Writes the packet at a place to `out`, and gives it up; its length.
-    pub(super) fn take(&mut self, place: usize, out: &mut [u8]) -> Option<usize> {
-        let copied = self.slots.as_mut().get_mut(place)?.0.take()?;
-        let packet = self
-            .bytes
-            .as_ref()
-            .get(self.area(place))?
-            .get(..copied.len)?;
-        (copy(packet, out) == copied.len).then_some(copied.len)
+    /// Gives up the one at a place.
+    pub(super) fn free(&mut self, place: usize) {
+        if let Some(slot) = self.slots.as_mut().get_mut(place) {
+            slot.0 = None;
+        }
+    }
+
+    /// Writes the packet at a place to `out`; its length.
+    pub(super) fn write(&self, place: usize, out: &mut [u8]) -> Option<usize> {
+        let packet = self.packet(place)?;
+        (copy(packet, out) == packet.len()).then_some(packet.len())
     }
 }
 
 impl Copied {
-    /// A packet that has yet to be copied.
-    pub(super) const fn of(flow: usize, upper: bool, seq: u32) -> Copied {
+    /// A segment that is being passed on and has yet to be copied.
+    pub(super) const fn of(flow: usize, upper: bool, (seq, end): (u32, u32)) -> Copied {
         Copied {
             flow,
             upper,
             seq,
+            end,
+            stage: Stage::Passed,
+            is_locked: true,
+            number: 0,
             len: 0,
             due: Instant::FAR_FUTURE,
             deadline: Instant::FAR_FUTURE,
         }
+    }
+
+    /// Whether it is of this direction of a connection.
+    pub(super) fn is_of(&self, flow: usize, upper: bool) -> bool {
+        (self.flow, self.upper) == (flow, upper)
     }
 }

@@ -1,6 +1,8 @@
-//! Segments cached on the way and sent again from there, and acknowledgments made there:
-//! cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance Optimizations for
-//! Wireless Sensor Networks", EWSN 2012), after DTC and TSS.
+//! Segments cached on the way and sent again from there, and acknowledgments made there, by
+//! the rules of three: cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance
+//! Optimizations for Wireless Sensor Networks", EWSN 2012), which is the default, and what it
+//! came after, Distributed TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks
+//! ([`Params::tss`]).
 //!
 //! A router shows [`Cache::on_forward`] each packet that it is about to pass on. Of the
 //! data that come next on a connection a copy is kept, one for each direction. If they are
@@ -10,13 +12,26 @@
 //! With [`Params::by_activity`] a copy is sent after two thirds of the time if nothing at
 //! all was heard of late, as [`Cache::on_heard`] tells.
 //!
-//! What the paper leaves open, beside [`Params`]:
+//! DTC waits for half of that time. It keeps the newest segment, and others by chance, and
+//! replaces no copy before the next hop was heard passing it on. If the receiver asks for
+//! the segment that there is a copy of, by a duplicate acknowledgment, that one ends here
+//! and the copy is sent.
+//!
+//! TSS, after as long, lets the packets of a direction pass one behind the other: while the
+//! next hop was not heard passing on the last one, nor is it acknowledged, those behind it
+//! wait here. An acknowledgment that nothing comes of is repeated.
+//!
+//! What the papers leave open, beside [`Params`]:
 //!
 //! - Of acknowledgments numbers, window and timestamps are kept, and what is sent is made of
 //!   them. SACK blocks are left out: old ones would say something else (RFC 2883).
 //! - SYNs and FINs are watched, and never kept or answered.
-//! - A copy is kept while its connection has no other of that direction, so with several
-//!   segments under way it is that of the oldest, which the receiver waits for.
+//! - With [`Choice::Oldest`] a copy is kept while its connection has no other of that
+//!   direction, so with several segments under way it is that of the oldest, which the
+//!   receiver waits for.
+//! - That the next hop has a segment is known from hearing it pass that on, whole or as the
+//!   last fragment. Where that cannot be heard, on radios that are off or behind
+//!   [security](Cache::on_heard), only acknowledgments tell.
 //!
 //! What no end may notice, whatever passes (RFC 9293, 7323, 3168):
 //!
@@ -25,17 +40,20 @@
 //! - What is sent again is a packet that has passed, byte for byte, but for its ECN field: it is
 //!   not ECN-capable (RFC 3168 §6.1.5). It is sent once, while no acknowledgment
 //!   of it has passed, and a minute later at most.
+//! - An acknowledgment is made for what the receiver has acknowledged, and only then; not even
+//!   its SACK blocks are touched.
 //! - A segment that says anything new beside acknowledged data passes: a later
 //!   acknowledgment, another window, an answer to a mark of congestion, a question whether
 //!   its peer lives.
-//! - Nothing is held back, so nothing is overtaken.
+//! - Nothing overtakes anything of its direction. With [`Params::holds_back`] a packet waits
+//!   if one before it does, for two timeouts at most; without it nothing waits.
 //!
 //! Packets that are cut, that pass fragment by fragment (RFC 8930), or that have extension
 //! headers are none of its business.
 //!
 //! ```
 //! use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory, Params};
-//! use redpoll_base::Instant;
+//! use redpoll_base::{Instant, Rng};
 //!
 //! struct Heap;
 //! impl redpoll_base::Memory for Heap {
@@ -47,29 +65,32 @@
 //!     held: vec![HeldSlot::EMPTY; 8].into(),
 //!     bytes: vec![0; 8 * 128].into(),
 //! };
-//! let mut cache = Cache::new(Params::default(), memory);
-//! cache.on_heard(Instant::ZERO);
+//! let mut cache = Cache::new(Params::default(), Rng::new(1), memory);
+//! cache.on_heard(Instant::ZERO, None);
 //! assert_eq!(cache.poll_at(), None);
 //! ```
 
 mod activity;
+mod duplicates;
 mod flow;
 mod held;
 #[cfg(feature = "node")]
 mod node;
 mod packet;
 mod params;
+mod turns;
 
-use redpoll_base::{Duration, Instant, Memory as Kinds, Wake};
+use redpoll_base::{Duration, Instant, Memory as Kinds, Rng, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use activity::Activity;
 pub use flow::FlowSlot;
 use flow::{Flow, Kind};
 pub use held::HeldSlot;
-use held::{Copied, Held};
+use held::{Copied, Held, Stage};
 use packet::{Segment, is_behind, read};
-pub use params::Params;
+pub use params::{Choice, Params};
+use turns::Turn;
 
 /// How long the cache waits if there was no room for its packet.
 const LATER: Duration = Duration::from_millis(20);
@@ -90,7 +111,8 @@ pub struct Memory<M: Kinds> {
 pub enum Verdict {
     /// It is passed on.
     Pass,
-    /// It is not: its sender gets an acknowledgment instead, by [`Cache::poll_packet`].
+    /// It is not: [`Cache::poll_packet`] has something else in its place, or itself when its
+    /// turn has come.
     Keep,
 }
 
@@ -115,6 +137,17 @@ pub struct Counters {
     pub evicted: u32,
     /// Frames heard, whoever they were for.
     pub heard: u32,
+    /// Copies that the next hop was heard passing on.
+    pub reached: u32,
+    /// Duplicate acknowledgments that ended here, because of a copy that was sent.
+    pub duplicates: u32,
+    /// Packets that have waited for those before them.
+    pub waited: u32,
+    /// Packets not passed on: they were here already, there was no room to wait, or they have
+    /// waited for too long.
+    pub refused: u32,
+    /// Acknowledgments repeated.
+    pub again: u32,
 }
 
 fn count(counter: &mut u32) {
@@ -128,19 +161,24 @@ pub struct Cache<M: Kinds> {
     flows: M::Table<FlowSlot>,
     held: Held<M::Table<HeldSlot>, M::Buffer>,
     activity: Activity,
+    rng: Rng,
+    /// The number of the next packet kept.
+    next_number: u32,
     /// Before this there is no room for a packet.
     not_before: Instant,
     counters: Counters,
 }
 
 impl<M: Kinds> Cache<M> {
-    /// A cache that knows nothing.
-    pub fn new(params: Params, memory: Memory<M>) -> Self {
+    /// A cache that knows nothing. `rng` decides what is left to chance.
+    pub fn new(params: Params, rng: Rng, memory: Memory<M>) -> Self {
         Cache {
             params,
             flows: memory.flows,
             held: Held::new(memory.held, memory.bytes),
             activity: Activity::NONE,
+            rng,
+            next_number: 0,
             not_before: Instant::ZERO,
             counters: Counters::default(),
         }
@@ -170,10 +208,16 @@ impl<M: Kinds> Cache<M> {
             .level(now, both.max().unwrap_or(Duration::ZERO))
     }
 
-    /// The radio has received a frame, for this node or not, intact or not.
-    pub fn on_heard(&mut self, now: Instant) {
+    /// The radio has received a frame, for this node or not, intact or not. `passing`: what
+    /// is behind the MAC's header of an intact one for another node, if it is readable.
+    pub fn on_heard(&mut self, now: Instant, passing: Option<&[u8]>) {
         count(&mut self.counters.heard);
         self.activity.on_heard(now);
+        if let Some(passing) = passing
+            && (self.params.holds_back || self.params.locks)
+        {
+            self.on_passing(passing);
+        }
     }
 
     /// A packet is about to be passed on, with this header.
@@ -198,6 +242,14 @@ impl<M: Kinds> Cache<M> {
         if segment.flags.syn() {
             self.release(place);
         }
+        let waits = match self.turn(now, place, &segment, packet.len()) {
+            Turn::Now => false,
+            Turn::Later => true,
+            Turn::Never => {
+                count(&mut self.counters.refused);
+                return Verdict::Keep;
+            }
+        };
         let Some(FlowSlot(slot)) = self.flows.as_mut().get_mut(place) else {
             return Verdict::Pass;
         };
@@ -206,22 +258,39 @@ impl<M: Kinds> Cache<M> {
             Some(flow) if !is_first => flow,
             _ => slot.insert(Flow::new(segment.ends, now)),
         };
-        let change = flow.on_segment(now, &segment, &self.params);
+        let change = flow.on_segment(now, &segment, waits, &self.params);
         if let Some(ack) = change.acked {
             self.on_acked(place, !segment.from_upper, ack);
         }
-        match change.kind {
-            Kind::New => self.keep(now, place, &segment, packet),
-            Kind::Acknowledged if self.params.regenerates => {
-                count(&mut self.counters.dropped);
-                if let Some(flow) = self.flow_mut(place) {
-                    flow.side_mut(segment.from_upper).answer = true;
-                }
-                return Verdict::Keep;
+        if change.kind == Kind::Acknowledged && self.params.regenerates {
+            count(&mut self.counters.dropped);
+            if let Some(flow) = self.flow_mut(place) {
+                flow.side_mut(segment.from_upper).answer = true;
             }
-            Kind::Acknowledged | Kind::OutOfSequence | Kind::Other => {}
+            return Verdict::Keep;
+        }
+        if waits {
+            return self.wait(now, place, &segment, change.kind, packet);
+        }
+        if change.is_duplicate && self.stands_in(now, place, &segment) {
+            count(&mut self.counters.duplicates);
+            return Verdict::Keep;
+        }
+        if self.chooses(change.kind) {
+            self.keep(now, place, &segment, packet);
         }
         Verdict::Pass
+    }
+
+    /// Whether a segment is to be copied.
+    fn chooses(&mut self, kind: Kind) -> bool {
+        match (kind, self.params.choice) {
+            (Kind::New, _) => true,
+            (Kind::OutOfSequence, Choice::Newest { others_percent }) => {
+                self.rng.below(100) < others_percent.into()
+            }
+            _ => false,
+        }
     }
 
     /// The next packet to be sent, written to the start of `out`: its length.
@@ -229,7 +298,9 @@ impl<M: Kinds> Cache<M> {
         if self.not_before > now {
             return None;
         }
-        self.acknowledge(out).or_else(|| self.repeat(now, out))
+        self.acknowledge(now, out)
+            .or_else(|| self.pass_next(now, out))
+            .or_else(|| self.repeat(now, out))
     }
 
     /// There was no room for a packet: it is asked for again a little later.
@@ -239,22 +310,20 @@ impl<M: Kinds> Cache<M> {
 
     /// When [`Cache::poll_packet`] has something to do.
     pub fn poll_at(&self) -> Option<Wake> {
-        let answers = self.answers().then_some(Instant::ZERO);
-        let due = self.held.iter().map(|(_, copied)| copied.due).min();
-        let at = match (answers, due) {
-            (Some(at), _) => at,
-            (None, due) => due?,
-        };
-        Some(Wake::exactly(at.max(self.not_before)))
-    }
-
-    fn answers(&self) -> bool {
-        let mut flows = self
+        let flows = self
             .flows
             .as_ref()
             .iter()
             .filter_map(|slot| slot.0.as_ref());
-        flows.any(|flow| flow.side(false).answer || flow.side(true).answer)
+        let sides = flows.flat_map(|flow| [flow.side(false), flow.side(true)]);
+        let answers = sides.filter_map(|side| match side.answer {
+            true => Some(Instant::ZERO),
+            false => side.again,
+        });
+        let turn = self.next_turn().map(|_| Instant::ZERO);
+        let due = self.held.iter().map(|(_, copied)| copied.due);
+        let at = answers.chain(turn).chain(due).min()?;
+        Some(Wake::exactly(at.max(self.not_before)))
     }
 
     fn find(&self, segment: &Segment) -> Option<usize> {
@@ -266,9 +335,11 @@ impl<M: Kinds> Cache<M> {
         self.flows.as_mut().get_mut(place)?.0.as_mut()
     }
 
-    /// A free place for a connection, if need be that of the one idle for longest.
+    /// A free place for a connection, if need be that of the one idle for longest. A
+    /// connection with packets that wait keeps its own.
     fn make_room(&mut self) -> Option<usize> {
         let flows = self.flows.as_ref().iter().enumerate();
+        let flows = flows.filter(|(place, _)| !self.has_waiting(*place));
         let used = |slot: &FlowSlot| slot.0.map(|flow| flow.used);
         // `None`, a free place, comes before all times.
         let (place, slot) = flows.min_by_key(|(_, slot)| used(slot))?;
@@ -292,7 +363,8 @@ impl<M: Kinds> Cache<M> {
 
     /// All before `ack` of what an end has sent is acknowledged.
     fn on_acked(&mut self, place: usize, upper: bool, ack: u32) {
-        let is_over = |it: &Copied| (it.flow, it.upper) == (place, upper) && is_behind(ack, it.seq);
+        let is_over =
+            |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && is_behind(ack, it.seq);
         let over = self
             .held
             .iter()
@@ -303,47 +375,69 @@ impl<M: Kinds> Cache<M> {
         self.held.release(is_over);
     }
 
-    /// Keeps a copy of a segment, if none of its direction is there.
+    /// Keeps a copy of a segment that is passed on, if there is room or an older one may go.
     fn keep(&mut self, now: Instant, place: usize, segment: &Segment, packet: &[u8]) {
         let upper = segment.from_upper;
-        let Some(flow) = self.flows.as_ref().get(place).and_then(|slot| slot.0) else {
-            return;
-        };
-        let copies = self.held.iter();
-        let copies = copies.filter(|(_, it)| (it.flow, it.upper) == (place, upper));
+        let copies = self.held.iter().filter(|(_, it)| it.is_of(place, upper));
         if copies.count() >= usize::from(self.params.segments) {
-            count(&mut self.counters.without_room);
-            return;
+            match self.replaceable(place, upper) {
+                Some(older) => self.held.free(older),
+                None => return count(&mut self.counters.without_room),
+            }
         }
-        let whole = flow.rtt(upper, &self.params);
-        let whole = whole.times(self.params.timeout_factor.into());
-        let whole = whole.min(self.params.max_wait);
-        let wait = match self.params.by_activity {
-            true => whole.times(2).divided_by(3),
-            false => whole,
-        };
-        let copied = Copied {
-            due: now + wait,
-            deadline: now + whole,
-            ..Copied::of(place, upper, segment.seq)
-        };
-        match self.held.keep(copied, packet) {
+        let copied = Copied::of(place, upper, (segment.seq, segment.end()));
+        match self.held.keep(self.timed(now, copied), packet) {
             true => count(&mut self.counters.cached),
             false => count(&mut self.counters.without_room),
         }
     }
 
-    /// An acknowledgment that is owed to the sender of what was not passed on.
-    fn acknowledge(&mut self, out: &mut [u8]) -> Option<usize> {
+    /// A copy that a newer one may take the place of.
+    fn replaceable(&self, flow: usize, upper: bool) -> Option<usize> {
+        let Choice::Newest { .. } = self.params.choice else {
+            return None;
+        };
+        let is_free = |it: &Copied| it.is_of(flow, upper) && !(self.params.locks && it.is_locked);
+        self.held.iter().find(|(_, it)| is_free(it)).map(|it| it.0)
+    }
+
+    /// A copy of what is passed on now: when it is sent again.
+    fn timed(&self, now: Instant, copied: Copied) -> Copied {
+        let flow = self.flows.as_ref().get(copied.flow).and_then(|slot| slot.0);
+        let rtt = flow.map_or(self.params.initial_rtt, |flow| {
+            flow.rtt(copied.upper, &self.params)
+        });
+        let whole = self.params.timeout(rtt);
+        let wait = match self.params.by_activity {
+            true => whole.times(2).divided_by(3),
+            false => whole,
+        };
+        Copied {
+            stage: Stage::Passed,
+            due: now + wait,
+            deadline: now + whole,
+            ..copied
+        }
+    }
+
+    /// An acknowledgment that is owed to the sender of what was not passed on, or that it
+    /// seems to have missed.
+    fn acknowledge(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         for slot in self.flows.as_mut() {
             let Some(flow) = &mut slot.0 else { continue };
             for upper in [false, true] {
-                if !core::mem::take(&mut flow.side_mut(upper).answer) {
+                let side = flow.side_mut(upper);
+                let is_owed = core::mem::take(&mut side.answer);
+                if !is_owed && side.again.is_none_or(|at| at > now) {
                     continue;
                 }
+                side.again = None;
                 let made = flow.acknowledgment(upper);
                 if let Some(len) = made.and_then(|made| made.write(out)) {
-                    count(&mut self.counters.regenerated);
+                    count(match is_owed {
+                        true => &mut self.counters.regenerated,
+                        false => &mut self.counters.again,
+                    });
                     return Some(len);
                 }
             }
@@ -357,9 +451,19 @@ impl<M: Kinds> Cache<M> {
             let due = self.held.iter().filter(|(_, copied)| copied.due <= now);
             let (place, copied) = due.min_by_key(|(_, copied)| copied.due)?;
             let copied = *copied;
+            if copied.stage != Stage::Passed {
+                self.held.free(place);
+                if copied.stage.waits() {
+                    count(&mut self.counters.refused);
+                }
+                if let Some(len) = self.pass_next(now, out) {
+                    return Some(len);
+                }
+                continue;
+            }
             let flow = self.flows.as_ref().get(copied.flow).and_then(|slot| slot.0);
             let rtt = flow.map(|flow| flow.rtt(copied.upper, &self.params));
-            let is_early = now < copied.deadline;
+            let is_early = now < copied.deadline && self.params.by_activity;
             let quiet = rtt.is_some_and(|rtt| self.activity.level(now, rtt) == 0);
             if is_early && !quiet {
                 if let Some(copied) = self.held.get_mut(place) {
@@ -367,7 +471,16 @@ impl<M: Kinds> Cache<M> {
                 }
                 continue;
             }
-            let len = self.held.take(place, out)?;
+            let len = self.held.write(place, out);
+            match self.held.get_mut(place) {
+                Some(copied) if self.params.remembers() => {
+                    let wait = rtt.map_or(Duration::ZERO, |rtt| self.params.timeout(rtt));
+                    copied.stage = Stage::Repeated;
+                    copied.due = now + wait;
+                }
+                _ => self.held.free(place),
+            }
+            let len = len?;
             if let Some(flow) = self.flow_mut(copied.flow) {
                 flow.side_mut(copied.upper).on_repeated();
             }

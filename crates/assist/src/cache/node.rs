@@ -13,8 +13,8 @@ impl<M: Memory> Assist for Cache<M> {
         }
     }
 
-    fn on_heard(&mut self, now: Instant) {
-        Cache::on_heard(self, now);
+    fn on_heard(&mut self, now: Instant, passing: Option<&[u8]>) {
+        Cache::on_heard(self, now, passing);
     }
 
     fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {

@@ -23,6 +23,7 @@ impl Flags {
     const RST: u8 = 0x04;
     const ACK: u8 = 0x10;
     const URG: u8 = 0x20;
+    const ECE: u8 = 0x40;
     const CWR: u8 = 0x80;
 
     const fn has(self, bit: u8) -> bool {
@@ -46,6 +47,11 @@ impl Flags {
     pub(super) const fn is_plain(self) -> bool {
         self.0 & (Self::FIN | Self::SYN | Self::RST | Self::URG | Self::CWR) == 0
     }
+
+    /// Nothing but an acknowledgment, and no echo of a mark of congestion.
+    pub(super) const fn is_bare(self) -> bool {
+        self.is_plain() && !self.has(Self::ECE) && self.has(Self::ACK)
+    }
 }
 
 /// Value and echo of a timestamps option (RFC 7323 §3.2).
@@ -68,8 +74,21 @@ pub(super) struct Segment {
     pub(super) flags: Flags,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
+    /// What it says to have arrived behind a gap.
+    pub(super) beyond: Beyond,
     /// Bytes of payload.
     pub(super) len: u32,
+}
+
+/// What SACK blocks say (RFC 2018 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Beyond {
+    /// There is none.
+    Nothing,
+    /// All from this number on up to the farthest one that has arrived.
+    From(u32),
+    /// There is more than one gap; or something arrived twice (RFC 2883).
+    Else,
 }
 
 impl Segment {
@@ -130,26 +149,57 @@ pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
         flags,
         window: u16::from_be_bytes([w0, w1]),
         timestamps: timestamps(options),
+        beyond: beyond(options, u32::from_be_bytes([a0, a1, a2, a3])),
         len: payload.len() as u32,
     })
 }
 
-/// The timestamps among a segment's options (RFC 9293 §3.2, RFC 7323 §3.2).
-fn timestamps(mut options: &[u8]) -> Option<Timestamps> {
+/// The option of a kind, among a segment's options: what is behind its first two bytes
+/// (RFC 9293 §3.2).
+fn option(mut options: &[u8], wanted: u8) -> Option<&[u8]> {
     loop {
         options = match options {
             [] | [0, ..] => return None,
             [1, rest @ ..] => rest,
-            [8, 10, v0, v1, v2, v3, e0, e1, e2, e3, ..] => {
-                return Some(Timestamps {
-                    value: u32::from_be_bytes([*v0, *v1, *v2, *v3]),
-                    echo: u32::from_be_bytes([*e0, *e1, *e2, *e3]),
-                });
+            [kind, len, ..] if *len >= 2 => {
+                let (option, rest) = options.split_at_checked(usize::from(*len))?;
+                if *kind == wanted {
+                    return option.get(2..);
+                }
+                rest
             }
-            [_, len, ..] if *len >= 2 => options.get(usize::from(*len)..)?,
             _ => return None,
         };
     }
+}
+
+/// The timestamps of a segment (RFC 7323 §3.2).
+fn timestamps(options: &[u8]) -> Option<Timestamps> {
+    let [v0, v1, v2, v3, e0, e1, e2, e3] = *option(options, 8)? else {
+        return None;
+    };
+    Some(Timestamps {
+        value: u32::from_be_bytes([v0, v1, v2, v3]),
+        echo: u32::from_be_bytes([e0, e1, e2, e3]),
+    })
+}
+
+/// What the SACK blocks of a segment that acknowledges `ack` say.
+fn beyond(options: &[u8], ack: u32) -> Beyond {
+    let Some(blocks) = option(options, 5) else {
+        return Beyond::Nothing;
+    };
+    let (blocks, _) = blocks.as_chunks::<8>();
+    let mut all = Beyond::Nothing;
+    for [l0, l1, l2, l3, r0, r1, r2, r3] in blocks {
+        let left = u32::from_be_bytes([*l0, *l1, *l2, *l3]);
+        let right = u32::from_be_bytes([*r0, *r1, *r2, *r3]);
+        all = match all {
+            Beyond::Nothing if is_behind(left, ack) && is_behind(right, left) => Beyond::From(left),
+            _ => return Beyond::Else,
+        };
+    }
+    all
 }
 
 /// An acknowledgment to be made.

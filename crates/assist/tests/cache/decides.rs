@@ -111,10 +111,10 @@ fn early_if_nothing_was_heard_else_in_the_last_third() {
 
     let mut loud = cache(params, 4, 4, 128);
     pass(&mut loud, 0, &first);
-    loud.on_heard(Instant::from_millis(3_001));
+    loud.on_heard(Instant::from_millis(3_001), None);
     assert!(sent(&mut loud, 6_000).is_empty());
     assert_eq!(due(&loud), Some(9_000));
-    loud.on_heard(Instant::from_millis(8_999));
+    loud.on_heard(Instant::from_millis(8_999), None);
     assert_eq!(sent(&mut loud, 9_000), [first], "then in any case");
     assert_eq!(loud.counters().repeated_early, 0);
 }

@@ -3,4 +3,5 @@
 mod decides;
 mod packets;
 mod passes;
+mod rules;
 mod safe;

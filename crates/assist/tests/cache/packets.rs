@@ -2,7 +2,7 @@
 
 use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory, Params, Verdict};
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Instant};
+use redpoll_base::{Addr, Instant, Rng};
 use redpoll_wire::ipv6::Ipv6Header;
 
 pub enum Heap {}
@@ -16,6 +16,7 @@ impl redpoll_base::Memory for Heap {
 pub fn cache(params: Params, flows: usize, packets: usize, bytes: usize) -> Cache<Heap> {
     Cache::new(
         params,
+        Rng::new(1),
         Memory {
             flows: vec![FlowSlot::EMPTY; flows].into(),
             held: vec![HeldSlot::EMPTY; packets].into(),
@@ -43,6 +44,7 @@ pub struct Tcp {
     pub flags: u8,
     pub window: u16,
     pub timestamps: Option<(u32, u32)>,
+    pub sack: Vec<(u32, u32)>,
     pub ecn: u8,
     pub data: Vec<u8>,
 }
@@ -58,6 +60,7 @@ pub fn data(seq: u32, ack: u32, len: usize) -> Tcp {
         flags: ACK,
         window: 48,
         timestamps: None,
+        sack: Vec::new(),
         ecn: 0,
         data: data.collect(),
     }
@@ -79,19 +82,24 @@ impl Tcp {
         tcp.extend(self.to.1.to_be_bytes());
         tcp.extend(self.seq.to_be_bytes());
         tcp.extend(self.ack.to_be_bytes());
-        let offset = if self.timestamps.is_some() {
-            0x80
-        } else {
-            0x50
-        };
+        let mut options = Vec::new();
+        if let Some((value, echo)) = self.timestamps {
+            options.extend([1, 1, 8, 10]);
+            options.extend(value.to_be_bytes());
+            options.extend(echo.to_be_bytes());
+        }
+        if !self.sack.is_empty() {
+            options.extend([1, 1, 5, 2 + 8 * self.sack.len() as u8]);
+            for (left, right) in &self.sack {
+                options.extend(left.to_be_bytes());
+                options.extend(right.to_be_bytes());
+            }
+        }
+        let offset = (20 + options.len() as u8) << 2;
         tcp.extend([offset, self.flags]);
         tcp.extend(self.window.to_be_bytes());
         tcp.extend([0; 4]);
-        if let Some((value, echo)) = self.timestamps {
-            tcp.extend([1, 1, 8, 10]);
-            tcp.extend(value.to_be_bytes());
-            tcp.extend(echo.to_be_bytes());
-        }
+        tcp.extend(options);
         tcp.extend(&self.data);
         let addr = |end: (u8, u16)| {
             let mut addr = [0xfd; 16];

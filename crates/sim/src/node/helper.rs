@@ -5,6 +5,7 @@ use redpoll_base::{Instant, Wake};
 use redpoll_rivals::uip::forwarding::Forwarded;
 use redpoll_stack::assist::{Assist, Passing, Verdict};
 
+use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::Scenario;
 
@@ -18,10 +19,10 @@ pub struct Helper {
 
 impl Helper {
     /// That of node `index`, and the bytes that it takes.
-    pub(crate) fn of(scenario: &Scenario, index: usize) -> (Helper, usize) {
+    pub(crate) fn of(scenario: &Scenario, seed: Seed, index: usize) -> (Helper, usize) {
         let forwarded = scenario.uip_forwarding.then(Box::<Forwarded>::default);
         let bytes = forwarded.as_ref().map_or(0, |it| size_of_val(&**it));
-        let (cache, more) = cache(scenario, index).unzip();
+        let (cache, more) = cache(scenario, seed, index).unzip();
         (Helper { forwarded, cache }, bytes + more.unwrap_or(0))
     }
 
@@ -31,7 +32,7 @@ impl Helper {
     }
 }
 
-fn cache(scenario: &Scenario, index: usize) -> Option<(Box<Cache<HeapMemory>>, usize)> {
+fn cache(scenario: &Scenario, seed: Seed, index: usize) -> Option<(Box<Cache<HeapMemory>>, usize)> {
     let params = scenario.cache.as_ref()?;
     if !params.on.contains(&index) {
         return None;
@@ -44,7 +45,8 @@ fn cache(scenario: &Scenario, index: usize) -> Option<(Box<Cache<HeapMemory>>, u
         bytes: buffer(bytes),
     };
     let tables = size_of_val(&*memory.flows) + size_of_val(&*memory.held);
-    let cache = Cache::new(params.params, memory);
+    let rng = seed.node_stream("cache", index);
+    let cache = Cache::new(params.params, rng, memory);
     let taken = tables + bytes + size_of_val(&cache);
     Some((Box::new(cache), taken))
 }
@@ -63,9 +65,9 @@ impl Assist for Helper {
         }
     }
 
-    fn on_heard(&mut self, now: Instant) {
+    fn on_heard(&mut self, now: Instant, passing: Option<&[u8]>) {
         if let Some(cache) = &mut self.cache {
-            cache.on_heard(now);
+            cache.on_heard(now, passing);
         }
     }
 

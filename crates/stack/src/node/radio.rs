@@ -51,9 +51,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if let Some(frame) = frame {
             self.link.mac.on_overheard(frame);
         }
-        #[cfg(not(feature = "duty-cycled"))]
-        let _ = frame;
-        self.net.assist.on_heard(now);
+        let passing = frame.and_then(|frame| self.link.mac.passing(frame));
+        self.net.assist.on_heard(now, passing);
     }
 
     /// The radio has finished the work that it was given.

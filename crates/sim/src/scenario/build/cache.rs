@@ -1,6 +1,6 @@
 //! Routers that keep copies of segments.
 
-use redpoll_assist::cache::Params;
+use redpoll_assist::cache::{Choice, Params};
 
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
@@ -34,19 +34,59 @@ pub(super) fn cache(
     }
     Ok(Some(CacheParams {
         on: on(values, nodes)?,
-        params: Params {
-            initial_rtt: values.duration("cache.initial_rtt"),
-            rtt_weight: values.small("cache.rtt_weight"),
-            timeout_factor: values.small("cache.timeout_factor"),
-            max_wait: values.duration("cache.max_wait"),
-            segments: values.small("cache.segments"),
-            regenerates: values.flag("cache.regenerate"),
-            by_activity: values.flag("cache.by_activity"),
-        },
+        params: params(values)?,
         flows: values.small("cache.flows"),
         packets: values.small("cache.packets"),
         packet_bytes: values.real("cache.packet_size") as u16,
     }))
+}
+
+/// The rules, and what is said beside them.
+fn params(values: &Values<'_>) -> Result<Params, ScenarioError> {
+    let rules = values.text("cache.rules");
+    let of_rules = match rules.as_str() {
+        "dtc" => Params::dtc(),
+        "tss" => Params::tss(),
+        _ => Params::cctrl(),
+    };
+    for (path, of) in [
+        ("cache.others", "dtc"),
+        ("cache.locks", "dtc"),
+        ("cache.acknowledge_again", "tss"),
+    ] {
+        if values.has(path) && rules != of {
+            let problem = format!("has no meaning here; allowed: with cache.rules = \"{of}\"");
+            return Err(values.error(path, problem));
+        }
+    }
+    let flag = |path, default| match values.has(path) {
+        true => values.flag(path),
+        false => default,
+    };
+    Ok(Params {
+        initial_rtt: values.duration("cache.initial_rtt"),
+        rtt_weight: values.small("cache.rtt_weight"),
+        timeout_tenths: match values.number("cache.timeout_factor") {
+            Some(factor) => (factor * 10.0).round() as u16,
+            None => of_rules.timeout_tenths,
+        },
+        max_wait: values.time("cache.max_wait").unwrap_or(of_rules.max_wait),
+        segments: match values.has("cache.segments") {
+            true => values.small("cache.segments"),
+            false => of_rules.segments,
+        },
+        choice: match (of_rules.choice, values.number("cache.others")) {
+            (Choice::Newest { .. }, Some(share)) => Choice::Newest {
+                others_percent: (share * 100.0).round() as u8,
+            },
+            (choice, _) => choice,
+        },
+        locks: flag("cache.locks", of_rules.locks),
+        acknowledges_again: flag("cache.acknowledge_again", of_rules.acknowledges_again),
+        regenerates: values.flag("cache.regenerate"),
+        by_activity: values.flag("cache.by_activity"),
+        ..of_rules
+    })
 }
 
 /// The nodes, in their order, each once.
@@ -92,6 +132,12 @@ mod tests {
         assert_eq!(cache(&[]).unwrap(), None);
         let on = cache(&[("cache.on", "every node")]).unwrap().unwrap();
         assert_eq!(on.params, Params::default());
+        let rules = |name| {
+            let on = cache(&[("cache.on", "every node"), ("cache.rules", name)]);
+            on.unwrap().unwrap().params
+        };
+        assert_eq!(rules("dtc"), Params::dtc());
+        assert_eq!(rules("tss"), Params::tss());
         let routers = cache(&[("cache.on", "every router")]).unwrap().unwrap();
         assert!(!routers.on.is_empty() && routers.on.len() < on.on.len());
     }
@@ -101,6 +147,8 @@ mod tests {
         let refused = |set: &[(&str, &str)]| cache(set).unwrap_err();
         let error = refused(&[("cache.segments", "2")]);
         assert!(error.contains("has no meaning without a cache"), "{error}");
+        let error = refused(&[("cache.on", "every node"), ("cache.locks", "true")]);
+        assert!(error.contains("cache.rules = \"dtc\""), "{error}");
         let error = refused(&[("cache.on", "nobody")]);
         assert!(error.contains("nobody"), "{error}");
         let error = refused(&[("cache.on", "every node"), ("routing", "rpl")]);

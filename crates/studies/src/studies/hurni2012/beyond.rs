@@ -8,10 +8,10 @@ use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 
-const BYTES: Metric = Metric::new("received", "kB");
+pub(super) const BYTES: Metric = Metric::new("received", "kB");
 const RADIO: Metric = Metric::new("radio on", "ms a byte");
 
-fn received(run: &Run) -> Reading {
+pub(super) fn received(run: &Run) -> Reading {
     Ok(bytes(run)? / 1_000.0)
 }
 

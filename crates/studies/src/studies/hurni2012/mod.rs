@@ -9,6 +9,7 @@ mod dual;
 mod energy;
 mod overall;
 mod probes;
+mod rules;
 mod scenes;
 mod throughput;
 mod trace;
@@ -50,6 +51,13 @@ const TERMS: &[(&str, &str)] = &[
     ),
     ("all", "cctrl, activity and dual together."),
     (
+        "DTC, TSS",
+        "A cache by the rules of Distributed TCP Caching (2004): the newest segment is kept, and \
+         sent again after one and a half round-trip times or when its receiver asks for it; and \
+         of TCP Support for Sensor networks (2007): a segment waits until the next hop was heard \
+         passing on the one before it.",
+    ),
+    (
         "NullMAC, X-MAC, ContikiMAC, LPP",
         "Contiki's ways of access to the medium: radios always on; strobes before each frame; \
          frames repeated at the phase of their receiver; receivers that say when they listen. \
@@ -74,9 +82,13 @@ const PALETTE: &[(&str, Hue)] = &[
     ("X-MAC", Hue::Orange),
     ("ContikiMAC", Hue::Vermilion),
     ("LPP", Hue::Green),
+    ("DTC", Hue::Green),
+    ("TSS", Hue::Orange),
     ("uIP", Hue::Blue),
     ("beyond", Hue::Vermilion),
     ("beyond + cctrl", Hue::Purple),
+    ("beyond + DTC", Hue::Green),
+    ("beyond + TSS", Hue::Orange),
     ("node 2", Hue::Blue),
     ("node 3", Hue::Sky),
     ("node 4", Hue::Green),
@@ -93,5 +105,6 @@ fn figures() -> Vec<Figure> {
     figures.push(overall::figure_9());
     figures.push(overall::figure_10());
     figures.push(beyond::beyond());
+    figures.push(rules::rules());
     figures
 }

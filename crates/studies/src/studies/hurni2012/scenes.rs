@@ -267,6 +267,40 @@ pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
         .set("mac.security_bytes", 0)
 }
 
+/// Whose rules a cache follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Their name in series.
+    pub name: &'static str,
+    /// Their word in the criteria.
+    pub word: &'static str,
+}
+
+/// The rules that the paper's came after.
+pub const EARLIER: [Rules; 2] = [
+    Rules {
+        name: "DTC",
+        word: "dtc",
+    },
+    Rules {
+        name: "TSS",
+        word: "tss",
+    },
+];
+
+/// TSS without the acknowledgments that it repeats.
+pub fn tss_quiet(case: Case) -> Case {
+    EARLIER[1].of(case).set("cache.acknowledge_again", "false")
+}
+
+impl Rules {
+    /// `case` with a cache in every router that follows these rules.
+    pub fn of(self, case: Case) -> Case {
+        let case = case.set("cache.on", "every node");
+        case.set("cache.rules", self.word)
+    }
+}
+
 /// What the receiver received.
 pub const SEGMENTS: Metric = Metric::new("segments", "");
 /// Time for which the radios of sender, receiver and those between them were on, for each

@@ -1,0 +1,165 @@
+//! Back-pressure (TSS): packets of a direction pass one behind the other, each when the next
+//! hop has the one before it.
+
+use redpoll_base::{Instant, Memory as Kinds};
+
+use super::flow::Kind;
+use super::held::{Copied, Stage};
+use super::packet::Segment;
+use super::{Cache, Verdict, count};
+
+/// How much of the end of a segment is compared with what was heard: that of a segment in
+/// several frames may be in the last of them, which has at least this much.
+const TAIL: usize = 8;
+/// Bytes of the IPv6 header, which is compressed on the air. What is behind it is not.
+const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
+
+/// When a packet may pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    Now,
+    /// One before it is on its way to the next hop.
+    Later,
+    /// It is here already, or there is no room for it to wait.
+    Never,
+}
+
+impl<M: Kinds> Cache<M> {
+    /// Whether packets of this connection wait.
+    pub(super) fn has_waiting(&self, flow: usize) -> bool {
+        let mut all = self.held.iter();
+        all.any(|(_, it)| it.flow == flow && it.stage.waits())
+    }
+
+    /// When a packet may pass that has just come.
+    pub(super) fn turn(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        segment: &Segment,
+        packet_len: usize,
+    ) -> Turn {
+        if !self.params.holds_back {
+            return Turn::Now;
+        }
+        let kept = self.held.iter();
+        let kept = kept.filter(|(_, it)| it.is_of(flow, segment.from_upper));
+        let (mut copies, mut waits, mut same) = (0, false, None);
+        for (place, it) in kept {
+            copies = usize::saturating_add(copies, 1);
+            waits |= it.stage.waits();
+            if segment.len > 0 && (it.seq, it.end) == (segment.seq, segment.end()) {
+                same = Some((place, it.stage));
+            }
+        }
+        match same {
+            // Its end sends again what has not left yet, or what is sent again from here.
+            Some((_, Stage::Waiting { .. })) => return Turn::Never,
+            Some((place, Stage::Passed)) => {
+                if let Some(copied) = self.held.get_mut(place) {
+                    (copied.due, copied.deadline) = (now, now);
+                }
+                return Turn::Never;
+            }
+            Some((_, Stage::Repeated)) | None => {}
+        }
+        let is_free = !waits && (segment.len == 0 || copies == 0);
+        let has_room = copies < usize::from(self.params.segments) && self.held.has_room(packet_len);
+        match (is_free, has_room) {
+            (true, _) => Turn::Now,
+            (false, true) => Turn::Later,
+            (false, false) => Turn::Never,
+        }
+    }
+
+    /// Keeps a packet until its turn comes, for which there is room.
+    pub(super) fn wait(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        segment: &Segment,
+        kind: Kind,
+        packet: &[u8],
+    ) -> Verdict {
+        let number = self.next_number;
+        self.next_number = number.wrapping_add(1);
+        let stays = kind == Kind::New;
+        let copied = Copied {
+            stage: Stage::Waiting { stays },
+            number,
+            due: now + self.params.max_wait,
+            ..Copied::of(flow, segment.from_upper, (segment.seq, segment.end()))
+        };
+        match self.held.keep(copied, packet) {
+            true => {
+                count(&mut self.counters.waited);
+                Verdict::Keep
+            }
+            false => Verdict::Pass,
+        }
+    }
+
+    /// The packet whose turn has come: the first of a direction of which no copy is here.
+    pub(super) fn next_turn(&self) -> Option<usize> {
+        if !self.params.holds_back {
+            return None;
+        }
+        let waiting = self.held.iter().filter(|(_, it)| it.stage.waits());
+        let free = waiting.filter(|(_, it)| {
+            let mut others = self.held.iter();
+            !others.any(|(_, other)| other.is_of(it.flow, it.upper) && !other.stage.waits())
+        });
+        // Numbers are compared with the next one: they wrap.
+        let age = |it: &Copied| self.next_number.wrapping_sub(it.number);
+        free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
+    }
+
+    /// Passes on the packet whose turn has come, as it came.
+    pub(super) fn pass_next(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
+        let place = self.next_turn()?;
+        let len = self.held.write(place, out);
+        let copied = *self.held.get_mut(place)?;
+        match copied.stage {
+            Stage::Waiting { stays: true } => {
+                let timed = self.timed(now, copied);
+                *self.held.get_mut(place)? = timed;
+                if let Some(flow) = self.flow_mut(copied.flow) {
+                    flow.side_mut(copied.upper).on_passed(now, copied.end);
+                }
+                count(&mut self.counters.cached);
+            }
+            _ => self.held.free(place),
+        }
+        len
+    }
+
+    /// A frame for another node was heard: if it is the next hop's with a segment of which
+    /// there is a copy, the segment is there.
+    pub(super) fn on_passing(&mut self, passing: &[u8]) {
+        let ends_it = |place: usize| {
+            let packet = self.held.packet(place).unwrap_or_default();
+            let upper_layer = packet.get(HEADER..).unwrap_or_default();
+            let both = upper_layer.iter().rev().zip(passing.iter().rev());
+            let same = both.take_while(|(a, b)| a == b).count();
+            same >= TAIL && (same >= upper_layer.len() || is_last_fragment(passing))
+        };
+        let copies = self.held.iter();
+        let found = copies
+            .filter(|(_, it)| !it.stage.waits())
+            .map(|(place, _)| place)
+            .find(|place| ends_it(*place));
+        let Some(place) = found else {
+            return;
+        };
+        count(&mut self.counters.reached);
+        match self.held.get_mut(place) {
+            Some(copied) if !self.params.holds_back => copied.is_locked = false,
+            _ => self.held.free(place),
+        }
+    }
+}
+
+/// A fragment that is not the first (RFC 4944 §5.3).
+fn is_last_fragment(passing: &[u8]) -> bool {
+    matches!(passing, [dispatch, ..] if dispatch >> 3 == 0b11100)
+}

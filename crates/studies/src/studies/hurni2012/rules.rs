@@ -1,0 +1,97 @@
+//! The caches that the paper's came after, over the same chain.
+
+use super::beyond::{BYTES, received};
+use super::scenes::{
+    CCTRL, EARLIER, HOPS, Mac, NULLMAC, SEGMENTS, UNMODIFIED, XMAC, aside, beside, beyond as ours,
+    case, least, line, ratio_of_means, segments, tss_quiet,
+};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Metric};
+
+const WAITED: Metric = Metric::new("packets that waited", "");
+/// Where TSS does harm.
+const AGAIN: &str = "TSS repeats an acknowledgment that nothing comes of: without that it is \
+    another number";
+const REACHED: Metric = Metric::new("copies heard behind the next hop", "");
+
+/// Without a cache, with the paper's, with DTC's and TSS's rules: uIP and Redpoll's TCP.
+pub fn rules() -> Figure {
+    let mut figure = Figure::new("rules", "DTC and TSS over the chain")
+        .x_label("hops")
+        .about(
+            "What arrives in ten minutes over NullMAC and X-MAC without a cache, with the \
+             paper's, and with one by the rules of Distributed TCP Caching and of TCP Support \
+             for Sensor networks. uIP has one segment under way; Redpoll's TCP several, which \
+             TSS lets pass one behind the other.",
+        )
+        .aside();
+    for mac in [NULLMAC, XMAC] {
+        of_uip(&mut figure, mac);
+        of_ours(&mut figure, mac);
+    }
+    figure
+}
+
+fn of_uip(figure: &mut Figure, mac: Mac) {
+    let named = |name: &str| format!("{name}, {}", mac.name);
+    let [without, paper] = [UNMODIFIED, CCTRL].map(|variant| {
+        let case = |hops| case(mac, variant, hops);
+        line(figure, &named(variant.name), SEGMENTS, case, segments)
+    });
+    let quiet = |hops| tss_quiet(case(mac, UNMODIFIED, hops));
+    let series = named("TSS, acknowledgments not repeated");
+    let quiet = aside(figure, &series, SEGMENTS, quiet, segments);
+    for rules in EARLIER {
+        let case = |hops| rules.of(case(mac, UNMODIFIED, hops));
+        let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
+        for (what, other, id) in [
+            (
+                "segments, over none, least of all hops",
+                &without,
+                "over-none",
+            ),
+            ("segments, over cctrl", &paper, "over-cctrl"),
+        ] {
+            let make = match id {
+                "over-none" => least,
+                _ => ratio_of_means,
+            };
+            figure
+                .made_of_all(
+                    (named(rules.name), "verdict"),
+                    Metric::new(what, ""),
+                    &beside(&with, other, &HOPS),
+                    make,
+                )
+                .judged(format!("{}-{}-{id}", mac.word, rules.word))
+                .cause(AGAIN, &beside(&with, &quiet, &[2, 3, 4]));
+        }
+    }
+}
+
+fn of_ours(figure: &mut Figure, mac: Mac) {
+    let named = |name: &str| format!("beyond{name}, {}", mac.name);
+    let plain = |hops| ours(mac, hops, false);
+    let without = line(figure, &named(""), BYTES, plain, received);
+    let paper = |hops| ours(mac, hops, true);
+    line(figure, &named(" + cctrl"), BYTES, paper, received);
+    for rules in EARLIER {
+        let case = |hops| -> Case { rules.of(plain(hops)) };
+        let name = named(&format!(" + {}", rules.name));
+        let with = line(figure, &name, BYTES, case, received);
+        aside(figure, &name, WAITED, case, |run| {
+            run.node_sum("node", "/cache/waited")
+        });
+        aside(figure, &name, REACHED, case, |run| {
+            run.node_sum("node", "/cache/reached")
+        });
+        figure
+            .made_of_all(
+                (name, "verdict"),
+                Metric::new("received, over none", ""),
+                &beside(&with, &without, &HOPS),
+                ratio_of_means,
+            )
+            .judged(format!("{}-{}-redpoll", mac.word, rules.word));
+    }
+}
