@@ -340,6 +340,15 @@ pub struct StudyArgs {
     #[arg(long = "figure", value_name = "NAME")]
     pub figures: Vec<String>,
 
+    /// Also the study's figure over measured links (kim2015), in this file in the K7 format,
+    /// plain or compressed with gzip
+    #[arg(long, value_name = "FILE")]
+    pub links: Option<PathBuf>,
+
+    /// The channel of --links whose links count
+    #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
+    pub channel: u8,
+
     /// Runs of each point; those that simulate a day have two at most
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]

@@ -43,5 +43,5 @@ pub use engine::results::{FINGERPRINT, Kept, Results, ResultsError};
 pub use engine::row::{Row, Told};
 pub use engine::run::{Gap, Reading, Run};
 pub use engine::select::{Unknown, find, select};
-pub use engine::study::{Hue, Study, StudyError};
+pub use engine::study::{Hue, LinksError, MeasuredLinks, Study, StudyError};
 pub use studies::STUDIES;

@@ -16,6 +16,7 @@ const STUDY: Study = Study {
     palette: &[("a", Hue::Green)],
     criteria: common::CRITERIA,
     figures: bound,
+    over_links: None,
 };
 
 fn page(figures: &[Figure], rows: &[Vec<Row>]) -> String {

@@ -1,10 +1,11 @@
 //! The studies: names, scenarios, and a few figures in short.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::common;
 use common::{Temporary, run_all};
-use redpoll_studies::{STUDIES, Study, find, select};
+use redpoll_studies::{Case, MeasuredLinks, STUDIES, Study, find, select};
 
 #[test]
 fn unknown_names_are_told_with_those_that_are_known() {
@@ -116,4 +117,42 @@ fn every_name_that_a_row_reads_is_there() {
             });
         }
     });
+}
+
+#[test]
+fn measured_links_make_a_figure_of_the_study_that_takes_them() {
+    let links = |file: &str, channel| MeasuredLinks {
+        file: Path::new(env!("CARGO_MANIFEST_DIR")).join(file),
+        channel,
+    };
+    let corridor = links("../../scenarios/k7-corridor.k7", 26);
+    let kim2015 = find("kim2015").unwrap();
+    let figure = kim2015.over(&corridor).unwrap();
+    let over = figure
+        .cases()
+        .filter(|case| case.scene().name.starts_with("measured"));
+    let over: BTreeMap<String, &Case> = over.map(|case| (case.key().unwrap(), case)).collect();
+    // Four kinds of traffic, two of them also at the light load, and Redpoll's TCP two ways.
+    assert_eq!(over.len(), 8);
+    for case in over.values() {
+        let scenario = case.scenario().unwrap();
+        assert_eq!(scenario.nodes.len(), 10);
+        let border = scenario.border_router().unwrap();
+        let sensors = scenario.places().flat_map(|place| &place.apps);
+        let sensors = sensors.filter(|app| app.name.starts_with("readings"));
+        assert_eq!(sensors.count(), 9, "all but node {border}");
+    }
+
+    let none = kim2015.over(&links("no-such-file.k7", 26)).unwrap_err();
+    assert!(none.to_string().contains("no-such-file.k7"), "{none}");
+    let silent = kim2015.over(&MeasuredLinks {
+        channel: 200,
+        ..corridor.clone()
+    });
+    assert!(silent.is_err());
+    let refused = find("lim2022").unwrap().over(&corridor).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the study lim2022 has no figure over measured links"
+    );
 }

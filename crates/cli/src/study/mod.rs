@@ -13,8 +13,8 @@ use std::thread;
 use redpoll_linux::signals::Signals;
 use redpoll_studies::page::Page;
 use redpoll_studies::{
-    FINGERPRINT, Figure, Job, Outcome, Results, ResultsError, Row, Study, StudyError, conduct,
-    find, jobs, page, select,
+    FINGERPRINT, Figure, Job, MeasuredLinks, Outcome, Results, ResultsError, Row, Study,
+    StudyError, conduct, find, jobs, page, select,
 };
 
 use crate::args::StudyArgs;
@@ -39,7 +39,12 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
         return tell(&summary::list(None, &[]));
     };
     let study = find(name).map_err(|error| usage(&error))?;
-    let figures = study.load().map_err(refuse)?;
+    let mut figures = study.load().map_err(refuse)?;
+    if let Some(file) = args.links.clone() {
+        let channel = args.channel;
+        let over = study.over(&MeasuredLinks { file, channel });
+        figures.push(over.map_err(|error| usage(&error))?);
+    }
     let figures = select(figures, &args.figures).map_err(|error| usage(&error))?;
     if args.list {
         return tell(&summary::list(Some(study), &figures));

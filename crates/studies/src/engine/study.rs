@@ -1,6 +1,9 @@
 //! A study: its figures, its criteria, and what its page says of it.
 
+use std::path::PathBuf;
+
 use redpoll_sim::scenario::ScenarioError;
+use redpoll_sim::world::BuildError;
 
 use super::criteria::{CriteriaError, bind};
 use super::figure::Figure;
@@ -21,6 +24,46 @@ pub struct Study {
     pub criteria: &'static str,
     /// Its figures and tables, in the order in which they are told.
     pub figures: fn() -> Vec<Figure>,
+    /// Its figure over links that were measured somewhere, if it has one. No criterion
+    /// is about it: whose links they are is the user's choice.
+    pub over_links: Option<OverLinks>,
+}
+
+/// Makes a study's figure over measured links.
+pub type OverLinks = fn(&MeasuredLinks) -> Result<Figure, LinksError>;
+
+/// A file of measured links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MeasuredLinks {
+    /// The file, in the K7 format.
+    pub file: PathBuf,
+    /// The channel whose links count.
+    pub channel: u8,
+}
+
+/// Measured links that no figure can be made over.
+#[derive(Debug, thiserror::Error)]
+pub enum LinksError {
+    /// The study has no such figure.
+    #[error("the study {0} has no figure over measured links")]
+    NotTaken(&'static str),
+    /// The path of the file is not UTF-8, which scenarios are written in.
+    #[error("{}: its path is not UTF-8; allowed: one that is", .0.display())]
+    Path(PathBuf),
+    /// The file cannot be read, or is none of measured links.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// No mesh can be made of it.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Fewer than two nodes of the file can reach each other.
+    #[error("{}: no node reaches another one over channel {channel}", file.display())]
+    Alone {
+        /// The file.
+        file: PathBuf,
+        /// The channel.
+        channel: u8,
+    },
 }
 
 /// A colour of the page; those who do not see all colours tell them apart, too.
@@ -71,5 +114,15 @@ impl Study {
         let mut figures = (self.figures)();
         bind(&mut figures, self.criteria)?;
         Ok(figures)
+    }
+
+    /// Its figure over `links`.
+    ///
+    /// # Errors
+    ///
+    /// If it has none, or no mesh can be made of the links.
+    pub fn over(&self, links: &MeasuredLinks) -> Result<Figure, LinksError> {
+        let figure = self.over_links.ok_or(LinksError::NotTaken(self.name))?;
+        figure(links)
     }
 }

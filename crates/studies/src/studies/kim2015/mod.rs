@@ -8,6 +8,7 @@ mod beyond;
 mod fairness;
 mod link;
 mod load;
+mod measured;
 mod read;
 mod scenes;
 mod sweep;
@@ -26,6 +27,7 @@ pub const STUDY: Study = Study {
     palette: PALETTE,
     criteria: include_str!("criteria.toml"),
     figures,
+    over_links: Some(measured::figure),
 };
 
 const TERMS: &[(&str, &str)] = &[

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::scenes::NODES;
 use crate::engine::figure::Metric;
 use crate::engine::run::{Gap, Reading, Run, mean, numbers};
 
@@ -30,7 +29,8 @@ fn delivered(run: &Run) -> Reading {
 
 /// [`THROUGHPUT`], on average.
 pub fn throughput(run: &Run) -> Reading {
-    Ok(delivered(run)? / MINUTES / NODES as f64)
+    let flows = run.flows(FLOWS)?.len();
+    Ok(delivered(run)? / MINUTES / flows as f64)
 }
 
 /// Transmissions of frames for each that was sent anew, over all nodes.

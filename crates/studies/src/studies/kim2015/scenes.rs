@@ -33,13 +33,8 @@ const COMMON: &str = r#"
 duration = "40 min"
 routing = "rpl"
 
-[topology]
-kind = "positions"
-
 [medium]
 model = "sinr"
-tx_power = "-17 dBm"
-path_loss_exponent = 3.2
 cca_threshold = "-77 dBm"
 
 [radio]
@@ -72,6 +67,12 @@ routes = 32
 [tcp]
 connections = 200
 "#;
+
+/// What makes the links of a building.
+const PATH_LOSS: [(&str, &str); 2] = [
+    ("medium.tx_power", "-17 dBm"),
+    ("medium.path_loss_exponent", "3.2"),
+];
 
 /// Nodes beside the border router.
 pub const NODES: usize = 30;
@@ -122,7 +123,7 @@ impl Building {
     fn text(self) -> String {
         let (x, y) = self.border();
         let mut text = format!(
-            "{COMMON}\n[nodes.node-1]\nrole = \"border\"\nposition = [\"{x} m\", \"{y} m\"]\n"
+            "\n[topology]\nkind = \"positions\"\n\n[nodes.node-1]\nrole = \"border\"\nposition = [\"{x} m\", \"{y} m\"]\n"
         );
         for (at, (x, y)) in self.nodes().into_iter().enumerate() {
             let _ = write!(
@@ -144,6 +145,8 @@ pub struct Traffic {
     pub word: &'static str,
     /// The names of its scenes with five hops, with seven, and with a neck.
     scenes: [&'static str; 3],
+    /// The name of its scene over measured links.
+    pub over_links: &'static str,
     is_tcp: bool,
     is_up: bool,
 }
@@ -153,6 +156,7 @@ pub const UDP_UP: Traffic = Traffic {
     name: "UDP up",
     word: "udp-up",
     scenes: ["five-hops-udp-up", "seven-hops-udp-up", "neck-udp-up"],
+    over_links: "measured-udp-up",
     is_tcp: false,
     is_up: true,
 };
@@ -161,6 +165,7 @@ pub const UDP_DOWN: Traffic = Traffic {
     name: "UDP down",
     word: "udp-down",
     scenes: ["five-hops-udp-down", "seven-hops-udp-down", "neck-udp-down"],
+    over_links: "measured-udp-down",
     is_tcp: false,
     is_up: false,
 };
@@ -169,6 +174,7 @@ pub const TCP_UP: Traffic = Traffic {
     name: "TCP up",
     word: "tcp-up",
     scenes: ["five-hops-tcp-up", "seven-hops-tcp-up", "neck-tcp-up"],
+    over_links: "measured-tcp-up",
     is_tcp: true,
     is_up: true,
 };
@@ -177,6 +183,7 @@ pub const TCP_DOWN: Traffic = Traffic {
     name: "TCP down",
     word: "tcp-down",
     scenes: ["five-hops-tcp-down", "seven-hops-tcp-down", "neck-tcp-down"],
+    over_links: "measured-tcp-down",
     is_tcp: true,
     is_up: false,
 };
@@ -193,11 +200,10 @@ impl Traffic {
         }
     }
 
-    fn apps(self) -> String {
-        let nodes: Vec<String> = (2..NODES + 2)
-            .map(|node| format!("\"node-{node}\""))
-            .collect();
-        let nodes = nodes.join(", ");
+    /// The apps, at each of `nodes`.
+    fn apps(self, nodes: &[String]) -> String {
+        let on: Vec<String> = nodes.iter().map(|node| format!("\"{node}\"")).collect();
+        let on = on.join(", ");
         let transport = if self.is_tcp { "tcp" } else { "udp" };
         let sensor = format!(
             "type = \"sensor\"\ntransport = \"{transport}\"\nreading = \"39 B\"\nqueue = 4\nstart = \"9 min\"\nstart_spread = \"1 min\""
@@ -212,17 +218,23 @@ impl Traffic {
                 true => (sink("\"host\""), "host:9000"),
                 false => (String::new(), "border:9000"),
             };
-            return format!("{sink}\n[apps.readings]\n{sensor}\non = [{nodes}]\nto = \"{to}\"\n");
+            return format!("{sink}\n[apps.readings]\n{sensor}\non = [{on}]\nto = \"{to}\"\n");
         }
-        let mut text = sink(&format!("[{nodes}]"));
-        for node in 2..NODES + 2 {
+        let mut text = sink(&format!("[{on}]"));
+        for node in nodes {
+            let app = app_of(node);
             let _ = write!(
                 text,
-                "\n[apps.readings-{node}]\n{sensor}\non = \"host\"\nto = \"node-{node}:9000\"\n"
+                "\n[apps.{app}]\n{sensor}\non = \"host\"\nto = \"{node}:9000\"\n"
             );
         }
         text
     }
+}
+
+/// The app that sends to `node`.
+fn app_of(node: &str) -> String {
+    format!("readings-{}", node.trim_start_matches("node-"))
 }
 
 /// TinyOS's own window.
@@ -249,18 +261,25 @@ pub const LIGHT: u32 = 10;
 /// [`STOCK_WINDOW`] stand beside those that depend on it.
 const WINDOW: &str = "40 B";
 
-/// Half an hour of traffic in a building.
-pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
+/// Half an hour of traffic over a mesh: a scene called `name`, of the nodes that `mesh`
+/// describes, to or from each of `nodes`.
+pub fn case_over(
+    name: &'static str,
+    mesh: &str,
+    nodes: &[String],
+    traffic: Traffic,
+    interval_ms: u32,
+) -> Case {
     let scene = Scene {
-        name: traffic.scene(building).into(),
-        text: building.text() + &traffic.apps(),
+        name: name.into(),
+        text: format!("{COMMON}{mesh}{}", traffic.apps(nodes)),
     };
-    let interval = format!("{} ms", 60_000 / load);
+    let interval = format!("{interval_ms} ms");
     let case = Case::new(scene);
     let case = match traffic.is_up {
         true => case.set("apps.readings.interval", interval),
-        false => (2..NODES + 2).fold(case, |case, node| {
-            case.set(&format!("apps.readings-{node}.interval"), &interval)
+        false => nodes.iter().fold(case, |case, node| {
+            case.set(&format!("apps.{}.interval", app_of(node)), &interval)
         }),
     };
     match traffic.is_tcp {
@@ -273,6 +292,13 @@ pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
             .set("rivals.blip_window", WINDOW),
         false => case,
     }
+}
+
+/// Half an hour of traffic in a building.
+pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
+    let nodes: Vec<String> = (2..NODES + 2).map(|node| format!("node-{node}")).collect();
+    let name = traffic.scene(building);
+    case_over(name, &building.text(), &nodes, traffic, 60_000 / load).with(&PATH_LOSS)
 }
 
 /// Half an hour of traffic in the building with five hops.

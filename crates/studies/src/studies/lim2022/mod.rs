@@ -22,6 +22,7 @@ pub const STUDY: Study = Study {
     palette: PALETTE,
     criteria: include_str!("criteria.toml"),
     figures,
+    over_links: None,
 };
 
 const TERMS: &[(&str, &str)] = &[

@@ -1,0 +1,164 @@
+//! The paper's traffic over links that were measured elsewhere: which of its findings are
+//! of its building, and which of its stacks.
+
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::World;
+
+use super::read::{
+    FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, by_hops, segments_a_packet, tcp_etx, throughput,
+};
+use super::scenes::{
+    HEAVY, LIGHT, NODES, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_over,
+};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Handle, Metric};
+use crate::engine::run::{Reading, Run, mean, numbers};
+use crate::engine::study::{LinksError, MeasuredLinks};
+use crate::vocabulary::read::{JAIN, fairness};
+
+/// The two meshes.
+const BUILDING: &str = "building";
+const MEASURED: &str = "measured";
+
+/// The figure over `links`.
+pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
+    let mesh = Mesh::over(links)?;
+    let mut figure = Figure::new("measured", "The same traffic over measured links")
+        .about(
+            "60 packets a minute for each of thirty nodes, in the building, and as many packets \
+             in all for all nodes that have a way to the best connected node of a file of \
+             measured links, over RPL. What a finding must be stands with the figure that it \
+             is of; what follows from the stacks is alike in both meshes.",
+        )
+        .aside();
+    findings(&mut figure, BUILDING, &case);
+    findings(&mut figure, MEASURED, &|traffic, load| {
+        mesh.case(traffic, load)
+    });
+    Ok(figure)
+}
+
+/// The findings in the mesh `x`, where a kind of traffic and a load make a case.
+fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) -> Case) {
+    let mut row = |name: &str, metric, case: &Case, read: fn(&Run) -> Reading| -> Handle {
+        figure.point((name, x), metric, case, read).handle()
+    };
+    let jain = |run: &Run| fairness(run, FLOWS);
+    let rtt = |run: &Run| mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?);
+    let heavy = |traffic| case(traffic, HEAVY);
+    let [udp_up, udp_down, tcp_up, tcp_down] = Traffic::ALL.map(heavy);
+    let [ours_up, ours_down] =
+        [&tcp_up, &tcp_down].map(|case| case.clone().set("tcp.transport", "redpoll"));
+
+    let mut much = Vec::new();
+    let mut fair = Vec::new();
+    for (name, case) in [
+        (UDP_UP.name, &udp_up),
+        (UDP_DOWN.name, &udp_down),
+        (TCP_UP.name, &tcp_up),
+        (TCP_DOWN.name, &tcp_down),
+        ("beyond, up", &ours_up),
+        ("beyond, down", &ours_down),
+    ] {
+        much.push(row(name, THROUGHPUT, case, throughput));
+        fair.push(row(name, JAIN, case, jain));
+    }
+    let etx = [
+        (TCP_UP, LIGHT),
+        (TCP_DOWN, LIGHT),
+        (TCP_UP, HEAVY),
+        (TCP_DOWN, HEAVY),
+    ];
+    let etx = etx.map(|(traffic, load)| {
+        let name = format!("{}, {load} packets a minute", traffic.name);
+        row(&name, TCP_ETX, &case(traffic, load), tcp_etx)
+    });
+    row("6b, TCP down", SEGMENTS, &tcp_down, segments_a_packet);
+    let by_hops_name = Metric::new("correlation with hop distance", "");
+    let delivered = |run: &Run| by_hops(run, "/readings/delivered");
+    row("7, TCP up", by_hops_name, &tcp_up, delivered);
+    row("7, TCP down", by_hops_name, &tcp_down, delivered);
+    row("8, RTT", by_hops_name, &tcp_down, |run| {
+        by_hops(run, "/rtt_ms/p50")
+    });
+    let median = Metric::new("median RTT", "ms");
+    let slow = row("8, heavy", median, &tcp_down, rtt);
+    let quick = row("8, light", median, &case(TCP_DOWN, LIGHT), rtt);
+
+    let ratio = Metric::new("quotient", "");
+    let difference = Metric::new("difference", "");
+    let [udp_up, udp_down, tcp_up, tcp_down, ours_up, ours_down] = much[..] else {
+        unreachable!("six kinds of traffic were read");
+    };
+    for (name, over, under) in [
+        ("5b, UDP / TCP, up", udp_up, tcp_up),
+        ("5b, UDP / TCP, down", udp_down, tcp_down),
+        ("5b, TCP, up / down", tcp_up, tcp_down),
+        ("8, RTT, heavy / light", slow, quick),
+        ("beyond / UDP, up", ours_up, udp_up),
+        ("beyond / UDP, down", ours_down, udp_down),
+    ] {
+        figure.made((name, x), ratio, [over, under], |[over, under]| {
+            over / under
+        });
+    }
+    for (name, more, less) in [
+        ("5b, Jain's index of UDP less TCP, up", fair[0], fair[2]),
+        ("5b, Jain's index of UDP less TCP, down", fair[1], fair[3]),
+        ("6a, ETX, light, down less up", etx[1], etx[0]),
+        ("6a, ETX, heavy, up less down", etx[2], etx[3]),
+    ] {
+        figure.made((name, x), difference, [more, less], |[more, less]| {
+            more - less
+        });
+    }
+}
+
+/// A mesh over measured links.
+struct Mesh {
+    /// The topology, but for its file.
+    text: String,
+    /// The file.
+    file: String,
+    /// Who has traffic: all nodes with a way to the border router.
+    nodes: Vec<String>,
+}
+
+impl Mesh {
+    /// The mesh over `links`, whose border router is its best connected node.
+    fn over(links: &MeasuredLinks) -> Result<Mesh, LinksError> {
+        let absolute = std::path::absolute(&links.file).unwrap_or_else(|_| links.file.clone());
+        let file = absolute
+            .to_str()
+            .ok_or_else(|| LinksError::Path(links.file.clone()))?
+            .to_owned();
+        let text = format!("\n[topology]\nkind = \"k7\"\nchannel = {}\n", links.channel);
+        let change = ("topology.file".to_owned(), file.clone());
+        let plain = format!("{text}\n[medium]\nmodel = \"sinr\"\n");
+        let scenario = Scenario::parse("measured", &plain, &[change])?;
+        let border = scenario.border_router();
+        let report = World::new(&scenario, 1)?.report();
+        let reached = report.nodes.iter().enumerate();
+        let nodes: Vec<String> = reached
+            .filter(|(index, node)| Some(*index) != border && node.hops.is_some())
+            .map(|(_, node)| node.name.clone())
+            .collect();
+        match nodes.is_empty() {
+            false => Ok(Mesh { text, file, nodes }),
+            true => Err(LinksError::Alone {
+                file: links.file.clone(),
+                channel: links.channel,
+            }),
+        }
+    }
+
+    /// Half an hour of traffic, as much of it in all as in the building at `load`.
+    fn case(&self, traffic: Traffic, load: u32) -> Case {
+        let share = self.nodes.len() as f64 / NODES as f64;
+        let interval_ms = (60_000.0 * share / f64::from(load)).round() as u32;
+        let name = traffic.over_links;
+        case_over(name, &self.text, &self.nodes, traffic, interval_ms)
+            .set("topology.file", &self.file)
+            .set("rpl.routes", self.nodes.len() + 2)
+    }
+}
