@@ -340,6 +340,10 @@ pub struct StudyArgs {
     #[arg(long = "figure", value_name = "NAME")]
     pub figures: Vec<String>,
 
+    /// Only write the scenarios under the figures to this folder, and run nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "html", "json"])]
+    pub scenes: Option<PathBuf>,
+
     /// Also the study's figure over measured links (kim2015), in this file in the K7 format,
     /// plain or compressed with gzip
     #[arg(long, value_name = "FILE")]

@@ -184,3 +184,29 @@ fn a_file_that_is_no_results_file_is_refused_and_left_alone() {
             .starts_with("Dear reader")
     );
 }
+
+#[test]
+fn the_scenarios_under_a_figure_are_written_and_nothing_is_run() {
+    let folder = Folder::new("scenes");
+    let links = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/k7-corridor.k7");
+    let links = links.to_str().unwrap();
+    let figure = ["kim2015", "--figure", "measured", "--scenes", "here"];
+    let written = study(&folder.0, &[&figure[..], &["--links", links]].concat());
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let scene = fs::read_to_string(folder.0.join("here/measured-tcp-down.toml")).unwrap();
+    assert!(scene.contains("kind = \"k7\""), "{scene}");
+    assert!(!folder.0.join("kim2015.sqlite").exists(), "nothing was run");
+
+    let missing = complaint(&study(&folder.0, &figure));
+    assert!(missing.contains("unknown figure \"measured\""), "{missing}");
+    let refused = complaint(&study(&folder.0, &["lim2022", "--list", "--links", links]));
+    assert!(
+        refused.contains("no figure over measured links"),
+        "{refused}"
+    );
+    let nowhere = complaint(&study(
+        &folder.0,
+        &[&figure[..], &["--links", "no.k7"]].concat(),
+    ));
+    assert!(nowhere.contains("no.k7"), "{nowhere}");
+}

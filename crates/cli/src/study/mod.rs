@@ -13,7 +13,7 @@ use std::thread;
 use redpoll_linux::signals::Signals;
 use redpoll_studies::page::Page;
 use redpoll_studies::{
-    FINGERPRINT, Figure, Job, MeasuredLinks, Outcome, Results, ResultsError, Row, Study,
+    FINGERPRINT, Figure, Job, MeasuredLinks, Outcome, Results, ResultsError, Row, Scene, Study,
     StudyError, conduct, find, jobs, page, select,
 };
 
@@ -48,6 +48,10 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
     let figures = select(figures, &args.figures).map_err(|error| usage(&error))?;
     if args.list {
         return tell(&summary::list(Some(study), &figures));
+    }
+    if let Some(folder) = &args.scenes {
+        write_scenes(folder, &page::scenes(&figures))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let path = args
         .results
@@ -168,16 +172,22 @@ fn write_page(
         fingerprint: FINGERPRINT,
         date: &page::today(),
     };
-    let write = |file: PathBuf, text: &str| {
-        fs::write(&file, text).map_err(|error| cannot_write(&file.display().to_string(), &error))
-    };
-    let scenes = folder.join("scenes");
-    fs::create_dir_all(&scenes)
-        .map_err(|error| cannot_write(&scenes.display().to_string(), &error))?;
-    for scene in page.scenes() {
-        write(scenes.join(format!("{}.toml", scene.name)), &scene.text)?;
-    }
-    write(folder.join("index.html"), &page.render())
+    write_scenes(&folder.join("scenes"), &page.scenes())?;
+    write(&folder.join("index.html"), &page.render())
+}
+
+/// Each scene as `NAME.toml` in `folder`, which is made if it is not there.
+fn write_scenes(folder: &Path, scenes: &[&Scene]) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;
+    scenes.iter().try_for_each(|scene| {
+        let file = folder.join(format!("{}.toml", scene.name));
+        write(&file, &scene.text)
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text).map_err(|error| cannot_write(&file.display().to_string(), &error))
 }
 
 fn write_json(path: &Path, told: &[(&Figure, Vec<Row>)]) -> Result<(), Failure> {

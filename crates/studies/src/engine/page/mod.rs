@@ -48,6 +48,17 @@ pub struct Page<'a> {
     pub date: &'a str,
 }
 
+/// The scenes under the cases of `figures`, each once.
+pub fn scenes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<&'a Scene> {
+    let mut scenes: Vec<&Scene> = Vec::new();
+    for case in figures.into_iter().flat_map(Figure::cases) {
+        if !scenes.iter().any(|it| it.name == case.scene().name) {
+            scenes.push(case.scene());
+        }
+    }
+    scenes
+}
+
 impl Page<'_> {
     /// The page.
     pub fn render(&self) -> String {
@@ -80,14 +91,7 @@ impl Page<'_> {
 
     /// The scenes under its cases, for files beside the page: `scenes/NAME.toml`.
     pub fn scenes(&self) -> Vec<&Scene> {
-        let mut scenes: Vec<&Scene> = Vec::new();
-        let cases = self.told.iter().flat_map(|(figure, _)| figure.cases());
-        for case in cases {
-            if !scenes.iter().any(|it| it.name == case.scene().name) {
-                scenes.push(case.scene());
-            }
-        }
-        scenes
+        scenes(self.told.iter().map(|(figure, _)| *figure))
     }
 
     fn rows(&self) -> impl Iterator<Item = &Row> {
