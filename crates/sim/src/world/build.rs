@@ -122,28 +122,8 @@ impl World {
         let count = scenario.nodes.len();
         check(scenario)?;
         let seed = Seed(seed);
-        let identities = identities(scenario);
-        let places = Places::of(scenario);
-        let layout = Layout {
-            site: places.site(scenario),
-            radio: &scenario.radio,
-            identities: &identities,
-            faults: &scenario.faults,
-        };
         let mut queue = Queue::default();
-        let mut air = Air::new(&layout, seed, &mut queue);
-        for node in scenario.cache.iter().flat_map(|cache| &cache.on) {
-            air.overhear(*node);
-        }
-        if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
-            (0..count).for_each(|node| air.overhear(node));
-        }
-        for (at, node) in air.faults().restarts() {
-            if at < Instant::FAR_FUTURE {
-                let node = node as u32;
-                queue.schedule(at, Event::Restart { node });
-            }
-        }
+        let air = air_of(scenario, seed, &mut queue);
         let neighbours: Vec<Vec<_>> = (0..count).map(|node| air.neighbours(node)).collect();
         let routes = topology::plan(scenario, &neighbours);
         let mut inhabit = |index| {
@@ -199,6 +179,32 @@ impl World {
         }
         Ok(world)
     }
+}
+
+/// The radios of the scenario and what is between them; `queue` gets their first events.
+fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
+    let identities = identities(scenario);
+    let places = Places::of(scenario);
+    let layout = Layout {
+        site: places.site(scenario),
+        radio: &scenario.radio,
+        identities: &identities,
+        faults: &scenario.faults,
+    };
+    let mut air = Air::new(&layout, seed, queue);
+    for node in scenario.cache.iter().flat_map(|cache| &cache.on) {
+        air.overhear(*node);
+    }
+    if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
+        (0..scenario.nodes.len()).for_each(|node| air.overhear(node));
+    }
+    for (at, node) in air.faults().restarts() {
+        if at < Instant::FAR_FUTURE {
+            let node = node as u32;
+            queue.schedule(at, Event::Restart { node });
+        }
+    }
+    air
 }
 
 /// Where the nodes of a scenario stand, and what sets their radios apart.

@@ -1,5 +1,7 @@
 //! What a world has to report.
 
+use std::collections::BTreeMap;
+
 use redpoll_stack::wire::rpl::INFINITE_RANK;
 
 use super::World;
@@ -13,73 +15,9 @@ impl World {
     pub fn report(&mut self) -> Report {
         self.check_ledger();
         let above = self.parents();
-        let nodes = self
-            .inhabitants
-            .iter()
-            .zip(&self.scenario.nodes)
-            .enumerate()
-            .map(|(index, (inhabitant, spec))| {
-                let name = &spec.name;
-                let gate = (Some(index) == self.border).then_some(&self.gate);
-                let host = gate.map(|gate| report::HostSide {
-                    gate,
-                    to_mesh: self.from_host.overflow(),
-                    to_host: self.host_overflow,
-                    serial: self.serial_losses(),
-                });
-                let losses: Vec<_> = inhabitant
-                    .apps
-                    .iter()
-                    .flat_map(|app| app.losses())
-                    .collect();
-                let station = &self.air.stations()[index];
-                let (mac, ip) = (inhabitant.node.mac_counters(), inhabitant.node.counters());
-                let currents = self.scenario.radio.model.currents();
-                report::NodeFigures {
-                    name: name.clone(),
-                    role: spec.role.word(),
-                    position_m: spec.position_m,
-                    parent: self
-                        .parent_of(index)
-                        .map(|it| self.scenario.nodes[it].name.clone()),
-                    hops: self.hops.get(index).copied().flatten(),
-                    frames_sent: mac.frames_sent.into(),
-                    frame_retries: mac.frame_retries.into(),
-                    drops: report::drops(
-                        &inhabitant.node,
-                        self.air.ledger().lost_at(index),
-                        host.as_ref(),
-                        &losses,
-                    ),
-                    radio_duty_cycle: match self.scenario.mac.duty {
-                        Some(_) => station.times.on_share(self.now),
-                        None => station.times.duty_cycle(self.now),
-                    },
-                    energy: energy::Figures::of(
-                        &self.scenario.energy,
-                        &currents,
-                        station,
-                        &inhabitant.labour,
-                        self.now,
-                    ),
-                    data_requests: mac.data_requests.into(),
-                    parent_changes: ip.parent_changes.into(),
-                    recovery: (self.scenario.lowpan.recovery.is_some())
-                        .then(|| report::RecoveryFigures::of(&inhabitant.node.recovery_counters())),
-                    ecn_marks: inhabitant.node.lowpan_counters().marked.into(),
-                    cache: inhabitant
-                        .node
-                        .assistant()
-                        .cache()
-                        .map(|cache| report::CacheFigures::of(cache.counters())),
-                    rpl: self.rpl_figures(index, &above),
-                    duty: inhabitant
-                        .node
-                        .duty_counters()
-                        .map(|counters| report::DutyFigures::of(counters, station)),
-                    memory_bytes: inhabitant.memory_bytes as u64,
-                }
-            })
+        let specs = 0..self.scenario.nodes.len();
+        let nodes = specs
+            .map(|index| self.node_figures(index, &above))
             .collect();
         Report {
             version: report::VERSION,
@@ -99,6 +37,67 @@ impl World {
             nodes,
             interferers: report::interferers(self.air.medium(), self.now),
         }
+    }
+
+    /// What there is to report of node `index`; `above` are the parents of all.
+    fn node_figures(&self, index: usize, above: &[Option<usize>]) -> report::NodeFigures {
+        let spec = &self.scenario.nodes[index];
+        let inhabitant = &self.inhabitants[index];
+        let node = &inhabitant.node;
+        let station = &self.air.stations()[index];
+        let (mac, ip) = (node.mac_counters(), node.counters());
+        let currents = self.scenario.radio.model.currents();
+        let name_of = |node: usize| self.scenario.nodes[node].name.clone();
+        report::NodeFigures {
+            name: spec.name.clone(),
+            role: spec.role.word(),
+            position_m: spec.position_m,
+            parent: self.parent_of(index).map(name_of),
+            hops: self.hops.get(index).copied().flatten(),
+            frames_sent: mac.frames_sent.into(),
+            frame_retries: mac.frame_retries.into(),
+            drops: self.drops(index),
+            radio_duty_cycle: match self.scenario.mac.duty {
+                Some(_) => station.times.on_share(self.now),
+                None => station.times.duty_cycle(self.now),
+            },
+            energy: energy::Figures::of(
+                &self.scenario.energy,
+                &currents,
+                station,
+                &inhabitant.labour,
+                self.now,
+            ),
+            data_requests: mac.data_requests.into(),
+            parent_changes: ip.parent_changes.into(),
+            recovery: (self.scenario.lowpan.recovery.is_some())
+                .then(|| report::RecoveryFigures::of(&node.recovery_counters())),
+            ecn_marks: node.lowpan_counters().marked.into(),
+            cache: (node.assistant().cache())
+                .map(|cache| report::CacheFigures::of(cache.counters())),
+            rpl: self.rpl_figures(index, above),
+            duty: (node.duty_counters()).map(|counters| report::DutyFigures::of(counters, station)),
+            memory_bytes: inhabitant.memory_bytes as u64,
+        }
+    }
+
+    /// What was lost at node `index`, by its cause.
+    fn drops(&self, index: usize) -> BTreeMap<String, u64> {
+        let host = (Some(index) == self.border).then(|| report::HostSide {
+            gate: &self.gate,
+            to_mesh: self.from_host.overflow(),
+            to_host: self.host_overflow,
+            serial: self.serial_losses(),
+        });
+        let inhabitant = &self.inhabitants[index];
+        let losses = inhabitant.apps.iter().flat_map(|app| app.losses());
+        let losses: Vec<_> = losses.collect();
+        report::drops(
+            &inhabitant.node,
+            self.air.ledger().lost_at(index),
+            host.as_ref(),
+            &losses,
+        )
     }
 
     /// Of each node that routes by RPL, which one is its preferred parent.
