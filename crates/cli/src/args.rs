@@ -11,6 +11,7 @@ use redpoll_sim::scenario::BUILT_IN;
 use crate::bench::BenchArgs;
 use crate::compare::CompareArgs;
 use crate::diff::DiffArgs;
+use crate::dissect::Keys;
 use crate::drill::DrillArgs;
 use crate::plot::PlotArgs;
 use crate::report::ReportArgs;
@@ -232,6 +233,9 @@ pub struct DissectArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
+
+    #[command(flatten)]
+    pub keys: Keys,
 }
 
 /// Say what makes the TCP connections of a capture slow, with the frames that show it.
@@ -258,6 +262,9 @@ pub struct WhyArgs {
     #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
           value_parser = prefix)]
     pub prefix: Addr,
+
+    #[command(flatten)]
+    pub keys: Keys,
 
     /// Simulate for each cause the same traffic with it and with the remedy: one bulk transfer
     /// over a line of as many hops (four at most), with segments, window, losses and

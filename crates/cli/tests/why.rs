@@ -322,3 +322,50 @@ fn write(path: &str, link: DataLink, frames: impl IntoIterator<Item = Vec<u8>>) 
             .unwrap();
     }
 }
+
+/// With the network's key a capture of protected frames shows what one of others shows.
+#[test]
+fn whoever_has_the_key_reads_protected_frames() {
+    const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+    let folder = Folder::new("keys");
+    let file = folder.file("key");
+    std::fs::write(&file, format!("{KEY}\n")).unwrap();
+    let file = format!("@{file}");
+    let set_key = format!("security.key={KEY}");
+    let secured = ["security.level=enc-mic-32", &set_key];
+    let seen = |options: &[&str]| found(&folder, "line-2", &secured, options);
+    let [without, wrong, with] = [
+        seen(&[]),
+        seen(&["--key", "ff0102030405060708090a0b0c0d0e0f"]),
+        seen(&["--key", &file]),
+    ];
+    for shut in [&without, &wrong] {
+        assert_eq!(shut["flows"].as_array().unwrap().len(), 0);
+        assert!(shut["secured"].as_u64().unwrap() > 100);
+    }
+    assert_eq!(with["flows"].as_array().unwrap().len(), 1);
+    assert_eq!(with["secured"], 0);
+
+    let capture = folder.file("capture.pcapng");
+    let lines = stdout(&redpoll(&["dissect", &capture, "--key", &file]));
+    assert!(lines.contains(" secured FRAG1 "), "opened");
+    assert!(!lines.contains("malformed"), "each of them whole");
+    assert!(!lines.contains("wrong checksum"), "each of them right");
+    // Of another sender nothing is opened, and it is said so no more than without a key.
+    let other = ["--eui64", "0x0002=0000000000000001"];
+    let other = redpoll(&[&["dissect", &capture, "--key", &file][..], &other].concat());
+    assert!(
+        stdout(&other)
+            .lines()
+            .any(|line| line.ends_with(" secured"))
+    );
+
+    let refused = redpoll(&["dissect", &capture, "--key", &KEY[1..]]);
+    assert_eq!(code(&refused), 2);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("32 hexadecimal digits"), "{said}");
+    assert!(
+        !said.contains("0102030405"),
+        "the key is not repeated: {said}"
+    );
+}

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
 use redpoll_base::Addr;
-use redpoll_wire::sixlowpan::Contexts;
 use serde_json::json;
 
 use crate::args::{key_and_value, prefix};
+use crate::dissect::Reading;
 use crate::dissect::capture::Record;
 use crate::output::{fail, is_standard, print};
 use crate::run::cannot_write;
@@ -91,8 +91,8 @@ pub fn run(args: &DiffArgs) -> ExitCode {
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
     let (mut a, mut b) = source::both(args)?;
     let found = first(&mut a, &mut b)?;
-    let contexts = Contexts::with_prefix(args.prefix);
-    let finding = found.map(|found| Finding::of(&found, &contexts));
+    let reading = Reading::of(args.prefix);
+    let finding = found.map(|found| Finding::of(&found, &reading));
     let same = a.frames().min(b.frames());
     let text = match &finding {
         Some(finding) => finding.text(),

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 
 use redpoll_wire::ieee802154::{FrameHeader, FrameType};
-use redpoll_wire::sixlowpan::Contexts;
 use serde_json::{Value, json};
 
 use super::{Found, mpdu};
 use crate::dissect::capture::Record;
-use crate::dissect::line;
+use crate::dissect::{Reading, line};
 
 /// Words of a decoded frame are those of a layer up to the next of these.
 const LAYERS: [(&str, &str); 10] = [
@@ -36,7 +35,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    pub(super) fn of(found: &Found, contexts: &Contexts) -> Finding {
+    pub(super) fn of(found: &Found, reading: &Reading) -> Finding {
         let [a, b] = &found.rest;
         let firsts = [a.front(), b.front()];
         let mut elsewhere = Vec::new();
@@ -45,10 +44,10 @@ impl Finding {
         }
         Finding {
             same: found.same,
-            common: found.common.as_ref().map(|record| line(record, contexts)),
-            lines: firsts.map(|record| record.map(|record| line(record, contexts))),
+            common: found.common.as_ref().map(|record| line(record, reading)),
+            lines: firsts.map(|record| record.map(|record| line(record, reading))),
             at_us: firsts.map(|record| record.and_then(|record| record.at_us)),
-            what: what(firsts, contexts),
+            what: what(firsts, reading),
             elsewhere,
         }
     }
@@ -127,7 +126,7 @@ fn apart(a: &Record, b: &Record) -> String {
     }
 }
 
-fn what(firsts: [Option<&Record>; 2], contexts: &Contexts) -> String {
+fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     let (a, b) = match firsts {
         [Some(a), Some(b)] => (a, b),
         [Some(_), None] => return "B has ended, A goes on".to_owned(),
@@ -160,7 +159,7 @@ fn what(firsts: [Option<&Record>; 2], contexts: &Contexts) -> String {
         true => String::new(),
         false => format!("; in B it begins{}", apart(a, b).replace(',', "")),
     };
-    let [one, other] = [a, b].map(|record| line(record, contexts));
+    let [one, other] = [a, b].map(|record| line(record, reading));
     match words(&one, &other) {
         words if words.is_empty() => {
             let same = mpdu(a).iter().zip(mpdu(b)).take_while(|(a, b)| a == b);

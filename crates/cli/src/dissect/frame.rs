@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs};
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc, recoverable};
 
+use super::Reading;
 use super::capture::Captured;
 use super::packet;
 
 /// The frame in one line.
-pub fn summary(frame: &Captured<'_>, contexts: &Contexts) -> String {
+pub fn summary(frame: &Captured<'_>, reading: &Reading) -> String {
     let mut text = match FrameHeader::parse(frame.mpdu) {
-        Ok((header, payload)) => described(&header, payload, frame, contexts),
+        Ok((header, payload)) => described(&header, payload, frame, reading),
         Err(error) => format!("malformed frame ({error}) [{} B]", frame.mpdu.len()),
     };
     if frame.fcs.is_some_and(|carried| carried != fcs(frame.mpdu)) {
@@ -27,7 +28,7 @@ fn described(
     header: &FrameHeader,
     payload: &[u8],
     frame: &Captured<'_>,
-    contexts: &Contexts,
+    reading: &Reading,
 ) -> String {
     let len = frame.mpdu.len();
     let name = match header.frame_type {
@@ -44,12 +45,24 @@ fn described(
     if header.frame_pending {
         text.push_str(" pending");
     }
-    if header.security {
-        text.push_str(" secured");
-        return text;
-    }
+    let opened = match header.security {
+        false => None,
+        true => {
+            text.push_str(" secured");
+            match reading.keys.clear(frame.mpdu) {
+                Some(opened) => Some(opened),
+                None => return text,
+            }
+        }
+    };
+    let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
+    let payload = match opened {
+        Some(Ok((_, payload))) => payload,
+        _ => payload,
+    };
     match header.frame_type {
         FrameType::Data => {
+            let contexts = &reading.contexts;
             text.push(' ');
             text.push_str(&lowpan(payload, header.src, header.dst, contexts));
         }

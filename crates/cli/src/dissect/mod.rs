@@ -2,6 +2,7 @@
 
 pub mod capture;
 mod frame;
+mod keys;
 mod packet;
 
 use std::fs::File;
@@ -19,6 +20,25 @@ use crate::output::{fail, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};
 
 use capture::{Capture, Ended, NotOpen, Record};
+pub use keys::Keys;
+
+/// What frames are read with.
+pub struct Reading {
+    /// What compressed addresses leave out.
+    pub contexts: Contexts,
+    /// What opens frames that are protected.
+    pub keys: Keys,
+}
+
+impl Reading {
+    /// In a mesh with this prefix, of which no key is known.
+    pub fn of(prefix: Addr) -> Reading {
+        Reading {
+            contexts: Contexts::with_prefix(prefix),
+            keys: Keys::default(),
+        }
+    }
+}
 
 /// Runs the command.
 pub fn run(args: &DissectArgs) -> ExitCode {
@@ -27,7 +47,10 @@ pub fn run(args: &DissectArgs) -> ExitCode {
         Ok(capture) => capture,
         Err(code) => return code,
     };
-    let contexts = Contexts::with_prefix(args.prefix);
+    let reading = Reading {
+        keys: args.keys.clone(),
+        ..Reading::of(args.prefix)
+    };
     let mut fit = Fit::of(args.prefix);
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
@@ -48,7 +71,7 @@ pub fn run(args: &DissectArgs) -> ExitCode {
             );
             return fail(USAGE, problem);
         }
-        let line = line(&record, &contexts);
+        let line = line(&record, &reading);
         fit.look_at(&line);
         if let Err(error) = writeln!(out, "{line}") {
             return unwritable(&error);
@@ -96,13 +119,13 @@ pub fn whole<'a>(frame: &capture::Captured<'a>) -> Option<&'a [u8]> {
 }
 
 /// A frame without its check sequence, in one line.
-pub fn mpdu(mpdu: &[u8], contexts: &Contexts) -> String {
+pub fn mpdu(mpdu: &[u8], reading: &Reading) -> String {
     let whole = capture::Captured {
         mpdu,
         fcs: None,
         missing: 0,
     };
-    frame::summary(&whole, contexts)
+    frame::summary(&whole, reading)
 }
 
 fn unreadable(name: &impl std::fmt::Display, error: &io::Error) -> ExitCode {
@@ -178,13 +201,13 @@ fn end(name: &impl std::fmt::Display, ended: Ended, frames: u64) -> ExitCode {
 }
 
 /// The line about a record.
-pub fn line(record: &Record, contexts: &Contexts) -> String {
+pub fn line(record: &Record, reading: &Reading) -> String {
     let time = match record.at_us {
         Some(us) => format!("{:>5}.{:06}", us / 1_000_000, us % 1_000_000),
         None => format!("{:>12}", "-"),
     };
     let summary = match record.frame() {
-        Ok(frame) => frame::summary(&frame, contexts),
+        Ok(frame) => frame::summary(&frame, reading),
         Err(problem) => format!("malformed: {problem}"),
     };
     format!("{time} {summary}")

@@ -14,6 +14,7 @@ use redpoll_wire::udp::UdpHeader;
 
 use super::capture::{Capture, Captured, Ended, NotOpen};
 use super::frame::summary;
+use super::{Keys, Reading};
 
 const SRC: Address = Address::Short(2);
 const DST: Address = Address::Short(1);
@@ -23,6 +24,13 @@ fn addr(short: u8) -> Addr {
     bytes[..8].copy_from_slice(&[0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c]);
     bytes[8..].copy_from_slice(&[0, 0, 0, 0xff, 0xfe, 0, 0, short]);
     Addr(bytes)
+}
+
+fn reading() -> Reading {
+    Reading {
+        contexts: contexts(),
+        keys: Keys::default(),
+    }
 }
 
 fn contexts() -> Contexts {
@@ -88,7 +96,7 @@ fn shown(mpdu: &[u8]) -> String {
             fcs: Some(fcs(mpdu)),
             missing: 0,
         },
-        &contexts(),
+        &reading(),
     )
 }
 
@@ -216,7 +224,7 @@ fn what_is_malformed_is_said_to_be() {
             fcs: Some(1),
             missing: 0,
         },
-        &contexts(),
+        &reading(),
     );
     assert!(text.ends_with("(wrong FCS)"), "{text}");
 }
@@ -263,7 +271,7 @@ fn lines(file: &[u8]) -> (Vec<String>, Option<Ended>) {
     let mut lines = Vec::new();
     loop {
         match capture.next() {
-            Ok(Some(record)) => lines.push(super::line(&record, &contexts())),
+            Ok(Some(record)) => lines.push(super::line(&record, &reading())),
             Ok(None) => return (lines, None),
             Err(ended) => return (lines, Some(ended)),
         }
@@ -365,7 +373,7 @@ fn broken_captures_never_panic() {
             }
             if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
                 while let Ok(Some(record)) = capture.next() {
-                    let _ = super::line(&record, &contexts());
+                    let _ = super::line(&record, &reading());
                 }
             }
         }

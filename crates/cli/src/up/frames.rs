@@ -2,21 +2,20 @@
 
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_wire::sixlowpan::Contexts;
 
-use crate::dissect;
+use crate::dissect::{self, Reading};
 use crate::output;
 
 /// See the [module](self).
 pub(super) struct FrameLines {
-    contexts: Contexts,
+    reading: Reading,
 }
 
 impl FrameLines {
     /// Lines about the frames of this scenario, whose addresses are compressed.
     pub(super) fn of(scenario: &Scenario) -> FrameLines {
         FrameLines {
-            contexts: Contexts::with_prefix(scenario.border.prefix),
+            reading: Reading::of(scenario.border.prefix),
         }
     }
 }
@@ -24,7 +23,7 @@ impl FrameLines {
 impl FrameTrace for FrameLines {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
         let seconds = frame.start.as_micros() as f64 / 1_000_000.0;
-        let summary = dissect::mpdu(frame.mpdu, &self.contexts);
+        let summary = dissect::mpdu(frame.mpdu, &self.reading);
         let written = output::print(&format!("{seconds:>9.3} s  {summary}\n"));
         written.map_err(|source| TraceError {
             path: "standard output".to_owned(),

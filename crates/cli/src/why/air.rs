@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, FrameHeader, FrameType, timing};
 
+use crate::dissect::Keys;
+
 /// Senders whose transfer is under way that are remembered; with one more, the one that
 /// was heard longest ago is done with.
 const SENDERS_MAX: usize = 4_096;
@@ -55,7 +57,7 @@ pub struct Transfer {
     /// These are further attempts at a frame that has arrived already: its sender has not
     /// heard the acknowledgment.
     pub repeats: bool,
-    /// Behind the MAC header; empty if it is secured.
+    /// Behind the MAC header; empty if it is secured and was not opened.
     pub payload: Vec<u8>,
     /// Frames with which attempts collided: of neighbours of the receiver's, who had not heard
     /// the sender, or whom the sender had not heard.
@@ -87,7 +89,9 @@ pub struct Air {
     /// was for, and when it began.
     last: HashMap<Address, ((u8, usize, Address), u64)>,
     neighbours: HashSet<(Address, Address)>,
-    /// Frames whose payload is secured.
+    /// What opens frames that are secured.
+    keys: Keys,
+    /// Frames whose payload is secured and was not opened.
     pub secured: u64,
     /// Acknowledgments that were seen.
     pub acks: u64,
@@ -96,6 +100,14 @@ pub struct Air {
 }
 
 impl Air {
+    /// Nothing yet; frames that are secured are opened with `keys`.
+    pub fn with(keys: Keys) -> Air {
+        Air {
+            keys,
+            ..Air::default()
+        }
+    }
+
     /// Takes the next frame, without its check sequence; transfers that are over go to
     /// `done`.
     pub fn input(&mut self, number: u64, start_us: u64, mpdu: &[u8], done: &mut Vec<Transfer>) {
@@ -118,10 +130,18 @@ impl Air {
             FrameType::Command => return,
             FrameType::Data => Kind::Data,
         };
-        self.secured += u64::from(header.security);
-        let readable = match header.security {
-            true => &[],
-            false => payload,
+        let opened = match header.security {
+            true => self.keys.clear(mpdu),
+            false => None,
+        };
+        let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
+        let readable = match (header.security, opened) {
+            (false, _) => payload,
+            (true, Some(Ok((_, payload)))) => payload,
+            (true, _) => {
+                self.secured += 1;
+                &[]
+            }
         };
         let over = self.overlap(place, header.src, header.dst);
         if let Some(open) = self.open.get_mut(&header.src)

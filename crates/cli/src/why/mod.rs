@@ -18,7 +18,7 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use crate::args::WhyArgs;
 use crate::dissect::capture::Ended;
-use crate::dissect::{opened, whole};
+use crate::dissect::{Keys, opened, whole};
 use crate::output::fail;
 use crate::{FAILED, USAGE};
 
@@ -55,9 +55,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(contexts: Contexts) -> Reader {
+    fn new(contexts: Contexts, keys: Keys) -> Reader {
         Reader {
-            air: Air::default(),
+            air: Air::with(keys),
             datagrams: Datagrams::new(contexts),
             flows: Flows::default(),
             transfers: Vec::new(),
@@ -139,7 +139,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         Ok(capture) => capture,
         Err(code) => return code,
     };
-    let mut reader = Reader::new(Contexts::with_prefix(args.prefix));
+    let mut reader = Reader::new(Contexts::with_prefix(args.prefix), args.keys.clone());
     let mut cut_off = None;
     loop {
         let record = match capture.next() {

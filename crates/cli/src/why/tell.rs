@@ -62,7 +62,7 @@ fn text(seen: &Seen, told: &[Vec<Told>]) -> String {
         (seen.malformed, "frames have no MAC header that can be read"),
         (
             seen.secured,
-            "frames are secured: what they carry is not known",
+            "frames are secured and were not opened (--key): what they carry is not known",
         ),
         (seen.beyond, "connections were left out: there are too many"),
     ] {

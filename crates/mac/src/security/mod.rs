@@ -387,14 +387,7 @@ impl<M: Memory + 'static> Security<M> {
         frame: &[u8],
         clear: &mut FrameBuf,
     ) -> Result<(), Refusal> {
-        if !header.security {
-            return Err(Refusal::Unsecured);
-        }
-        // The security of the standard of 2003 is another.
-        if header.version == 0 {
-            return Err(Refusal::Malformed);
-        }
-        let (aux, _) = AuxiliaryHeader::parse(payload).map_err(|_| Refusal::Malformed)?;
+        let aux = auxiliary(header, payload)?;
         if !aux.level.satisfies(self.config.level) {
             return Err(Refusal::Level);
         }
@@ -424,6 +417,51 @@ impl<M: Memory + 'static> Security<M> {
             }
         }
     }
+}
+
+/// Writes to `clear` what `frame` is without its protection, for somebody who has the key
+/// and only looks on: any level will do, and a frame counts as often as it is seen.
+/// `eui64_of` knows the EUI-64 of the frame's sender.
+///
+/// # Errors
+/// [`Refusal::Unsecured`], [`Refusal::Malformed`], [`Refusal::UnknownSender`], and
+/// [`Refusal::Unauthenticated`] if it was made with another key or is damaged.
+pub fn look(
+    frame: &[u8],
+    key: &[u8; 16],
+    cipher: &dyn CcmStar,
+    eui64_of: impl FnOnce(Address) -> Option<[u8; 8]>,
+    clear: &mut FrameBuf,
+) -> Result<(), Refusal> {
+    let (header, payload) = FrameHeader::parse(frame).map_err(|_| Refusal::Malformed)?;
+    let aux = auxiliary(&header, payload)?;
+    let eui64 = eui64_of(header.src).ok_or(Refusal::UnknownSender)?;
+    let header_len = frame.len().saturating_sub(payload.len());
+    let layout = Layout::of(&header, header_len, &aux, frame.len());
+    let nonce = aux.nonce(eui64);
+    let is_authentic =
+        layout
+            .ok_or(Refusal::Malformed)?
+            .uncover(frame, clear, |open, message, mic| {
+                cipher.open(key, &nonce, open, message, mic)
+            });
+    match is_authentic {
+        true => Ok(()),
+        false => Err(Refusal::Unauthenticated),
+    }
+}
+
+/// The auxiliary header of a frame with this header and what is behind it.
+fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Refusal> {
+    if !header.security {
+        return Err(Refusal::Unsecured);
+    }
+    // The security of the standard of 2003 is another.
+    if header.version == 0 {
+        return Err(Refusal::Malformed);
+    }
+    let parsed = AuxiliaryHeader::parse(payload);
+    parsed.map(|(aux, _)| aux).map_err(|_| Refusal::Malformed)
 }
 
 /// Where the parts of a secured frame are: MAC header, auxiliary header, what is not

@@ -1,0 +1,144 @@
+//! Frames that are protected, for whoever has the key.
+
+use std::ffi::OsStr;
+use std::fs;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Args as ClapArgs, Command};
+use redpoll_sim::scenario::EUI64_PREFIX;
+use redpoll_stack::mac::FrameBuf;
+use redpoll_stack::mac::security::{SoftwareAes, look};
+use redpoll_wire::ieee802154::Address;
+
+/// What frames are opened with.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct Keys {
+    /// Open frames that are protected, with this key: 32 hexadecimal digits, or @FILE for a
+    /// file that has them, which others on this computer do not see
+    #[arg(long, value_name = "KEY", value_parser = KeyParser)]
+    key: Option<Key>,
+
+    /// The EUI-64 of a short address, such as 0x0002=0272700000000002. Others are taken to
+    /// have 02:72:70:00:00:00 before their short address, as nodes of scenarios. May be
+    /// repeated
+    #[arg(long = "eui64", value_name = "SHORT=EUI64", value_parser = name, requires = "key")]
+    names: Vec<(u16, [u8; 8])>,
+}
+
+/// A key, which is not printed.
+#[derive(Clone)]
+struct Key([u8; 16]);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+impl Keys {
+    /// What the frame is without its protection, if the key opens it.
+    pub fn clear(&self, mpdu: &[u8]) -> Option<FrameBuf> {
+        let Key(key) = self.key.as_ref()?;
+        let mut clear = FrameBuf::default();
+        let opened = look(mpdu, key, &SoftwareAes, |src| self.eui64(src), &mut clear);
+        opened.ok().map(|()| clear)
+    }
+
+    fn eui64(&self, address: Address) -> Option<[u8; 8]> {
+        match address {
+            Address::Extended(eui64) => Some(eui64),
+            Address::Short(short) => {
+                let named = self.names.iter().find(|(it, _)| *it == short);
+                named.map(|(_, eui64)| *eui64).or_else(|| {
+                    let bytes = EUI64_PREFIX.into_iter().chain(short.to_be_bytes());
+                    bytes.collect::<Vec<u8>>().try_into().ok()
+                })
+            }
+            Address::Absent => None,
+        }
+    }
+}
+
+/// So many bytes of hexadecimal digits.
+fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() != 2 * N || !text.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Reads keys. Its message does not repeat what was given, as clap's own does: that may be
+/// the key but for a digit.
+#[derive(Clone)]
+struct KeyParser;
+
+impl TypedValueParser for KeyParser {
+    type Value = Key;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Key, clap::Error> {
+        key(value.to_str().unwrap_or_default()).map_err(|problem| {
+            let problem = format!("invalid value for '--key <KEY>': {problem}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
+        })
+    }
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    let read = text.strip_prefix('@').map(fs::read_to_string).transpose();
+    let read = read.map_err(|error| format!("cannot read the file: {error}"))?;
+    let key = digits(read.as_deref().unwrap_or(text).trim()).map(Key);
+    key.ok_or_else(|| "allowed: 32 hexadecimal digits, or @FILE with them".to_owned())
+}
+
+fn name(text: &str) -> Result<(u16, [u8; 8]), String> {
+    let parsed = text.split_once('=').and_then(|(short, eui64)| {
+        let short = short.trim().trim_start_matches("0x");
+        let eui64 = eui64.trim().replace(':', "");
+        Some((u16::from_str_radix(short, 16).ok()?, digits(&eui64)?))
+    });
+    parsed.ok_or_else(|| "allowed: SHORT=EUI64, such as 0x0002=0272700000000002".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_names_are_read_and_others_refused() {
+        assert!(key("000102030405060708090a0b0c0d0e0f").is_ok());
+        for wrong in [
+            "",
+            "0001",
+            "000102030405060708090a0b0c0d0e0g",
+            "@/no/such/file",
+        ] {
+            let refused = key(wrong).unwrap_err();
+            assert!(wrong.is_empty() || !refused.contains(wrong), "{refused}");
+        }
+        let two = [2, 0x72, 0x70, 0, 0, 0, 0, 2];
+        assert_eq!(name("0x0002=0272700000000002"), Ok((2, two)));
+        assert_eq!(name("2=02:72:70:00:00:00:00:02"), Ok((2, two)));
+        for wrong in [
+            "2",
+            "2=",
+            "x=0272700000000002",
+            "2=02727000000002",
+            "2=é272700000000002",
+        ] {
+            assert!(name(wrong).is_err(), "{wrong}");
+        }
+        let keys = Keys::default();
+        assert_eq!(keys.eui64(Address::Short(2)), Some(two));
+        assert_eq!(keys.eui64(Address::Absent), None);
+    }
+}
