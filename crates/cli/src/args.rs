@@ -16,6 +16,7 @@ use crate::drill::DrillArgs;
 use crate::plot::PlotArgs;
 use crate::report::ReportArgs;
 use crate::taim::TaimArgs;
+use crate::tune::TuneArgs;
 use crate::up::UpArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
@@ -47,6 +48,7 @@ pub enum Command {
     Drill(DrillArgs),
     Study(StudyArgs),
     Sweep(SweepArgs),
+    Tune(TuneArgs),
     Taim(TaimArgs),
     /// List the built-in scenarios, each with the first words of its file
     List,

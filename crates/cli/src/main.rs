@@ -21,6 +21,7 @@ mod run;
 mod study;
 mod sweep;
 mod taim;
+mod tune;
 mod up;
 mod view;
 mod web;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Taim(args) => taim::run(&args),
         Command::List => guide::list(),
         Command::Show(args) => guide::show(&args),

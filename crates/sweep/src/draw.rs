@@ -24,8 +24,8 @@ enum Scale {
     Log,
 }
 
-/// A number and the unit behind it.
-fn split(value: &toml::Value) -> Option<(f64, String, bool)> {
+/// A number, the unit behind it, and whether it is written as a whole one without a unit.
+pub fn split(value: &toml::Value) -> Option<(f64, String, bool)> {
     match value {
         toml::Value::Integer(number) => Some((*number as f64, String::new(), true)),
         toml::Value::Float(number) => Some((*number, String::new(), false)),
@@ -40,6 +40,16 @@ fn split(value: &toml::Value) -> Option<(f64, String, bool)> {
     }
 }
 
+/// A range that was looked at: its ends are numbers of one unit.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    from: f64,
+    to: f64,
+    unit: String,
+    whole: bool,
+    scale: Scale,
+}
+
 impl Range {
     /// A value between both ends, as it is written in a scenario.
     ///
@@ -47,6 +57,17 @@ impl Range {
     ///
     /// What is wrong with the ends.
     pub fn draw(&self, rng: &mut Rng) -> Result<String, String> {
+        let part = f64::from(rng.next_u32()) / f64::from(u32::MAX);
+        let ends = self.ends()?;
+        Ok(ends.written(ends.at(part)))
+    }
+
+    /// Both ends.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn ends(&self) -> Result<Ends, String> {
         let number = "allowed: numbers, or texts such as \"40 ms\"";
         let (from, unit, whole) = split(&self.from).ok_or(format!("`from`: {number}"))?;
         let (to, other, also) = split(&self.to).ok_or(format!("`to`: {number}"))?;
@@ -58,18 +79,50 @@ impl Range {
         if from > to || !from.is_finite() || !to.is_finite() {
             return Err("`from` must not be above `to`".to_owned());
         }
-        let part = f64::from(rng.next_u32()) / f64::from(u32::MAX);
+        if matches!(self.scale, Scale::Log) && from <= 0.0 {
+            return Err("with `scale = \"log\"` `from` must be above 0".to_owned());
+        }
+        Ok(Ends {
+            from,
+            to,
+            whole: whole && also,
+            unit,
+            scale: self.scale,
+        })
+    }
+}
+
+impl Ends {
+    /// The value at `part` of the way from one end to the other, 0 to 1.
+    pub fn at(&self, part: f64) -> f64 {
         let value = match self.scale {
-            Scale::Linear => from + part * (to - from),
-            Scale::Log if from > 0.0 => (from.ln() + part * (to / from).ln()).exp(),
-            Scale::Log => return Err("with `scale = \"log\"` `from` must be above 0".to_owned()),
+            Scale::Linear => self.from + part * (self.to - self.from),
+            Scale::Log => (self.from.ln() + part * (self.to / self.from).ln()).exp(),
         };
-        let value = value.clamp(from, to);
-        Ok(match (whole && also, unit.as_str()) {
+        value.clamp(self.from, self.to)
+    }
+
+    /// The same with so many digits that tell something, and whole where only whole ones make
+    /// sense: what a person would write.
+    pub fn rounded(&self, part: f64) -> f64 {
+        let value = self.at(part);
+        if value == 0.0 || value == self.from || value == self.to {
+            return value;
+        }
+        if self.whole || matches!(self.unit.as_str(), "B" | "us" | "ns") {
+            return value.round().clamp(self.from, self.to);
+        }
+        let step = 10f64.powf(value.abs().log10().floor() - 2.0);
+        ((value / step).round() * step).clamp(self.from, self.to)
+    }
+
+    /// A value as a scenario has it.
+    pub fn written(&self, value: f64) -> String {
+        match (self.whole, self.unit.as_str()) {
             (true, _) => format!("{value:.0}"),
             (false, "") => format!("{value:.6}"),
             (false, unit) => format!("{} {unit}", shortened(value)),
-        })
+        }
     }
 }
 

@@ -6,12 +6,15 @@
 //! [`redpoll_studies::conduct`], which spreads them over all cores and keeps each as it ends.
 //! [`Table::flows`] and [`Table::nodes`] make tables of what is kept, a row for each run and
 //! flow or node, which are written as CSV or Parquet.
+//!
+//! [`tune`] searches such keys for values that are best within limits.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod draw;
 mod plan;
 mod table;
+pub mod tune;
 
 pub use plan::{Plan, PlanError, Point};
 pub use table::Table;

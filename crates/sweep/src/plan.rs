@@ -18,13 +18,13 @@ const RUNS_MAX: usize = 1_000_000;
 #[error("{file}{problem}")]
 pub struct PlanError {
     /// The sweep's file and a colon; empty without a file.
-    file: String,
-    problem: Problem,
+    pub(crate) file: String,
+    pub(crate) problem: Problem,
 }
 
 /// What is wrong with a sweep.
 #[derive(Debug, thiserror::Error)]
-enum Problem {
+pub(crate) enum Problem {
     /// Its scenario, or a key of that.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -218,7 +218,7 @@ impl Plan {
 }
 
 /// The scenario: a file beside the sweep's, or one that is built in.
-fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
+pub(crate) fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
     let beside: PathBuf = folder.join(name);
     let built_in = BUILT_IN.iter().find(|scenario| scenario.name == name);
     match (std::fs::read_to_string(&beside), built_in) {
@@ -302,7 +302,7 @@ fn ranges_of<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::V
     walk(path, table, &|table| table.contains_key("from"))
 }
 
-fn walk<'a>(
+pub(crate) fn walk<'a>(
     path: &str,
     table: &'a toml::Table,
     is_value: &dyn Fn(&toml::Table) -> bool,
@@ -324,7 +324,7 @@ fn walk<'a>(
 }
 
 /// A value as `--set` takes it.
-fn written(value: &toml::Value) -> String {
+pub(crate) fn written(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! Intervals of how two samples differ, by the bootstrap.
+//! Intervals of means, and of how two samples differ, by the bootstrap.
 //!
 //! The percentile interval (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993,
 //! chapter 13) of a few runs is too narrow; it is widened about the estimate as Student's t is
@@ -74,6 +74,16 @@ pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
         }
     });
     Some(Difference { difference, ratio })
+}
+
+/// The mean of a sample; `None` of fewer than two values.
+pub fn mean_of(values: &[f64]) -> Option<Interval> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mut rng = Rng::named(1, "bootstrap");
+    let means = (0..DRAWS).map(|_| redrawn(values, &mut rng)).collect();
+    Some(interval(mean(values), means, values.len()))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -152,6 +162,17 @@ mod tests {
             "{difference:?}"
         );
         assert!(ratio.excludes(1.0) && !ratio.excludes(1.5), "{ratio:?}");
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_has_it_about_as_often_as_it_says() {
+        for n in [4, 12] {
+            let mut rng = Rng::named(7, "samples");
+            let misses = |_: &i32| mean_of(&sample(&mut rng, n)).unwrap().excludes(10.0);
+            let missed = (0..100).filter(misses).count();
+            assert!(missed <= 11, "{n}: {missed}");
+        }
+        assert_eq!(mean_of(&[1.0]), None);
     }
 
     #[test]

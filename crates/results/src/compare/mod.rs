@@ -3,7 +3,7 @@
 mod bootstrap;
 mod load;
 
-pub use bootstrap::{Difference, Interval, difference};
+pub use bootstrap::{Difference, Interval, difference, mean_of};
 pub use load::{Side, load};
 
 use std::collections::BTreeMap;

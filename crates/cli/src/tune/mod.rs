@@ -1,0 +1,306 @@
+//! `redpoll tune`: values of a scenario's keys that are best within limits.
+
+mod tell;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use redpoll_studies::{Case, FINGERPRINT, Job, Kept, Results};
+use redpoll_sweep::tune::{
+    self, Found, Goal, Point, Sample, Stage, Verdict, Verdicts, constants, search,
+};
+
+use crate::output::{fail, is_standard, print};
+use crate::places::Places;
+use crate::run::{Failure, SIGNALLED, cannot_write};
+use crate::study::{refuse, simulate};
+use crate::{FAILED, USAGE};
+
+/// Find the values of a scenario's keys that are best within limits.
+///
+/// A goal is a TOML file: a scenario, what is free in it, what is to be least or most, and what
+/// is limited. For example:
+///
+/// scenario = "sleepy-web"
+///
+/// minimize = "current"
+///
+/// limits."latency.p95 of get" = "3 s"
+///
+/// free."poll.base_interval" = { from = "0.25 s", to = "60 s", scale = "log" }
+///
+/// Points are run with few seeds first, the better half of them with twice as many, and so on;
+/// then neighbours of the best. What was found is judged by seeds that have not chosen it. What
+/// each run gave is kept in a file, so that the same command goes on where it was stopped.
+///
+/// Exit code: 0 when values were found that keep the limits, in the mean of the runs that judge;
+/// 1 when there are none (the nearest are told, no constants are written), or a run or a file
+/// failed or the oracle found something; 2 when the goal or the results file cannot be used; 130
+/// after Ctrl-C (what is done is kept).
+#[derive(Debug, ClapArgs)]
+pub struct TuneArgs {
+    /// The goal
+    #[arg(value_name = "GOAL.toml")]
+    pub file: PathBuf,
+
+    /// Only say what is free and how much is run, and run nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Runs at the same time; by default one a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub jobs: Option<u16>,
+
+    /// Where the runs are kept; by default GOAL.sqlite, in this folder
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+
+    /// Where the constants for Rust go; by default GOAL.rs, in this folder
+    #[arg(long, value_name = "FILE")]
+    pub rust: Option<PathBuf>,
+
+    /// Where the constants for C go; by default GOAL.h, in this folder
+    #[arg(long, value_name = "FILE")]
+    pub c: Option<PathBuf>,
+
+    /// Write what was found as one JSON object to this file; - is standard output, where it
+    /// takes the text's place
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &TuneArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(code) => code,
+        Err(Halt::Failed((code, message))) => fail(code, message),
+        Err(Halt::Signal(signal)) => ExitCode::from(SIGNALLED.saturating_add(signal)),
+    }
+}
+
+/// Why it ended before it was done.
+enum Halt {
+    Failed(Failure),
+    /// The user asked for it.
+    Signal(u8),
+}
+
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Halt {
+        Halt::Failed(failure)
+    }
+}
+
+fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
+    let goal = Goal::load(&args.file).map_err(|error| (USAGE, error.to_string()))?;
+    let place = |given: &Option<PathBuf>, ending: &str| {
+        let name = args.file.with_extension(ending);
+        let name = PathBuf::from(name.file_name().unwrap_or_default());
+        given.clone().unwrap_or(name)
+    };
+    let (rust, c) = (place(&args.rust, "rs"), place(&args.c, "h"));
+    let results = place(&args.results, "sqlite");
+    Places::default()
+        .with("--results", Some(&results))
+        .with("--rust", Some(&rust))
+        .with("--c", Some(&c))
+        .with("--json", args.json.as_deref())
+        .check()
+        .map_err(|line| (USAGE, line))?;
+    if args.list {
+        tell(&tell::plan(&goal))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (option, path) in [("--rust", &rust), ("--c", &c)] {
+        may_write(option, path)?;
+    }
+    let kept = Results::open(&results, FINGERPRINT).map_err(|error| refuse(error.into()))?;
+    let mut runs = Runs {
+        goal: &goal,
+        kept,
+        path: &results,
+        at_once: args.jobs,
+        objections: 0,
+    };
+    let found = search(
+        &goal.space,
+        &goal.aims,
+        &goal.effort,
+        &|point| goal.is_valid(point),
+        &mut |stage, points| runs.of_stage(stage, points),
+    )?;
+    let verdicts = runs.judge(&found)?;
+    let Some(verdicts) = verdicts else {
+        return Err((FAILED, "nothing was tried".to_owned()).into());
+    };
+    let is_met = verdicts.best.verdict() != Verdict::Missed;
+    if is_met {
+        write_constants(&goal, &found, &verdicts, &rust, &c)?;
+    }
+    let written = is_met.then_some((rust.as_path(), c.as_path()));
+    if let Some(path) = &args.json {
+        let text = format!("{:#}\n", tell::json(&goal, &found, &verdicts, written));
+        let name = path.display().to_string();
+        match is_standard(path) {
+            true => tell(&text)?,
+            false => std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?,
+        }
+    }
+    if !args.json.as_deref().is_some_and(is_standard) {
+        tell(&tell::text(&goal, &found, &verdicts, written))?;
+    }
+    if runs.objections > 0 {
+        let line = format!("the oracle objects to {} of the runs", runs.objections);
+        return Err((FAILED, line).into());
+    }
+    match is_met {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err((
+            FAILED,
+            "no values keep the limits; no constants were written".into(),
+        )
+            .into()),
+    }
+}
+
+/// What is run, and kept.
+struct Runs<'a> {
+    goal: &'a Goal,
+    kept: Results,
+    path: &'a Path,
+    at_once: Option<u16>,
+    objections: usize,
+}
+
+impl Runs<'_> {
+    /// Runs points with seeds from 1 up.
+    fn of_stage(&mut self, stage: &Stage, points: &[Point]) -> Result<Vec<Vec<Sample>>, Halt> {
+        let (name, seeds) = (&stage.name, stage.seeds as usize);
+        let points_told = many(stage.points, "point");
+        let line = format!("{name}: {points_told}, {}", many(seeds, "seed"));
+        let cases: Vec<Case> = points.iter().map(|point| self.goal.case(point)).collect();
+        let seeds: Vec<u64> = (1..=stage.seeds).collect();
+        self.ensure(&line, &cases, &seeds)?;
+        let mut all = Vec::new();
+        for case in &cases {
+            let (samples, objections) = self.samples(case, &seeds)?;
+            self.objections += objections;
+            all.push(samples);
+        }
+        Ok(all)
+    }
+
+    /// Runs what is told of with the seeds that judge.
+    fn judge(&mut self, found: &Found) -> Result<Option<Verdicts>, Halt> {
+        let goal = self.goal;
+        let points = tune::to_judge(goal, found);
+        let case = |point: Option<&Point>| match point {
+            Some(point) => goal.case(point),
+            None => goal.case.clone(),
+        };
+        let cases: Vec<Case> = points.iter().map(|point| case(point.as_ref())).collect();
+        let seeds = goal.held_out.len();
+        let line = format!(
+            "judging: {}, {} held out",
+            many(cases.len(), "point"),
+            many(seeds, "seed")
+        );
+        self.ensure(&line, &cases, &goal.held_out)?;
+        let mut known = Vec::new();
+        for (point, case) in points.iter().zip(&cases) {
+            let (samples, objections) = self.samples(case, &goal.held_out)?;
+            self.objections += objections;
+            known.push((point.as_ref(), samples));
+        }
+        Ok(Verdicts::of(goal, found, &|point| {
+            let found = known.iter().find(|(it, _)| *it == point);
+            found
+                .map(|(_, samples)| samples.clone())
+                .unwrap_or_default()
+        }))
+    }
+
+    /// Runs what is not kept yet.
+    fn ensure(&self, line: &str, cases: &[Case], seeds: &[u64]) -> Result<(), Halt> {
+        let mut jobs = Vec::new();
+        for case in cases {
+            let scenario = case
+                .scenario()
+                .map_err(|error| (USAGE, error.to_string()))?;
+            let has = self.kept.seeds(case).map_err(refuse)?;
+            jobs.extend(
+                seeds
+                    .iter()
+                    .filter(|seed| !has.contains(seed))
+                    .map(|&seed| Job {
+                        case: case.clone(),
+                        seed,
+                        virtual_ms: scenario.duration.as_millis(),
+                    }),
+            );
+        }
+        eprintln!("{line}; {} to do", many(jobs.len(), "run"));
+        match simulate(&jobs, self.at_once, &self.kept, self.path)? {
+            None => Ok(()),
+            Some(signal) => Err(Halt::Signal(signal)),
+        }
+    }
+
+    /// What the runs of a case gave, and to how many of them the oracle objects.
+    fn samples(&self, case: &Case, seeds: &[u64]) -> Result<(Vec<Sample>, usize), Halt> {
+        let least = seeds.first().copied().unwrap_or_default();
+        let most = seeds.last().copied().unwrap_or_default();
+        let kept = self.kept.within(case, least, most).map_err(refuse)?;
+        let sample = |kept: &Kept| {
+            let figures = self.goal.aims.figures();
+            figures.map(|figure| figure.read(&kept.run)).collect()
+        };
+        let objections = kept.iter().filter(|kept| kept.run.violation().is_some());
+        let objections = objections.count();
+        Ok((kept.iter().map(sample).collect(), objections))
+    }
+}
+
+/// `1 point`, `2 points`.
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn tell(text: &str) -> Result<(), Halt> {
+    print(text).map_err(|error| cannot_write("standard output", &error).into())
+}
+
+/// Refuses a file that somebody else has written.
+fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) if !text.contains(constants::MARK) => {
+            let line = "is there, and not by `redpoll tune`; allowed: another name";
+            Err((USAGE, format!("{option} {}: {line}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_constants(
+    goal: &Goal,
+    found: &Found,
+    verdicts: &Verdicts,
+    rust: &Path,
+    c: &Path,
+) -> Result<(), Failure> {
+    let Some(point) = found.best() else {
+        return Ok(());
+    };
+    let scenario = goal.case(point).scenario();
+    let scenario = scenario.map_err(|error| (USAGE, error.to_string()))?;
+    let texts = [
+        (rust, constants::rust(goal, &verdicts.best, &scenario)),
+        (c, constants::c(goal, &verdicts.best, &scenario)),
+    ];
+    for (path, text) in texts {
+        let name = path.display().to_string();
+        std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! What is said of what was found: for people, and as JSON.
+
+use std::path::Path;
+
+use redpoll_results::compare::{Difference, Interval};
+use redpoll_sweep::tune::{
+    Bound, Figure, Found, Goal, Judged, Line, Side, Values, Verdicts, digits,
+};
+use serde_json::{Value, json};
+
+/// What is free and wanted, and how much is run for it.
+pub fn plan(goal: &Goal) -> String {
+    let mut text = wanted(goal);
+    let all = goal.space.combinations();
+    let look = goal.space.first_look(goal.effort.points).len();
+    text += &match look == all {
+        true => format!("first look: all {all} combinations\n"),
+        false => format!("first look: {look} points of {all} combinations, by Latin hypercube\n"),
+    };
+    let (seeds, rounds) = (goal.effort.seeds, goal.effort.rounds);
+    text += &format!("then halving up to {seeds} seeds, and {rounds} rounds among neighbours\n");
+    text += &format!("judged with {} seeds held out\n", goal.held_out.len());
+    for parameter in &goal.space.parameters {
+        let values = match &parameter.values {
+            Values::List(list) => list.join(", "),
+            Values::Range { ends, steps } => format!(
+                "{} to {}, {steps} steps",
+                ends.written(ends.at(0.0)),
+                ends.written(ends.at(1.0))
+            ),
+        };
+        text += &format!("  {:<28} {values}\n", parameter.name);
+    }
+    text
+}
+
+fn wanted(goal: &Goal) -> String {
+    let best = &goal.aims.best;
+    let word = if best.more_is_better() {
+        "most"
+    } else {
+        "least"
+    };
+    let limits = goal.aims.limits.iter();
+    let limits = limits.map(|(figure, limit)| at_limit(figure, *limit));
+    format!(
+        "{word} {} with {}\n",
+        best.name(),
+        limits.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn at_limit(figure: &Figure, limit: f64) -> String {
+    let word = if figure.more_is_better() {
+        "at least"
+    } else {
+        "at most"
+    };
+    format!("{} {word} {}", figure.name(), figure.shown(limit))
+}
+
+/// For people.
+pub fn text(
+    goal: &Goal,
+    found: &Found,
+    verdicts: &Verdicts,
+    written: Option<(&Path, &Path)>,
+) -> String {
+    let mut text = wanted(goal);
+    text += &format!(
+        "chosen of {} points with seeds 1 to {}; all figures below are of {} other seeds ({} to {}), \
+         with 95 % of their means\n\n",
+        found.tried,
+        goal.effort.seeds,
+        goal.held_out.len(),
+        goal.held_out.first().unwrap_or(&0),
+        goal.held_out.last().unwrap_or(&0),
+    );
+    text += &table(goal, verdicts);
+    text += &lead(goal, verdicts);
+    text += &limits(goal, verdicts);
+    text += &sensitivity(goal, verdicts);
+    text += &match written {
+        Some((rust, c)) => format!("\nconstants: {} and {}\n", rust.display(), c.display()),
+        None => "\nNo constants were written: what was found misses a limit.\n".to_owned(),
+    };
+    text
+}
+
+/// What was found, the runner-up and the scenario as it stands, in columns.
+fn table(goal: &Goal, verdicts: &Verdicts) -> String {
+    let mut columns: Vec<(&str, &Judged)> = vec![("found", &verdicts.best)];
+    columns.extend(verdicts.second.iter().map(|it| ("runner-up", it)));
+    columns.push(("as it stands", &verdicts.before));
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    rows.push(std::iter::once(String::new()).chain(names).collect());
+    for (at, parameter) in goal.space.parameters.iter().enumerate() {
+        let values = columns
+            .iter()
+            .map(|(_, it)| it.values.get(at).cloned().unwrap_or_default());
+        rows.push(
+            std::iter::once(parameter.name.clone())
+                .chain(values)
+                .collect(),
+        );
+    }
+    let limits = std::iter::once(None).chain(goal.aims.limits.iter().map(|(_, it)| Some(*it)));
+    for (at, (figure, limit)) in goal.aims.figures().zip(limits).enumerate() {
+        let name = match limit {
+            Some(limit) => at_limit(figure, limit),
+            None => figure.name(),
+        };
+        let cells = columns.iter().map(|(_, it)| cell(figure, &it.lines[at]));
+        rows.push(std::iter::once(name).chain(cells).collect());
+    }
+    aligned(&rows)
+}
+
+fn cell(figure: &Figure, line: &Line) -> String {
+    let verdict = line.verdict.map(|it| format!(" {}", it.word()));
+    let mean = match &line.mean {
+        Some(mean) => interval(figure, mean),
+        None => "none".to_owned(),
+    };
+    let without = match line.without {
+        0 => String::new(),
+        runs => format!(" ({runs} runs without)"),
+    };
+    mean + &without + &verdict.unwrap_or_default()
+}
+
+fn interval(figure: &Figure, it: &Interval) -> String {
+    let (low, high) = (digits(it.low), digits(it.high));
+    format!("{} [{low}, {high}]", figure.shown(it.value))
+}
+
+/// Columns as wide as they must be.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let wide = |at: usize| {
+        rows.iter()
+            .map(|row| row[at].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let wide: Vec<usize> = (0..columns).map(wide).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&wide)
+            .map(|(cell, wide)| format!("{cell:<wide$}"));
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
+    let Some(lead) = &verdicts.lead else {
+        return String::new();
+    };
+    let apart = match lead.difference.excludes(0.0) {
+        true => "",
+        false => "; these seeds do not tell them apart",
+    };
+    format!(
+        "\nThe runner-up has {} {}{apart}.\n",
+        change(lead),
+        goal.aims.best.name()
+    )
+}
+
+/// `+3.1 % [+1.0, +5.2]`, or the difference where there is no ratio.
+fn change(difference: &Difference) -> String {
+    match &difference.ratio {
+        Some(ratio) => {
+            let [value, low, high] =
+                [ratio.value, ratio.low, ratio.high].map(|it| 100.0 * (it - 1.0));
+            format!("{value:+.1} % [{low:+.1}, {high:+.1}]")
+        }
+        None => {
+            let it = &difference.difference;
+            format!("{:+.3} [{:+.3}, {:+.3}]", it.value, it.low, it.high)
+        }
+    }
+}
+
+fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
+    let name = |along: usize| goal.space.parameters[along].name.as_str();
+    let mut lines = Vec::new();
+    for bound in &verdicts.bounds {
+        lines.push(match bound {
+            Bound::Limit { limits, neighbour } => {
+                let it = &verdicts.neighbours[*neighbour];
+                format!(
+                    "{}: {} = {} would have {} {}, and misses {}",
+                    limits.join(" and "),
+                    name(it.along),
+                    it.value,
+                    gain(it.differences[0].as_ref()),
+                    goal.aims.best.name(),
+                    if limits.len() == 1 { "it" } else { "them" },
+                )
+            }
+            Bound::End { along, side } => {
+                let end = if *side == Side::Below { "first" } else { "last" };
+                format!(
+                    "the {end} value of {}, {}, is the best of them: there may be better ones beyond",
+                    name(*along),
+                    verdicts.best.values[*along]
+                )
+            }
+            Bound::Alike { neighbour } => {
+                let it = &verdicts.neighbours[*neighbour];
+                format!(
+                    "not told apart: {} = {} has {} {} and keeps the limits in the mean",
+                    name(it.along),
+                    it.value,
+                    gain(it.differences[0].as_ref()),
+                    goal.aims.best.name(),
+                )
+            }
+        });
+    }
+    if lines.is_empty() {
+        lines.push("nothing: no neighbour is better".to_owned());
+    }
+    format!("\nwhat limits:\n  {}\n", lines.join("\n  "))
+}
+
+fn gain(difference: Option<&Difference>) -> String {
+    difference.map_or("another".to_owned(), change)
+}
+
+/// What one step along each parameter changes.
+fn sensitivity(goal: &Goal, verdicts: &Verdicts) -> String {
+    let mut rows = Vec::new();
+    let head = goal.aims.figures().map(Figure::name);
+    let names = ["one step away".to_owned(), "value".to_owned()];
+    rows.push(names.into_iter().chain(head).collect::<Vec<_>>());
+    for it in &verdicts.neighbours {
+        let cells = it
+            .differences
+            .iter()
+            .zip(&it.judged.lines)
+            .map(|(difference, line)| {
+                let change = difference.as_ref().map_or("none".to_owned(), change);
+                let verdict = line.verdict.map(|it| format!(" {}", it.word()));
+                change + &verdict.unwrap_or_default()
+            });
+        let name = goal.space.parameters[it.along].name.clone();
+        rows.push([name, it.value.clone()].into_iter().chain(cells).collect());
+    }
+    format!("\n{}", aligned(&rows))
+}
+
+/// As JSON.
+pub fn json(
+    goal: &Goal,
+    found: &Found,
+    verdicts: &Verdicts,
+    written: Option<(&Path, &Path)>,
+) -> Value {
+    let neighbours = verdicts.neighbours.iter().map(|it| {
+        let differences = it.differences.iter().zip(goal.aims.figures());
+        let differences = differences.map(|(difference, figure)| {
+            json!({
+                "what": figure.name(),
+                "difference": difference.map(|it| of_interval(&it.difference)),
+                "ratio": difference.and_then(|it| it.ratio).as_ref().map(of_interval),
+            })
+        });
+        json!({
+            "parameter": goal.space.parameters[it.along].name,
+            "value": it.value,
+            "better": it.is_better,
+            "figures": figures(goal, &it.judged),
+            "differences": differences.collect::<Vec<_>>(),
+        })
+    });
+    let name = |along: usize| &goal.space.parameters[along].name;
+    let bounds = verdicts.bounds.iter().map(|bound| match bound {
+        Bound::Limit { limits, neighbour } => {
+            let it = &verdicts.neighbours[*neighbour];
+            json!({ "kind": "limit", "limits": limits, "parameter": name(it.along), "value": it.value })
+        }
+        Bound::End { along, .. } => json!({
+            "kind": "end", "parameter": name(*along), "value": verdicts.best.values[*along],
+        }),
+        Bound::Alike { neighbour } => {
+            let it = &verdicts.neighbours[*neighbour];
+            json!({ "kind": "alike", "parameter": name(it.along), "value": it.value })
+        }
+    });
+    let stages = found
+        .stages
+        .iter()
+        .map(|it| json!({ "name": it.name, "points": it.points, "seeds": it.seeds }));
+    json!({
+        "version": 1,
+        "points_tried": found.tried,
+        "stages": stages.collect::<Vec<_>>(),
+        "held_out_seeds": goal.held_out,
+        "verdict": verdicts.best.verdict().word(),
+        "found": of_point(goal, &verdicts.best),
+        "runner_up": verdicts.second.as_ref().map(|it| of_point(goal, it)),
+        "runner_up_difference": verdicts.lead.map(|it| of_interval(&it.difference)),
+        "as_it_stands": of_point(goal, &verdicts.before),
+        "bounds": bounds.collect::<Vec<_>>(),
+        "neighbours": neighbours.collect::<Vec<_>>(),
+        "rust": written.map(|(rust, _)| rust.display().to_string()),
+        "c": written.map(|(_, c)| c.display().to_string()),
+    })
+}
+
+fn of_point(goal: &Goal, judged: &Judged) -> Value {
+    let values = goal.space.parameters.iter().zip(&judged.values);
+    let values = values.map(|(it, value)| (it.name.clone(), Value::from(value.as_str())));
+    json!({ "values": values.collect::<serde_json::Map<_, _>>(), "figures": figures(goal, judged) })
+}
+
+fn figures(goal: &Goal, judged: &Judged) -> Vec<Value> {
+    let limits = std::iter::once(None).chain(goal.aims.limits.iter().map(|(_, it)| Some(*it)));
+    let each = goal.aims.figures().zip(&judged.lines).zip(limits);
+    let each = each.map(|((figure, line), limit)| {
+        json!({
+            "what": line.name,
+            "unit": figure.unit(),
+            "mean": line.mean.as_ref().map(of_interval),
+            "runs_without": line.without,
+            "limit": limit,
+            "verdict": line.verdict.map(|it| it.word()),
+        })
+    });
+    each.collect()
+}
+
+fn of_interval(it: &Interval) -> Value {
+    json!({ "value": it.value, "low": it.low, "high": it.high })
+}

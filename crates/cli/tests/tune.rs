@@ -1,0 +1,307 @@
+//! `redpoll tune`: what it finds where the answer is known, and what it refuses.
+
+mod support;
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Folder, PROGRAM, code, complaint, stderr, stdout};
+
+/// A leaf that asks its parent once an interval whether something waits for it. A question that
+/// comes at any moment of the interval is answered at its end: of a hundred questions the 95th
+/// waits for about 0.95 intervals, and the radio is on once an interval.
+const MESH: &str = r#"
+duration = "20 min"
+
+[topology]
+kind = "line"
+nodes = 2
+spacing = "40 m"
+
+[nodes.node-1]
+role = "border"
+
+[nodes.node-2]
+role = "leaf"
+sleepy = true
+
+[poll]
+policy = "base"
+base_interval = "1 s"
+
+[apps.state]
+type = "coap-server"
+on = "node-2"
+file = "40 B"
+
+[apps.asks]
+type = "coap-client"
+on = "host"
+to = "node-2:5683"
+interval = "7.3 s"
+"#;
+
+const GOAL: &str = r#"
+scenario = "mesh.toml"
+minimize = "current"
+[limits]
+latency.p95 = "2 s"
+reliability = "99 %"
+[free]
+poll.base_interval = { from = "0.1 s", to = "30 s", scale = "log", steps = 9 }
+tcp.mss = ["3 frames", "5 frames"]
+[search]
+points = 24
+seeds = 4
+held_out = 6
+rounds = 5
+"#;
+
+fn tune(folder: &Folder, args: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.arg("tune").args(args).current_dir(&folder.0);
+    command.output().unwrap()
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("mesh.toml", MESH);
+    folder.write("goal.toml", GOAL);
+    folder
+}
+
+fn found(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap()
+}
+
+fn seconds(value: &Value) -> f64 {
+    let (number, unit) = value.as_str().unwrap().split_once(' ').unwrap();
+    let number: f64 = number.parse().unwrap();
+    match unit {
+        "ms" => number / 1e3,
+        "s" => number,
+        _ => panic!("{unit}"),
+    }
+}
+
+#[test]
+fn a_poll_interval_is_as_long_as_the_latency_allows() {
+    let folder = folder("tune-bound");
+    let output = tune(&folder, &["goal.toml", "--json", "-"]);
+    assert_eq!(code(&output), 0, "{output:?}");
+    let json = found(&output);
+    // 2 s / 0.95 at most; the rest is the margin that few seeds cost.
+    let interval = seconds(&json["found"]["values"]["poll.base_interval"]);
+    assert!((1.6..=2.11).contains(&interval), "{interval}");
+    let figures = json["found"]["figures"].as_array().unwrap();
+    assert_eq!(figures[1]["what"], "latency.p95");
+    let p95 = figures[1]["mean"]["value"].as_f64().unwrap();
+    assert!(
+        (0.8 * interval..=1.05 * interval).contains(&p95),
+        "{p95} {interval}"
+    );
+    // A longer interval would take less, and misses the limit.
+    let bounds = json["bounds"].as_array().unwrap();
+    let is_bound = |it: &Value| it["kind"] == "limit" && it["limits"][0] == "latency.p95";
+    assert!(bounds.iter().any(is_bound), "{bounds:?}");
+    // The scenario as it stands polls once a second, and takes more.
+    let current = |of: &str| json[of]["figures"][0]["mean"]["value"].as_f64().unwrap();
+    assert!(current("found") < current("as_it_stands"));
+    // None of the seeds that judge has chosen.
+    let held_out = json["held_out_seeds"].as_array().unwrap();
+    let chose = json["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["seeds"].as_u64().unwrap());
+    assert!(held_out[0].as_u64().unwrap() > chose.max().unwrap());
+
+    let interval_us = (interval * 1e6).round() as u64;
+    let header = std::fs::read_to_string(folder.file("goal.h")).unwrap();
+    let line = format!("#define RP_POLL_BASE_INTERVAL_US {interval_us}ull");
+    assert!(header.contains(&line), "{header}");
+    let module = std::fs::read_to_string(folder.file("goal.rs")).unwrap();
+    assert!(
+        module.contains("pub const POLL_BASE_INTERVAL: Duration = "),
+        "{module}"
+    );
+    assert!(module.contains("pub const TCP_MSS: u16 = "), "{module}");
+    compiles(&folder);
+
+    // Nothing is left to run, and what is found is the same.
+    let again = tune(&folder, &["goal.toml", "--json", "-"]);
+    assert_eq!(found(&again), json);
+    assert!(
+        stderr(&again)
+            .lines()
+            .all(|line| line.ends_with("; 0 runs to do")),
+        "{again:?}"
+    );
+}
+
+/// What is written is C and Rust.
+fn compiles(folder: &Folder) {
+    folder.write(
+        "a.c",
+        "#include \"goal.h\"\nunsigned long long a = RP_POLL_BASE_INTERVAL_US + RP_TCP_MSS;\n",
+    );
+    let c = Command::new("cc")
+        .args(["-std=c99", "-Wall", "-Werror", "-c", "a.c", "-o", "a.o"])
+        .current_dir(&folder.0)
+        .status();
+    assert!(c.expect("Rust links with cc").success());
+    let module = std::fs::read_to_string(folder.file("goal.rs")).unwrap();
+    // The type of the same name and making is enough for the compiler.
+    folder.write("b.rs", &module.replace("redpoll_base", "core::time"));
+    let rust = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
+        .args([
+            "--crate-type",
+            "lib",
+            "--edition",
+            "2024",
+            "--emit",
+            "metadata",
+            "b.rs",
+        ])
+        .current_dir(&folder.0)
+        .status();
+    assert!(rust.expect("there is a compiler").success());
+}
+
+#[test]
+fn what_cannot_be_met_is_said_and_no_constants_are_written() {
+    let folder = folder("tune-missed");
+    let goal = GOAL.replace("\"2 s\"", "\"5 ms\"");
+    folder.write("goal.toml", &goal);
+    let output = tune(&folder, &["goal.toml"]);
+    assert_eq!(code(&output), 1, "{output:?}");
+    assert!(stdout(&output).contains("missed"), "{output:?}");
+    assert!(
+        stderr(&output).contains("no values keep the limits"),
+        "{output:?}"
+    );
+    assert!(!folder.0.join("goal.h").exists());
+    assert!(!folder.0.join("goal.rs").exists());
+}
+
+#[test]
+fn it_goes_on_where_it_was_killed_and_ends_the_same() {
+    let folder = folder("tune-killed");
+    let mut child = Command::new(PROGRAM)
+        .args(["tune", "goal.toml", "--jobs", "1"])
+        .current_dir(&folder.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let path = folder.0.join("goal.sqlite");
+    let count = || {
+        let file = rusqlite::Connection::open(&path).ok()?;
+        let sql = "SELECT count(*) FROM runs";
+        file.query_row(sql, [], |row| row.get::<_, i64>(0)).ok()
+    };
+    let patience = Instant::now() + Duration::from_secs(60);
+    while count().unwrap_or(0) < 3 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(count().unwrap() >= 3);
+    let rest = tune(&folder, &["goal.toml", "--json", "-"]);
+    assert_eq!(code(&rest), 0, "{rest:?}");
+    let whole = tune(
+        &folder,
+        &["goal.toml", "--json", "-", "--results", "other.sqlite"],
+    );
+    assert_eq!(found(&rest), found(&whole));
+}
+
+#[test]
+fn mistakes_are_named_before_the_first_run() {
+    let folder = folder("tune-mistakes");
+    let wrong = [
+        (
+            "poll.base_interval =",
+            "poll.bass_interval =",
+            "poll.bass_interval: got the unknown key",
+        ),
+        ("\"30 s\"", "\"90000 s\"", "poll.base_interval: got"),
+        (
+            "\"30 s\"",
+            "\"30 kB\"",
+            "free.poll.base_interval: `from` is in",
+        ),
+        (
+            "[\"3 frames\", \"5 frames\"]",
+            "[\"3 frames\"]",
+            "free.tcp.mss: allowed: a list",
+        ),
+        (
+            "latency.p95 = \"2 s\"",
+            "latency.p95 = \"2 mA\"",
+            "limits.latency.p95: allowed: a number",
+        ),
+        (
+            "latency.p95 =",
+            "latency.p97 =",
+            "there is no figure \"latency.p97\"; allowed: current",
+        ),
+        (
+            "\"current\"",
+            "\"current of node-9\"",
+            "no node is called \"node-9\"; allowed",
+        ),
+        (
+            "latency.p95 =",
+            "\"latency.p95 of ask\" =",
+            "no flow with such a figure is called \"ask\"",
+        ),
+        (
+            "minimize = \"current\"",
+            "minimize = \"goodput\"",
+            "minimize: more of goodput is better",
+        ),
+        (
+            "held_out = 6",
+            "held_out = 1",
+            "search.held_out: allowed: 2 to 1000",
+        ),
+        ("tcp.mss =", "seed =", "the seed is not free"),
+        (
+            "mesh.toml",
+            "mash.toml",
+            "allowed: a TOML file, or a name that",
+        ),
+    ];
+    for (right, instead, expected) in wrong {
+        folder.write("goal.toml", &GOAL.replace(right, instead));
+        let output = tune(&folder, &["goal.toml"]);
+        let complaint = complaint(&output);
+        assert!(complaint.contains(expected), "{instead}: {complaint}");
+        assert_eq!(code(&output), 2, "{complaint}");
+        assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
+    }
+    // Somebody else's file is not written over.
+    folder.write("goal.toml", GOAL);
+    folder.write("goal.h", "int mine;\n");
+    let output = tune(&folder, &["goal.toml"]);
+    assert!(
+        complaint(&output).contains("allowed: another name"),
+        "{output:?}"
+    );
+    assert!(!folder.0.join("goal.sqlite").exists());
+}
+
+#[test]
+fn the_plan_is_told_without_a_run() {
+    let folder = folder("tune-list");
+    let output = tune(&folder, &["goal.toml", "--list"]);
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("least current with latency.p95 at most 2.000 s"),
+        "{text}"
+    );
+    assert!(text.contains("all 18 combinations"), "{text}");
+    assert!(!folder.0.join("goal.sqlite").exists());
+}

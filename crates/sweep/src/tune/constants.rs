@@ -1,0 +1,225 @@
+//! What was found as constants, for programs in Rust and in C.
+
+use std::fmt::Write as _;
+
+use redpoll_base::Duration;
+use redpoll_sim::scenario::{Scenario, time};
+
+use super::goal::Goal;
+use super::verdict::Judged;
+use crate::draw::split;
+
+/// How both files begin; a file that does not is not written over.
+pub const MARK: &str = "Made by `redpoll tune`";
+
+/// A value as both languages have it.
+enum Constant {
+    /// In microseconds.
+    Time(u64),
+    Whole(u64),
+    /// Bytes.
+    Bytes(u64),
+    Number(f64),
+    Truth(bool),
+    Text(String),
+}
+
+impl Constant {
+    fn of(key: &str, value: &str, scenario: &Scenario) -> Constant {
+        if key == "tcp.mss" {
+            return Constant::Bytes(scenario.tcp.announced_mss().into());
+        }
+        const LONG: Duration = Duration::from_secs(100_000 * 3_600);
+        if let Ok(time) = time(value, Duration::ZERO, LONG) {
+            return Constant::Time(time.as_micros());
+        }
+        if let Ok(truth) = value.parse() {
+            return Constant::Truth(truth);
+        }
+        let size = |unit: &str| match unit {
+            "B" => Some(1.0),
+            "kB" => Some(1e3),
+            "MB" => Some(1e6),
+            "KiB" => Some(1024.0),
+            "MiB" => Some(1_048_576.0),
+            _ => None,
+        };
+        match split(&toml::Value::String(value.to_owned())) {
+            Some((number, unit, _)) if size(&unit).is_some() => {
+                Constant::Bytes((number * size(&unit).unwrap_or(1.0)) as u64)
+            }
+            Some((number, unit, _))
+                if unit.is_empty() && number >= 0.0 && number.fract() == 0.0 =>
+            {
+                Constant::Whole(number as u64)
+            }
+            Some((number, unit, _)) if unit.is_empty() => Constant::Number(number),
+            Some((number, unit, _)) if unit == "%" => Constant::Number(number / 100.0),
+            _ => Constant::Text(value.to_owned()),
+        }
+    }
+
+    fn rust(&self, name: &str) -> String {
+        match self {
+            Constant::Time(us) => {
+                format!(
+                    "pub const {name}: Duration = Duration::from_micros({});",
+                    grouped(*us)
+                )
+            }
+            Constant::Whole(whole) => format!("pub const {name}: u32 = {};", grouped(*whole)),
+            Constant::Bytes(bytes) => format!("pub const {name}: u16 = {};", grouped(*bytes)),
+            Constant::Number(number) => format!("pub const {name}: f64 = {number:?};"),
+            Constant::Truth(truth) => format!("pub const {name}: bool = {truth};"),
+            Constant::Text(text) => format!("pub const {name}: &str = {text:?};"),
+        }
+    }
+
+    fn c(&self, name: &str) -> String {
+        match self {
+            Constant::Time(us) => format!("#define RP_{name}_US {us}ull"),
+            Constant::Whole(whole) => format!("#define RP_{name} {whole}u"),
+            Constant::Bytes(bytes) => format!("#define RP_{name} {bytes}u"),
+            Constant::Number(number) => format!("#define RP_{name} {number:?}"),
+            Constant::Truth(truth) => format!("#define RP_{name} {}", u8::from(*truth)),
+            Constant::Text(text) => format!("#define RP_{name} {text:?}"),
+        }
+    }
+}
+
+/// `1_234_567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('_');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn name(key: &str) -> String {
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
+    key.chars().map(letter).collect()
+}
+
+/// A comment of what the constants rest on.
+fn story(goal: &Goal, judged: &Judged) -> Vec<String> {
+    let seeds = goal.held_out.len();
+    let mut lines = vec![
+        format!("{MARK} of {}.", goal.case.scene().name),
+        format!("Measured with {seeds} seeds that have not chosen them; means, and 95 % of them:"),
+    ];
+    for (figure, line) in goal.aims.figures().zip(&judged.lines) {
+        let limit = goal
+            .aims
+            .limits
+            .iter()
+            .find(|(it, _)| it.name() == line.name);
+        let limit = limit.map(|(it, limit)| {
+            let word = if it.more_is_better() { "least" } else { "most" };
+            format!(", at {word} {}", figure.shown(*limit))
+        });
+        let verdict = line.verdict.map(|it| format!(": {}", it.word()));
+        if let Some(mean) = &line.mean {
+            lines.push(format!(
+                "  {} {} [{}, {}]{}{}",
+                line.name,
+                figure.shown(mean.value),
+                super::figure::digits(mean.low),
+                super::figure::digits(mean.high),
+                limit.unwrap_or_default(),
+                verdict.unwrap_or_default()
+            ));
+        }
+    }
+    lines
+}
+
+/// What a key is called in a comment, with its value as the scenario has it.
+fn told(key: &str, value: &str) -> String {
+    let what = match key {
+        "tcp.mss" => "the value of the MSS option: payload and options of a full segment; ",
+        _ => "",
+    };
+    format!("{what}`{key}` = {value}")
+}
+
+fn constants(goal: &Goal, judged: &Judged, scenario: &Scenario) -> Vec<(String, String, Constant)> {
+    let mut found = Vec::new();
+    for (parameter, value) in goal.space.parameters.iter().zip(&judged.values) {
+        for key in &parameter.keys {
+            found.push((
+                key.clone(),
+                value.clone(),
+                Constant::of(key, value, scenario),
+            ));
+        }
+    }
+    found
+}
+
+/// A module of Rust, for use with `redpoll_base`.
+pub fn rust(goal: &Goal, judged: &Judged, scenario: &Scenario) -> String {
+    let mut text = String::new();
+    for line in story(goal, judged) {
+        let _ = writeln!(text, "//! {line}");
+        if line.starts_with(MARK) {
+            text.push_str("//!\n");
+        }
+    }
+    let constants = constants(goal, judged, scenario);
+    if constants
+        .iter()
+        .any(|(.., it)| matches!(it, Constant::Time(_)))
+    {
+        text.push_str("\nuse redpoll_base::Duration;\n");
+    }
+    for (key, value, constant) in &constants {
+        let _ = write!(
+            text,
+            "\n/// {}\n{}\n",
+            capital(&told(key, value)),
+            constant.rust(&name(key))
+        );
+    }
+    text
+}
+
+/// A header for C; times are in microseconds, sizes in bytes.
+pub fn c(goal: &Goal, judged: &Judged, scenario: &Scenario) -> String {
+    let mut text = String::new();
+    for (at, line) in story(goal, judged).iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{} {}",
+            if at == 0 { "/*" } else { " *" },
+            line.replace("*/", "* /")
+        );
+    }
+    text.push_str(" */\n#ifndef RP_TUNED_H\n#define RP_TUNED_H\n");
+    for (key, value, constant) in constants(goal, judged, scenario) {
+        let _ = write!(
+            text,
+            "\n/* {} */\n{}\n",
+            told(&key, &value).replace("*/", "* /"),
+            constant.c(&name(&key))
+        );
+    }
+    text.push_str("\n#endif\n");
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}

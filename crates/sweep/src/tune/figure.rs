@@ -1,0 +1,300 @@
+//! What a goal is about: figures of a run, such as the mean current of a node or a percentile
+//! of a flow's latency.
+
+use redpoll_sim::scenario::{AppKind, AppSpec, Role, Scenario};
+use redpoll_studies::Run;
+use serde_json::Value;
+
+use crate::draw::split;
+
+/// What is read of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    Current,
+    Charge,
+    Lifetime,
+    DutyCycle,
+    /// The field of `latency_ms`.
+    Latency(&'static str),
+    Transfer,
+    Reliability,
+    Goodput,
+}
+
+/// The units in which a figure may be given, each with its size in the first of them.
+type Units = &'static [(&'static str, f64)];
+
+const TIME: Units = &[("s", 1.0), ("ms", 1e-3), ("min", 60.0), ("h", 3_600.0)];
+
+/// All that there is: name, what it is, its units, whether more of it is better.
+const ALL: [(&str, What, Units, bool); 12] = [
+    (
+        "current",
+        What::Current,
+        &[("mA", 1.0), ("uA", 1e-3)],
+        false,
+    ),
+    ("charge", What::Charge, &[("mC", 1.0), ("C", 1e3)], false),
+    (
+        "lifetime",
+        What::Lifetime,
+        &[
+            ("days", 1.0),
+            ("day", 1.0),
+            ("years", 365.25),
+            ("year", 365.25),
+        ],
+        true,
+    ),
+    ("duty-cycle", What::DutyCycle, &[("%", 1.0)], false),
+    ("latency.p25", What::Latency("p25"), TIME, false),
+    ("latency.p50", What::Latency("p50"), TIME, false),
+    ("latency.p75", What::Latency("p75"), TIME, false),
+    ("latency.p95", What::Latency("p95"), TIME, false),
+    ("latency.max", What::Latency("max"), TIME, false),
+    ("transfer", What::Transfer, TIME, false),
+    ("reliability", What::Reliability, &[("%", 1.0)], true),
+    ("goodput", What::Goodput, &[("kb/s", 1.0)], true),
+];
+
+/// A figure of the nodes or flows of one name; of several, the worst counts.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    what: What,
+    name: &'static str,
+    units: Units,
+    more_is_better: bool,
+    /// The node or app it is of; `None`: every leaf, every flow that has such a figure.
+    of: Option<String>,
+    /// How much the bulk senders send, by flow.
+    totals: Vec<(String, u64)>,
+}
+
+impl Figure {
+    /// `current`, or `latency.p95 of readings`, in a scenario.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what is allowed.
+    pub fn parse(text: &str, scenario: &Scenario) -> Result<Figure, String> {
+        let (name, of) = match text.split_once(" of ") {
+            Some((name, of)) => (name.trim(), Some(of.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let known = ALL.iter().find(|(known, ..)| *known == name);
+        let names = || ALL.map(|(name, ..)| name).join(", ");
+        let &(name, what, units, more_is_better) =
+            known.ok_or_else(|| format!("there is no figure {name:?}; allowed: {}", names()))?;
+        let totals = apps(scenario).filter_map(|app| match app.kind {
+            AppKind::BulkSender { bytes, .. } => Some((app.name.clone(), bytes?)),
+            _ => None,
+        });
+        let figure = Figure {
+            what,
+            name,
+            units,
+            more_is_better,
+            of,
+            totals: totals.collect(),
+        };
+        figure.check(scenario)?;
+        Ok(figure)
+    }
+
+    /// That the scenario has what the figure is of.
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        let (kind, there): (_, Vec<&str>) = match self.is_of_nodes() {
+            true => (
+                "node",
+                scenario
+                    .nodes
+                    .iter()
+                    .map(|node| node.name.as_str())
+                    .collect(),
+            ),
+            false => {
+                let names = apps(scenario).filter(|app| self.is_had_by(app));
+                (
+                    "flow with such a figure",
+                    names.map(|app| base(&app.name)).collect(),
+                )
+            }
+        };
+        let is_there = match &self.of {
+            Some(of) => there.contains(&base(of)),
+            None if self.is_of_nodes() => scenario.nodes.iter().any(|node| node.role == Role::Leaf),
+            None => !there.is_empty(),
+        };
+        if is_there {
+            return Ok(());
+        }
+        let mut there = there;
+        there.dedup();
+        let allowed = match there.is_empty() {
+            true => format!("the scenario has no {kind}"),
+            false => format!(
+                "allowed: \"{} of NAME\" with one of {}",
+                self.name,
+                there.join(", ")
+            ),
+        };
+        Err(match &self.of {
+            Some(of) => format!("no {kind} is called {of:?}; {allowed}"),
+            None => format!(
+                "no {} to take it of; {allowed}",
+                if self.is_of_nodes() { "leaf" } else { "flow" }
+            ),
+        })
+    }
+
+    fn is_of_nodes(&self) -> bool {
+        matches!(
+            self.what,
+            What::Current | What::Charge | What::Lifetime | What::DutyCycle
+        )
+    }
+
+    /// Whether the flow of an app has such a figure.
+    fn is_had_by(&self, app: &AppSpec) -> bool {
+        match self.what {
+            What::Latency(_) | What::Reliability => {
+                matches!(app.kind, AppKind::Sensor(_) | AppKind::Client(_))
+            }
+            What::Transfer => matches!(
+                app.kind,
+                AppKind::BulkSender { bytes: Some(_), .. } | AppKind::ImageLeaf(_)
+            ),
+            _ => matches!(
+                app.kind,
+                AppKind::Sensor(_) | AppKind::Client(_) | AppKind::BulkSender { .. }
+            ),
+        }
+    }
+
+    /// Its value in a run, in its first unit; `None` if one of those it is of has none: nothing
+    /// arrived, or not all of it.
+    pub fn read(&self, run: &Run) -> Option<f64> {
+        let report = run.report();
+        let simulated_s = report["simulated_s"].as_f64()?;
+        let list = if self.is_of_nodes() { "nodes" } else { "flows" };
+        let mut worst: Option<f64> = None;
+        for item in report[list].as_array()? {
+            let name = item["name"].as_str().unwrap_or_default();
+            let is_meant = match &self.of {
+                Some(of) => name == of || base(name) == of,
+                None => !self.is_of_nodes() || item["role"] == "leaf",
+            };
+            if !is_meant || !self.is_had(item, name) {
+                continue;
+            }
+            let value = self.of_item(item, name, simulated_s)?;
+            worst = Some(match (worst, self.more_is_better) {
+                (None, _) => value,
+                (Some(worst), true) => worst.min(value),
+                (Some(worst), false) => worst.max(value),
+            });
+        }
+        worst
+    }
+
+    fn is_had(&self, item: &Value, name: &str) -> bool {
+        match self.what {
+            What::Latency(_) | What::Reliability => {
+                item.get("readings").or(item.get("requests")).is_some()
+            }
+            What::Transfer => item.get("image").is_some() || self.total(name).is_some(),
+            _ => true,
+        }
+    }
+
+    fn total(&self, name: &str) -> Option<u64> {
+        let mut totals = self.totals.iter();
+        totals.find(|(of, _)| of == name).map(|(_, total)| *total)
+    }
+
+    fn of_item(&self, item: &Value, name: &str, simulated_s: f64) -> Option<f64> {
+        let at = |pointer: &str| item.pointer(pointer).and_then(Value::as_f64);
+        let either = |field: &str| {
+            let of = |kind: &str| at(&format!("/{kind}/{field}"));
+            of("readings").or_else(|| of("requests"))
+        };
+        match self.what {
+            What::Current => Some(at("/energy/charge_mc")? / simulated_s),
+            What::Charge => at("/energy/charge_mc"),
+            What::Lifetime => at("/energy/battery_days"),
+            What::DutyCycle => Some(100.0 * at("/radio_duty_cycle")?),
+            What::Latency(field) => Some(either(&format!("latency_ms/{field}"))? / 1e3),
+            What::Transfer if item.get("image").is_some() => at("/image/took_s"),
+            What::Transfer => {
+                let all = at("/delivered_bytes")? >= self.total(name)? as f64;
+                all.then(|| at("/last_arrival_s")).flatten()
+            }
+            What::Reliability => match at("/readings/reliability") {
+                Some(share) => Some(100.0 * share),
+                None => {
+                    let (answered, failed) = (at("/requests/answered")?, at("/requests/failed")?);
+                    (answered + failed > 0.0).then(|| 100.0 * answered / (answered + failed))
+                }
+            },
+            What::Goodput => at("/goodput_kbps"),
+        }
+    }
+
+    /// A limit as it is written, such as `"4 s"`, in the figure's first unit.
+    ///
+    /// # Errors
+    ///
+    /// What is allowed.
+    pub fn limit(&self, value: &toml::Value) -> Result<f64, String> {
+        let units: Vec<&str> = self.units.iter().map(|(unit, _)| *unit).collect();
+        let allowed = || format!("allowed: a number with a unit of {}", units.join(", "));
+        let (number, unit, _) = split(value).ok_or_else(allowed)?;
+        let unit = self.units.iter().find(|(known, _)| *known == unit);
+        let (_, size) = unit.ok_or_else(allowed)?;
+        (number > 0.0).then_some(number * size).ok_or_else(allowed)
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(&self) -> bool {
+        self.more_is_better
+    }
+
+    /// The figure, as a goal names it.
+    pub fn name(&self) -> String {
+        match &self.of {
+            Some(of) => format!("{} of {of}", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+
+    /// A value with its unit, in four digits.
+    pub fn shown(&self, value: f64) -> String {
+        format!("{} {}", digits(value), self.units[0].0)
+    }
+
+    /// The unit of its values.
+    pub fn unit(&self) -> &'static str {
+        self.units[0].0
+    }
+}
+
+/// Four digits, and no more behind the point than tell something.
+pub fn digits(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 1_000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        v if v >= 1.0 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+/// The name of an app, of a flow's that is one of several.
+fn base(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}
+
+fn apps(scenario: &Scenario) -> impl Iterator<Item = &AppSpec> {
+    scenario.places().flat_map(|node| &node.apps)
+}

@@ -1,0 +1,290 @@
+//! A goal, as its file has it.
+
+use std::path::Path;
+
+use redpoll_sim::scenario::Scenario;
+use redpoll_studies::Case;
+use serde::Deserialize;
+
+use super::figure::Figure;
+use super::search::Effort;
+use super::space::{Parameter, Point, Space, Values};
+use super::standing::Aims;
+use crate::draw::Range;
+use crate::plan::{PlanError, Problem, scene, walk, written};
+
+/// What is searched, and for what.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// What is free.
+    pub space: Space,
+    /// What is wanted.
+    pub aims: Aims,
+    /// How much is run for it.
+    pub effort: Effort,
+    /// The seeds that judge what was found; none of them has chosen it.
+    pub held_out: Vec<u64>,
+    /// What is run, before anything is changed.
+    pub case: Case,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    scenario: String,
+    minimize: Option<String>,
+    maximize: Option<String>,
+    #[serde(default)]
+    limits: toml::Table,
+    #[serde(default)]
+    set: toml::Table,
+    free: toml::Table,
+    #[serde(default)]
+    search: Searching,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Searching {
+    points: usize,
+    seeds: u64,
+    held_out: u64,
+    rounds: usize,
+}
+
+impl Default for Searching {
+    fn default() -> Self {
+        Searching {
+            points: 48,
+            seeds: 8,
+            held_out: 12,
+            rounds: 4,
+        }
+    }
+}
+
+/// A free key: a list of values, a range, or a name with keys of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Free {
+    keys: Option<Vec<String>>,
+    values: Option<Vec<toml::Value>>,
+    from: Option<toml::Value>,
+    to: Option<toml::Value>,
+    scale: Option<toml::Value>,
+    steps: Option<usize>,
+}
+
+/// The first of the seeds that judge.
+const HELD_OUT: u64 = 1_000_001;
+const STEPS: usize = 5;
+
+impl Goal {
+    /// Reads the goal at `path`. Every value of every key is tried: what no scenario has is an
+    /// error now.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is none; with the key, and what is allowed.
+    pub fn load(path: &Path) -> Result<Goal, PlanError> {
+        let read = || {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot be read: {error}"))?;
+            let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
+            let scene = scene(&file.scenario, path.parent().unwrap_or(Path::new("")))?;
+            Goal::of(&file, Case::new(scene))
+        };
+        read().map_err(|problem: Problem| PlanError {
+            file: format!("{}: ", path.display()),
+            problem,
+        })
+    }
+
+    fn of(file: &File, mut case: Case) -> Result<Goal, Problem> {
+        for (key, value) in walk("", &file.set, &|_| false) {
+            case = case.set(&key, written(value));
+        }
+        let scenario = case.scenario()?;
+        let goal = Goal {
+            space: space(&file.free)?,
+            aims: aims(file, &scenario)?,
+            effort: effort(&file.search)?,
+            held_out: (HELD_OUT..HELD_OUT + file.search.held_out).collect(),
+            case,
+        };
+        goal.check()?;
+        Ok(goal)
+    }
+
+    /// What is run at a point.
+    pub fn case(&self, point: &Point) -> Case {
+        let each = self.space.parameters.iter().zip(&point.values);
+        each.fold(self.case.clone(), |case, (parameter, value)| {
+            let keys = parameter.keys.iter();
+            keys.fold(case, |case, key| case.set(key, value))
+        })
+    }
+
+    /// Whether the scenario takes this combination of values.
+    pub fn is_valid(&self, point: &Point) -> bool {
+        self.case(point).scenario().is_ok()
+    }
+
+    /// Tries all points of the first look, and every value and both ends of each range.
+    fn check(&self) -> Result<(), Problem> {
+        let look = self.space.first_look(self.effort.points);
+        let others = look.first().map(|first| self.space.around(first));
+        for point in look.iter().chain(&others.unwrap_or_default()) {
+            self.case(point).scenario()?;
+        }
+        Ok(())
+    }
+}
+
+fn space(free: &toml::Table) -> Result<Space, String> {
+    let is_value = |table: &toml::Table| {
+        ["from", "keys", "values"]
+            .iter()
+            .any(|field| table.contains_key(*field))
+    };
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for (name, value) in walk("", free, &is_value) {
+        let parameter = parameter(&name, value).map_err(|line| format!("free.{name}: {line}"))?;
+        let mut before = parameters.iter().flat_map(|it| &it.keys);
+        if let Some(key) = parameter
+            .keys
+            .iter()
+            .find(|key| before.any(|it| it == *key))
+        {
+            return Err(format!("free.{name}: {key} is free already"));
+        }
+        parameters.push(parameter);
+    }
+    match parameters.is_empty() {
+        false => Ok(Space { parameters }),
+        true => Err(
+            "free: allowed: keys of the scenario, each with a list of values or \
+                     { from = …, to = … }"
+                .to_owned(),
+        ),
+    }
+}
+
+fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
+    let allowed = "allowed: a list of two values or more, or { from = …, to = … }, or with a \
+                   name of your own { keys = […], values = […] }";
+    let list = |values: &[toml::Value]| match values.len() {
+        0 | 1 => Err(allowed.to_owned()),
+        _ => Ok(Values::List(values.iter().map(written).collect())),
+    };
+    let (keys, values) = match value {
+        toml::Value::Array(values) => (None, list(values)?),
+        toml::Value::Table(_) => {
+            let free: Free = value
+                .clone()
+                .try_into()
+                .map_err(|error| format!("{error}; {allowed}"))?;
+            let values = match &free {
+                Free {
+                    values: Some(values),
+                    from: None,
+                    to: None,
+                    ..
+                } => list(values)?,
+                Free {
+                    values: None,
+                    from: Some(_),
+                    to: Some(_),
+                    ..
+                } => range(&free)?,
+                _ => return Err(allowed.to_owned()),
+            };
+            (free.keys, values)
+        }
+        _ => return Err(allowed.to_owned()),
+    };
+    let keys = keys.unwrap_or_else(|| vec![name.to_owned()]);
+    match keys.iter().find(|key| *key == "seed") {
+        _ if keys.is_empty() => Err("keys: allowed: keys of the scenario".to_owned()),
+        Some(_) => Err("the seed is not free; [search] has `seeds`".to_owned()),
+        None => Ok(Parameter {
+            name: name.to_owned(),
+            keys,
+            values,
+        }),
+    }
+}
+
+fn range(free: &Free) -> Result<Values, String> {
+    let mut table = toml::Table::new();
+    let fields = [
+        ("from", &free.from),
+        ("to", &free.to),
+        ("scale", &free.scale),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            table.insert(name.to_owned(), value.clone());
+        }
+    }
+    let range: Range = table.try_into().map_err(|error| error.to_string())?;
+    let ends = range.ends()?;
+    if ends.at(0.0) == ends.at(1.0) {
+        return Err("`from` and `to` are the same; a fixed value belongs to [set]".to_owned());
+    }
+    let steps = free.steps.unwrap_or(STEPS);
+    match (2..=1_000).contains(&steps) {
+        true => Ok(Values::Range { ends, steps }),
+        false => Err("steps: allowed: 2 to 1000".to_owned()),
+    }
+}
+
+fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
+    let (key, best) = match (&file.minimize, &file.maximize) {
+        (Some(_), Some(_)) => return Err("allowed: either minimize or maximize".to_owned()),
+        (Some(best), None) => ("minimize", best.as_str()),
+        (None, Some(best)) => ("maximize", best.as_str()),
+        (None, None) => ("minimize", "current"),
+    };
+    let best = Figure::parse(best, scenario).map_err(|line| format!("{key}: {line}"))?;
+    if best.more_is_better() != (key == "maximize") {
+        let more = if best.more_is_better() {
+            "more"
+        } else {
+            "less"
+        };
+        return Err(format!("{key}: {more} of {} is better", best.name()));
+    }
+    let mut limits = Vec::new();
+    for (name, value) in walk("", &file.limits, &|_| false) {
+        let wrong = |line: String| format!("limits.{name}: {line}");
+        let figure = Figure::parse(&name, scenario).map_err(wrong)?;
+        let limit = figure.limit(value).map_err(wrong)?;
+        limits.push((figure, limit));
+    }
+    match limits.is_empty() {
+        false => Ok(Aims { best, limits }),
+        true => Err(
+            "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without one the \
+                     answer is the cheapest node, which sends nothing"
+                .to_owned(),
+        ),
+    }
+}
+
+fn effort(search: &Searching) -> Result<Effort, String> {
+    let within =
+        |key: &str, value: u64, least: u64, most: u64| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(format!("search.{key}: allowed: {least} to {most}")),
+        };
+    within("points", search.points as u64, 2, 10_000)?;
+    within("seeds", search.seeds, 1, 1_000)?;
+    within("held_out", search.held_out, 2, 1_000)?;
+    within("rounds", search.rounds as u64, 0, 100)?;
+    Ok(Effort {
+        points: search.points,
+        seeds: search.seeds,
+        rounds: search.rounds,
+    })
+}

@@ -1,0 +1,346 @@
+//! The search: a first look with few seeds, successive halving, and steps to better neighbours.
+//!
+//! Successive halving (Jamieson and Talwalkar, *Non-stochastic Best Arm Identification and
+//! Hyperparameter Optimization*, 2016): all points are run with few seeds, the better half of
+//! them with twice as many, and so on, so that seeds are spent where they decide. From the best
+//! of those that are left the search then steps to better neighbours, one parameter at a time and
+//! what is better of all parameters at once (Hooke and Jeeves, *"Direct Search" Solution of
+//! Numerical and Statistical Problems*, 1961); along a parameter that gave nothing it looks half
+//! as far away the next time.
+
+use super::space::{Point, Space};
+use super::standing::{Aims, Sample, Standing, Trust};
+
+/// How much is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Points of the first look, at most.
+    pub points: usize,
+    /// Seeds of a point, at most; they are 1, 2, ... .
+    pub seeds: u64,
+    /// How often is looked among the neighbours of the best, at most.
+    pub rounds: usize,
+}
+
+/// The seeds of each point of the first look.
+const FIRST: u64 = 2;
+/// So many are always left for the last choice.
+const LEFT: usize = 3;
+
+/// A part of the search.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// What it is called.
+    pub name: String,
+    /// How many points it has.
+    pub points: usize,
+    /// With so many seeds each, those of earlier parts included.
+    pub seeds: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// All points that were run with all seeds, the best first.
+    pub ranked: Vec<(Point, Standing)>,
+    /// Points that were run at all.
+    pub tried: usize,
+    /// The parts, in their order.
+    pub stages: Vec<Stage>,
+}
+
+impl Found {
+    /// The best point.
+    pub fn best(&self) -> Option<&Point> {
+        self.ranked.first().map(|(point, _)| point)
+    }
+
+    /// The next one whose runs were not the very same: a value that nothing hangs on, such as a
+    /// buffer that never fills, makes no other point.
+    pub fn second(&self) -> Option<&Point> {
+        let (_, best) = self.ranked.first()?;
+        let mut others = self.ranked.iter().filter(|(_, standing)| standing != best);
+        others.next().map(|(point, _)| point)
+    }
+}
+
+/// Runs points with seeds from 1 to a number, and says what each run gave.
+pub type Measure<'a, E> = dyn FnMut(&Stage, &[Point]) -> Result<Vec<Vec<Sample>>, E> + 'a;
+
+/// Points with what was said of their runs.
+type Measured = Vec<(Point, Vec<Sample>)>;
+
+/// Searches `space` for what `aims` want, among points that are valid.
+///
+/// # Errors
+///
+/// Those of `measure`.
+pub fn search<E>(
+    space: &Space,
+    aims: &Aims,
+    effort: &Effort,
+    is_valid: &dyn Fn(&Point) -> bool,
+    measure: &mut Measure<'_, E>,
+) -> Result<Found, E> {
+    let mut search = Search {
+        aims,
+        measure,
+        stages: Vec::new(),
+        known: Vec::new(),
+    };
+    let left = search.halve(space, effort)?;
+    let mut ranked = search.rank(left, Trust::Interval);
+    let mut parts = vec![0.5; space.parameters.len()];
+    for round in 1..=effort.rounds {
+        let Some((best, standing)) = ranked.first().cloned() else {
+            break;
+        };
+        let around = space.neighbours(&best, &parts);
+        let name = format!("neighbours of the best, round {round}");
+        let points = around.iter().map(|(_, _, point)| point.clone()).collect();
+        search.add(&mut ranked, name, points, effort.seeds, is_valid)?;
+        // Whatever is better along one parameter, of all parameters at once.
+        let moves: Vec<(usize, Point)> = (ranked.iter())
+            .filter(|(_, it)| it.order(&standing).is_lt())
+            .filter_map(|(point, _)| {
+                let (along, ..) = around.iter().find(|(.., it)| it == point)?;
+                Some((*along, point.clone()))
+            })
+            .collect();
+        for (along, part) in parts.iter_mut().enumerate() {
+            // Along those that gave nothing it looks nearer.
+            if !moves.iter().any(|(it, _)| *it == along) {
+                *part /= 2.0;
+            }
+        }
+        if moves.len() > 1 {
+            let name = format!("better neighbours together, round {round}");
+            let together = vec![space.together(&best, &moves)];
+            search.add(&mut ranked, name, together, effort.seeds, is_valid)?;
+        }
+    }
+    Ok(Found {
+        ranked,
+        tried: search.known.len(),
+        stages: search.stages,
+    })
+}
+
+struct Search<'a, 'm, E> {
+    aims: &'a Aims,
+    measure: &'a mut Measure<'m, E>,
+    stages: Vec<Stage>,
+    known: Vec<Point>,
+}
+
+impl<E> Search<'_, '_, E> {
+    /// The first look and the halving; leaves points that have all seeds.
+    fn halve(&mut self, space: &Space, effort: &Effort) -> Result<Measured, E> {
+        let mut points = space.first_look(effort.points);
+        let mut seeds = FIRST.min(effort.seeds);
+        let mut name = "first look".to_owned();
+        loop {
+            let measured = self.measure(name, points, seeds)?;
+            if seeds >= effort.seeds {
+                return Ok(measured);
+            }
+            let half = measured.len().div_ceil(2).max(LEFT.min(measured.len()));
+            let ranked = self.rank(measured, Trust::Mean);
+            points = ranked.into_iter().take(half).map(|(it, _)| it).collect();
+            seeds = (2 * seeds).min(effort.seeds);
+            name = "the better half".to_owned();
+        }
+    }
+
+    /// Measures those of the points that are not ranked yet, and ranks them.
+    fn add(
+        &mut self,
+        ranked: &mut Vec<(Point, Standing)>,
+        name: String,
+        points: Vec<Point>,
+        seeds: u64,
+        is_valid: &dyn Fn(&Point) -> bool,
+    ) -> Result<(), E> {
+        let mut new: Vec<Point> = Vec::new();
+        for point in points {
+            let is_known = ranked.iter().any(|(known, _)| *known == point);
+            if !is_known && !new.contains(&point) && is_valid(&point) {
+                new.push(point);
+            }
+        }
+        if !new.is_empty() {
+            let more = self.measure(name, new, seeds)?;
+            ranked.extend(self.rank(more, Trust::Interval));
+            ranked.sort_by(|(_, a), (_, b)| a.order(b));
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, name: String, points: Vec<Point>, seeds: u64) -> Result<Measured, E> {
+        let stage = Stage {
+            name,
+            points: points.len(),
+            seeds,
+        };
+        let samples = (self.measure)(&stage, &points)?;
+        self.stages.push(stage);
+        for point in &points {
+            if !self.known.contains(point) {
+                self.known.push(point.clone());
+            }
+        }
+        Ok(points.into_iter().zip(samples).collect())
+    }
+
+    fn rank(&self, measured: Measured, trust: Trust) -> Vec<(Point, Standing)> {
+        let standing = |(point, samples): (Point, Vec<Sample>)| {
+            let standing = self.aims.standing(&samples, trust);
+            (point, standing)
+        };
+        let mut ranked: Vec<_> = measured.into_iter().map(standing).collect();
+        ranked.sort_by(|(_, a), (_, b)| a.order(b));
+        ranked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use redpoll_base::Rng;
+    use redpoll_sim::scenario::Scenario;
+
+    use super::super::figure::Figure;
+    use super::super::space::{Parameter, Values};
+    use super::*;
+    use crate::draw::Range;
+
+    const SCENE: &str = r#"
+        topology = { kind = "line", nodes = 2, spacing = "10 m" }
+        nodes.node-1.role = "border"
+        nodes.node-2.role = "leaf"
+        apps.sink = { type = "bulk-sink", on = "node-1", port = 1 }
+        apps.readings = { type = "sensor", on = "node-2", to = "node-1:1", transport = "tcp" }
+    "#;
+
+    fn aims(limit: f64) -> Aims {
+        let scenario = Scenario::parse("a", SCENE, &[]).unwrap();
+        let figure = |name| Figure::parse(name, &scenario).unwrap();
+        Aims {
+            best: figure("current"),
+            limits: vec![(figure("latency.p95"), limit)],
+        }
+    }
+
+    fn range(name: &str, text: &str) -> Parameter {
+        let range: Range = toml::from_str(text).unwrap();
+        Parameter {
+            name: name.to_owned(),
+            keys: vec![name.to_owned()],
+            values: Values::Range {
+                ends: range.ends().unwrap(),
+                steps: 5,
+            },
+        }
+    }
+
+    /// A node that polls each `interval` and listens for `window`: the current falls with the
+    /// interval and has its least at a window of 30 ms; the latency is the interval. Each run is
+    /// off by up to 5 %.
+    fn model(point: &Point, seed: u64) -> Sample {
+        let number = |at: usize| {
+            point.values[at]
+                .split(' ')
+                .next()
+                .unwrap()
+                .parse::<f64>()
+                .unwrap()
+        };
+        let (interval, window) = (number(0), number(1));
+        let mut rng = Rng::named(seed, &point.values.concat());
+        let mut noisy =
+            |value: f64| value * (0.95 + 0.1 * f64::from(rng.next_u32()) / f64::from(u32::MAX));
+        let current = 1.0 / interval + 0.01 * (window / 30.0).ln().powi(2);
+        vec![Some(noisy(current)), Some(noisy(interval))]
+    }
+
+    fn searched(limit: f64, effort: &Effort) -> (Found, u64) {
+        let space = Space {
+            parameters: vec![
+                range(
+                    "interval",
+                    "from = \"1 s\"\nto = \"100 s\"\nscale = \"log\"",
+                ),
+                range(
+                    "window",
+                    "from = \"5 ms\"\nto = \"500 ms\"\nscale = \"log\"",
+                ),
+            ],
+        };
+        let mut most = 0;
+        let found = search(
+            &space,
+            &aims(limit),
+            effort,
+            &|_| true,
+            &mut |stage, points| {
+                most = most.max(stage.seeds);
+                let of = |point: &Point| (1..=stage.seeds).map(|seed| model(point, seed)).collect();
+                Ok::<_, Infallible>(points.iter().map(of).collect())
+            },
+        );
+        (found.unwrap(), most)
+    }
+
+    const EFFORT: Effort = Effort {
+        points: 25,
+        seeds: 8,
+        rounds: 6,
+    };
+
+    #[test]
+    fn it_comes_as_near_to_the_limit_as_the_noise_allows_and_not_beyond() {
+        let (found, most) = searched(20.0, &EFFORT);
+        let (best, standing) = &found.ranked[0];
+        let number = |at: usize| {
+            best.values[at]
+                .split(' ')
+                .next()
+                .unwrap()
+                .parse::<f64>()
+                .unwrap()
+        };
+        assert_eq!(standing.short, 0.0);
+        assert!((16.0..20.0).contains(&number(0)), "{best:?}");
+        assert!((15.0..60.0).contains(&number(1)), "{best:?}");
+        assert_eq!(most, 8);
+        // Of 25 points 13, then 7 go on; the first look was run with the fewest seeds.
+        let stages: Vec<_> = found
+            .stages
+            .iter()
+            .map(|it| (it.points, it.seeds))
+            .collect();
+        assert_eq!(stages[..3], [(25, 2), (13, 4), (7, 8)]);
+        // The runner-up is another point, and not better.
+        assert!(found.ranked[1].1.order(standing).is_ge());
+        assert_ne!(found.ranked[1].0, *best);
+    }
+
+    #[test]
+    fn what_cannot_be_met_is_missed_by_as_little_as_possible() {
+        let (found, _) = searched(0.5, &EFFORT);
+        let (best, standing) = &found.ranked[0];
+        assert_eq!(best.values[0], "1 s");
+        assert!(standing.short > 0.9, "{standing:?}");
+    }
+
+    #[test]
+    fn it_finds_more_with_its_steps_than_without() {
+        let cost = |rounds| {
+            let (found, _) = searched(20.0, &Effort { rounds, ..EFFORT });
+            let values = &found.ranked[0].0.values;
+            1.0 / values[0].split(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        assert!(cost(6) < 0.8 * cost(0), "{} {}", cost(6), cost(0));
+    }
+}
