@@ -5,6 +5,7 @@
 //! - `connections`: what is told of each connection;
 //! - `frames`: what is told of each frame, if the user asks;
 //! - `status`: the line that says how it goes;
+//! - `tui`: the mesh in the terminal, if the user asks;
 //! - `radio`: a mesh in the air instead, behind a real radio;
 //! - `environment`: what a program that runs beside the mesh is told;
 //! - `demo`: the demonstration, which is such a program.
@@ -19,6 +20,7 @@ mod join;
 mod mesh;
 mod radio;
 mod status;
+mod tui;
 
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
@@ -48,6 +50,7 @@ use environment::Environment;
 use frames::FrameLines;
 use mesh::SimulatedMesh;
 use status::{Facts, StatusLine};
+use tui::{Tui, Wish};
 
 /// Something went wrong that the scenario is not to blame for.
 fn failed(error: impl std::fmt::Display) -> Failure {
@@ -75,6 +78,9 @@ pub fn run(args: &UpArgs) -> ExitCode {
 
 fn up(args: &UpArgs) -> Result<u8, Failure> {
     args.check().map_err(unusable)?;
+    if args.tui {
+        tui::refuse_without_terminal().map_err(unusable)?;
+    }
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
     if let Some(url) = &args.radio {
@@ -152,7 +158,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         lines: lines.watch(),
         signals,
         tells: chatty && args.is_alone(),
-        status: StatusLine::new(args.is_alone() && !args.verbose),
+        status: StatusLine::new(args.is_alone() && !args.verbose && !args.tui),
+        tui: None,
         lateness: Duration::ZERO,
     };
     if let Some(mut command) = companion(args) {
@@ -170,7 +177,12 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     // The server's thread has none of them.
     let desk = server.map(|server| server.start(session.mesh.world(), Mode::Up));
     session.desk = desk.transpose().map_err(failed)?;
+    if args.tui {
+        session.tui = Some(Tui::start(session.mesh.world()).map_err(failed)?);
+    }
     let lived = session.live();
+    // The terminal is as it was before anything else is said.
+    session.tui = None;
     session.status.clear();
     let code = lived?;
     session.companion = None;
@@ -344,6 +356,8 @@ struct Session {
     /// Standard output is for lines about connections.
     tells: bool,
     status: StatusLine,
+    /// The mesh in the terminal; what would be printed goes to its log.
+    tui: Option<Tui>,
     /// How late the mesh was when that was last looked at.
     lateness: Duration,
 }
@@ -369,13 +383,24 @@ impl Session {
                 self.mesh.forward(&event);
             }
             while let Some(line) = self.mesh.line() {
-                if self.tells {
-                    let printed = self.status.around(|| output::print(&line));
-                    printed.map_err(failed)?;
+                match &mut self.tui {
+                    Some(tui) => tui.log(&line),
+                    None if self.tells => {
+                        let printed = self.status.around(|| output::print(&line));
+                        printed.map_err(failed)?;
+                    }
+                    None => {}
                 }
             }
             for notice in self.mesh.notices() {
-                self.status.around(|| eprintln!("{notice}"));
+                self.warn(&notice);
+            }
+            if let Some(tui) = &mut self.tui {
+                let now = self.gateway.clock().now();
+                let wish = tui.turn(self.mesh.world_mut(), now).map_err(failed)?;
+                if wish == Wish::End {
+                    return Ok(0);
+                }
             }
             if self.status.is_due(self.gateway.clock().now()) {
                 let facts = self.facts();
@@ -400,7 +425,9 @@ impl Session {
             others.extend(self.advertiser.as_ref().map(AsFd::as_fd));
             others.extend(self.desk.as_ref().map(AsFd::as_fd));
             let next = self.advertiser.as_ref().map(Advertiser::next_at);
-            let next = [next, self.desk_at()].into_iter().flatten();
+            others.extend(self.tui.as_ref().map(AsFd::as_fd));
+            let tui_at = self.tui.as_ref().map(Tui::next_turn);
+            let next = [next, self.desk_at(), tui_at].into_iter().flatten();
             let until = next.fold(look_again, Instant::min);
             let wait = self.gateway.wait(&self.mesh, &others, Some(until));
             wait.map_err(failed)?;
@@ -440,9 +467,17 @@ impl Session {
         let turn = self.advertiser.as_mut().map(|it| it.turn(now));
         if let Some(Err(error)) = turn {
             self.advertiser = None;
-            self.status.around(|| {
-                eprintln!("warning: no router advertisements any more: {error}");
-            });
+            self.warn(&format!(
+                "warning: no router advertisements any more: {error}"
+            ));
+        }
+    }
+
+    /// Tells the user something beside what happens in the mesh.
+    fn warn(&mut self, line: &str) {
+        match &mut self.tui {
+            Some(tui) => tui.log(line),
+            None => self.status.around(|| eprintln!("{line}")),
         }
     }
 
@@ -450,12 +485,10 @@ impl Session {
         let lateness = self.gateway.take_lateness();
         self.lateness = lateness;
         if lateness > Self::TOLERANCE {
-            self.status.around(|| {
-                eprintln!(
-                    "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
-                    lateness.as_millis()
-                );
-            });
+            self.warn(&format!(
+                "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
+                lateness.as_millis()
+            ));
         }
     }
 

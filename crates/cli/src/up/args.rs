@@ -86,6 +86,11 @@ pub struct UpArgs {
     #[command(flatten)]
     pub web: WebArgs,
 
+    /// Show the mesh in this terminal: nodes with parents, radio and queues, TCP connections, a
+    /// log; keys switch nodes off and on, lose frames, start transfers
+    #[arg(long, conflicts_with_all = ["command", "shell", "demo", "verbose", "radio"])]
+    pub tui: bool,
+
     /// Write every frame on the air to this pcapng file; - is standard output,
     /// if nothing runs beside the mesh
     #[arg(long, value_name = "FILE")]

@@ -1,0 +1,131 @@
+//! `redpoll up --tui`: the mesh in the terminal, by the seam that the live view has
+//! ([ADR 22](../../../../../docs/adr/0022-a-seam-for-viewers.md)).
+//!
+//! - `view`: what is shown, made of samples of the world; no terminal in it;
+//! - `draw`: how that looks on a screen of any size;
+//! - `screen`: the terminal, and that it is given back as it was.
+
+mod draw;
+mod screen;
+mod view;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::world::World;
+
+use screen::Screen;
+use view::{Key, View};
+
+pub(super) use screen::refuse_without_terminal;
+
+/// How often the screen is drawn when nothing is pressed.
+const TURN: Duration = Duration::from_millis(250);
+
+/// The mesh in the terminal.
+pub(super) struct Tui {
+    screen: Screen,
+    view: View,
+    next: Instant,
+    stdin: io::Stdin,
+}
+
+/// What the user wants of the session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wish {
+    /// That it goes on.
+    GoOn,
+    /// That it ends.
+    End,
+}
+
+impl Tui {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be set up.
+    pub(super) fn start(world: &World) -> io::Result<Tui> {
+        Ok(Tui {
+            view: View::of(world),
+            screen: Screen::take()?,
+            next: Instant::ZERO,
+            stdin: io::stdin(),
+        })
+    }
+
+    /// When [`turn`](Self::turn) is due, by the mesh's clock.
+    pub(super) fn next_turn(&self) -> Instant {
+        self.next
+    }
+
+    /// A line for the log, of other parts of the program.
+    pub(super) fn log(&mut self, line: &str) {
+        self.view.log(line.trim());
+    }
+
+    /// Does what the keys ask for, and draws, if it is time.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be read or written any more.
+    pub(super) fn turn(&mut self, world: &mut World, now: Instant) -> io::Result<Wish> {
+        let mut is_new = now >= self.next;
+        while event::poll(std::time::Duration::ZERO)? {
+            is_new = true;
+            if let Event::Key(pressed) = event::read()?
+                && let Some(key) = key(&pressed)
+            {
+                if key == Key::End {
+                    return Ok(Wish::End);
+                }
+                self.press(key, world);
+            }
+        }
+        if is_new {
+            self.next = now + TURN;
+            self.view.see(&world.live_sample());
+            let view = &self.view;
+            self.screen.draw(|frame| draw::draw(frame, view))?;
+        }
+        Ok(Wish::GoOn)
+    }
+
+    fn press(&mut self, key: Key, world: &mut World) {
+        for command in self.view.press(key) {
+            match world.command(&command) {
+                Ok(done) => self.view.log(&done.said),
+                Err(refusal) => self.view.log(&format!("not done: {refusal}")),
+            }
+        }
+    }
+}
+
+impl AsFd for Tui {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stdin.as_fd()
+    }
+}
+
+/// What a key means; `None`: nothing.
+fn key(pressed: &KeyEvent) -> Option<Key> {
+    if pressed.kind == KeyEventKind::Release {
+        return None;
+    }
+    // In raw mode the terminal makes no signal of it.
+    if pressed.modifiers.contains(KeyModifiers::CONTROL) {
+        return (pressed.code == KeyCode::Char('c')).then_some(Key::End);
+    }
+    Some(match pressed.code {
+        KeyCode::Char('q') => Key::End,
+        KeyCode::Up | KeyCode::Char('k') => Key::Up,
+        KeyCode::Down | KeyCode::Char('j') => Key::Down,
+        KeyCode::Char('x') => Key::Power,
+        KeyCode::Char('l') => Key::Lose,
+        KeyCode::Char('t') => Key::Transfer,
+        KeyCode::Char('p' | ' ') => Key::Pause,
+        _ => return None,
+    })
+}

@@ -1,0 +1,364 @@
+//! What is shown of the mesh: nodes as a tree, connections, a log; and what keys ask for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use redpoll_base::{Addr, Instant};
+use redpoll_sim::live::{Command, ConnectionSample, Sample};
+use redpoll_sim::radio::State;
+use redpoll_sim::scenario::Role;
+use redpoll_sim::world::World;
+use redpoll_tcp::Endpoint;
+
+/// Lines of the log that are kept.
+const LOG: usize = 500;
+/// Over how long a goodput is measured, in microseconds.
+const SPAN_US: u64 = 2_000_000;
+/// Bytes of a transfer that is asked for.
+const TRANSFER: u64 = 50 * 1024;
+/// Shares of a node's frames that are lost, one after the other.
+const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
+
+/// What the user wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Key {
+    /// To end.
+    End,
+    /// The node above.
+    Up,
+    /// The node below.
+    Down,
+    /// The node off, or on.
+    Power,
+    /// More of the node's frames lost, or none after the most.
+    Lose,
+    /// 50 KiB from the node to the border router.
+    Transfer,
+    /// The view to stand still, or go on; the mesh goes on.
+    Pause,
+}
+
+/// A node, as a line has it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct NodeLine {
+    /// Its index.
+    pub node: u32,
+    pub name: String,
+    /// How deep it is in the tree of routes.
+    pub depth: usize,
+    pub parent: Option<String>,
+    /// Hops to the root; `None` without a way.
+    pub hops: Option<usize>,
+    /// Whether its radio is switched off.
+    pub is_off: bool,
+    /// In percent.
+    pub duty_cycle: f64,
+    pub queued: u16,
+    pub sent: u32,
+    pub retries: u32,
+    pub collisions: u32,
+    /// The share of its frames that is lost on the user's wish.
+    pub loss: f64,
+}
+
+/// A connection, as a line has it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct FlowLine {
+    pub ends: String,
+    pub state: String,
+    pub goodput_kbps: f64,
+    pub cwnd: u32,
+    pub rtt_ms: f64,
+    pub rto_ms: f64,
+    pub retransmissions: u32,
+}
+
+/// What is known of a connection from before.
+#[derive(Clone, Debug, Default)]
+struct Track {
+    /// Bytes by time, over [`SPAN_US`].
+    bytes: VecDeque<(u64, u64)>,
+    timeouts: u32,
+}
+
+/// See the [module](self).
+pub(super) struct View {
+    pub title: String,
+    pub at: Instant,
+    pub is_paused: bool,
+    pub nodes: Vec<NodeLine>,
+    pub flows: Vec<FlowLine>,
+    pub log: VecDeque<String>,
+    /// The index of the node that keys are about.
+    pub chosen: u32,
+    names: Vec<String>,
+    /// The border router.
+    root: u32,
+    addresses: BTreeMap<Addr, u32>,
+    host: Addr,
+    losses: Vec<usize>,
+    tracks: BTreeMap<(Endpoint, Endpoint), Track>,
+    /// Which nodes were off, and what their parents were.
+    before: Option<Vec<(bool, Option<u32>)>>,
+}
+
+impl View {
+    /// Nothing is known of the world yet but its scenario.
+    pub(super) fn of(world: &World) -> View {
+        let scenario = world.scenario();
+        let nodes = || scenario.nodes.iter().enumerate();
+        let address = |(index, _): (usize, _)| Some((scenario.address(index)?, index as u32));
+        let is_border =
+            |(_, node): &(usize, &redpoll_sim::scenario::NodeSpec)| node.role == Role::Border;
+        View {
+            title: scenario.name.clone(),
+            at: Instant::ZERO,
+            is_paused: false,
+            nodes: Vec::new(),
+            flows: Vec::new(),
+            log: VecDeque::new(),
+            chosen: 0,
+            names: nodes().map(|(_, node)| node.name.clone()).collect(),
+            root: nodes().position(|it| is_border(&it)).unwrap_or_default() as u32,
+            addresses: nodes().filter_map(address).collect(),
+            host: scenario.border.host,
+            losses: vec![0; scenario.nodes.len()],
+            tracks: BTreeMap::new(),
+            before: None,
+        }
+    }
+
+    /// How everything is now.
+    pub(super) fn see(&mut self, sample: &Sample) {
+        self.notice(sample);
+        let flows = self.flow_lines(sample);
+        if self.is_paused {
+            return;
+        }
+        self.at = sample.at;
+        self.flows = flows;
+        self.nodes = self.node_lines(sample);
+    }
+
+    /// A line for the log, with the time.
+    pub(super) fn log(&mut self, line: &str) {
+        if self.log.len() == LOG {
+            self.log.pop_front();
+        }
+        // What comes from elsewhere may have anything in it, and must not move the cursor.
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        self.log.push_back(line);
+    }
+
+    fn log_at(&mut self, at: Instant, line: &str) {
+        let s = at.as_micros() as f64 / 1e6;
+        self.log(&format!("{s:.1} s: {line}"));
+    }
+
+    /// What the mesh is to do about a key.
+    pub(super) fn press(&mut self, key: Key) -> Vec<Command> {
+        let node = self.chosen;
+        match key {
+            Key::End => Vec::new(),
+            Key::Up => self.choose(-1),
+            Key::Down => self.choose(1),
+            Key::Pause => {
+                self.is_paused = !self.is_paused;
+                Vec::new()
+            }
+            Key::Power => {
+                let is_off = self.line_of(node).is_some_and(|line| line.is_off);
+                vec![match is_off {
+                    true => Command::Revive { node },
+                    false => Command::Kill { node },
+                }]
+            }
+            Key::Lose => {
+                let Some(at) = self.losses.get_mut(node as usize) else {
+                    return Vec::new();
+                };
+                *at = (*at + 1) % LOSSES.len();
+                let share = LOSSES[*at];
+                let lose = |from, to| Command::Lose { from, to, share };
+                vec![lose(Some(node), None), lose(None, Some(node))]
+            }
+            Key::Transfer if node == self.root => {
+                self.log("not done: a transfer goes to the border router; choose another node");
+                Vec::new()
+            }
+            Key::Transfer => vec![Command::Transfer {
+                from: node,
+                to: self.root,
+                bytes: TRANSFER,
+            }],
+        }
+    }
+
+    fn line_of(&self, node: u32) -> Option<&NodeLine> {
+        self.nodes.iter().find(|line| line.node == node)
+    }
+
+    fn choose(&mut self, by: isize) -> Vec<Command> {
+        let at = self.nodes.iter().position(|line| line.node == self.chosen);
+        let last = self.nodes.len().saturating_sub(1);
+        let at = at.unwrap_or(0).saturating_add_signed(by).min(last);
+        if let Some(line) = self.nodes.get(at) {
+            self.chosen = line.node;
+        }
+        Vec::new()
+    }
+
+    /// What of the nodes is new, for the log.
+    fn notice(&mut self, sample: &Sample) {
+        let now = sample
+            .nodes
+            .iter()
+            .map(|node| (node.radio == State::Off, node.parent));
+        let now: Vec<(bool, Option<u32>)> = now.collect();
+        let Some(before) = self.before.replace(now.clone()) else {
+            return;
+        };
+        for (index, (was, is)) in before.iter().zip(&now).enumerate() {
+            let name = self.name(index as u32);
+            if was.0 != is.0 {
+                let word = if is.0 { "off" } else { "on again" };
+                self.log_at(sample.at, &format!("{name} is {word}"));
+            }
+            if was.1 != is.1 {
+                let parent = is.1.map_or("none".to_owned(), |parent| self.name(parent));
+                self.log_at(sample.at, &format!("the parent of {name} is {parent}"));
+            }
+        }
+    }
+
+    /// A node with those below it behind it.
+    fn node_lines(&self, sample: &Sample) -> Vec<NodeLine> {
+        let count = sample.nodes.len();
+        let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut tops = Vec::new();
+        for (index, node) in sample.nodes.iter().enumerate() {
+            let parent = node.parent.map(|parent| parent as usize);
+            match parent.filter(|parent| *parent < count && *parent != index) {
+                Some(parent) => below[parent].push(index),
+                None => tops.push(index),
+            }
+        }
+        let mut lines = Vec::new();
+        let mut is_told = vec![false; count];
+        // A loop of parents hangs from no top; whoever is left is one.
+        for top in tops.into_iter().chain(0..count) {
+            let mut stack = vec![(top, 0)];
+            while let Some((index, depth)) = stack.pop() {
+                if std::mem::replace(&mut is_told[index], true) {
+                    continue;
+                }
+                lines.push(self.node_line(sample, index, depth));
+                stack.extend(below[index].iter().rev().map(|child| (*child, depth + 1)));
+            }
+        }
+        lines
+    }
+
+    fn node_line(&self, sample: &Sample, index: usize, depth: usize) -> NodeLine {
+        let node = &sample.nodes[index];
+        NodeLine {
+            node: index as u32,
+            name: self.name(index as u32),
+            depth,
+            parent: node.parent.map(|parent| self.name(parent)),
+            hops: self.hops(sample, index),
+            is_off: node.radio == State::Off,
+            duty_cycle: 100.0 * node.duty_cycle,
+            queued: node.queued,
+            sent: node.sent,
+            retries: node.retries,
+            collisions: node.collisions,
+            loss: LOSSES[self.losses[index]],
+        }
+    }
+
+    /// Hops to the border router from parent to parent.
+    fn hops(&self, sample: &Sample, index: usize) -> Option<usize> {
+        let mut at = index;
+        for hops in 0..=sample.nodes.len() {
+            match sample.nodes.get(at)?.parent {
+                None => return (at as u32 == self.root).then_some(hops),
+                Some(parent) => at = parent as usize,
+            }
+        }
+        None
+    }
+
+    fn name(&self, node: u32) -> String {
+        self.names.get(node as usize).cloned().unwrap_or_default()
+    }
+
+    fn end(&self, end: &Endpoint) -> String {
+        let known = self.addresses.get(&end.addr).map(|node| self.name(*node));
+        let host = (end.addr == self.host).then(|| "host".to_owned());
+        let name = known.or(host);
+        let name = name.unwrap_or_else(|| std::net::Ipv6Addr::from(end.addr).to_string());
+        format!("{name}:{}", end.port)
+    }
+
+    /// A line for each connection: of two ends in the mesh the one that has sent more.
+    fn flow_lines(&mut self, sample: &Sample) -> Vec<FlowLine> {
+        let mut chosen: BTreeMap<(Endpoint, Endpoint), &ConnectionSample> = BTreeMap::new();
+        let sends = |it: &ConnectionSample| u64::from(it.acked) + u64::from(it.unacked);
+        for conn in &sample.connections {
+            if matches!(conn.state.as_str(), "Closed" | "Listen") {
+                continue;
+            }
+            let ends = match conn.local <= conn.remote {
+                true => (conn.local, conn.remote),
+                false => (conn.remote, conn.local),
+            };
+            let present = chosen.entry(ends).or_insert(conn);
+            if sends(conn) > sends(present) {
+                *present = conn;
+            }
+        }
+        let mut tracks = std::mem::take(&mut self.tracks);
+        tracks.retain(|ends, _| chosen.contains_key(ends));
+        let mut lines = Vec::new();
+        for (ends, conn) in &chosen {
+            let track = tracks.entry(*ends).or_default();
+            let again = &conn.retransmissions;
+            if again.rto > track.timeouts {
+                let ends = format!("{} to {}", self.end(&conn.local), self.end(&conn.remote));
+                self.log_at(sample.at, &format!("retransmission timeout: {ends}"));
+            }
+            track.timeouts = again.rto;
+            let bytes = u64::from(conn.acked) + u64::from(conn.received);
+            lines.push(FlowLine {
+                ends: format!("{} > {}", self.end(&conn.local), self.end(&conn.remote)),
+                state: conn.state.clone(),
+                goodput_kbps: track.goodput_kbps(sample.at.as_micros(), bytes),
+                cwnd: conn.cwnd,
+                rtt_ms: conn.rtt_ms,
+                rto_ms: conn.rto_ms,
+                retransmissions: again.total(),
+            });
+        }
+        self.tracks = tracks;
+        lines
+    }
+}
+
+impl Track {
+    /// Of the last two seconds, after so many bytes at `at_us`.
+    fn goodput_kbps(&mut self, at_us: u64, bytes: u64) -> f64 {
+        self.bytes.push_back((at_us, bytes));
+        while self.bytes.len() > 2 && self.bytes[1].0 + SPAN_US <= at_us {
+            self.bytes.pop_front();
+        }
+        let (from_us, from) = self.bytes[0];
+        match at_us - from_us {
+            0 => 0.0,
+            // A bit a microsecond is 1000 kb/s.
+            us => bytes.saturating_sub(from) as f64 * 8.0 * 1e3 / us as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
