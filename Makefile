@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest pythontest clean
+.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -113,6 +113,10 @@ webtest: ## The live view in a browser: everything it does, and its figures (nee
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 	@cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll
+
+book: ## The documentation as a book, in target/book/index.html (remake its pictures: cargo xtask book --pictures)
+	@scripts/setup.sh book
+	@$(CARGO) xtask book
 
 pythontest: ## Redpoll in Python: an environment of its own, all tests, the notebook, the figures (needs Python 3.10)
 	@scripts/setup.sh build

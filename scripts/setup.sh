@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|fuzz|size|validate|bench|publish|nrf52840
+#   scripts/setup.sh build|demo|test|book|fuzz|size|validate|bench|publish|nrf52840
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -201,6 +201,23 @@ fi
 if [ "$purpose" = test ]; then
     need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
     need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
+fi
+
+# The version that xtask/src/book.rs asks for. Without its server and search, and not optimised:
+# to build it takes longer than to have it build the book.
+get_mdbook() {
+    version=0.5.4
+    [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] && return 0
+    say "cargo install mdbook $version (into target/tools, about a minute)"
+    cargo install --quiet --locked --debug --no-default-features --version "=$version" \
+        --root target/tools --target-dir target/tools/build mdbook &&
+        rm -rf target/tools/build && return 0
+    say "no mdBook: left out: building the book. To get it: scripts/setup.sh book, with a way to crates.io"
+    missing_for_good="$missing_for_good mdbook"
+}
+
+if [ "$purpose" = test ] || [ "$purpose" = book ]; then
+    get_mdbook
 fi
 
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then

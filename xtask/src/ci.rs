@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, docs, features, firmware, left_out, lines, purity, rfc, size, web};
+use crate::{arrows, book, docs, features, firmware, left_out, lines, purity, rfc, size, web};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -15,12 +15,13 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("tests named", |w| left_out::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
+    ("book", book::run),
     ("web", web::assets),
     ("clippy", clippy),
     ("features", features::run),

@@ -10,7 +10,7 @@
 mod declared;
 mod document;
 mod expression;
-mod runs;
+pub(crate) mod runs;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};

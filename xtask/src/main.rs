@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod book;
 mod ci;
 mod docs;
 mod features;
@@ -59,6 +60,11 @@ Usage: cargo xtask CHECK
               --only NAME       this block; may be repeated
               --program FILE    measure with this one instead of building it
               --loose           instead: lines with numbers that no block has
+  book      the links of the documents; builds docs/ as a book into target/book,
+            and checks the links of its pages, too (needs mdBook: make book)
+              --pictures        instead: makes its pictures anew, from runs
+              --program FILE    with --pictures: of this program's
+              --preprocess      what mdBook calls
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
   firmware  the leaf on emulated microcontrollers, beside simulated nodes
@@ -100,6 +106,12 @@ fn main() -> ExitCode {
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
         ["figures", "--sensitivity"] => figures::sensitivity(&workspace),
+        ["book"] => book::build(&workspace),
+        ["book", "--pictures"] => book::pictures(&workspace, None),
+        ["book", "--pictures", "--program", file] => book::pictures(&workspace, Some(file)),
+        ["book", "--preprocess"] => book::preprocess(),
+        // mdBook asks for each kind of output.
+        ["book", "--preprocess", "supports", _] => Ok(()),
         ["firmware"] => firmware::run(&workspace, false).map(told),
         ["firmware", "--long"] => firmware::run(&workspace, true).map(told),
         ["fuzz"] => fuzz::run(&workspace, None),
@@ -118,7 +130,7 @@ fn main() -> ExitCode {
         [] => return usage("which check?"),
         [
             known @ ("ci" | "arrows" | "lines" | "tests" | "purity" | "features" | "rfc"
-            | "figures" | "firmware" | "fuzz"),
+            | "figures" | "firmware" | "fuzz" | "book"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -8,6 +8,8 @@ mod bench;
 mod compare;
 mod diff;
 mod dissect;
+#[cfg(test)]
+mod documents;
 mod drill;
 mod guide;
 mod lines;

@@ -231,7 +231,7 @@ pub fn figure_11() -> Figure {
         .judged("work")
         .cause(
             "TCP's segments meet those before them, see the rows with a pause behind each, and \
-             it tries again sooner than CoAP while interferers are there (docs/studies.md)",
+             it tries again sooner than CoAP while interferers are there (docs/studies/kumar2020.md)",
             &[night_pauses, day_pauses],
         );
     figure

@@ -63,7 +63,7 @@ pub fn stop_and_wait_s(lost: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What `docs/studies.md` derives by hand.
+    /// What `docs/studies/ota.md` derives by hand.
     #[test]
     fn the_bounds_are_those_of_the_document() {
         let of = |lost| [tcp_s(lost), stop_and_wait_s(lost)].map(f64::round);

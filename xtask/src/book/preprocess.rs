@@ -1,0 +1,85 @@
+//! What mdBook calls for each book: `cargo xtask book --preprocess`. Links of a chapter that lead
+//! out of `docs/` are made to lead to the repository on the web, since a book does not have it.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::links::{beside, is_elsewhere, links};
+use crate::report::{Failure, Outcome};
+
+/// Where the repository is.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// Reads a book from standard input and writes it to standard output, as mdBook has them.
+pub fn run() -> Outcome {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    let wrong = |e: &dyn std::fmt::Display| Failure::new(format!("book: no book of mdBook's: {e}"));
+    read.map_err(|e| wrong(&e))?;
+    let both: Value = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
+    let mut book = both
+        .get(1)
+        .cloned()
+        .ok_or_else(|| wrong(&"it has no chapters"))?;
+    walk(&mut book);
+    println!("{book}");
+    Ok(())
+}
+
+/// Mends the chapters in a value, and those in them.
+fn walk(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::Object(fields) => {
+            let path = fields
+                .get("path")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
+            if let (Some(path), Some(Value::String(content))) = (path, fields.get_mut("content")) {
+                *content = mended(content, &path);
+            }
+            fields.values_mut().for_each(walk);
+        }
+        _ => {}
+    }
+}
+
+/// The text of the chapter at `path` under `docs/`.
+fn mended(content: &str, path: &str) -> String {
+    let from = Path::new("docs").join(path);
+    let mut out = String::new();
+    let mut done = 0;
+    for link in links(content) {
+        let file = link.target.split('#').next().unwrap_or_default();
+        let to = (!is_elsewhere(&link.target) && !file.is_empty()).then(|| beside(&from, file));
+        if let Some(to) = to.flatten().filter(|to| !to.starts_with("docs")) {
+            out += &content[done..link.at.start];
+            let rest = &link.target[file.len()..];
+            out += &format!("{REPOSITORY}/blob/main/{}{rest}", to.display());
+            done = link.at.end;
+        }
+    }
+    out + &content[done..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_of_docs_leads_to_the_repository() {
+        let text =
+            "[a](../crates/x.rs) [b](../README.md#c) [d](e.md) [f](#g) [h](https://i.example/)";
+        let expected = format!(
+            "[a]({REPOSITORY}/blob/main/crates/x.rs) [b]({REPOSITORY}/blob/main/README.md#c) \
+             [d](e.md) [f](#g) [h](https://i.example/)"
+        );
+        assert_eq!(mended(text, "c.md"), expected);
+        assert_eq!(
+            mended("[a](../../x) [b](../c.md)", "book/a.md"),
+            format!("[a]({REPOSITORY}/blob/main/x) [b](../c.md)")
+        );
+    }
+}
