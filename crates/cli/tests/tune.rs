@@ -2,9 +2,12 @@
 
 mod support;
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use support::{Folder, PROGRAM, code, complaint, stderr, stdout};
 
@@ -69,6 +72,13 @@ fn folder(name: &str) -> Folder {
     folder.write("mesh.toml", MESH);
     folder.write("goal.toml", GOAL);
     folder
+}
+
+/// Runs that are kept.
+fn count(path: &Path) -> Option<i64> {
+    let file = rusqlite::Connection::open(path).ok()?;
+    let sql = "SELECT count(*) FROM runs";
+    file.query_row(sql, [], |row| row.get(0)).ok()
 }
 
 fn found(output: &Output) -> Value {
@@ -196,18 +206,13 @@ fn it_goes_on_where_it_was_killed_and_ends_the_same() {
         .spawn()
         .unwrap();
     let path = folder.0.join("goal.sqlite");
-    let count = || {
-        let file = rusqlite::Connection::open(&path).ok()?;
-        let sql = "SELECT count(*) FROM runs";
-        file.query_row(sql, [], |row| row.get::<_, i64>(0)).ok()
-    };
     let patience = Instant::now() + Duration::from_secs(60);
-    while count().unwrap_or(0) < 3 && Instant::now() < patience {
+    while count(&path).unwrap_or(0) < 3 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(count().unwrap() >= 3);
+    assert!(count(&path).unwrap() >= 3);
     let rest = tune(&folder, &["goal.toml", "--json", "-"]);
     assert_eq!(code(&rest), 0, "{rest:?}");
     let whole = tune(
@@ -215,6 +220,36 @@ fn it_goes_on_where_it_was_killed_and_ends_the_same() {
         &["goal.toml", "--json", "-", "--results", "other.sqlite"],
     );
     assert_eq!(found(&rest), found(&whole));
+}
+
+#[test]
+fn control_c_keeps_what_is_done() {
+    let folder = folder("tune-stopped");
+    folder.write(
+        "goal.toml",
+        &GOAL.replace("[free]", "[set]\nduration = \"20 h\"\n[free]"),
+    );
+    let child = Command::new(PROGRAM)
+        .args(["tune", "goal.toml", "--jobs", "1"])
+        .current_dir(&folder.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let path = folder.0.join("goal.sqlite");
+    let patience = Instant::now() + Duration::from_secs(60);
+    while count(&path).unwrap_or(0) < 1 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 130, "{output:?}");
+    assert!(
+        stderr(&output).contains("the same command goes on from there"),
+        "{output:?}"
+    );
+    assert!(count(&path).unwrap() >= 1);
+    assert!(!folder.0.join("goal.h").exists());
 }
 
 #[test]

@@ -67,8 +67,23 @@ impl Constant {
                     grouped(*us)
                 )
             }
-            Constant::Whole(whole) => format!("pub const {name}: u32 = {};", grouped(*whole)),
-            Constant::Bytes(bytes) => format!("pub const {name}: u16 = {};", grouped(*bytes)),
+            Constant::Whole(whole) => {
+                let kind = if *whole > u32::MAX.into() {
+                    "u64"
+                } else {
+                    "u32"
+                };
+                format!("pub const {name}: {kind} = {};", grouped(*whole))
+            }
+            // The engine's sizes are of 16 bits.
+            Constant::Bytes(bytes) => {
+                let kind = if *bytes > u16::MAX.into() {
+                    "u64"
+                } else {
+                    "u16"
+                };
+                format!("pub const {name}: {kind} = {};", grouped(*bytes))
+            }
             Constant::Number(number) => format!("pub const {name}: f64 = {number:?};"),
             Constant::Truth(truth) => format!("pub const {name}: bool = {truth};"),
             Constant::Text(text) => format!("pub const {name}: &str = {text:?};"),
@@ -78,8 +93,10 @@ impl Constant {
     fn c(&self, name: &str) -> String {
         match self {
             Constant::Time(us) => format!("#define RP_{name}_US {us}ull"),
-            Constant::Whole(whole) => format!("#define RP_{name} {whole}u"),
-            Constant::Bytes(bytes) => format!("#define RP_{name} {bytes}u"),
+            Constant::Whole(whole) | Constant::Bytes(whole) => {
+                let ending = if *whole > u16::MAX.into() { "ull" } else { "u" };
+                format!("#define RP_{name} {whole}{ending}")
+            }
             Constant::Number(number) => format!("#define RP_{name} {number:?}"),
             Constant::Truth(truth) => format!("#define RP_{name} {}", u8::from(*truth)),
             Constant::Text(text) => format!("#define RP_{name} {text:?}"),
@@ -222,4 +239,68 @@ fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_value_is_a_constant_of_its_own_kind() {
+        let scenario = "topology = { kind = \"line\", nodes = 2, spacing = \"10 m\" }\n\
+                        nodes.node-1.role = \"border\"";
+        let scenario = Scenario::parse("a", scenario, &[]).unwrap();
+        let both = |key: &str, value: &str| {
+            let constant = Constant::of(key, value, &scenario);
+            (constant.rust(&name(key)), constant.c(&name(key)))
+        };
+        let expected = [
+            (
+                "poll.window",
+                "12.5 ms",
+                "POLL_WINDOW: Duration = Duration::from_micros(12_500)",
+                "POLL_WINDOW_US 12500ull",
+            ),
+            ("mac.min_be", "3", "MAC_MIN_BE: u32 = 3", "MAC_MIN_BE 3u"),
+            (
+                "tcp.send_buffer",
+                "2 KiB",
+                "TCP_SEND_BUFFER: u16 = 2_048",
+                "TCP_SEND_BUFFER 2048u",
+            ),
+            (
+                "apps.a.file",
+                "386 kB",
+                "APPS_A_FILE: u64 = 386_000",
+                "APPS_A_FILE 386000ull",
+            ),
+            (
+                "lowpan.red_min",
+                "0.5",
+                "LOWPAN_RED_MIN: f64 = 0.5",
+                "LOWPAN_RED_MIN 0.5",
+            ),
+            (
+                "faults.a.share",
+                "10 %",
+                "FAULTS_A_SHARE: f64 = 0.1",
+                "FAULTS_A_SHARE 0.1",
+            ),
+            ("tcp.nagle", "true", "TCP_NAGLE: bool = true", "TCP_NAGLE 1"),
+            (
+                "poll.policy",
+                "learned",
+                "POLL_POLICY: &str = \"learned\"",
+                "POLL_POLICY \"learned\"",
+            ),
+        ];
+        for (key, value, rust, c) in expected {
+            let told = (format!("pub const {rust};"), format!("#define RP_{c}"));
+            assert_eq!(both(key, value), told, "{key}");
+        }
+        // The value of the MSS option: five frames carry 471 bytes and twelve of options.
+        let (rust, _) = both("tcp.mss", "5 frames");
+        let mss = scenario.tcp.announced_mss();
+        assert_eq!(rust, format!("pub const TCP_MSS: u16 = {mss};"));
+    }
 }
