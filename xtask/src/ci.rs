@@ -119,9 +119,10 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     };
     let output = (beside.wait_with_output())
         .map_err(|e| Failure::new(format!("ci: lost what was built with build-std: {e}")))?;
-    println!("{}", String::from_utf8_lossy(&output.stdout));
+    let told = String::from_utf8_lossy(&output.stdout);
+    println!("{told}");
     eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-    let skipped = installed?;
+    let skipped = both(installed?, left_out_beside(&told));
     match output.status.success() {
         true => Ok(skipped),
         false => Err(Failure::new("ci: with build-std it failed, see above")),
@@ -139,6 +140,15 @@ fn beside() -> Result<Child, Failure> {
             .spawn()
     });
     spawned.map_err(|e| Failure::new(format!("ci: cannot start this program again: {e}")))
+}
+
+/// Before what a command has left out, on its last line.
+pub const LEFT_OUT: &str = "skipped: ";
+
+/// What the process beside says that it has left out.
+fn left_out_beside(told: &str) -> Option<String> {
+    let last = told.lines().last()?;
+    last.strip_prefix(LEFT_OUT).map(str::to_owned)
 }
 
 /// Purity and size with one of the two ways to build.
@@ -235,4 +245,20 @@ fn has(workspace: &Workspace, subcommand: &str) -> bool {
     let mut cargo: Command = workspace.cargo();
     cargo.args([subcommand, "--version"]);
     workspace::output(&mut cargo).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_process_beside_leaves_out_is_heard() {
+        let told = |text: &str| left_out_beside(text);
+        assert_eq!(
+            told("size: all\nskipped: no emulator\n").as_deref(),
+            Some("no emulator")
+        );
+        assert_eq!(told("skipped: not the last\nsize: all\n"), None);
+        assert_eq!(told(""), None);
+    }
 }

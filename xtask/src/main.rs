@@ -149,7 +149,7 @@ fn main() -> ExitCode {
 /// Says what was left out.
 fn told(skipped: Option<String>) {
     if let Some(reason) = skipped {
-        println!("skipped: {reason}");
+        println!("{}{reason}", ci::LEFT_OUT);
     }
 }
 
