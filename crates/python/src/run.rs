@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use redpoll_base::{Duration, Instant};
 use redpoll_results::series::{COLUMNS, Sampler};
 use redpoll_results::table::{Column, Row};
+use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::World;
 
 use crate::app::PythonApp;
@@ -54,56 +55,7 @@ pub fn run(
         placed.push((index, app));
     }
     let every = interval_s.map(|s| Duration::from_micros((s * 1e6) as u64));
-    let simulated = py.detach(|| {
-        let mut world =
-            World::new(&scenario, seed).map_err(|problem| Failure::Build(problem.to_string()))?;
-        let fault = crate::app::Fault::default();
-        for (index, app) in placed {
-            world.add_app(
-                index,
-                Box::new(PythonApp::new(app, index, &scenario, &fault)),
-            );
-        }
-        let mut rows: Vec<Row> = Vec::new();
-        let mut series = every.map(|every| Sampler::new(every));
-        let end = Instant::ZERO + scenario.duration;
-        let mut step = Duration::from_millis(100);
-        loop {
-            if let Some(series) = &mut series {
-                series.look(&world, &mut rows);
-            }
-            if world.now() >= end {
-                break;
-            }
-            let began = WallInstant::now();
-            let next = series.as_ref().map_or(end, |series| series.next());
-            while world.now() < next.min(end) && began.elapsed() < SLICE {
-                let until = next.min(end).min(world.now() + step);
-                let started = WallInstant::now();
-                world.run_until(until);
-                match started.elapsed() {
-                    took if took > SLICE => step = step.divided_by(2).max(Duration::from_millis(1)),
-                    took if took < SLICE / 4 => {
-                        step = step.times(2).min(Duration::from_secs(3_600))
-                    }
-                    _ => {}
-                }
-                drop(world.take_printed());
-                if let Some(error) = fault.take() {
-                    return Err(Failure::Python(error));
-                }
-            }
-            if began.elapsed() >= SLICE {
-                Python::attach(|py| py.check_signals()).map_err(Failure::Python)?;
-            }
-        }
-        if let Some(series) = &mut series {
-            series.end(&world, &mut rows);
-        }
-        let report = serde_json::to_string(&world.report());
-        let report = report.map_err(|problem| Failure::Build(problem.to_string()))?;
-        Ok((report, rows))
-    });
+    let simulated = py.detach(|| simulate(&scenario, seed, placed, every));
     let (report, rows) = simulated.map_err(|failure| match failure {
         Failure::Build(text) => error(py, "ScenarioError", (text, String::new())),
         Failure::Python(error) => error,
@@ -119,4 +71,69 @@ pub fn run(
         None => None,
     };
     Ok(Ran { report, series })
+}
+
+/// Runs the scenario with `placed`, applications by the index of their node, and looks at it
+/// each `every`. The report as JSON, and what was seen.
+fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    placed: Vec<(usize, Py<PyAny>)>,
+    every: Option<Duration>,
+) -> Result<(String, Vec<Row>), Failure> {
+    let build = |problem: &dyn std::fmt::Display| Failure::Build(problem.to_string());
+    let mut world = World::new(scenario, seed).map_err(|problem| build(&problem))?;
+    let fault = crate::app::Fault::default();
+    for (index, app) in placed {
+        let app = PythonApp::new(app, index, scenario, &fault);
+        world.add_app(index, Box::new(app));
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let mut series = every.map(Sampler::new);
+    let end = Instant::ZERO + scenario.duration;
+    let mut step = Duration::from_millis(100);
+    loop {
+        if let Some(series) = &mut series {
+            series.look(&world, &mut rows);
+        }
+        if world.now() >= end {
+            break;
+        }
+        let next = series.as_ref().map_or(end, |series| series.next());
+        advance(&mut world, next.min(end), &mut step, &fault)?;
+    }
+    if let Some(series) = &mut series {
+        series.end(&world, &mut rows);
+    }
+    let report = serde_json::to_string(&world.report()).map_err(|problem| build(&problem))?;
+    Ok((report, rows))
+}
+
+/// Runs `world` until `end`, or for about a slice of real time, after which Python hears of
+/// signals. `step` is how much virtual time that takes.
+fn advance(
+    world: &mut World,
+    end: Instant,
+    step: &mut Duration,
+    fault: &crate::app::Fault,
+) -> Result<(), Failure> {
+    let began = WallInstant::now();
+    while world.now() < end && began.elapsed() < SLICE {
+        let until = end.min(world.now() + *step);
+        let started = WallInstant::now();
+        world.run_until(until);
+        *step = match started.elapsed() {
+            took if took > SLICE => step.divided_by(2).max(Duration::from_millis(1)),
+            took if took < SLICE / 4 => step.times(2).min(Duration::from_secs(3_600)),
+            _ => *step,
+        };
+        drop(world.take_printed());
+        if let Some(error) = fault.take() {
+            return Err(Failure::Python(error));
+        }
+    }
+    if began.elapsed() >= SLICE {
+        Python::attach(|py| py.check_signals()).map_err(Failure::Python)?;
+    }
+    Ok(())
 }
