@@ -9,8 +9,8 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
 use super::view::{FlowLine, NodeLine, View};
 
 /// From this width on connections stand beside the nodes.
-const WIDE: u16 = 130;
-/// What the widest table takes.
+const WIDE: u16 = 156;
+/// What the table of nodes takes then.
 const NODES: u16 = 74;
 
 const KEYS: [(&str, &str); 6] = [
@@ -129,12 +129,12 @@ fn node(line: &NodeLine) -> Row<'_> {
 
 fn flows(view: &View) -> Table<'_> {
     let widths = [
-        Constraint::Min(20),
-        Constraint::Length(10),
-        Constraint::Length(6),
+        Constraint::Min(26),
+        Constraint::Length(9),
+        Constraint::Length(5),
         Constraint::Length(7),
         Constraint::Length(7),
-        Constraint::Length(6),
+        Constraint::Length(5),
         Constraint::Length(11),
     ];
     let row = |line: &FlowLine| {

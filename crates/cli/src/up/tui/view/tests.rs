@@ -57,6 +57,7 @@ fn nodes_hang_below_their_parents_and_connections_have_their_figures() {
         let text = screen(&view, width, height);
         for word in [
             "line-3",
+            " > node-1:5001 ",
             "node-4",
             "node-3",
             "kb/s",
@@ -73,7 +74,7 @@ fn nodes_hang_below_their_parents_and_connections_have_their_figures() {
 fn no_screen_is_too_small() {
     let (mut world, mut view) = (world(), View::of(&world()));
     seen(&mut world, &mut view, 2);
-    for width in [1, 2, 10, 40, 129, 130, 300] {
+    for width in [1, 2, 10, 40, 155, 156, 300] {
         for height in [1, 2, 3, 5, 9, 60] {
             screen(&view, width, height);
         }
