@@ -37,7 +37,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         .map_err(|e| Failure::new(format!("book: this program is not to be found: {e}")))?;
     build.env(
         "MDBOOK_PREPROCESSOR__REPOSITORY__COMMAND",
-        format!("{} book --preprocess", this.display()),
+        format!("'{}' book --preprocess", this.display()),
     );
     workspace::run(&mut build)?;
     let pages = rendered::check(&workspace.root.join("target/book"))?;
