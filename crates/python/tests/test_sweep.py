@@ -133,3 +133,30 @@ def test_a_study_s_figure_has_rows(tmp_path):
         study.run(["no-such"], seeds=1, results=tmp_path / "s.sqlite")
     with pytest.raises(redpoll.StudyError, match="unknown study"):
         redpoll.Study("nobody1999").run(results=tmp_path / "s.sqlite")
+
+
+def test_batches_are_as_long_as_asking_costs_and_end_together():
+    from redpoll.sweep import _size, _workers
+
+    # Long runs go one by one; short ones half a second at once, and fewer towards the end.
+    assert _size(2.0, 1_000, 2) == 1
+    assert _size(0.01, 10_000, 2) == 50
+    assert _size(0.01, 200, 2) == 25
+    assert _size(0.01, 8, 2) == 10
+    with ThreadPoolExecutor(3) as threads:
+        assert _workers(threads) == 3
+    assert _workers(object()) == 32
+
+
+def test_short_runs_go_in_few_batches():
+    class Counting(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *args, **keywords):
+            Counting.submitted += 1
+            return super().submit(*args, **keywords)
+
+    with Counting(2) as threads:
+        swept = redpoll.sweep(short(), grid=GRID, seeds=50, executor=threads)
+    assert len(swept.flows) == 200
+    assert Counting.submitted < 40

@@ -16,10 +16,14 @@ from .scenario import Scenario, _document
 
 #: How often a run is given to a worker before it is given up.
 TRIES = 4
-#: A worker is given runs for about so many seconds at once: asking costs time, too.
-BATCH_S = 0.5
-#: Batches under way for each one that an executor works on.
-AHEAD = 64
+#: A worker is given runs for so many seconds at once, at most and at least: asking costs time, too.
+BATCH_S, LEAST_S = 0.5, 0.1
+#: Batches under way for each worker: one that it works on, and one that waits for it.
+AHEAD = 2
+#: Of what is left a batch is at most this part of a worker's share, so that all end together.
+SHARE = 4
+#: Workers that an executor has if it does not say.
+WORKERS = 32
 
 _Changes = list[tuple[str, str]]
 _ToDo = tuple[int, _Changes, int]
@@ -116,7 +120,7 @@ def _spread(
     done = 0
     tries = dict.fromkeys((number for number, _, _ in waiting), 0)
     under_way: dict[Future[list[_Done]], list[_ToDo]] = {}
-    size = 1
+    workers, size = _workers(pool), 1
 
     def again(batch: Iterable[_ToDo], error: BaseException) -> None:
         for item in batch:
@@ -127,7 +131,7 @@ def _spread(
     try:
         while waiting or under_way:
             broken: BaseException | None = None
-            while waiting and len(under_way) < AHEAD:
+            while waiting and len(under_way) < AHEAD * workers:
                 batch = [waiting.pop() for _ in range(min(size, len(waiting)))]
                 try:
                     future = pool.submit(_work, scenario._origin, scenario._text, batch)
@@ -156,7 +160,7 @@ def _spread(
                         kept.put(number, report, cpu_s)
                     done += len(got)
                     took = sum(cpu_s for _, _, cpu_s in got) / len(got)
-                    size = max(1, min(int(BATCH_S / max(took, 1e-4)), 1 + everything // AHEAD))
+                    size = _size(took, len(waiting), workers)
                     if progress:
                         progress(done, everything)
             if broken is not None and (waiting or under_way):
@@ -171,11 +175,29 @@ def _spread(
                     again(batch, broken)
                 pool.shutdown(wait=False)
                 pool = make()
+                workers = _workers(pool)
     finally:
         for future in under_way:
             future.cancel()
         if make:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _workers(pool: Any) -> int:
+    """How many runs an executor does at once, as far as it says."""
+    try:
+        client = getattr(pool, "_client", None)
+        count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)
+        return int(count) or WORKERS
+    except Exception:  # whatever an executor keeps under these names
+        return WORKERS
+
+
+def _size(took: float, left: int, workers: int) -> int:
+    """Runs of the next batch, if one takes so many seconds and so many are left."""
+    took = max(took, 1e-4)
+    even = left // (SHARE * workers)
+    return max(1, int(LEAST_S / took), min(int(BATCH_S / took), even))
 
 
 def _first(under_way: Mapping[Future[Any], Any]) -> tuple[set[Future[Any]], set[Future[Any]]]:
