@@ -44,6 +44,7 @@ pub mod drill;
 pub mod energy;
 pub mod ether;
 pub mod external;
+mod fair_queue;
 pub mod fault;
 pub mod foreign;
 pub mod kernel;

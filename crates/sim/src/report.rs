@@ -11,6 +11,7 @@ use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;
 
 use crate::air::{Counts, Outcome};
+use crate::fair_queue::FairQueueCounters;
 use crate::node::{SimNode, refusals};
 use crate::oracle::FlowFigures;
 use crate::radio::Station;
@@ -46,6 +47,9 @@ pub struct Report {
     /// What TAiM has done at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taim: Option<TaimFigures>,
+    /// What fair queueing has done there; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fair_queue: Option<FairQueueFigures>,
     /// All nodes, in the order of the scenario.
     pub nodes: Vec<NodeFigures>,
     /// All interferers, in the order of the scenario.
@@ -216,6 +220,37 @@ impl TaimFigures {
                 + counters.untracked,
             hurried: counters.overdue + counters.pushed_out,
             waiting: taim.waiting_packets().into(),
+        }
+    }
+}
+
+/// Fair queueing at the border router.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct FairQueueFigures {
+    /// Packets that have left.
+    pub released: u64,
+    /// How long those waited on average.
+    pub wait_ms: f64,
+    /// The longest that one of them waited.
+    pub longest_wait_ms: f64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets that still wait.
+    pub waiting: u64,
+}
+
+impl FairQueueFigures {
+    pub(crate) fn of(counters: &FairQueueCounters, waiting: usize) -> Self {
+        let waited_ms = counters.waited_us as f64 / 1e3;
+        FairQueueFigures {
+            released: counters.released,
+            wait_ms: waited_ms / f64::max(counters.released as f64, 1.0),
+            longest_wait_ms: counters.longest_wait_us as f64 / 1e3,
+            dropped: counters.dropped,
+            marked: counters.marked,
+            waiting: waiting as u64,
         }
     }
 }

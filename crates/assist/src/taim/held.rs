@@ -10,6 +10,7 @@ pub struct HeldSlot<H> {
     handle: Option<H>,
     arrived: Instant,
     number: u64,
+    new_bytes: u32,
     flow: u32,
     /// The next of its flow; of a free slot, the next free one.
     next: u32,
@@ -24,6 +25,7 @@ impl<H> HeldSlot<H> {
         handle: None,
         arrived: Instant::ZERO,
         number: 0,
+        new_bytes: 0,
         flow: NONE,
         next: NONE,
         older: NONE,
@@ -36,6 +38,8 @@ impl<H> HeldSlot<H> {
 pub(super) struct Taken<H> {
     pub(super) handle: H,
     pub(super) arrived: Instant,
+    /// Bytes of its payload that had not come by before.
+    pub(super) new_bytes: u32,
 }
 
 /// All packets that wait.
@@ -89,6 +93,7 @@ impl<T> Held<T> {
         &mut self,
         now: Instant,
         (place, flow): (u32, &mut FlowSlot),
+        new_bytes: u32,
         handle: H,
     ) -> Result<(), H>
     where
@@ -109,6 +114,7 @@ impl<T> Held<T> {
                 handle: Some(handle),
                 arrived: now,
                 number,
+                new_bytes,
                 flow: place,
                 next: NONE,
                 older: newest,
@@ -137,7 +143,7 @@ impl<T> Held<T> {
         let free = self.free;
         let entry = at_mut(self.slots.as_mut(), slot)?;
         let handle = entry.handle.take()?;
-        let arrived = entry.arrived;
+        let (arrived, new_bytes) = (entry.arrived, entry.new_bytes);
         let (next, older, newer) = (entry.next, entry.older, entry.newer);
         entry.next = free;
         self.free = slot;
@@ -156,7 +162,11 @@ impl<T> Held<T> {
         }
         flow.waiting = flow.waiting.saturating_sub(1);
         self.count = self.count.saturating_sub(1);
-        Some(Taken { handle, arrived })
+        Some(Taken {
+            handle,
+            arrived,
+            new_bytes,
+        })
     }
 
     fn allot<H>(&mut self) -> Option<u32>

@@ -32,6 +32,9 @@
 //!   and while it is active. A flow that has nothing to send is taken for a slow one
 //!   until then: TAiM is for flows that send as fast as they can.
 //!
+//! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor
+//! minutes: see [`Lead`].
+//!
 //! What it does besides, against forged traffic: packets of a flow pass at once until
 //! each end has acknowledged what the other one sent, which takes three packets and which
 //! nobody can forge who does not see the numbers. Real fragments pass at once, too.
@@ -61,6 +64,7 @@ mod estimate;
 mod flow;
 mod flows;
 mod held;
+mod lead;
 mod params;
 mod schedule;
 mod segment;
@@ -74,7 +78,8 @@ use flow::{NONE, Standing, rate};
 use flows::Flows;
 use held::Held;
 pub use held::HeldSlot;
-pub use params::{Params, Share};
+use lead::VirtualTime;
+pub use params::{Lead, Params, Policy, Share};
 use schedule::Schedule;
 use segment::Foreign;
 pub use segment::{End, Ends};
@@ -183,6 +188,7 @@ pub struct Taim<M: Kind, H: 'static> {
     schedule: Schedule<M::Table<u32>>,
     held: Held<M::Table<HeldSlot<H>>>,
     delay: DelayTime,
+    virtual_time: VirtualTime,
     /// Before this, in nanoseconds, no packet leaves by its turn.
     next_ns: u64,
     /// When the first of the packets that wait now found none waiting.
@@ -209,6 +215,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         } = memory;
         Taim {
             delay: DelayTime::new(&params),
+            virtual_time: VirtualTime::START,
             params,
             flows: Flows::new(flows, index, secret),
             schedule: Schedule::new(schedule),
@@ -249,18 +256,20 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             return Input::Pass(handle);
         };
         count(&mut slot.counters.packets);
+        let mut new_bytes = 0;
         match slot.estimate.on_segment(now, from, &segment) {
             Told::Bytes(0) => {}
             Told::Bytes(bytes) => {
                 slot.bytes = slot.bytes.saturating_add(bytes.into());
                 slot.counters.bytes = slot.counters.bytes.saturating_add(bytes.into());
                 slot.active_at = now;
+                new_bytes = bytes;
             }
             Told::Nonsense => count(&mut self.counters.nonsense),
         }
         match slot.standing {
-            Standing::Confirmed => self.wait(now, flow, handle),
-            _ if slot.estimate.is_confirmed() => self.confirm(now, flow, handle),
+            Standing::Confirmed => self.wait(now, flow, new_bytes, handle),
+            _ if slot.estimate.is_confirmed() => self.confirm(now, flow, new_bytes, handle),
             _ => {
                 self.flows.touch(flow);
                 count(&mut self.counters.on_probation);
@@ -273,8 +282,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     /// at [`Taim::poll_at`], until there is none.
     pub fn poll(&mut self, now: Instant) -> Option<Released<H>> {
         self.end_period(now);
+        self.count_active(now);
         if let Some((flow, arrived)) = self.held.oldest()
-            && let Some(max_wait) = self.params.max_wait
+            && let Some(max_wait) = self.params.longest_wait()
             && let due = arrived + max_wait
             && due <= now
         {
@@ -285,6 +295,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         let due = self.due()?;
         if due > now {
             return None;
+        }
+        if self.params.policy != Policy::Taim {
+            return self.release(now, flow, Duration::ZERO);
         }
         let base = due.max(Instant::from_micros(
             now.as_micros().saturating_sub(MAKES_UP.as_micros()),
@@ -298,7 +311,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     pub fn poll_at(&self) -> Option<Wake> {
         let (_, confirmed) = self.flows.counts();
         let period = self.period_began.filter(|_| confirmed > 0);
-        let overdue = self.held.oldest().zip(self.params.max_wait);
+        let overdue = self.held.oldest().zip(self.params.longest_wait());
         let at = [
             self.due(),
             period.map(|began| began + self.params.period),
@@ -357,13 +370,18 @@ impl<M: Kind, H: 'static> Taim<M, H> {
 
     /// When the next packet's turn comes.
     fn due(&self) -> Option<Instant> {
-        self.schedule.first()?;
+        let first = self.schedule.first()?;
+        if let Policy::Lead(lead) = &self.params.policy {
+            let first = self.flows.get(first)?;
+            let goes_on = self.virtual_time.admits(lead, first.share);
+            return goes_on.then_some(self.waits_since);
+        }
         // Not before the nanosecond.
         let next = self.next_ns.div_ceil(1_000);
         Some(Instant::from_micros(next).max(self.waits_since))
     }
 
-    fn confirm(&mut self, now: Instant, flow: u32, handle: H) -> Input<H> {
+    fn confirm(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
         match self.flows.confirm(flow) {
             Some(evicts) => {
                 if evicts {
@@ -373,7 +391,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
                 if let Some(slot) = self.flows.get_mut(flow) {
                     slot.confirmed_at = now;
                 }
-                self.wait(now, flow, handle)
+                self.virtual_time.on_more();
+                self.wait(now, flow, new_bytes, handle)
             }
             None => {
                 self.flows.touch(flow);
@@ -385,15 +404,15 @@ impl<M: Kind, H: 'static> Taim<M, H> {
 
     /// A packet of a confirmed flow waits for its turn. When its flow has too many, or
     /// there is room for no more packets, another one has to leave for it.
-    fn wait(&mut self, now: Instant, flow: u32, handle: H) -> Input<H> {
+    fn wait(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
         let waiting = self.flows.get(flow).map_or(0, |flow| flow.waiting);
         if waiting >= self.params.flow_packets.max(1) {
-            return self.push_out(now, flow, flow, handle);
+            return self.push_out(now, flow, (flow, new_bytes), handle);
         }
-        match self.enqueue(now, flow, handle) {
+        match self.enqueue(now, flow, new_bytes, handle) {
             Ok(()) => Input::Wait,
             Err(handle) => match self.schedule.first() {
-                Some(first) => self.push_out(now, first, flow, handle),
+                Some(first) => self.push_out(now, first, (flow, new_bytes), handle),
                 // Memory for no packet at all.
                 None => {
                     count(&mut self.counters.untracked);
@@ -403,10 +422,16 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         }
     }
 
-    fn push_out(&mut self, now: Instant, victim: u32, flow: u32, handle: H) -> Input<H> {
+    fn push_out(
+        &mut self,
+        now: Instant,
+        victim: u32,
+        (flow, new_bytes): (u32, u32),
+        handle: H,
+    ) -> Input<H> {
         count(&mut self.counters.pushed_out);
         let released = self.release(now, victim, Duration::ZERO);
-        match (released, self.enqueue(now, flow, handle)) {
+        match (released, self.enqueue(now, flow, new_bytes, handle)) {
             (Some(released), Ok(())) => Input::WaitInstead(released.handle),
             (None, Ok(())) => Input::Wait,
             // There was room for the one that left.
@@ -414,14 +439,17 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         }
     }
 
-    fn enqueue(&mut self, now: Instant, flow: u32, handle: H) -> Result<(), H> {
+    fn enqueue(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Result<(), H> {
         let Some(slot) = self.flows.get_mut(flow) else {
             return Err(handle);
         };
         let was_idle = slot.waiting == 0;
-        self.held.push(now, (flow, slot), handle)?;
+        self.held.push(now, (flow, slot), new_bytes, handle)?;
         if was_idle {
-            slot.take_stock(self.params.period);
+            match &self.params.policy {
+                Policy::Taim => slot.take_stock(self.params.period),
+                Policy::Lead(lead) => slot.share = self.virtual_time.catch_up(lead, slot.share),
+            }
             self.sum_up(now);
             if self.schedule.len() == 0 {
                 self.waits_since = now;
@@ -437,6 +465,11 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         let slot = self.flows.get_mut(flow)?;
         let taken = self.held.pop(slot)?;
         let waited = now.since(taken.arrived);
+        if let Policy::Lead(lead) = &self.params.policy {
+            slot.share = self
+                .virtual_time
+                .on_served(lead, slot.share, taken.new_bytes);
+        }
         let counters = &mut slot.counters;
         count(&mut counters.released);
         counters.waited_us = counters.waited_us.saturating_add(waited.as_micros());
@@ -450,7 +483,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             self.schedule.remove(self.flows.slots_mut(), flow);
             self.flows.end_waiting(flow);
         } else {
-            slot.take_stock(self.params.period);
+            if self.params.policy == Policy::Taim {
+                slot.take_stock(self.params.period);
+            }
             self.schedule.update(self.flows.slots_mut(), flow);
         }
         Some(Released {
@@ -466,6 +501,23 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         let sum = u64::from(self.schedule.len()).saturating_mul(time);
         self.waiting_sum = self.waiting_sum.saturating_add(sum);
         self.summed_at = self.summed_at.max(now);
+    }
+
+    /// Counts the flows between which the lead is shared, once a second.
+    fn count_active(&mut self, now: Instant) {
+        let Policy::Lead(lead) = &self.params.policy else {
+            return;
+        };
+        if self.virtual_time.count_at() > now {
+            return;
+        }
+        let is_active = |flow: &&FlowSlot| {
+            flow.standing == Standing::Confirmed
+                && !flow.estimate.is_over()
+                && now.since(flow.active_at) <= lead.active
+        };
+        let active = self.flows.iter().filter(is_active).count();
+        self.virtual_time.on_counted(now, active as u64);
     }
 
     /// Algorithm 1, once a period.
@@ -504,7 +556,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             let bytes = core::mem::take(&mut flow.bytes);
             let rate = rate(bytes, lasted);
             if flow.standing != Standing::Confirmed || flow.confirmed_at > began {
-                flow.take_stock(params.period);
+                if params.policy == Policy::Taim {
+                    flow.take_stock(params.period);
+                }
                 continue;
             }
             flow.throughput = match flow.is_measured {
@@ -512,7 +566,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
                 false => rate,
             };
             flow.is_measured = true;
-            flow.take_stock(params.period);
+            if params.policy == Policy::Taim {
+                flow.take_stock(params.period);
+            }
             if flow.estimate.is_over() || now.since(flow.active_at) > params.active {
                 continue;
             }

@@ -44,10 +44,53 @@ impl Share {
     }
 }
 
+/// Which packet leaves when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// TAiM's: one packet each `delaytime`, of the flow with the least throughput.
+    Taim,
+    /// See [`Lead`].
+    Lead(Lead),
+}
+
+/// A limit on how far a flow is ahead of the others, for which nothing of the network is
+/// known or learnt: a packet with new data leaves at once unless its flow is in the lead. The
+/// mean flow's progress is a virtual time, as of processor sharing: a byte of whichever flow
+/// advances it by a byte's share of the flows that are active, and by `gain` of that. A flow is
+/// in the lead if it has had `slack` bytes more; then its packets wait for the others, for
+/// `max_hold` at most. Who has had less saves `slack` bytes of that, and no more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lead {
+    /// Bytes of payload by which a flow may be ahead, or behind. Assumption: 1,024, a window
+    /// of a few frames.
+    pub slack: u32,
+    /// By how much a flow may be faster than the mean. With less than one over the other
+    /// flows' number, one flow that cannot go faster slows down all others. Assumption: 10 %.
+    pub gain: Share,
+    /// A flow counts while its last new byte is no older. Assumption: 10 s.
+    pub active: Duration,
+    /// No packet waits longer. Assumption: 1 s, the least retransmission timeout
+    /// (RFC 6298 §2.4).
+    pub max_hold: Duration,
+}
+
+impl Default for Lead {
+    fn default() -> Self {
+        Lead {
+            slack: 1_024,
+            gain: Share::from_percent(10),
+            active: Duration::from_secs(10),
+            max_hold: Duration::from_secs(1),
+        }
+    }
+}
+
 /// The parameters of TAiM. Park and Paek 2019 give `period`, `increase`, `decrease`
 /// and `ratio`. All others are left open there; their defaults are assumptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
+    /// Whose rules.
+    pub policy: Policy,
     /// `delaytime` at the beginning, the paper's D_init, for which it gives no number:
     /// the 50 ms of its example.
     pub initial_delay: Duration,
@@ -80,9 +123,23 @@ pub struct Params {
     pub max_wait: Option<Duration>,
 }
 
+impl Params {
+    /// How long a packet waits at most.
+    pub(super) fn longest_wait(&self) -> Option<Duration> {
+        match &self.policy {
+            Policy::Taim => self.max_wait,
+            Policy::Lead(lead) => Some(
+                self.max_wait
+                    .map_or(lead.max_hold, |it| it.min(lead.max_hold)),
+            ),
+        }
+    }
+}
+
 impl Default for Params {
     fn default() -> Self {
         Params {
+            policy: Policy::Taim,
             initial_delay: Duration::from_millis(50),
             min_delay: Duration::from_millis(1),
             period: Duration::from_secs(60),

@@ -34,6 +34,7 @@ impl World {
             },
             flows: self.oracle.figures(self.now),
             taim: self.taim(),
+            fair_queue: self.fair_queue(),
             nodes,
             interferers: report::interferers(self.air.medium(), self.now),
         }

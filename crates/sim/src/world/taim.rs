@@ -1,13 +1,14 @@
-//! TAiM between the mesh and the border router's host side.
+//! TAiM, or fair queueing, between the mesh and the border router's host side.
 
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Taim};
 use redpoll_base::{Addr, Instant};
 
 use super::{Event, World};
+use crate::fair_queue::FairQueue;
 use crate::kernel::{Secrets, Seed};
 use crate::memory::HeapMemory;
-use crate::report::TaimFigures;
-use crate::scenario::Scenario;
+use crate::report::{FairQueueFigures, TaimFigures};
+use crate::scenario::{Scenario, TaimParams};
 
 /// A packet on its way between mesh and host.
 struct Packet {
@@ -15,9 +16,55 @@ struct Packet {
     bytes: Vec<u8>,
 }
 
-/// TAiM, and when it is to be called.
+impl AsMut<Vec<u8>> for Packet {
+    fn as_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+}
+
+/// Who decides when packets cross.
+enum Rule {
+    Taim(Taim<HeapMemory, Packet>),
+    FairQueue(FairQueue<Packet>),
+}
+
+impl Rule {
+    /// A packet comes; what is to cross at once.
+    fn input(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        match self {
+            Rule::Taim(taim) => {
+                // The bytes go with the packet, which is read before.
+                let header = packet.bytes.clone();
+                match taim.input(now, &header, packet) {
+                    Input::Pass(packet) | Input::WaitInstead(packet) => Some(packet),
+                    Input::Wait => None,
+                }
+            }
+            Rule::FairQueue(queue) => {
+                queue.input(now, packet);
+                None
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Packet> {
+        match self {
+            Rule::Taim(taim) => taim.poll(now).map(|released| released.handle),
+            Rule::FairQueue(queue) => queue.poll(now),
+        }
+    }
+
+    fn poll_at(&self) -> Option<Instant> {
+        match self {
+            Rule::Taim(taim) => taim.poll_at().map(|wake| wake.at),
+            Rule::FairQueue(queue) => queue.poll_at(),
+        }
+    }
+}
+
+/// The rule, and when it is to be called.
 pub(super) struct Crossing {
-    taim: Taim<HeapMemory, Packet>,
+    rule: Rule,
     /// The border router's own address: its own connections are no flows between mesh
     /// and host.
     own: Addr,
@@ -32,19 +79,14 @@ impl Crossing {
         seed: Seed,
         secrets: &mut Secrets,
     ) -> Option<Box<Crossing>> {
-        let spec = scenario.border.taim.as_ref()?;
         let own = scenario.address(scenario.border_router()?)?;
-        let (flows, packets) = (usize::from(spec.flows), usize::from(spec.packets));
-        let key = u128::from_le_bytes(secrets.key(&mut seed.stream("taim")));
-        let secret = [key as u32, (key >> 32) as u32];
-        let memory = Memory {
-            flows: vec![FlowSlot::EMPTY; flows].into(),
-            index: vec![0; (2 * flows).next_power_of_two()].into(),
-            schedule: vec![0; flows].into(),
-            held: (0..packets).map(|_| HeldSlot::EMPTY).collect(),
+        let rule = match (&scenario.border.taim, &scenario.border.fair_queue) {
+            (Some(spec), _) => Rule::Taim(taim(spec, seed, secrets)),
+            (None, Some(params)) => Rule::FairQueue(FairQueue::new(*params)),
+            (None, None) => return None,
         };
         Some(Box::new(Crossing {
-            taim: Taim::new(spec.params, secret, memory),
+            rule,
             own,
             wakes_at: Instant::FAR_FUTURE,
         }))
@@ -53,6 +95,19 @@ impl Crossing {
     fn is_own(&self, bytes: &[u8]) -> bool {
         [bytes.get(8..24), bytes.get(24..40)].contains(&Some(&self.own.0[..]))
     }
+}
+
+fn taim(spec: &TaimParams, seed: Seed, secrets: &mut Secrets) -> Taim<HeapMemory, Packet> {
+    let (flows, packets) = (usize::from(spec.flows), usize::from(spec.packets));
+    let key = u128::from_le_bytes(secrets.key(&mut seed.stream("taim")));
+    let secret = [key as u32, (key >> 32) as u32];
+    let memory = Memory {
+        flows: vec![FlowSlot::EMPTY; flows].into(),
+        index: vec![0; (2 * flows).next_power_of_two()].into(),
+        schedule: vec![0; flows].into(),
+        held: (0..packets).map(|_| HeldSlot::EMPTY).collect(),
+    };
+    Taim::new(spec.params, secret, memory)
 }
 
 impl World {
@@ -65,14 +120,7 @@ impl World {
         let packet = Packet { into_mesh, bytes };
         let leaves = match crossing.is_own(&packet.bytes) {
             true => Some(packet),
-            false => {
-                // The bytes go with the packet, which is read before.
-                let header = packet.bytes.clone();
-                match crossing.taim.input(now, &header, packet) {
-                    Input::Pass(packet) | Input::WaitInstead(packet) => Some(packet),
-                    Input::Wait => None,
-                }
-            }
+            false => crossing.rule.input(now, packet),
         };
         if let Some(packet) = leaves {
             self.has_crossed(packet);
@@ -97,17 +145,17 @@ impl World {
     fn release(&mut self) {
         let now = self.now;
         while let Some(crossing) = &mut self.taim
-            && let Some(released) = crossing.taim.poll(now)
+            && let Some(packet) = crossing.rule.poll(now)
         {
-            self.has_crossed(released.handle);
+            self.has_crossed(packet);
         }
         let Some(crossing) = &mut self.taim else {
             return;
         };
-        if let Some(wake) = crossing.taim.poll_at()
-            && wake.at < crossing.wakes_at
+        if let Some(at) = crossing.rule.poll_at()
+            && at < crossing.wakes_at
         {
-            let at = wake.at.max(now);
+            let at = at.max(now);
             crossing.wakes_at = at;
             self.queue.schedule(at, Event::Taim);
         }
@@ -122,8 +170,17 @@ impl World {
 
     /// What TAiM has done, if there is one.
     pub fn taim(&self) -> Option<TaimFigures> {
-        self.taim
-            .as_ref()
-            .map(|crossing| TaimFigures::of(&crossing.taim))
+        match &self.taim.as_ref()?.rule {
+            Rule::Taim(taim) => Some(TaimFigures::of(taim)),
+            Rule::FairQueue(_) => None,
+        }
+    }
+
+    /// What fair queueing has done, if it is there.
+    pub fn fair_queue(&self) -> Option<FairQueueFigures> {
+        match &self.taim.as_ref()?.rule {
+            Rule::Taim(_) => None,
+            Rule::FairQueue(queue) => Some(FairQueueFigures::of(queue.counters(), queue.waiting())),
+        }
     }
 }

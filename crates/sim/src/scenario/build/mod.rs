@@ -101,6 +101,7 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         host_delay: values.duration("border.host_delay"),
         queue: values.count("border.queue").unwrap_or(0) as usize,
         taim: taim::taim(values)?,
+        fair_queue: taim::fair_queue(values)?,
         serial: values.count("border.serial_rate").map(|rate| SerialParams {
             rate: rate as u32,
             turn: values.duration("border.serial_turn"),

@@ -1,7 +1,8 @@
-//! TAiM at the border router.
+//! TAiM at the border router, or fair queueing.
 
-use redpoll_assist::taim::{Params, Share};
+use redpoll_assist::taim::{Lead, Params, Policy, Share};
 
+use crate::fair_queue::{CoDel, FairQueueParams};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
@@ -23,6 +24,7 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
     let share = |path| Share::from_millionths((values.real(path) * 1e6).round() as u32);
     Ok(Some(TaimParams {
         params: Params {
+            policy: policy(values)?,
             initial_delay: values.duration("taim.initial_delay"),
             min_delay: values.duration("taim.min_delay"),
             period: values.duration("taim.period"),
@@ -38,6 +40,61 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
         },
         flows: values.small("taim.flows"),
         packets: values.small("taim.packets"),
+    }))
+}
+
+/// What `taim.policy` says.
+fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
+    if values.text("taim.policy") == "taim" {
+        for path in ["taim.slack", "taim.gain", "taim.max_hold"] {
+            if values.has(path) {
+                let problem = "has no meaning here; allowed: with taim.policy = \"lead\"";
+                return Err(values.error(path, problem));
+            }
+        }
+        return Ok(Policy::Taim);
+    }
+    let default = Lead::default();
+    let gain = values.number("taim.gain");
+    Ok(Policy::Lead(Lead {
+        slack: values
+            .bytes("taim.slack")
+            .map_or(default.slack, |it| it as u32),
+        gain: gain.map_or(default.gain, |it| {
+            Share::from_millionths((it * 1e6).round() as u32)
+        }),
+        max_hold: values.time("taim.max_hold").unwrap_or(default.max_hold),
+        ..default
+    }))
+}
+
+/// What `border.fair_queue` and the table `fair_queue` say.
+pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
+    let kind = values.text("border.fair_queue");
+    if kind == "none" {
+        let mut paths = keys::all().map(|key| key.path);
+        let given = paths.find(|path| path.starts_with("fair_queue.") && values.has(path));
+        return match given {
+            None => Ok(None),
+            Some(path) => {
+                let problem = "has no meaning without fair queueing; allowed: with \
+                               border.fair_queue";
+                Err(values.error(path, problem))
+            }
+        };
+    }
+    if values.flag("border.taim") {
+        let problem = "has no meaning beside TAiM; allowed: one of the two";
+        return Err(values.error("border.fair_queue", problem));
+    }
+    Ok(Some(FairQueueParams {
+        spacing: values.duration("fair_queue.spacing"),
+        quantum: values.bytes("fair_queue.quantum").unwrap_or(1_280) as u32,
+        codel: (kind == "fq-codel").then(|| CoDel {
+            target: values.duration("fair_queue.target"),
+            interval: values.duration("fair_queue.interval"),
+        }),
+        packets: values.small("fair_queue.packets"),
     }))
 }
 
@@ -58,6 +115,26 @@ mod tests {
         assert_eq!(taim(&[]).unwrap(), None);
         let on = taim(&[("border.taim", "true")]).unwrap();
         assert_eq!(on.map(|taim| taim.params), Some(Params::default()));
+        let lead = taim(&[("border.taim", "true"), ("taim.policy", "lead")]).unwrap();
+        let policy = lead.map(|taim| taim.params.policy);
+        assert_eq!(policy, Some(Policy::Lead(Lead::default())));
+        for (set, problem) in [
+            (
+                &[("fair_queue.packets", "3")][..],
+                "fair_queue.packets: has no meaning",
+            ),
+            (
+                &[("border.taim", "true"), ("taim.slack", "9 B")],
+                "taim.slack: has no meaning",
+            ),
+            (
+                &[("border.taim", "true"), ("border.fair_queue", "drr")],
+                "border.fair_queue: has no meaning beside TAiM",
+            ),
+        ] {
+            let error = taim(set).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
         let error = taim(&[("taim.ratio", "3")]).unwrap_err().to_string();
         assert!(
             error.contains("taim.ratio: has no meaning without TAiM"),

@@ -2,6 +2,8 @@
 
 use redpoll_base::{Addr, Duration};
 
+use crate::fair_queue::FairQueueParams;
+
 /// Where the mesh meets the rest of the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BorderParams {
@@ -16,6 +18,8 @@ pub struct BorderParams {
     pub queue: usize,
     /// TAiM between mesh and host.
     pub taim: Option<TaimParams>,
+    /// Fair queueing there instead.
+    pub fair_queue: Option<FairQueueParams>,
     /// A serial line between the border router's radio and its host side.
     pub serial: Option<SerialParams>,
 }

@@ -13,7 +13,7 @@ type Read = fn(&Run) -> Reading;
 const SLOWEST: Metric = Metric::new("slowest node", "B/s");
 
 /// The same mesh and link layer with Redpoll's TCP at both ends.
-fn ours() -> Case {
+pub(super) fn ours() -> Case {
     Testbed::One
         .tcp()
         .set("tcp.transport", "redpoll")

@@ -4,6 +4,7 @@
 //! What the paper leaves open is in `scenes`, each choice with its reason.
 
 mod beyond;
+mod border;
 mod probes;
 mod read;
 mod scenes;
@@ -50,6 +51,11 @@ const TERMS: &[(&str, &str)] = &[
         "Of the nodes' throughputs: 1 if all are the same.",
     ),
     (
+        "lead",
+        "A limit on how far a flow may be ahead of the mean one: `taim.policy = \"lead\"` at the \
+         border router. Not the paper's; its rows are promises of the project's.",
+    ),
+    (
         "beyond",
         "Redpoll's TCP at nodes and server. The paper has no numbers for it: its rows are \
          promises of the project's, and count in no headline.",
@@ -61,6 +67,9 @@ const PALETTE: &[(&str, Hue)] = &[
     ("TAiM", Hue::Vermilion),
     ("UDP", Hue::Green),
     ("beyond", Hue::Purple),
+    ("lead", Hue::Vermilion),
+    ("DRR", Hue::Sky),
+    ("FQ-CoDel", Hue::Green),
 ];
 
 fn figures() -> Vec<Figure> {
@@ -72,5 +81,6 @@ fn figures() -> Vec<Figure> {
         testbeds::figure_14(),
         testbeds::figure_15(),
         beyond::beyond(),
+        border::border(),
     ]
 }

@@ -1,4 +1,4 @@
-//! How far each flow is, by the minute.
+//! How far each flow is, by the minute or by five seconds.
 
 use redpoll_base::Duration;
 use redpoll_sim::world::World;
@@ -19,6 +19,31 @@ pub struct Minutes {
 pub struct Progress {
     /// See above.
     pub bytes: Vec<Vec<u64>>,
+}
+
+/// The same at the end of each five seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// See above.
+    pub flows: &'static str,
+}
+
+/// Seconds of a step.
+pub const STEP_S: u32 = 5;
+
+impl Probe for Steps {
+    type Found = Progress;
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(STEP_S.into())
+    }
+
+    fn begin(&self, _: &mut World) -> Box<dyn Look<Progress>> {
+        Box::new(Watch {
+            flows: self.flows,
+            progress: Progress::default(),
+        })
+    }
 }
 
 struct Watch {

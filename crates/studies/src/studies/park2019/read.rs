@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::probes::Progress;
-use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, NODES, READINGS};
+use super::probes::{Progress, STEP_S};
+use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, LINE_BEGIN_S, LINE_NODES, NODES, READINGS};
 use crate::engine::figure::Metric;
 use crate::engine::run::{Gap, Reading, Run, mean, numbers};
 
@@ -204,6 +204,49 @@ pub fn offered(run: &Run) -> Reading {
     Ok(run.flow(READINGS, "/readings/made")? / seconds)
 }
 
+/// Jain's index of what the flows of the line have had since they began, by steps.
+pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
+    let at = (LINE_BEGIN_S + seconds) / STEP_S;
+    let bytes = at
+        .checked_sub(1)
+        .and_then(|at| progress.bytes.get(at as usize));
+    let bytes = bytes.filter(|bytes| bytes.len() == LINE_NODES);
+    let bytes = bytes.ok_or(Gap::Nothing)?;
+    jain_of(&bytes.iter().map(|it| *it as f64).collect::<Vec<_>>())
+}
+
+/// Seconds until that is at least `index` and stays so; nothing if it is not at the end.
+pub fn fair_from(progress: &Progress, index: f64) -> Reading {
+    let steps = progress.bytes.len() as u32;
+    let last = (steps * STEP_S)
+        .checked_sub(LINE_BEGIN_S)
+        .ok_or(Gap::Nothing)?;
+    let mut from = None;
+    for seconds in (STEP_S..=last).step_by(STEP_S as usize) {
+        match jain_of_line(progress, seconds) {
+            Ok(now) if now >= index => from = from.or(Some(seconds)),
+            _ => from = None,
+        }
+    }
+    from.map(f64::from).ok_or(Gap::Nothing)
+}
+
+/// How long packets waited on average at the border router, in milliseconds.
+pub fn wait(run: &Run) -> Reading {
+    match run.number("/fair_queue/wait_ms") {
+        Ok(ms) => Ok(ms),
+        Err(_) => run.number("/taim/wait_ms").or(Ok(0.0)),
+    }
+}
+
+/// Bytes a second that arrived of all flows of the line, and of the slowest.
+pub fn line_rates(run: &Run) -> Result<(f64, f64), Gap> {
+    let seconds = run.number("/simulated_s")? - f64::from(LINE_BEGIN_S);
+    let bytes = numbers(&run.flows(FLOWS)?, "/delivered_bytes")?;
+    let slowest = bytes.iter().copied().fold(f64::INFINITY, f64::min);
+    Ok((bytes.iter().sum::<f64>() / seconds, slowest / seconds))
+}
+
 fn greatest(values: Vec<f64>) -> f64 {
     values.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
@@ -236,6 +279,19 @@ mod tests {
         assert_eq!(jain_of(&[1.0, 3.0]), Ok(0.8));
         assert_eq!(max_min_of(&[2.0, 3.0, 1.0]), Ok(3.0));
         assert_eq!(max_min_of(&[2.0, 0.0]), Err(Gap::Nothing));
+    }
+
+    #[test]
+    fn the_line_is_fair_from_when_it_stays_so() {
+        let mut progress = Progress::default();
+        let (even, odd) = (vec![5; LINE_NODES], vec![1, 1, 1, 9]);
+        for bytes in [&odd, &odd, &even, &odd, &even, &even] {
+            progress.bytes.push(bytes.clone());
+        }
+        assert_eq!(jain_of_line(&progress, 5), Ok(1.0));
+        assert_eq!(fair_from(&progress, 0.95), Ok(15.0));
+        progress.bytes.push(odd);
+        assert_eq!(fair_from(&progress, 0.95), Err(Gap::Nothing));
     }
 
     #[test]

@@ -185,6 +185,114 @@ impl Testbed {
     }
 }
 
+/// Four nodes in a line behind the border router, each of which sends what it can to the
+/// server: one hop away, two, three and four. They hear their neighbours alone; nothing is lost
+/// but where two of them send at once.
+const LINE: &str = r#"
+duration = "190 s"
+
+[topology]
+kind = "line"
+nodes = 5
+spacing = "40 m"
+
+[nodes.node-1]
+role = "border"
+
+[apps.sink]
+type = "bulk-sink"
+on = "host"
+port = 9000
+
+[apps.upload]
+type = "bulk-sender"
+on = ["node-2", "node-3", "node-4", "node-5"]
+to = "host:9000"
+start = "10 s"
+start_spread = "1 s"
+"#;
+
+/// When the nodes of the line begin, in seconds.
+pub const LINE_BEGIN_S: u32 = 10;
+/// Nodes that send there.
+pub const LINE_NODES: usize = 4;
+
+/// The line, with Redpoll's TCP at nodes and server as it is shipped.
+pub fn line() -> Case {
+    Case::new(Scene {
+        name: "line-4".into(),
+        text: LINE.into(),
+    })
+}
+
+/// The same with BLIP's at the nodes, which has one segment of 38 bytes under way, and
+/// Linux's rules at the server.
+pub fn line_of_blip() -> Case {
+    line()
+        .set("tcp.transport", "blip")
+        .set("border.host_transport", "linux")
+        .set("rivals.blip_corrections", "counter, syn, numbers")
+        .set("rivals.blip_mss", "38 B")
+        .set("rivals.blip_buffer", "38 B")
+}
+
+/// Who decides at the border router when packets cross it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtBorder {
+    /// Nobody: they cross at once.
+    Nobody,
+    /// TAiM, with the D_init of the other figures.
+    Taim,
+    /// Deficit round robin, a packet each D_init.
+    Drr,
+    /// FQ-CoDel, a packet each D_init.
+    FqCodel,
+    /// FQ-CoDel without a shaper.
+    FqCodelAlone,
+    /// TAiM's successor.
+    Lead,
+}
+
+impl AtBorder {
+    /// All of them.
+    pub const ALL: [AtBorder; 6] = [
+        AtBorder::Nobody,
+        AtBorder::Taim,
+        AtBorder::Drr,
+        AtBorder::FqCodel,
+        AtBorder::FqCodelAlone,
+        AtBorder::Lead,
+    ];
+
+    /// The name of its series.
+    pub fn name(self) -> &'static str {
+        match self {
+            AtBorder::Nobody => "without",
+            AtBorder::Taim => "TAiM",
+            AtBorder::Drr => "DRR",
+            AtBorder::FqCodel => "FQ-CoDel",
+            AtBorder::FqCodelAlone => "FQ-CoDel, no shaper",
+            AtBorder::Lead => "lead",
+        }
+    }
+
+    /// `case` with it.
+    pub fn of(self, case: Case) -> Case {
+        let fair_queue = |kind, spacing| {
+            let case = case.clone().set("border.fair_queue", kind);
+            case.set("fair_queue.spacing", spacing)
+        };
+        match self {
+            AtBorder::Nobody => case,
+            AtBorder::Taim => taim(case),
+            AtBorder::Drr => fair_queue("drr", D_INIT),
+            AtBorder::FqCodel => fair_queue("fq-codel", D_INIT),
+            AtBorder::FqCodelAlone => fair_queue("fq-codel", "0 ms"),
+            AtBorder::Lead => case.set("border.taim", "true").set("taim.policy", "lead"),
+        }
+    }
+}
+
 /// A case with TAiM.
 pub fn taim(case: Case) -> Case {
     case.set("border.taim", "true")

@@ -1,0 +1,121 @@
+//! The virtual time of [`Lead`](super::Lead): the mean flow's progress.
+
+use redpoll_base::{Duration, Instant};
+
+use super::params::Lead;
+
+/// How often flows are counted.
+const COUNTS: Duration = Duration::from_secs(1);
+/// Parts of a byte that are counted.
+const PARTS: u64 = 256;
+
+/// How far the mean flow is, and who may go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VirtualTime {
+    /// In 256ths of a byte.
+    now: u64,
+    /// Flows that are active, at least one.
+    flows: u64,
+    count_at: Instant,
+}
+
+impl VirtualTime {
+    pub(super) const START: VirtualTime = VirtualTime {
+        // So far from nothing that nobody is behind it by more than any slack.
+        now: 1 << 48,
+        flows: 1,
+        count_at: Instant::ZERO,
+    };
+
+    /// When the flows are to be counted again.
+    pub(super) fn count_at(&self) -> Instant {
+        self.count_at
+    }
+
+    /// So many flows are active.
+    pub(super) fn on_counted(&mut self, now: Instant, flows: u64) {
+        self.flows = flows.max(1);
+        self.count_at = now + COUNTS;
+    }
+
+    /// A flow has become active that was not counted.
+    pub(super) fn on_more(&mut self) {
+        self.flows = self.flows.saturating_add(1);
+    }
+
+    /// Whether a flow that is so far may go on.
+    pub(super) fn admits(&self, lead: &Lead, progress: u64) -> bool {
+        progress <= self.now.saturating_add(Self::slack(lead))
+    }
+
+    /// The progress of a flow that had nothing to send for a while, or begins.
+    pub(super) fn catch_up(&self, lead: &Lead, progress: u64) -> u64 {
+        progress.max(self.now.saturating_sub(Self::slack(lead)))
+    }
+
+    /// A flow has had so many bytes; its progress.
+    pub(super) fn on_served(&mut self, lead: &Lead, progress: u64, bytes: u32) -> u64 {
+        let served = u64::from(bytes).saturating_mul(PARTS);
+        let share = served.checked_div(self.flows).unwrap_or(served);
+        let share = share.saturating_add(lead.gain.of(share));
+        self.now = self.now.saturating_add(share);
+        progress.saturating_add(served)
+    }
+
+    fn slack(lead: &Lead) -> u64 {
+        u64::from(lead.slack).saturating_mul(PARTS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::taim::Share;
+
+    const LEAD: Lead = Lead {
+        slack: 100,
+        gain: Share::from_millionths(0),
+        active: Duration::from_secs(10),
+        max_hold: Duration::from_secs(1),
+    };
+
+    /// Serves `flow` as long as it may go on; how often.
+    fn serve(time: &mut VirtualTime, flow: &mut u64) -> u32 {
+        let mut times = 0;
+        while time.admits(&LEAD, *flow) && times < 1_000 {
+            *flow = time.on_served(&LEAD, *flow, 10);
+            times += 1;
+        }
+        times
+    }
+
+    #[test]
+    fn a_flow_goes_ahead_by_the_slack_and_on_with_the_others() {
+        let mut time = VirtualTime::START;
+        time.on_counted(Instant::ZERO, 2);
+        let [mut a, mut b] = [time.catch_up(&LEAD, 0); 2];
+        // From 100 behind: of each 10 bytes it gains 5 on the mean.
+        assert_eq!(serve(&mut time, &mut a), 41);
+        assert_eq!(serve(&mut time, &mut b), 82);
+        assert_eq!(serve(&mut time, &mut a), 82);
+    }
+
+    #[test]
+    fn alone_it_is_never_in_the_lead() {
+        let mut time = VirtualTime::START;
+        time.on_counted(Instant::ZERO, 1);
+        let mut a = time.catch_up(&LEAD, 0);
+        assert_eq!(serve(&mut time, &mut a), 1_000);
+    }
+
+    #[test]
+    fn who_had_nothing_to_send_saves_the_slack_and_no_more() {
+        let mut time = VirtualTime::START;
+        time.on_counted(Instant::ZERO, 1);
+        let mut a = time.catch_up(&LEAD, 0);
+        let b = a;
+        serve(&mut time, &mut a);
+        let behind = time.now - time.catch_up(&LEAD, b);
+        assert_eq!(behind, 100 * PARTS);
+    }
+}
