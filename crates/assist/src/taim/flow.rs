@@ -3,6 +3,7 @@
 use redpoll_base::{Duration, Instant};
 
 use super::estimate::Estimate;
+use super::lead::Pace;
 use super::segment::Ends;
 
 /// The place of nothing in a table.
@@ -50,6 +51,8 @@ pub struct FlowSlot {
     /// That, and what it has had in this period, when its first packet began to be the
     /// first.
     pub(super) share: u64,
+    /// How far it is, by [`Lead`](super::Lead).
+    pub(super) pace: Pace,
     pub(super) confirmed_at: Instant,
     /// When its last new byte came by.
     pub(super) active_at: Instant,
@@ -94,6 +97,7 @@ impl FlowSlot {
         bytes: 0,
         throughput: 0,
         share: 0,
+        pace: Pace::NEW,
         confirmed_at: Instant::ZERO,
         active_at: Instant::ZERO,
         is_measured: false,
@@ -106,7 +110,8 @@ impl FlowSlot {
         newer: NONE,
     };
 
-    /// What decides who leaves first: the least share, and among equals the packet that
+    /// What decides who leaves first: the least share, which with [`Lead`](super::Lead) is the
+    /// virtual time before which the flow is in the lead, and among equals the packet that
     /// has waited longest.
     pub(super) fn rank(&self) -> (u64, u64) {
         (self.share, self.first_number)

@@ -43,27 +43,51 @@ impl VirtualTime {
         self.flows = self.flows.saturating_add(1);
     }
 
-    /// Whether a flow that is so far may go on.
-    pub(super) fn admits(&self, lead: &Lead, progress: u64) -> bool {
-        progress <= self.now.saturating_add(Self::slack(lead))
+    /// Whether a flow may go on that is not in the lead before then.
+    pub(super) fn admits(&self, lead_from: u64) -> bool {
+        lead_from <= self.now
     }
 
-    /// The progress of a flow that had nothing to send for a while, or begins.
-    pub(super) fn catch_up(&self, lead: &Lead, progress: u64) -> u64 {
-        progress.max(self.now.saturating_sub(Self::slack(lead)))
+    /// The flow may have had nothing to send for a while, or begins.
+    pub(super) fn catch_up(&self, lead: &Lead, pace: &mut Pace) {
+        pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }
 
-    /// A flow has had so many bytes; its progress.
-    pub(super) fn on_served(&mut self, lead: &Lead, progress: u64, bytes: u32) -> u64 {
+    /// The flow has had so many new bytes.
+    pub(super) fn on_served(&mut self, lead: &Lead, pace: &mut Pace, bytes: u32) {
+        pace.largest = pace.largest.max(bytes);
         let served = u64::from(bytes).saturating_mul(PARTS);
         let share = served.checked_div(self.flows).unwrap_or(served);
         let share = share.saturating_add(lead.gain.of(share));
         self.now = self.now.saturating_add(share);
-        progress.saturating_add(served)
+        pace.progress = pace.progress.saturating_add(served);
+    }
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// In 256ths of a byte of virtual time.
+    progress: u64,
+    /// Bytes of its largest segment.
+    largest: u32,
+}
+
+impl Pace {
+    /// Of a flow that has had nothing.
+    pub(super) const NEW: Pace = Pace {
+        progress: 0,
+        largest: 0,
+    };
+
+    /// Before then, in virtual time, it is in the lead.
+    pub(super) fn lead_from(&self, lead: &Lead) -> u64 {
+        self.progress.saturating_sub(self.slack(lead))
     }
 
-    fn slack(lead: &Lead) -> u64 {
-        u64::from(lead.slack).saturating_mul(PARTS)
+    fn slack(&self, lead: &Lead) -> u64 {
+        let bytes = u64::from(lead.slack).saturating_mul(self.largest.into());
+        bytes.saturating_mul(PARTS)
     }
 }
 
@@ -73,27 +97,37 @@ mod tests {
     use crate::taim::Share;
 
     const LEAD: Lead = Lead {
-        slack: 100,
+        slack: 10,
         gain: Share::from_millionths(0),
         active: Duration::from_secs(10),
         max_hold: Duration::from_secs(1),
     };
 
     /// Serves `flow` as long as it may go on; how often.
-    fn serve(time: &mut VirtualTime, flow: &mut u64) -> u32 {
+    fn serve(time: &mut VirtualTime, flow: &mut Pace) -> u32 {
         let mut times = 0;
-        while time.admits(&LEAD, *flow) && times < 1_000 {
-            *flow = time.on_served(&LEAD, *flow, 10);
+        while time.admits(flow.lead_from(&LEAD)) && times < 1_000 {
+            time.on_served(&LEAD, flow, 10);
             times += 1;
         }
         times
+    }
+
+    /// A flow with segments of 10 bytes.
+    fn begin(time: &VirtualTime) -> Pace {
+        let mut pace = Pace {
+            largest: 10,
+            ..Pace::NEW
+        };
+        time.catch_up(&LEAD, &mut pace);
+        pace
     }
 
     #[test]
     fn a_flow_goes_ahead_by_the_slack_and_on_with_the_others() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
-        let [mut a, mut b] = [time.catch_up(&LEAD, 0); 2];
+        let [mut a, mut b] = [begin(&time); 2];
         // From 100 behind: of each 10 bytes it gains 5 on the mean.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
@@ -104,7 +138,7 @@ mod tests {
     fn alone_it_is_never_in_the_lead() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 1);
-        let mut a = time.catch_up(&LEAD, 0);
+        let mut a = begin(&time);
         assert_eq!(serve(&mut time, &mut a), 1_000);
     }
 
@@ -112,10 +146,10 @@ mod tests {
     fn who_had_nothing_to_send_saves_the_slack_and_no_more() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 1);
-        let mut a = time.catch_up(&LEAD, 0);
-        let b = a;
+        let mut a = begin(&time);
+        let mut b = a;
         serve(&mut time, &mut a);
-        let behind = time.now - time.catch_up(&LEAD, b);
-        assert_eq!(behind, 100 * PARTS);
+        time.catch_up(&LEAD, &mut b);
+        assert_eq!(time.now - b.progress, 100 * PARTS);
     }
 }

@@ -371,9 +371,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     /// When the next packet's turn comes.
     fn due(&self) -> Option<Instant> {
         let first = self.schedule.first()?;
-        if let Policy::Lead(lead) = &self.params.policy {
+        if let Policy::Lead(_) = &self.params.policy {
             let first = self.flows.get(first)?;
-            let goes_on = self.virtual_time.admits(lead, first.share);
+            let goes_on = self.virtual_time.admits(first.share);
             return goes_on.then_some(self.waits_since);
         }
         // Not before the nanosecond.
@@ -448,7 +448,10 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         if was_idle {
             match &self.params.policy {
                 Policy::Taim => slot.take_stock(self.params.period),
-                Policy::Lead(lead) => slot.share = self.virtual_time.catch_up(lead, slot.share),
+                Policy::Lead(lead) => {
+                    self.virtual_time.catch_up(lead, &mut slot.pace);
+                    slot.share = slot.pace.lead_from(lead);
+                }
             }
             self.sum_up(now);
             if self.schedule.len() == 0 {
@@ -466,9 +469,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         let taken = self.held.pop(slot)?;
         let waited = now.since(taken.arrived);
         if let Policy::Lead(lead) = &self.params.policy {
-            slot.share = self
-                .virtual_time
-                .on_served(lead, slot.share, taken.new_bytes);
+            let pace = &mut slot.pace;
+            self.virtual_time.on_served(lead, pace, taken.new_bytes);
+            slot.share = pace.lead_from(lead);
         }
         let counters = &mut slot.counters;
         count(&mut counters.released);

@@ -57,12 +57,13 @@ pub enum Policy {
 /// known or learnt: a packet with new data leaves at once unless its flow is in the lead. The
 /// mean flow's progress is a virtual time, as of processor sharing: a byte of whichever flow
 /// advances it by a byte's share of the flows that are active, and by `gain` of that. A flow is
-/// in the lead if it has had `slack` bytes more; then its packets wait for the others, for
-/// `max_hold` at most. Who has had less saves `slack` bytes of that, and no more.
+/// in the lead if it has had `slack` segments more; then its packets wait for the others, for
+/// `max_hold` at most. Who has had less saves
+/// `slack` segments of that, and no more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
-    /// Bytes of payload by which a flow may be ahead, or behind. Assumption: 1,024, a window
-    /// of a few frames.
+    /// So many of its largest segments a flow may be ahead, or behind. Assumption: 2, which
+    /// many receivers wait for before they acknowledge (RFC 9293 §3.8.6.3).
     pub slack: u32,
     /// By how much a flow may be faster than the mean. With less than one over the other
     /// flows' number, one flow that cannot go faster slows down all others. Assumption: 10 %.
@@ -77,7 +78,7 @@ pub struct Lead {
 impl Default for Lead {
     fn default() -> Self {
         Lead {
-            slack: 1_024,
+            slack: 2,
             gain: Share::from_percent(10),
             active: Duration::from_secs(10),
             max_hold: Duration::from_secs(1),

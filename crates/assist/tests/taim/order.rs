@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
-use redpoll_assist::taim::{Input, Params};
+use redpoll_assist::taim::{Input, Lead, Params, Policy, Share};
 use redpoll_base::{Duration, Instant};
 
 use crate::packets::{ACK, Conn, Engine, FIN, RST, SYN, Tcp, engine, ms};
@@ -186,8 +186,14 @@ proptest! {
         packets in 1usize..40,
         flow_packets in 1u32..10,
         max_wait in prop::option::of(1u64..3_000),
+        by_lead: bool,
     ) {
+        let policy = match by_lead {
+            true => Policy::Lead(Lead::default()),
+            false => Policy::Taim,
+        };
         let params = Params {
+            policy,
             flow_packets,
             max_wait: max_wait.map(Duration::from_millis),
             ..Params::default()
@@ -225,14 +231,17 @@ proptest! {
                     let Some(packet) = engine.poll(now) else { break };
                     ledger.leaves(&known, packet.handle);
                     let in_turn = engine.counters().overdue == overdue;
-                    if in_turn && engine.counters().periods == periods {
+                    if in_turn && !by_lead && engine.counters().periods == periods {
                         let own = before.get(&known[packet.handle]);
                         prop_assert_eq!(own, before.values().min());
                     }
                     if in_turn {
                         turn = now;
                     }
-                    let delay = Duration::from_micros(engine.delay_ns().div_ceil(1_000));
+                    let delay = match by_lead {
+                        true => Lead::default().max_hold,
+                        false => Duration::from_micros(engine.delay_ns().div_ceil(1_000)),
+                    };
                     let next = engine.poll_at().map(|wake| wake.at);
                     if engine.waiting_packets() > 0 {
                         prop_assert!(next.is_some_and(|at| at <= turn.max(now) + delay));
@@ -280,6 +289,50 @@ proptest! {
         }
         prop_assert_eq!(ledger.left, known.len());
     }
+}
+
+/// Both send as fast as they may, the first one ten times as often: it goes on with the
+/// second one, four segments ahead at most, until it has waited for a second.
+#[test]
+fn a_flow_in_the_lead_waits_for_the_others() {
+    let lead = Lead {
+        slack: 4,
+        gain: Share::from_percent(0),
+        ..Lead::default()
+    };
+    let params = Params {
+        policy: Policy::Lead(lead),
+        flow_packets: 1_000,
+        ..Params::default()
+    };
+    let mut engine = engine(params, 16, 256);
+    let mut conns = [Conn::of(1), Conn::of(2)];
+    for conn in &mut conns {
+        conn.open(&mut engine, ms(0));
+    }
+    let (mut sent, mut left) = ([0, 0], [0, 0]);
+    for at in 0..200_u64 {
+        let now = ms(10 * at);
+        let flow = usize::from(at % 10 == 9);
+        sent[flow] += 1;
+        let packet = conns[flow].data(100);
+        match engine.input(now, &packet, flow) {
+            Input::Wait => {}
+            Input::Pass(flow) | Input::WaitInstead(flow) => left[flow] += 1,
+        }
+        while let Some(packet) = engine.poll(now) {
+            assert!(packet.waited <= Duration::from_secs(1));
+            left[packet.handle] += 1;
+        }
+        if at < 100 {
+            // Both began four behind: twice that, and the one that is counted behind.
+            assert!(left[0] <= left[1] + 18, "{left:?}");
+        }
+    }
+    assert_eq!(sent, [180, 20]);
+    assert_eq!(left[1], 20, "who is behind waits for nothing");
+    // It has waited for a second: then it leaves, whoever is in the lead.
+    assert!(engine.counters().overdue > 0 && left[0] > 60, "{left:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_assist::taim::{FlowSlot, HeldSlot, Memory, Params, Taim};
+use redpoll_assist::taim::{FlowSlot, HeldSlot, Lead, Memory, Params, Policy, Taim};
 use redpoll_base::Duration;
 use redpoll_linux::nfqueue::{NfQueue, QueueError};
 use redpoll_linux::signals::Signals;
@@ -46,7 +46,11 @@ pub struct TaimArgs {
     #[arg(long, value_name = "N")]
     pub queue: u16,
 
-    /// Time between two packets that leave in the beginning, in milliseconds: D_init, of
+    /// Which packet leaves when
+    #[arg(long, value_enum, default_value_t = PolicyArg::Taim)]
+    pub policy: PolicyArg,
+
+    /// With taim: time between two packets that leave in the beginning, in milliseconds: D_init, of
     /// which its authors say no number
     #[arg(long, value_name = "MS", default_value_t = 50.0, value_parser = milliseconds)]
     pub delay: f64,
@@ -89,6 +93,16 @@ pub struct TaimArgs {
     #[arg(long, value_name = "S", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub every: u64,
+}
+
+/// Whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PolicyArg {
+    /// One packet at a time, of the flow with the least throughput
+    Taim,
+    /// At once, but for flows that are ahead of the others: those wait, for --max-wait and a
+    /// second at most
+    Lead,
 }
 
 fn milliseconds(text: &str) -> Result<f64, String> {
@@ -160,6 +174,10 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     redpoll_linux::entropy::fill(&mut secret).map_err(|e| failed(&e))?;
     let secret = u64::from_le_bytes(secret);
     let params = Params {
+        policy: match args.policy {
+            PolicyArg::Taim => Policy::Taim,
+            PolicyArg::Lead => Policy::Lead(Lead::default()),
+        },
         initial_delay: duration(args.delay),
         min_delay: duration(args.min_delay),
         period: Duration::from_secs(args.period),

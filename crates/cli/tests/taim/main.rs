@@ -25,6 +25,7 @@ fn main() -> ExitCode {
                 "killed_under_load_no_flow_breaks",
                 killed_under_load,
             ),
+            Case::with(IP6TABLES, "a_flow_in_the_lead_waits", lead_is_limited),
             Case::with(IP6TABLES, "ctrl_c_sets_free_what_is_held", ctrl_c_sets_free),
             Case::with(
                 IP6TABLES,
@@ -174,6 +175,20 @@ fn more_equal() {
     );
     assert!(without > 2.5, "there is nothing to mend: {without}");
     assert!(with < 0.7 * without, "{without} -> {with}");
+}
+
+fn lead_is_limited() {
+    let network = Network::new(6, [5, 40]);
+    rules(&network, "16");
+    let without = ratio(&network, 4);
+    let daemon = Daemon::start(&["--queue", "16", "--policy", "lead", "--json", "-"]);
+    let with = ratio(&network, 8);
+    let (code, json) = daemon.end(Signal::SIGINT);
+    assert_eq!(code, Some(0));
+    let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    println!("{without:.2} -> {with:.2}; {}", last["totals"]);
+    assert!(without > 2.5, "there is nothing to mend: {without}");
+    assert!(with < 0.5 * without, "{without} -> {with}");
 }
 
 fn killed_under_load() {

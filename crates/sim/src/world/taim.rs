@@ -24,7 +24,7 @@ impl AsMut<Vec<u8>> for Packet {
 
 /// Who decides when packets cross.
 enum Rule {
-    Taim(Taim<HeapMemory, Packet>),
+    Taim(Box<Taim<HeapMemory, Packet>>),
     FairQueue(FairQueue<Packet>),
 }
 
@@ -81,7 +81,7 @@ impl Crossing {
     ) -> Option<Box<Crossing>> {
         let own = scenario.address(scenario.border_router()?)?;
         let rule = match (&scenario.border.taim, &scenario.border.fair_queue) {
-            (Some(spec), _) => Rule::Taim(taim(spec, seed, secrets)),
+            (Some(spec), _) => Rule::Taim(Box::new(taim(spec, seed, secrets))),
             (None, Some(params)) => Rule::FairQueue(FairQueue::new(*params)),
             (None, None) => return None,
         };

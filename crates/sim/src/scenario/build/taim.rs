@@ -58,7 +58,7 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     let gain = values.number("taim.gain");
     Ok(Policy::Lead(Lead {
         slack: values
-            .bytes("taim.slack")
+            .count("taim.slack")
             .map_or(default.slack, |it| it as u32),
         gain: gain.map_or(default.gain, |it| {
             Share::from_millionths((it * 1e6).round() as u32)
@@ -124,7 +124,7 @@ mod tests {
                 "fair_queue.packets: has no meaning",
             ),
             (
-                &[("border.taim", "true"), ("taim.slack", "9 B")],
+                &[("border.taim", "true"), ("taim.slack", "9")],
                 "taim.slack: has no meaning",
             ),
             (

@@ -110,8 +110,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("taim.policy", Choice(&["taim", "lead"]), Default("taim"), None,
         "Which packet leaves when: by TAiM's rules, or at once unless its flow is in the lead ([taim.md](taim.md#lead))."),
-    key("taim.slack", size(1.0, 1e9), Optional("1024 B"), None,
-        "With `lead`: so many bytes of payload a flow may be ahead of the mean one. An assumption."),
+    key("taim.slack", Count { min: 1, max: 1_000 }, Optional("2"), None,
+        "With `lead`: so many of its largest segments a flow may be ahead of the mean one. An assumption."),
     key("taim.gain", Number { min: 0.0, max: 1.0 }, Optional("0.1"), None,
         "With `lead`: by what part of the mean throughput a flow may be faster for longer. An assumption."),
     key("taim.max_hold", time(1_000.0, 3_600.0 * US_PER_S), Optional("1 s"), None,

@@ -5,7 +5,7 @@ use super::read::{
     DURATION, MAX_MIN, TOGETHER, duration, fair_from, jain, jain_of_line, line_rates, max_min,
     together, wait,
 };
-use super::scenes::{AtBorder, FLOWS, Testbed, line, line_of_blip};
+use super::scenes::{AtBorder, FLOWS, Testbed, line, line_of_one_segment};
 use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Handle, Metric, X};
 use crate::engine::run::{Reading, Run};
@@ -29,12 +29,12 @@ pub fn border() -> Figure {
             "Who decides at the border router when a packet crosses it: nobody, TAiM, deficit \
              round robin and FQ-CoDel behind a shaper of TAiM's first delay, FQ-CoDel \
              alone, and `taim.policy = \"lead\"`. On a line of four hops, whose nodes all send, \
-             and on testbed-1; with Redpoll's TCP, and with BLIP's one segment of 38 bytes. The \
+             and on testbed-1; with Redpoll's TCP, and with one segment of 38 bytes under way, on testbed-1 BLIP's. The \
              index is that of what each node has had since the beginning.",
         )
         .aside();
     of_line(&mut figure, "Redpoll", line(), "redpoll");
-    of_line(&mut figure, "BLIP", line_of_blip(), "blip");
+    of_line(&mut figure, "one segment", line_of_one_segment(), "segment");
     of_testbed(&mut figure, "BLIP", Testbed::One.tcp(), "blip");
     of_testbed(&mut figure, "Redpoll", super::beyond::ours(), "redpoll");
     figure
@@ -70,26 +70,44 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
         line
     });
     let [without, _, _, fq_codel, _, lead] = &rules;
-    let id = |what| format!("line-{word}-{what}");
-    figure
-        .of("Jain's index at the end, lead", lead.jain)
-        .judged(id("fair"));
-    figure
-        .of("seconds until the index is 0.95, lead", lead.to_95)
-        .judged(id("soon"));
-    figure
-        .difference("Jain's index, lead less FQ-CoDel", lead.jain, fq_codel.jain)
-        .judged(id("over-fq-codel"));
-    figure
-        .ratio(
-            "slowest flow, lead / without",
-            lead.slowest,
-            without.slowest,
-        )
-        .judged(id("slowest"));
-    figure
-        .ratio("all flows, lead / without", lead.together, without.together)
-        .judged(id("together"));
+    let mut judge = |what: &'static str, of: &[Handle], make: Make, id: &str| {
+        let place = (format!("{who}, line"), "verdict");
+        let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
+        entry.judged(format!("line-{word}-{id}"));
+    };
+    judge("Jain's index at the end, lead", &[lead.jain], only, "fair");
+    judge(
+        "seconds until it is 0.95, lead",
+        &[lead.to_95],
+        only,
+        "soon",
+    );
+    let both = [lead.jain, fq_codel.jain];
+    judge(
+        "Jain's index, lead less FQ-CoDel",
+        &both,
+        less,
+        "over-fq-codel",
+    );
+    let both = [lead.slowest, without.slowest];
+    judge("slowest flow, lead / without", &both, over, "slowest");
+    let both = [lead.together, without.together];
+    judge("all flows, lead / without", &both, over, "together");
+}
+
+/// How a verdict is made of one number or two.
+type Make = fn(&[f64]) -> f64;
+
+fn only(all: &[f64]) -> f64 {
+    all[0]
+}
+
+fn less(both: &[f64]) -> f64 {
+    both[0] - both[1]
+}
+
+fn over(both: &[f64]) -> f64 {
+    both[0] / both[1]
 }
 
 fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
@@ -109,15 +127,29 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         })
     });
     let [without, taim, _, fq_codel, _, lead] = &rules;
-    let id = |what| format!("testbed-{word}-{what}");
-    figure.of("Jain's index, lead", lead[0]).judged(id("fair"));
-    figure
-        .difference("Jain's index, lead less FQ-CoDel", lead[0], fq_codel[0])
-        .judged(id("over-fq-codel"));
-    figure
-        .difference("Jain's index, lead less TAiM", lead[0], taim[0])
-        .judged(id("over-taim"));
-    figure
-        .ratio("all nodes, lead / without", lead[1], without[1])
-        .judged(id("together"));
+    let mut judge = |what: &'static str, of: &[Handle], make: Make, id: &str| {
+        let place = (format!("{who}, testbed-1"), "verdict");
+        let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
+        entry.judged(format!("testbed-{word}-{id}"));
+    };
+    judge("Jain's index, lead", &[lead[0]], only, "fair");
+    let beside = [lead[0], fq_codel[0]];
+    judge(
+        "Jain's index, lead less FQ-CoDel",
+        &beside,
+        less,
+        "over-fq-codel",
+    );
+    judge(
+        "Jain's index, lead less TAiM",
+        &[lead[0], taim[0]],
+        less,
+        "over-taim",
+    );
+    judge(
+        "all nodes, lead / without",
+        &[lead[1], without[1]],
+        over,
+        "together",
+    );
 }
