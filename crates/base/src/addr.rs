@@ -8,10 +8,10 @@ use core::hash::{Hash, Hasher};
 /// For IPv6 these are the address itself. The transport compares and hashes
 /// them and never looks inside; `wire` and `stack` know what they mean.
 ///
-/// They lie at even places, so that a processor that reads only aligned words
-/// compares them faster than byte by byte.
+/// They lie where words do, so that a processor that reads only aligned words
+/// moves and compares them by words.
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Default)]
-#[repr(align(2))]
+#[repr(align(4))]
 pub struct Addr(pub [u8; 16]);
 
 impl PartialEq for Addr {
@@ -22,7 +22,7 @@ impl PartialEq for Addr {
         let (theirs, _) = other.0.as_chunks();
         let pairs = ours.iter().zip(theirs);
         // Without a branch at each pair.
-        let differences = pairs.map(|(a, b)| u16::from_ne_bytes(*a) ^ u16::from_ne_bytes(*b));
+        let differences = pairs.map(|(a, b)| u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b));
         differences.fold(0, |all, difference| all | difference) == 0
     }
 }

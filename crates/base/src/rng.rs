@@ -53,6 +53,7 @@ impl Rng {
     }
 
     /// The next 32 random bits.
+    #[inline(never)] // size
     pub const fn next_u32(&mut self) -> u32 {
         let old = self.state;
         self.state = old.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);

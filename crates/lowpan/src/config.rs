@@ -59,7 +59,8 @@ pub struct LowpanConfig {
     pub fragment_gap: Duration,
     /// Collision avoidance: how long to wait, for each frame of a datagram that
     /// its addressee forwards, before the next one begins; zero not at all.
-    /// Default none; OpenThread waits 8 ms after each frame.
+    /// Default none; OpenThread waits 8 ms after each frame. Of no effect with memory that no
+    /// router can have ([`Memory::ROUTES`](redpoll_base::Memory::ROUTES)).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.

@@ -338,6 +338,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Gives a slot back that the caller holds.
+    #[inline(never)] // size
     pub fn release(&mut self, slot: SlotId) {
         if self.is_held(slot) {
             self.pool.free_slot(slot);
@@ -390,8 +391,7 @@ impl<M: Memory> Lowpan<M> {
     /// whenever the MAC is idle, before [`Lowpan::next_frame`].
     pub fn wants_segment(&self) -> bool {
         self.takes_segment()
-            && self.in_service.is_none()
-            && self.suspended.is_none()
+            && !self.is_mid_datagram()
             && !self.fragment_goes_first()
             && !self.recovery_goes_first()
             && self.paused_until.is_none()
@@ -431,7 +431,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// Whether some frames of a datagram have left and others have not.
     pub fn is_mid_datagram(&self) -> bool {
-        self.in_service.is_some() || self.suspended.is_some()
+        self.in_service.is_some() || M::ROUTES && self.suspended.is_some()
     }
 
     /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes of it,
@@ -564,8 +564,9 @@ impl<M: Memory> Lowpan<M> {
         }
         match datagram.origin {
             Origin::Slot(id) => {
-                let (_, handle) = self.indirect_of(id);
+                let mut handle = None;
                 if M::ROUTES && datagram.indirect {
+                    (_, handle) = self.indirect_of(id);
                     self.indirect.remove(&mut self.pool, id);
                 }
                 self.end_slot(id, (datagram.next_hop, handle), outcome);
@@ -632,7 +633,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// How long the queue towards the radio has been: queued datagrams, the
-    /// one in service, and a pulled one.
+    /// one in service, and a pulled one. Always 0 with memory that no router
+    /// can have ([`Memory::ROUTES`]).
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
     }
@@ -654,6 +656,9 @@ impl<M: Memory> Lowpan<M> {
     }
 
     fn note_occupancy(&mut self, now: Instant) {
+        if !M::ROUTES {
+            return;
+        }
         // Those for sleepy nodes stay in their queue while they are in service.
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots

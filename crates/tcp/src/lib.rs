@@ -151,5 +151,5 @@ pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};
-pub use syn_cache::{Answer, HalfOpen, Handshake, SynAck, SynCache, Terms};
+pub use syn_cache::{Answer, Cookies, HalfOpen, Handshake, Overflow, SynAck, SynCache, Terms};
 pub use user_timeout::{UserTimeout, UserTimeoutOption};

@@ -78,6 +78,7 @@ impl<B: Bytes> Ring<B> {
     }
 
     /// Frees the first `count` bytes, or all if there are fewer; says how many.
+    #[inline(never)] // size
     pub fn free(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.head = self.position(count) as u16;

@@ -6,6 +6,19 @@ use crate::ahead::{Ahead, window};
 /// everything here, as they are of timestamps.
 const G: u16 = 1;
 
+/// Why SRTT may be too short, as long as no round trip was measured since.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Doubt {
+    #[default]
+    None,
+    /// The handshake alone was measured: two segments without data, of one small frame each
+    /// where those with data take several.
+    Handshake,
+    /// A timeout was too early. (What timestamps find out is mostly that acknowledgments
+    /// were lost.)
+    Timeout,
+}
+
 /// SRTT and RTTVAR, and the segment being timed.
 ///
 /// One measurement is taken per round trip, timestamps or not, as RFC 6298's
@@ -24,9 +37,7 @@ pub(crate) struct RttEstimator {
     at: u16,
     /// It was sent again: only an echo can measure it.
     again: bool,
-    /// A timeout was too early, and no round trip was measured since. (What
-    /// timestamps find out is mostly that acknowledgments were lost.)
-    hasty: bool,
+    doubt: Doubt,
 }
 
 impl RttEstimator {
@@ -40,6 +51,11 @@ impl RttEstimator {
     /// SRTT, or `None` before the first measurement.
     pub(crate) fn srtt(&self) -> Option<u16> {
         (self.srtt > 0).then_some(self.srtt)
+    }
+
+    /// Whether SRTT may be too short.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.doubt != Doubt::None
     }
 
     /// What is known of the path: SRTT and K·RTTVAR.
@@ -76,7 +92,12 @@ impl RttEstimator {
 
     /// A timeout was found to have been too early.
     pub(crate) fn on_hasty_timeout(&mut self) {
-        self.hasty = true;
+        self.doubt = Doubt::Timeout;
+    }
+
+    /// The handshake has ended.
+    pub(crate) fn on_handshake(&mut self) {
+        self.doubt = Doubt::Handshake;
     }
 
     /// SND.UNA advances by `bytes`. `echo` is the time that the peer's
@@ -113,10 +134,12 @@ impl RttEstimator {
     fn sample(&mut self, r: u32) {
         let (srtt, variation) = (u32::from(self.srtt), u32::from(self.variation));
         let twice = r.wrapping_mul(2);
-        let (srtt, variation) = if srtt == 0 {
-            // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2.
+        let (srtt, variation) = if srtt == 0 || self.doubt == Doubt::Handshake && r > srtt {
+            // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2. For the first data, too, if that takes
+            // longer than the handshake did, so as not to be surprised by each of the next
+            // ones: §1 allows more patience.
             (r, twice)
-        } else if self.hasty {
+        } else if self.doubt == Doubt::Timeout {
             // RFC 4015 §3.1, step 11: more patience from now on.
             let more = srtt.wrapping_add(2 * u32::from(G));
             (more.max(r), variation.max(twice))
@@ -129,7 +152,7 @@ impl RttEstimator {
         };
         self.srtt = window(srtt);
         self.variation = window(variation);
-        self.hasty = false;
+        self.doubt = Doubt::None;
     }
 }
 
@@ -152,6 +175,17 @@ mod tests {
         assert_eq!(measured(&mut rtt, 200, 180), Some(180));
         // RTTVAR = 0.75·50 + 0.25·80 = 57.5; SRTT = 0.875·100 + 0.125·180 = 110.
         assert_eq!(rtt.rto(), Some(110 + 4 * 57 + 2));
+    }
+
+    #[test]
+    fn the_first_data_may_take_longer_than_the_handshake() {
+        let mut rtt = RttEstimator::default();
+        assert_eq!(measured(&mut rtt, 0, 60), Some(60));
+        rtt.on_handshake();
+        assert!(rtt.is_in_doubt());
+        assert_eq!(measured(&mut rtt, 100, 350), Some(350));
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(350), Some(350 + 4 * 175)));
+        assert!(!rtt.is_in_doubt());
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //!
 //! A full table is what a flood of requests makes. Then the answers are SYN
 //! cookies (RFC 4987 §3.6), which take no memory: nobody who is there is
-//! kept out by many who are not.
+//! kept out by many who are not. A device that has no room for their code
+//! leaves requests unanswered while its table is full ([`Overflow`]).
+
+use core::marker::PhantomData;
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Wake};
@@ -54,13 +57,29 @@ pub struct HalfOpen {
 /// The budget, in bytes.
 const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
+/// What becomes of requests that find the table full: a type chooses it, so that the
+/// compiler leaves the rest out.
+pub trait Overflow {
+    /// They are answered with SYN cookies; else not at all, and come again or are given up.
+    const COOKIES: bool;
+}
+
+/// Requests that find the table full are answered with SYN cookies.
+#[derive(Debug)]
+pub enum Cookies {}
+
+impl Overflow for Cookies {
+    const COOKIES: bool = true;
+}
+
 /// Half-open connections, in a table of the caller's.
 #[derive(Debug)]
-pub struct SynCache<T> {
+pub struct SynCache<T, O = Cookies> {
     table: T,
     cookies: SynCookies,
     /// A moment near to which all deadlines are.
     clock: Instant,
+    overflow: PhantomData<O>,
 }
 
 /// What a node answers requests with.
@@ -214,10 +233,18 @@ impl HalfOpen {
 impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// No half-open connections yet. Of the table 255 entries are used at most.
     pub fn new(table: T) -> Self {
+        Self::with_overflow(table)
+    }
+}
+
+impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
+    /// The same, of any kind.
+    pub fn with_overflow(table: T) -> Self {
         SynCache {
             table,
             cookies: SynCookies::default(),
             clock: Instant::ZERO,
+            overflow: PhantomData,
         }
     }
 
@@ -269,7 +296,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         }
         match in_listen(&request.remote.addr, &request.local.addr, seg) {
             Demand::Connection => self.admit(terms, incoming, entry, request),
-            Demand::Reset if self.cookies.check(now, terms, request, seg) => {
+            Demand::Reset if O::COOKIES && self.cookies.check(now, terms, request, seg) => {
                 Verdict::Complete(How {
                     iss: seg.ack - 1,
                     // Or less.
@@ -288,7 +315,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
     /// SYN came twice and found a free entry only the second time. That a FIN may be
     /// of one that was taken, and its acknowledgment lost, cannot be told apart.
     fn may_be_late(&self, now: Instant, seg: &Segment<'_>) -> bool {
-        self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
+        O::COOKIES && self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
     /// A new request, in place of the one in `entry` if there is one.
@@ -339,9 +366,11 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
             half_open.arm(now, terms.config);
             self.clock = now;
             syn_ack.iss = iss;
-        } else {
+        } else if O::COOKIES {
             syn_ack.iss = self.cookies.make(now, terms, request);
             syn_ack.is_cookie = true;
+        } else {
+            return Verdict::Drop;
         }
         Verdict::Answer(syn_ack)
     }
@@ -351,7 +380,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
         if let Some(half_open) = self.entry_mut(handshake.entry) {
             half_open.free();
         }
-        if handshake.how.by_cookie {
+        if O::COOKIES && handshake.how.by_cookie {
             self.cookies.on_used(handshake.how.iss);
         }
     }

@@ -50,9 +50,26 @@ fn the_estimate_follows_the_formulas() {
     t.drain();
     t.sent();
     assert_eq!(t.conn.rto(), ms(80 + 4 * 40));
+    // The first data takes longer than the handshake: §2.2 again.
     round_trip(&mut t, 1, 120);
-    // RTTVAR = 3/4·40 + 1/4·|80 - 120| = 40; SRTT = 7/8·80 + 1/8·120 = 85.
-    assert_eq!(t.conn.rto(), ms(85 + 4 * 40));
+    assert_eq!(t.conn.rto(), ms(120 + 4 * 60));
+    round_trip(&mut t, 2, 160);
+    // RTTVAR = 3/4·60 + 1/4·|120 - 160| = 55; SRTT = 7/8·120 + 1/8·160 = 125.
+    assert_eq!(t.conn.rto(), ms(125 + 4 * 55));
+}
+
+/// §2.3: the first data takes no longer than the handshake did.
+#[test]
+fn first_data_that_is_faster_is_one_measurement_of_many() {
+    let mut t = Host::connect(&low_floor(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    t.wait(80);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    t.drain();
+    t.sent();
+    round_trip(&mut t, 1, 40);
+    // RTTVAR = 3/4·40 + 1/4·|80 - 40| = 40; SRTT = 7/8·80 + 1/8·40 = 75.
+    assert_eq!(t.conn.rto(), ms(75 + 4 * 40));
 }
 
 /// §4: the variance term is never less than the clock's granularity.
@@ -101,9 +118,9 @@ fn new_data_acknowledged_restarts_the_timer() {
     send!(t, seq 1, ack 101);
     let at = t.conn.poll_at().unwrap().at;
     assert_eq!(at.since(t.now()), t.conn.rto());
-    recv_nothing!(t, until 1_899);
-    t.run_until(2_000);
-    recv!(t, seq 101, ack 1, len 100);
+    let due = 900 + t.conn.rto().as_millis();
+    recv_nothing!(t, until due - 1);
+    recv!(t, at due, seq 101, ack 1, len 100);
 }
 
 /// A duplicate acknowledgment does not.

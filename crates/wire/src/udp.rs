@@ -76,6 +76,7 @@ impl UdpHeader {
     }
 
     /// The header as it goes over the wire.
+    #[inline(never)] // size
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let [a, b] = self.src_port.to_be_bytes();
         let [c, d] = self.dst_port.to_be_bytes();

@@ -1,6 +1,6 @@
 //! The most stack that an image can take: the frames of the longest chain of calls, as they
 //! stand in its code. What is called through a pointer is not seen; nothing of a leaf is but
-//! a look at its own stack.
+//! a look at its own stack, and a board's reading and writing of a byte.
 
 use std::collections::BTreeMap;
 

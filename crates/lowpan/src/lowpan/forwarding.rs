@@ -113,7 +113,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// When the datagram in service may go on, if it waits for that.
     pub(super) fn gap_end(&self) -> Option<Wake> {
-        (self.gap_until > Instant::ZERO).then(|| Wake::exactly(self.gap_until))
+        (M::ROUTES && self.gap_until > Instant::ZERO).then(|| Wake::exactly(self.gap_until))
     }
 
     pub(super) fn suspend_fragment(&mut self, note: Note) {

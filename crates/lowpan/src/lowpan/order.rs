@@ -14,6 +14,7 @@ use crate::shares::Pair;
 use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
+    #[inline(never)] // size
     pub(super) fn start_next(&mut self) -> Option<InService> {
         let passing = self.next_ack().or_else(|| self.next_fragment());
         if passing.is_some() {

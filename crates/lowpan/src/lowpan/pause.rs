@@ -19,7 +19,10 @@ use crate::transmit::{InService, Origin};
 impl<M: Memory> Lowpan<M> {
     /// All frames of a datagram have been delivered to the next hop.
     pub(super) fn pause_after(&mut self, now: Instant, datagram: &InService) {
-        let red = self.red.as_ref().filter(|_| M::ROUTES);
+        if !M::ROUTES {
+            return;
+        }
+        let red = self.red.as_ref();
         let crowded = red.map_or(Duration::ZERO, Red::pause);
         let pause = self.pause.max(crowded);
         if pause.is_zero() || datagram.indirect || !self.goes_on(datagram) {
@@ -47,10 +50,12 @@ impl<M: Memory> Lowpan<M> {
     }
 
     pub(super) fn pause_ends(&self) -> Option<Wake> {
-        self.paused_until.map(Wake::exactly)
+        self.paused_until.filter(|_| M::ROUTES).map(Wake::exactly)
     }
 
     pub(super) fn end_pause(&mut self, now: Instant) {
-        self.paused_until = self.paused_until.filter(|until| now < *until);
+        if M::ROUTES {
+            self.paused_until = self.paused_until.filter(|until| now < *until);
+        }
     }
 }

@@ -63,7 +63,9 @@ impl<M: Memory> Lowpan<M> {
         (next_hop, handle): (Address, Option<u32>),
         outcome: Result<(), LossReason>,
     ) {
-        if let (Some(handle), Some(slot)) = (handle, self.pool.slot_mut(id)) {
+        if M::ROUTES
+            && let (Some(handle), Some(slot)) = (handle, self.pool.slot_mut(id))
+        {
             slot.state = State::Ended { handle, outcome };
             self.ended = self.ended.saturating_add(1);
             if outcome.is_ok() {
@@ -82,7 +84,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// What became of a segment for a sleepy node; its slot is free then.
     pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
-        if self.ended == 0 {
+        if !M::ROUTES || self.ended == 0 {
             return None;
         }
         let (id, event) = self.pool.iter().find_map(|(id, slot)| {
@@ -152,7 +154,7 @@ impl<M: Memory> Lowpan<M> {
         };
         datagram.step_back(note);
         match datagram.origin {
-            Origin::Slot(id) if M::ROUTES && datagram.indirect => {
+            Origin::Slot(id) if datagram.indirect => {
                 let progress = datagram.progress();
                 if !self.indirect.on_failed(&mut self.pool, id, progress) {
                     self.in_service = Some(datagram);
@@ -169,9 +171,12 @@ impl<M: Memory> Lowpan<M> {
     /// The datagram whose frame comes next: of a node that listens, else the
     /// one in service, else the next.
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
+        if !M::ROUTES {
+            return self.in_service.or_else(|| self.start_next());
+        }
         if let Some(current) = self.in_service {
             match current.origin {
-                Origin::Slot(id) if M::ROUTES && current.indirect => {
+                Origin::Slot(id) if current.indirect => {
                     if self.indirect.is_awake(now, &self.pool, id) {
                         return Some(current);
                     }

@@ -46,20 +46,21 @@ use sleep::Sleepy;
 use strangers::Strangers;
 
 /// The link of a node.
+#[repr(C)] // In this order on purpose: see `Mac`.
 pub(crate) struct Link<M: Memory + 'static> {
-    pub(crate) mac: Mac,
-    pub(crate) lowpan: Lowpan<M>,
-    /// The address that its frames carry.
-    address: Address,
-    children: Children,
-    strangers: Strangers,
-    sleep: Option<Sleepy>,
-    #[cfg(feature = "security")]
-    security: Option<Security<M>>,
     /// A frame makes way for one to a sleepy neighbour that listens.
     preempts: bool,
     /// The frame that the MAC has is for a sleepy neighbour.
     frame_is_indirect: bool,
+    /// The address that its frames carry.
+    address: Address,
+    sleep: Option<Sleepy>,
+    pub(crate) mac: Mac,
+    pub(crate) lowpan: Lowpan<M>,
+    #[cfg(feature = "security")]
+    security: Option<Security<M>>,
+    children: Children,
+    strangers: Strangers,
 }
 
 /// What the link tells the layers above.
@@ -324,6 +325,7 @@ impl<M: Memory + 'static> Link<M> {
 
     /// Asks the parent if it is time, and says what the radio does meanwhile.
     /// `true` if the node has waited in vain for long, and should register anew.
+    #[inline(never)] // size
     pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
         let may_send = self.may_send();
         let Some(sleep) = &mut self.sleep else {
@@ -421,6 +423,7 @@ impl<M: Memory + 'static> Link<M> {
 
     /// The frame in service has ended; one for a neighbour that sleeps and did not
     /// answer waits until that neighbour asks again.
+    #[inline(never)] // size
     fn on_frame_end(
         &mut self,
         now: Instant,
@@ -430,10 +433,13 @@ impl<M: Memory + 'static> Link<M> {
     ) -> LinkEvent {
         let ok = status == TxStatus::Delivered;
         // A frame that was never sent says nothing about who would have heard it.
-        if is_unicast(neighbour) && matches!(status, TxStatus::Delivered | TxStatus::NoAck) {
+        if M::ROUTES
+            && is_unicast(neighbour)
+            && matches!(status, TxStatus::Delivered | TxStatus::NoAck)
+        {
             self.strangers.on_frame(now, neighbour, ok);
         }
-        if self.frame_is_indirect && !ok {
+        if M::ROUTES && self.frame_is_indirect && !ok {
             let note = Note(self.mac.last_ticket().to_bits());
             self.lowpan.on_frame_suspended(now, note);
         } else {

@@ -6,6 +6,8 @@
 //! answered. What goes to neighbours that neither routes nor registrations name, and
 //! that have acknowledged nothing of late, is therefore bounded, and whoever did not
 //! answer is not tried again for a while (RFC 4861 §7.2.2: "address unreachable").
+//! A node that is a leaf and nothing else does without: all its packets but answers to
+//! neighbours go to its router.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;

@@ -36,6 +36,7 @@ use outgoing::Outgoing;
 use routing::{Control, Quality, Routing, default_route};
 
 /// The IPv6 layer of a node.
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(crate) struct Net<M: Memory + 'static, A> {
     pub(crate) identity: Identity,
     pub(crate) routing: Routing<M>,

@@ -53,59 +53,66 @@ impl Outgoing {
         routes: bool,
         send: impl FnOnce(&Message<'_>) -> R,
     ) -> Option<R> {
-        let mut buffer = OptionsBuffer::default();
-        let sllao = NdOption::SourceLinkLayer(identity.link);
-        let tllao = NdOption::TargetLinkLayer(identity.link);
+        let mut bytes = [0; OPTIONS_MAX];
+        let mut out = Cursor::new(&mut bytes);
+        self.emit_options(identity, routes, &mut out).ok()?;
+        let options = Options::parse(out.into_written()).ok()?;
         let message = match self.content {
+            Content::RouterSolicitation => Message::RouterSolicitation { options },
             Content::RouterAdvertisement(_) | Content::Report(_) | Content::Answer(_)
                 if !routes =>
             {
                 return None;
             }
-            Content::RouterSolicitation => Message::RouterSolicitation {
-                options: buffer.options(|out| sllao.emit(out))?,
-            },
             Content::RouterAdvertisement(advertised) => {
                 Message::RouterAdvertisement(RouterAdvertisement {
                     cur_hop_limit: identity.hop_limit,
                     router_lifetime_s: advertised.router_lifetime_s,
-                    options: buffer.options(|out| {
-                        sllao.emit(out)?;
-                        emit_advertised(&advertised, out)
-                    })?,
+                    options,
                     ..RouterAdvertisement::default()
                 })
             }
-            Content::Registration { target, asked } => {
-                Message::NeighborSolicitation(NeighborSolicitation {
+            Content::Registration { target, .. } => {
+                Message::NeighborSolicitation(NeighborSolicitation { target, options })
+            }
+            Content::NeighborAdvertisement { router, target, .. } => {
+                Message::NeighborAdvertisement(NeighborAdvertisement {
+                    router,
+                    solicited: true,
+                    override_cached: true,
                     target,
-                    options: buffer.options(|out| {
-                        sllao.emit(out)?;
-                        NdOption::AddressRegistration(asked).emit(out)
-                    })?,
+                    options,
                 })
             }
-            Content::NeighborAdvertisement {
-                router,
-                target,
-                registration,
-            } => Message::NeighborAdvertisement(NeighborAdvertisement {
-                router,
-                solicited: true,
-                override_cached: true,
-                target,
-                options: buffer.options(|out| {
-                    tllao.emit(out)?;
-                    match registration {
-                        Some(answer) => NdOption::AddressRegistration(answer).emit(out),
-                        None => Ok(()),
-                    }
-                })?,
-            }),
             Content::Report(report) => Message::DuplicateAddressRequest(report),
             Content::Answer(answer) => Message::DuplicateAddressConfirmation(answer),
         };
         Some(send(&message))
+    }
+
+    /// The node's own link-layer address comes first.
+    fn emit_options(
+        &self,
+        identity: &Identity,
+        routes: bool,
+        out: &mut Cursor<'_>,
+    ) -> Result<(), NoRoom> {
+        match self.content {
+            Content::Report(_) | Content::Answer(_) => return Ok(()),
+            Content::NeighborAdvertisement { .. } => {
+                NdOption::TargetLinkLayer(identity.link).emit(out)?;
+            }
+            _ => NdOption::SourceLinkLayer(identity.link).emit(out)?,
+        }
+        match self.content {
+            Content::RouterAdvertisement(advertised) if routes => emit_advertised(&advertised, out),
+            Content::Registration { asked: option, .. }
+            | Content::NeighborAdvertisement {
+                registration: Some(option),
+                ..
+            } => NdOption::AddressRegistration(option).emit(out),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -139,27 +146,6 @@ fn emit_advertised(advertised: &Advertised, out: &mut Cursor<'_>) -> Result<(), 
 
 /// Room for the options of one message: a router advertisement has the most.
 const OPTIONS_MAX: usize = 112;
-
-/// Options of one message.
-struct OptionsBuffer([u8; OPTIONS_MAX]);
-
-impl Default for OptionsBuffer {
-    fn default() -> Self {
-        OptionsBuffer([0; OPTIONS_MAX])
-    }
-}
-
-impl OptionsBuffer {
-    /// The options that `write` writes; `None` if they have no room.
-    fn options(
-        &mut self,
-        write: impl FnOnce(&mut Cursor<'_>) -> Result<(), NoRoom>,
-    ) -> Option<Options<'_>> {
-        let mut out = Cursor::new(&mut self.0);
-        write(&mut out).ok()?;
-        Options::parse(out.into_written()).ok()
-    }
-}
 
 /// Messages that wait to be polled: as many as one message that has come can
 /// cause.

@@ -185,7 +185,8 @@ pub struct NodeMemory<M: Memory + 'static> {
     /// One slot a listening port; at most 255.
     pub listeners: M::Table<ListenerSlot>,
     /// One entry a half-open connection, for all listeners; at most 255. When
-    /// it is full (or empty from the start), the peers keep the state.
+    /// it is full (or empty from the start), the peers keep the state; those of a node
+    /// that is a leaf and nothing else ([`Memory::ROUTES`]) ask again later.
     pub half_open: M::Table<HalfOpen>,
     /// One entry a server to which connections are opened with data (RFC 7413);
     /// at most 255. With none, they are opened the usual way.

@@ -186,7 +186,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         while let Some(tenure) = self.net.routing.poll_tenure() {
             self.link.on_tenure(now, tenure);
         }
-        self.send_messages(now);
         self.link.lowpan.release(slot);
         Ok(())
     }

@@ -28,12 +28,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.begin_works(radio);
         let due = self.poll_at().map(|wake| wake.at);
         let until = due.into_iter().chain(until).min();
-        let event = ready!(radio.poll_event(cx, until));
-        self.on_radio_event(radio, event);
+        match ready!(radio.poll_event(cx, until)) {
+            RadioEvent::Frame(info) => self.input_frame(radio.now(), radio.frame(), info),
+            RadioEvent::Done(result) => self.on_radio_done(radio.now(), result),
+            RadioEvent::Time => self.on_time(radio.now()),
+        }
         Poll::Ready(())
     }
 
-    // Two functions, and not in line: their frames are large, and never there together.
+    // Not in line, as `input_frame` is not: their frames are large, and never there together.
     #[inline(never)]
     fn begin_works<R: Radio + ?Sized>(&mut self, radio: &mut R) {
         while radio.is_ready()
@@ -44,16 +47,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 
     #[inline(never)]
-    fn on_radio_event<R: Radio + ?Sized>(&mut self, radio: &R, event: RadioEvent) {
-        let now = radio.now();
-        match event {
-            RadioEvent::Time => {
-                if self.poll_at().is_some_and(|wake| wake.at <= now) {
-                    self.on_timeout(now);
-                }
-            }
-            RadioEvent::Frame(info) => self.input_frame(now, radio.frame(), info),
-            RadioEvent::Done(result) => self.on_radio_done(now, result),
+    fn on_time(&mut self, now: Instant) {
+        if self.poll_at().is_some_and(|wake| wake.at <= now) {
+            self.on_timeout(now);
         }
     }
 }

@@ -7,13 +7,12 @@
 //! None of them knows another. What passes between them passes here:
 //!
 //! - `mod.rs`: birth, time, events, routes;
-//! - `radio.rs`: the radio side; `driver.rs`: the radio itself;
-//! - `packets.rs`: packets to this node, through it, from it;
+//! - `radio.rs`: the radio side; `driver.rs`: the radio itself; `fragments.rs`: fragments;
+//! - `packets.rs`: packets to this node, through it, from it; `originate.rs`: its own;
 //! - `deliver.rs`: packets for this node, and its answers;
 //! - `messages.rs`: control messages, and what the assistant sends;
 //! - `tables.rs`: how full they are; `storage.rs`: where they lie;
-//! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: the part of it that any
-//!   transport with connections has; `fragments.rs`: how fragments pass;
+//! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: that of any transport;
 //! - `rpl.rs`, `outer.rs`: what RPL adds to all that; `security.rs`: that of its link.
 
 pub(crate) mod config;
@@ -23,6 +22,7 @@ mod fragments;
 #[cfg(feature = "ipv6-fragments")]
 mod joining;
 mod messages;
+mod originate;
 #[cfg(feature = "rpl")]
 mod outer;
 mod packets;

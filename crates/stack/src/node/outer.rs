@@ -227,7 +227,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return Err(DropReason::Malformed.into());
         }
         match self.link.open(slot, packet.origin) {
-            Ok(inner) => self.input(now, inner),
+            Ok(inner) => self.input(now, &inner),
             Err(reason) => self.counters.drop(reason),
         }
         Ok(())

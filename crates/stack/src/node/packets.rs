@@ -6,7 +6,6 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
-use crate::Error;
 use crate::assist::{Assist, Verdict};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
@@ -38,7 +37,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let origin = Origin::Host;
         self.input(
             now,
-            Packet {
+            &Packet {
                 slot,
                 header,
                 origin,
@@ -128,10 +127,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 
     /// Takes care of a packet from outside, and of its slot.
-    pub(super) fn input(&mut self, now: Instant, packet: Packet) {
-        let result = self.dispatch(now, &packet);
-        self.conclude(now, &packet, result);
+    pub(super) fn input(&mut self, now: Instant, packet: &Packet) {
+        self.take(now, packet);
+        self.send_messages(now);
         self.drain_assistant(now);
+    }
+
+    #[inline(never)] // stack: what a packet needs is gone when messages are sent
+    fn take(&mut self, now: Instant, packet: &Packet) {
+        let result = self.dispatch(now, packet);
+        self.conclude(now, packet, result);
     }
 
     /// A packet that is refused keeps its slot.
@@ -203,6 +208,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 self.link.queue(now, packet.slot, neighbour);
                 Ok(())
             }
+            NextHop::Host if !M::ROUTES => Err(DropReason::NoRoute.into()),
             NextHop::Host => {
                 let pushed = self.host.push(packet.slot);
                 pushed.map_err(|_| DropReason::HostQueueFull.into())
@@ -210,13 +216,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
     }
 
-    /// What goes to a neighbour that nobody knows is bounded.
+    /// What goes to a neighbour that nobody knows is bounded in a router, to which anybody
+    /// sends packets for whomever.
     pub(super) fn admit_neighbour(
         &mut self,
         now: Instant,
         neighbour: Address,
     ) -> Result<(), Refusal> {
-        let is_known = !is_unicast(neighbour)
+        let is_known = !M::ROUTES
+            || !is_unicast(neighbour)
             || self.link.is_proven(neighbour)
             || self.net.routing.names(now, neighbour);
         if is_known || self.link.admits_stranger(now, neighbour) {
@@ -224,54 +232,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
         let error = IcmpError::AddressUnreachable;
         Err(Refusal(DropReason::AddressUnreachable, Some(error)))
-    }
-
-    /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
-    pub(super) fn originate(
-        &mut self,
-        now: Instant,
-        header: Ipv6Header,
-        upper_len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Option<()>,
-    ) -> Result<(), Error> {
-        let total = upper_len.saturating_add(Ipv6Header::LEN);
-        if total > LINK_MTU {
-            return Err(Error::TooLong);
-        }
-        let dst = &header.dst;
-        // There is no way to oneself: nothing here is a loopback interface.
-        if self.net.identity.is_own(dst) || self.net.routing.next_hop(now, dst).is_none() {
-            return Err(Error::NoRoute);
-        }
-        let header = Ipv6Header {
-            payload_len: upper_len as u16,
-            ..header
-        };
-        let lowpan = &mut self.link.lowpan;
-        let slot = lowpan.allocate(total).ok_or(Error::WouldBlock)?;
-        let filled = lowpan
-            .packet_mut(slot)
-            .split_at_mut_checked(Ipv6Header::LEN)
-            .and_then(|(head, upper)| {
-                head.copy_from_slice(&header.to_bytes());
-                fill(upper)
-            });
-        if filled.is_none() {
-            lowpan.release(slot);
-            return Err(Error::TooLong);
-        }
-        let packet = Packet {
-            slot,
-            header,
-            origin: Origin::Own,
-        };
-        if self.send(now, &packet).is_err() {
-            // There is a route: the queue to the host side is full.
-            self.link.lowpan.release(slot);
-            return Err(Error::WouldBlock);
-        }
-        self.counters.originated = self.counters.originated.wrapping_add(1);
-        Ok(())
     }
 }
 

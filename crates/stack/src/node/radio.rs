@@ -32,10 +32,10 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             net.passes_through(now, header, from)
         });
         if let Some(heard) = heard {
-            match heard.packet {
+            match &heard.packet {
                 Ok(Some(packet)) => self.input(now, packet),
                 Ok(None) => {}
-                Err(reason) => self.counters.drop(reason),
+                Err(reason) => self.counters.drop(*reason),
             }
             self.link.on_heard(now, &heard);
         }

@@ -315,6 +315,7 @@ impl<M: Memory + 'static, T: StreamTransport> Transports<M, T> {
     }
 
     /// An ICMPv6 error with this quotation has come.
+    #[inline(never)] // stack
     pub(crate) fn on_icmp(&mut self, now: Instant, trouble: Trouble, quoted: &[u8]) {
         let Ok((ip, rest)) = Ipv6Header::parse_partial(quoted) else {
             return;

@@ -149,6 +149,13 @@ impl<B: Bytes> Connection<B> {
         Self::complete_with(now, config, handshake, SendRing::new(tx), rx)
     }
 
+    /// The first half of [`complete`](Self::complete), of which [`resume`](Self::resume) is
+    /// the other: between them the connection can be put where it stays, and a second one
+    /// is not on the stack.
+    pub fn prepare(now: Instant, config: &Config, handshake: &Handshake, tx: B, rx: B) -> Self {
+        Self::prepare_with(now, config, handshake, SendRing::new(tx), rx)
+    }
+
     /// Gives the buffers back, send buffer first. The connection must be
     /// closed or abandoned, and the link must hold none of its segments.
     pub fn into_buffers(self) -> (B, B) {
@@ -192,9 +199,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
         let (local, remote) = (request.local, request.remote);
         let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
-        connection.on_peer_syn(&request.syn);
-        connection.ecn.on_peer_syn(request.flags(), false);
-        connection.snd.set(request.syn.irs, request.syn.window);
+        connection.on_request(&request);
         connection
     }
 
@@ -206,24 +211,54 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store: S,
         rx: B,
     ) -> Self {
-        let (request, how) = (handshake.request, &handshake.how);
-        let iss = how.iss;
-        let mut connection = Self::accept_with(now, config, request, iss, store, rx);
-        connection.set_timestamp_offset(handshake.timestamp_offset);
-        connection.snd.on_sent(iss + 1);
-        connection.ts.on_ack_sent(connection.rcv.nxt);
-        let age = how.age.millis_saturating();
-        let sent = connection.timers.now().wrapping_sub(age);
-        if handshake.is_timed() {
-            connection.rtt.on_sent(Ahead::NEXT, sent);
-        } else {
-            connection.rtt.on_retransmission(Ahead::NEXT, sent);
-        }
-        if let Some(syn) = connection.phase.our_syn() {
-            syn.due = false;
-            syn.lost = how.again.then_some(Loss::Timeout);
-        }
+        let mut connection = Self::prepare_with(now, config, handshake, store, rx);
+        connection.resume(handshake);
         connection
+    }
+
+    /// [`prepare`](Connection::prepare) with any store for what is to be sent.
+    pub fn prepare_with(
+        now: Instant,
+        config: &Config,
+        handshake: &Handshake,
+        store: S,
+        rx: B,
+    ) -> Self {
+        let (ends, iss) = (&handshake.request, handshake.how.iss);
+        let phase = Phase::SynReceived(SynReceived {
+            syn: OurSyn {
+                due: false,
+                lost: handshake.how.again.then_some(Loss::Timeout),
+            },
+            passive: true,
+            close_queued: false,
+            text: 0,
+        });
+        Self::new(now, config, ends.local, ends.remote, iss, phase, store, rx)
+    }
+
+    /// Continues the handshake that the connection was [prepared](Connection::prepare) for.
+    #[inline(never)] // size
+    pub fn resume(&mut self, handshake: &Handshake) {
+        let how = &handshake.how;
+        self.on_request(&handshake.request);
+        self.set_timestamp_offset(handshake.timestamp_offset);
+        self.snd.on_sent(how.iss + 1);
+        self.ts.on_ack_sent(self.rcv.nxt);
+        let age = how.age.millis_saturating();
+        let sent = self.timers.now().wrapping_sub(age);
+        if handshake.is_timed() {
+            self.rtt.on_sent(Ahead::NEXT, sent);
+        } else {
+            self.rtt.on_retransmission(Ahead::NEXT, sent);
+        }
+    }
+
+    #[inline(never)] // size
+    fn on_request(&mut self, request: &Request) {
+        self.on_peer_syn(&request.syn);
+        self.ecn.on_peer_syn(request.flags(), false);
+        self.snd.set(request.syn.irs, request.syn.window);
     }
 
     #[expect(clippy::too_many_arguments, reason = "the two openings in one place")]

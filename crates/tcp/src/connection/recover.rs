@@ -10,9 +10,10 @@ use crate::recovery::{Answer, DUP_THRESH, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// The least PTO: the first round trip is measured with the handshake's small
-/// packets, while a segment takes several frames on every hop, and waits.
+/// The least PTO: a segment takes several frames on every hop, and waits.
 const LEAST_PTO_MS: u32 = 200;
+/// RFC 8985 §7.2: the PTO without an estimate of the round trip.
+const FIRST_PTO_MS: u32 = 1_000;
 
 /// For how long beyond half a round trip a peer is not believed to have dropped
 /// what it had.
@@ -326,7 +327,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// Before the first measurement §7.3 forbids the probe. The timer of a
     /// second, which §7.2 wants all the same, would only put off the
-    /// retransmission timer.
+    /// retransmission timer. It is what the first data has, as long as the
+    /// handshake alone was measured: that is no estimate for it.
     pub(super) fn arm_probe(&mut self) {
         let may = self.params.recovery.has_tail_probes()
             && self.has_sack()
@@ -338,7 +340,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return self.timers.cancel(Timer::LossProbe);
         };
         let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
-        if self.snd.flight() <= self.eff_snd_mss() {
+        if self.rtt.is_in_doubt() {
+            pto = FIRST_PTO_MS;
+        } else if self.snd.flight() <= self.eff_snd_mss() {
             pto = pto.wrapping_add(self.params.delayed_ack.get());
         }
         if let Some(rto) = self.timers.remaining(Timer::Retransmission) {

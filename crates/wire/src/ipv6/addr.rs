@@ -48,6 +48,7 @@ pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
 
 /// The interface identifier that belongs to a link-layer address; `None` for
 /// [`ieee802154::Address::Absent`].
+#[inline(never)] // size
 pub const fn iid_of(address: ieee802154::Address) -> Option<[u8; 8]> {
     match address {
         ieee802154::Address::Absent => None,
@@ -89,6 +90,7 @@ pub const fn link_local_from_short(short: u16) -> Addr {
 }
 
 /// The link-local address of a link-layer address; `None` if that is absent.
+#[inline(never)] // size
 pub const fn link_local(address: ieee802154::Address) -> Option<Addr> {
     match iid_of(address) {
         Some(iid) => Some(from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid)),

@@ -155,6 +155,7 @@ pub fn decode_unicast(
 }
 
 /// The shortest encoding of a multicast destination.
+#[inline(never)] // size
 pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
     match addr.0 {
         // RFC 6282 §3.2.3
@@ -180,6 +181,7 @@ pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
 }
 
 /// Reads a multicast destination.
+#[inline(never)] // size
 pub fn decode_multicast(
     mode: Mode,
     contexts: &Contexts,

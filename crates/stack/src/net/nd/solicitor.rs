@@ -207,6 +207,7 @@ impl Solicitor {
 
     /// RFC 8505 §5.2: each registration has the next number; its repetitions have
     /// the same.
+    #[inline(never)] // size
     pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
         self.tid = self.tid.next();
         self.state = HostState::Registering {

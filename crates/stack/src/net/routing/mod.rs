@@ -172,13 +172,14 @@ impl<M: Memory + 'static> Routing<M> {
             Way::Registered(registered) if M::ROUTES => registered.lookup(now, &self.table, dst),
             #[cfg(feature = "rpl")]
             Way::Rpl(rpl) => rpl.lookup(now, &self.table, dst),
+            _ if !M::ROUTES => self.table.longest(dst),
             Way::Fixed | Way::Leaf(_) | Way::Registered(_) => self.table.lookup(now, dst),
         })
     }
 
     /// Whether packets to `dst` are known to have nobody who would take them.
     pub(crate) fn is_unreachable(&self, now: Instant, dst: &Addr) -> bool {
-        let beyond = !dst.is_multicast() && !addr::is_link_local(dst);
+        let beyond = M::ROUTES && !dst.is_multicast() && !addr::is_link_local(dst);
         beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
     }
 

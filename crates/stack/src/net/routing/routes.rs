@@ -3,8 +3,6 @@
 #[cfg(feature = "rpl")]
 mod rpl;
 
-use core::cell::Cell;
-
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_wire::icmpv6::nd::{DuplicateAddress, Tid};
 use redpoll_wire::ieee802154::Address;
@@ -168,6 +166,7 @@ impl RouteSlot {
         }
     }
 
+    #[inline(never)] // size
     fn is(&self, route: &Route) -> bool {
         (self.prefix, self.len(), self.via()) == (route.prefix, route.len, route.via)
     }
@@ -264,13 +263,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     }
 
     fn insert(&mut self, route: RouteSlot) -> Result<(), Error> {
-        let key = |r: &RouteSlot| (core::cmp::Reverse(r.len()), r.prefix);
+        let is_before = |r: &&RouteSlot| {
+            r.len() > route.len() || r.len() == route.len() && r.prefix < route.prefix
+        };
         let used = self.used;
-        let entries = self.table.as_ref().get(..used).unwrap_or_default();
-        let at = entries.partition_point(|slot| slot.is_some_and(|r| key(&r) < key(&route)));
+        let at = self.entries().take_while(is_before).count();
         let slots = self.table.as_mut();
         if let Some(Some(present)) = slots.get_mut(at)
-            && key(present) == key(&route)
+            && (present.len(), present.prefix) == (route.len(), route.prefix)
         {
             *present = route;
             return Ok(());
@@ -278,15 +278,10 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         let Some(tail) = slots.get_mut(at..=used) else {
             return Err(Error::NoSlot);
         };
-        // The free place at the end comes to the front. To rotate a slice can
-        // panic, if it is empty.
-        for pair in Cell::from_mut(tail).as_slice_of_cells().windows(2).rev() {
-            if let [before, free] = pair {
-                before.swap(free);
-            }
-        }
-        if let Some(first) = tail.first_mut() {
-            *first = Some(route);
+        // Those behind it move back by one.
+        let mut moved = Some(route);
+        for place in tail {
+            core::mem::swap(place, &mut moved);
         }
         self.used = used.saturating_add(1);
         self.hosts = self.hosts.saturating_add(usize::from(route.len() == 128));
@@ -296,7 +291,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     /// Forgets the route with this prefix and length if it goes `via` there.
     pub(crate) fn remove(&mut self, route: &Route) {
         let used = self.table.as_mut().get_mut(..self.used).unwrap_or_default();
-        let is_it = |slot: &Option<RouteSlot>| slot.is_some_and(|slot| slot.is(route));
+        let is_it = |slot: &Option<RouteSlot>| slot.as_ref().is_some_and(|slot| slot.is(route));
         let Some(at) = used.iter().position(is_it) else {
             return;
         };
@@ -342,6 +337,13 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             .skip(self.hosts)
             .find(|r| r.prefix.shares_prefix(dst, r.len()))
             .map(RouteSlot::via)
+    }
+
+    /// The same in a table that holds given routes alone, and few: a leaf's.
+    pub(crate) fn longest(&self, dst: &Addr) -> Option<Via> {
+        let mut entries = self.entries();
+        let found = entries.find(|r| r.prefix.shares_prefix(dst, r.len()));
+        found.map(RouteSlot::via)
     }
 
     /// Where packets to `dst` go by a route to it alone.

@@ -18,10 +18,12 @@ mod pull;
 mod slot;
 mod transport;
 
+use core::marker::PhantomData;
+
 use redpoll_base::{Instant, Memory, Rng, least};
 use redpoll_tcp::{
     Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
-    IsnGenerator, Recycled, State, SynCache,
+    IsnGenerator, Overflow, Recycled, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
@@ -39,21 +41,29 @@ use crate::{ConnId, Error};
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
 
+/// What becomes of requests that find no free entry: a leaf has no room for cookies.
+pub(crate) struct Flooded<M>(PhantomData<M>);
+
+impl<M: Memory> Overflow for Flooded<M> {
+    const COOKIES: bool = M::ROUTES;
+}
+
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(crate) struct TcpSockets<M: Memory + 'static> {
-    connections: M::Table<ConnectionSlot<M::Buffer>>,
-    listeners: Listeners<M>,
-    half_open: SynCache<M::Table<HalfOpen>>,
-    servers: FastOpenServers<M::Table<FastOpenServer>>,
-    recycled: Recycled,
-    /// The least receive buffer.
-    window: u16,
-    /// The next turn in a queue of connections to accept.
-    turn: u8,
-    pub(crate) config: Config,
-    isn: IsnGenerator,
-    turns: pull::Turns,
     /// A connection or listener may hold an event.
     dirty: bool,
+    /// The next turn in a queue of connections to accept.
+    turn: u8,
+    /// The least receive buffer.
+    window: u16,
+    turns: pull::Turns,
+    connections: M::Table<ConnectionSlot<M::Buffer>>,
+    listeners: Listeners<M>,
+    isn: IsnGenerator,
+    servers: FastOpenServers<M::Table<FastOpenServer>>,
+    recycled: Recycled,
+    half_open: SynCache<M::Table<HalfOpen>, Flooded<M>>,
+    pub(crate) config: Config,
 }
 
 impl<M: Memory + 'static> TcpSockets<M> {
@@ -75,7 +85,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             turn: 0,
             connections,
             listeners: Listeners(listeners),
-            half_open: SynCache::new(half_open),
+            half_open: SynCache::with_overflow(half_open),
             servers: FastOpenServers::new(servers),
             recycled: Recycled::default(),
             config,
@@ -96,6 +106,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             .filter(|slot| slot.generation == id.generation)
     }
 
+    #[inline(never)] // size
     fn open_mut(&mut self, id: ConnId) -> Option<&mut Open<M::Buffer>> {
         self.slot_mut(id)?.open_mut()
     }

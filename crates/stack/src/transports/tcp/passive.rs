@@ -1,11 +1,13 @@
 //! From a connection request to a connection that the application has accepted.
 
 use redpoll_base::{Instant, Memory, least};
-use redpoll_tcp::{Answer, Config, Connection, FAST_OPEN, Handshake, Incoming, State, Terms};
+use redpoll_tcp::{
+    Answer, Config, Connection, FAST_OPEN, Handshake, Incoming, Overflow, State, Terms,
+};
 
 use super::listeners::Listening;
 use super::slot::{Open, Waits};
-use super::{ConnectionSlot, Listen, TcpSockets};
+use super::{ConnectionSlot, Flooded, Listen, TcpSockets};
 use crate::counters::{DropReason, NodeCounters};
 use crate::ids::INDICES;
 use crate::transports::{Outcome, Reply};
@@ -71,12 +73,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
         let handshake = match answer {
             Answer::Reply(header) => return Outcome::Reply(Reply(header)),
-            Answer::Cookie(header) => {
+            Answer::Cookie(header) if Flooded::<M>::COOKIES => {
                 counters.syn_cookies_sent = counters.syn_cookies_sent.wrapping_add(1);
                 return Outcome::Reply(Reply(header));
             }
             Answer::Reset(header) => return Outcome::Reset(Reply(header)),
-            Answer::Open(_) | Answer::Drop => return Outcome::Drop(DropReason::NoConnection),
+            Answer::Open(_) | Answer::Cookie(_) | Answer::Drop => {
+                return Outcome::Drop(DropReason::NoConnection);
+            }
             Answer::Complete(handshake) => handshake,
         };
         if self.is_backlog_full(listening) {
@@ -132,7 +136,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     ) -> bool {
         let &Incoming { now, meta, seg, .. } = incoming;
         let slot = self.begin(at, counters, |config, tx, rx| {
-            Connection::complete(now, config, handshake, tx, rx)
+            Connection::prepare(now, config, handshake, tx, rx)
         });
         let Some(slot) = slot else {
             return false;
@@ -140,6 +144,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let Some(open) = slot.open_mut() else {
             return false;
         };
+        open.connection.resume(handshake);
         open.connection.input(now, meta, seg);
         // It may have failed another check: an old timestamp, say.
         if matches!(open.connection.state(), State::SynReceived | State::Closed) {

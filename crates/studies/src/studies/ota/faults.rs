@@ -10,10 +10,8 @@ use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
 const COST: Metric = Metric::new("time more", "s");
 
 /// Why more than 2 % are sent twice.
-const CAUSE: &str = "a lost connection costs two segments under way, one or more that its \
-                     timer sends after them, and at the beginning of the next one up to three \
-                     tail loss probes, for the handshake has measured a tenth of the round trip \
-                     of full segments";
+const CAUSE: &str = "a lost connection costs two segments under way, and the one or more that its \
+                     timer sends after them";
 
 /// Of a protocol under each fault.
 struct Rows {

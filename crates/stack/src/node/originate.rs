@@ -1,0 +1,73 @@
+//! Packets that start here and are no segments: a slot, its header, the upper layer.
+
+use redpoll_base::{Instant, Memory, copy};
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::Node;
+use crate::Error;
+use crate::assist::Assist;
+use crate::packet::{LINK_MTU, Origin, Packet};
+use crate::transports::StreamTransport;
+
+impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+    /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
+    pub(super) fn originate(
+        &mut self,
+        now: Instant,
+        header: Ipv6Header,
+        upper_len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Option<()>,
+    ) -> Result<(), Error> {
+        let packet = self.begin_packet(now, header, upper_len)?;
+        let bytes = self.link.lowpan.packet_mut(packet.slot);
+        let filled = bytes.get_mut(Ipv6Header::LEN..).and_then(fill);
+        self.end_packet(now, &packet, filled.is_some())
+    }
+
+    /// A packet in a fresh slot, with its header.
+    #[inline(never)] // size: once for all upper layers
+    fn begin_packet(
+        &mut self,
+        now: Instant,
+        header: Ipv6Header,
+        upper_len: usize,
+    ) -> Result<Packet, Error> {
+        let total = upper_len.saturating_add(Ipv6Header::LEN);
+        if total > LINK_MTU {
+            return Err(Error::TooLong);
+        }
+        let dst = &header.dst;
+        // There is no way to oneself: nothing here is a loopback interface.
+        if self.net.identity.is_own(dst) || self.net.routing.next_hop(now, dst).is_none() {
+            return Err(Error::NoRoute);
+        }
+        let header = Ipv6Header {
+            payload_len: upper_len as u16,
+            ..header
+        };
+        let lowpan = &mut self.link.lowpan;
+        let slot = lowpan.allocate(total).ok_or(Error::WouldBlock)?;
+        copy(&header.to_bytes(), lowpan.packet_mut(slot));
+        Ok(Packet {
+            slot,
+            header,
+            origin: Origin::Own,
+        })
+    }
+
+    /// Sends a packet of [`Self::begin_packet`], if it `is_whole`.
+    #[inline(never)] // size: once for all upper layers
+    fn end_packet(&mut self, now: Instant, packet: &Packet, is_whole: bool) -> Result<(), Error> {
+        let failure = match is_whole {
+            false => Error::TooLong,
+            // There is a route: the queue to the host side is full.
+            true if self.send(now, packet).is_err() => Error::WouldBlock,
+            true => {
+                self.counters.originated = self.counters.originated.wrapping_add(1);
+                return Ok(());
+            }
+        };
+        self.link.lowpan.release(packet.slot);
+        Err(failure)
+    }
+}
