@@ -100,14 +100,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         .check_beside(&scenario)
         .map_err(unusable)?;
     let lines = Sockets::beside(&scenario).map_err(failed)?;
-    let mut mesh = {
-        let secrets = mesh::secrets().map_err(failed)?;
-        SimulatedMesh::new(&scenario, secrets, &lines).map_err(unusable)?
-    };
-    if let Some(path) = &args.pcap {
-        mesh.capture(path).map_err(failed)?;
-    }
-
+    let mut mesh = simulated(args, &scenario, &lines)?;
     let json = args.json.as_deref().map(JsonFile::create).transpose()?;
     let chatty = !captures_to_stdout && !json.as_ref().is_some_and(JsonFile::is_standard);
     if args.verbose {
@@ -128,14 +121,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         false => failed(error),
     })?;
     let advertiser = advertiser(args, &scenario, joined.way)?;
-    if let Some(path) = &args.hosts {
-        let text = hosts(&scenario);
-        let written = match output::is_standard(path) {
-            true => output::print(&text),
-            false => std::fs::write(path, text),
-        };
-        written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))?;
-    }
+    tell_hosts(args, &scenario)?;
     let environment = Environment {
         way: joined.way,
         host: scenario.border.host.into(),
@@ -162,16 +148,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         tui: None,
         lateness: Duration::ZERO,
     };
-    if let Some(mut command) = companion(args) {
-        environment.tell(&mut command);
-        let spawned = Companion::spawn(&mut command).map_err(|e| {
-            failed(format!(
-                "cannot start {}: {e}",
-                command.get_program().to_string_lossy()
-            ))
-        })?;
-        session.companion = Some(spawned);
-    }
+    session.companion = spawned(args, &environment)?;
     // What needed them is done, but that of ending what others have become.
     privilege::drop_all(session.companion.is_some()).map_err(failed)?;
     // The server's thread has none of them.
@@ -180,6 +157,57 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     if args.tui {
         session.tui = Some(Tui::start(session.mesh.world()).map_err(failed)?);
     }
+    end(session, args, &scenario, json, chatty)
+}
+
+/// The mesh of the scenario, whose frames go to the capture that was asked for.
+fn simulated(
+    args: &UpArgs,
+    scenario: &Scenario,
+    lines: &Sockets,
+) -> Result<SimulatedMesh, Failure> {
+    let secrets = mesh::secrets().map_err(failed)?;
+    let mut mesh = SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)?;
+    if let Some(path) = &args.pcap {
+        mesh.capture(path).map_err(failed)?;
+    }
+    Ok(mesh)
+}
+
+/// Writes the lines for /etc/hosts that were asked for.
+fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let Some(path) = &args.hosts else {
+        return Ok(());
+    };
+    let text = hosts(scenario);
+    let written = match output::is_standard(path) {
+        true => output::print(&text),
+        false => std::fs::write(path, text),
+    };
+    written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))
+}
+
+/// Starts what is to run beside the mesh, if anything is.
+fn spawned(args: &UpArgs, environment: &Environment) -> Result<Option<Companion>, Failure> {
+    let Some(mut command) = companion(args) else {
+        return Ok(None);
+    };
+    environment.tell(&mut command);
+    let spawned = Companion::spawn(&mut command).map_err(|e| {
+        let program = command.get_program().to_string_lossy();
+        failed(format!("cannot start {program}: {e}"))
+    })?;
+    Ok(Some(spawned))
+}
+
+/// Lets the mesh live until it is ended, and writes what was asked for.
+fn end(
+    mut session: Session,
+    args: &UpArgs,
+    scenario: &Scenario,
+    json: Option<JsonFile>,
+    chatty: bool,
+) -> Result<u8, Failure> {
     let lived = session.live();
     // The terminal is as it was before anything else is said.
     session.tui = None;
@@ -190,7 +218,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     failures.extend(session.mesh.flush().map_err(failed).err());
     let report = session.mesh.report();
     if chatty && args.is_alone() {
-        let text = session.farewell() + "\n" + &table::render(&report, &scenario, &[], false);
+        let text = session.farewell() + "\n" + &table::render(&report, scenario, &[], false);
         failures.extend(output::print(&text).map_err(failed).err());
     }
     failures.extend(json.and_then(|json| json.write(&report).err()));

@@ -130,19 +130,7 @@ impl Air {
             FrameType::Command => return,
             FrameType::Data => Kind::Data,
         };
-        let opened = match header.security {
-            true => self.keys.clear(mpdu),
-            false => None,
-        };
-        let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
-        let readable = match (header.security, opened) {
-            (false, _) => payload,
-            (true, Some(Ok((_, payload)))) => payload,
-            (true, _) => {
-                self.secured += 1;
-                &[]
-            }
-        };
+        let readable = self.readable(&header, payload, mpdu);
         let over = self.overlap(place, header.src, header.dst);
         if let Some(open) = self.open.get_mut(&header.src)
             && open.is_repeated_by(&header, mpdu.len(), place)
@@ -178,7 +166,7 @@ impl Air {
                 attempts: 1,
                 arrived: false,
                 repeats,
-                payload: readable.to_vec(),
+                payload: readable,
                 collided: Vec::new(),
             },
             dsn: header.dsn,
@@ -189,6 +177,22 @@ impl Air {
         self.open.insert(header.src, open);
         if !header.ack_request {
             self.close(header.src, true, done);
+        }
+    }
+
+    /// What is behind the MAC header; nothing of what is secured and is not opened.
+    fn readable(&mut self, header: &FrameHeader, payload: &[u8], mpdu: &[u8]) -> Vec<u8> {
+        if !header.security {
+            return payload.to_vec();
+        }
+        let opened = self.keys.clear(mpdu);
+        let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
+        match opened {
+            Some(Ok((_, payload))) => payload.to_vec(),
+            _ => {
+                self.secured += 1;
+                Vec::new()
+            }
         }
     }
 
