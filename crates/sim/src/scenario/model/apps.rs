@@ -276,7 +276,7 @@ pub struct Target {
 /// What stands at the far end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetHost {
-    /// A node: index into [`Scenario::nodes`].
+    /// A node: index into [`Scenario::nodes`](super::Scenario::nodes).
     Node(usize),
     /// The host behind the border router, or an address beyond it.
     Outside,
