@@ -28,9 +28,11 @@ impl Subscriber {
             inbox: BytesMut::new(),
         };
         let mut outbox = BytesMut::new();
-        Connect::new("redpoll-demo")
-            .write(&mut outbox)
-            .map_err(wrong)?;
+        let mut connect = Connect::new("redpoll-demo");
+        // It only listens: with a keep-alive the broker would close the connection when that
+        // has passed one and a half times.
+        connect.keep_alive = 0;
+        connect.write(&mut outbox).map_err(wrong)?;
         let mut subscribe = Subscribe::new("#", QoS::AtMostOnce);
         subscribe.pkid = 1;
         subscribe.write(&mut outbox).map_err(wrong)?;
