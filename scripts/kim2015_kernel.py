@@ -109,7 +109,7 @@ class Sender:
         except (BlockingIOError, InterruptedError):
             pass
         except OSError:
-            if error_of(self.socket) not in (0, None) or is_closed(self.socket):
+            if is_closed(self.socket):
                 self.lose(now)
 
     def lose(self, now):
@@ -121,10 +121,6 @@ class Sender:
 
     def delivered(self):
         return (self.acked + (acked(self.socket) if self.socket else 0)) / PACKET
-
-
-def error_of(sock):
-    return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
 def is_closed(sock):

@@ -79,3 +79,41 @@ impl Subscriber {
 fn wrong(error: mqttbytes::Error) -> io::Error {
     io::Error::other(format!("the broker does not speak MQTT 3.1.1: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{SocketAddr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    /// A subscriber that is silent is not sent away for it (OASIS MQTT 3.1.1, section 3.1.2.10).
+    #[test]
+    fn the_broker_is_promised_no_signs_of_life() {
+        let listener = TcpListener::bind("[::1]:0").unwrap();
+        let SocketAddr::V6(address) = listener.local_addr().unwrap() else {
+            panic!("it listens on an address of IPv6");
+        };
+        let broker = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut inbox = BytesMut::new();
+            loop {
+                match read(&mut inbox, MAX_PACKET) {
+                    Ok(Packet::Connect(connect)) => {
+                        stream.write_all(&[0x90, 3, 0, 1, 0]).unwrap();
+                        return connect.keep_alive;
+                    }
+                    Ok(other) => panic!("{other:?} came first"),
+                    Err(_) => {
+                        let mut block = [0; 256];
+                        let len = stream.read(&mut block).unwrap();
+                        assert!(len > 0, "it has gone");
+                        inbox.extend_from_slice(&block[..len]);
+                    }
+                }
+            }
+        });
+        Subscriber::connect(address).unwrap();
+        assert_eq!(broker.join().unwrap(), 0);
+    }
+}
