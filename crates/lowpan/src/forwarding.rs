@@ -19,6 +19,7 @@ use redpoll_wire::sixlowpan::recoverable::Fragment as Recoverable;
 use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 
 use crate::duplicates::Key;
+use crate::feature::Forwards;
 use crate::receive::Piece;
 use crate::recovery::Path;
 use crate::transmit::udp_header;
@@ -161,6 +162,7 @@ impl<M: Memory> Passing<M> {
 
 /// The datagrams and fragments that pass through this node.
 pub(crate) struct Forwarding<M: Memory> {
+    pub(crate) by: Forwards,
     datagrams: M::Table<VirtualBuffer>,
     fragments: M::Table<FragmentBuffer>,
     head: u8,
@@ -178,6 +180,7 @@ impl<M: Memory> Forwarding<M> {
         datagrams.as_mut().fill(VirtualBuffer::EMPTY);
         fragments.as_mut().fill(FragmentBuffer::EMPTY);
         Forwarding {
+            by: Forwards,
             datagrams,
             fragments,
             head: 0,

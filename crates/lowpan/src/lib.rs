@@ -54,6 +54,7 @@ mod counters;
 mod coverage;
 mod duplicates;
 mod event;
+mod feature;
 mod forwarding;
 mod indirect;
 mod lowpan;

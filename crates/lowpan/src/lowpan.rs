@@ -499,13 +499,13 @@ impl<M: Memory> Lowpan<M> {
         source: &mut S,
         out: &mut [u8],
     ) -> Result<usize, LossReason> {
-        if let Origin::Recoverable(index) = datagram.origin {
+        if let Origin::Recoverable(index, _) = datagram.origin {
             return self.build_recoverable(datagram, index, link_src, source, out);
         }
         let ack = self.recovery.get().and_then(Recovery::leaving_ack);
         let ack = ack.map(|ack| ack.to_bytes());
         let forwarded = match (datagram.origin, &ack) {
-            (Origin::Acknowledgment, Some(ack)) => ack,
+            (Origin::Acknowledgment(_), Some(ack)) => ack,
             _ => self.forwarding.get().map_or(&[][..], Forwarding::bytes),
         };
         let sending = Sending {
@@ -531,7 +531,7 @@ impl<M: Memory> Lowpan<M> {
             return;
         };
         datagram.repeats = None;
-        if let Origin::Recoverable(index) = datagram.origin {
+        if let Origin::Recoverable(index, _) = datagram.origin {
             return self.on_recoverable_done(now, index, delivered);
         }
         datagram.broken |= !delivered;
@@ -554,7 +554,7 @@ impl<M: Memory> Lowpan<M> {
         let Some(datagram) = self.in_service.take() else {
             return;
         };
-        if let (Origin::Recoverable(index), Err(reason)) = (datagram.origin, outcome) {
+        if let (Origin::Recoverable(index, _), Err(reason)) = (datagram.origin, outcome) {
             return self.on_recoverable_unbuilt(now, index, reason);
         }
         if let Err(reason) = outcome {
@@ -571,9 +571,9 @@ impl<M: Memory> Lowpan<M> {
                 }
                 self.end_slot(id, (datagram.next_hop, handle), outcome);
             }
-            Origin::Forwarded => self.end_fragment(now, &datagram, outcome),
-            Origin::Recoverable(_) => {}
-            Origin::Acknowledgment => {
+            Origin::Forwarded(_) => self.end_fragment(now, &datagram, outcome),
+            Origin::Recoverable(..) => {}
+            Origin::Acknowledgment(_) => {
                 if let Some(recovery) = self.recovery.get_mut() {
                     recovery.on_ack_done(outcome.is_ok());
                 }

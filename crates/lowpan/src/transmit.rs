@@ -13,6 +13,7 @@ use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 use redpoll_wire::udp::UdpHeader;
 use redpoll_wire::{Cursor, NoRoom};
 
+use crate::feature::{Forwards, Recovers};
 use crate::indirect::Indirect;
 use crate::pool::Pool;
 use crate::sizing::whole_units;
@@ -24,13 +25,13 @@ pub(crate) enum Origin {
     /// In a slot.
     Slot(SlotId),
     /// A fragment on its way through this node: the frame as it is.
-    Forwarded,
+    Forwarded(Forwards),
     /// In the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
     /// A datagram in recoverable fragments: its place among those.
-    Recoverable(u8),
+    Recoverable(u8, Recovers),
     /// An acknowledgment of recoverable fragments.
-    Acknowledgment,
+    Acknowledgment(Recovers),
 }
 
 /// A datagram of which frames are leaving.
@@ -107,7 +108,7 @@ impl InService {
 
     /// Whether it is this one among those in recoverable fragments.
     pub(crate) fn is_recoverable(&self, index: u8) -> bool {
-        matches!(self.origin, Origin::Recoverable(it) if it == index)
+        matches!(self.origin, Origin::Recoverable(it, _) if it == index)
     }
 
     /// A frame has been built elsewhere; whether it is the last.
@@ -129,7 +130,7 @@ impl InService {
     ) -> Result<usize, LossReason> {
         let mut out = Cursor::new(out);
         self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
-        let covered = if let Origin::Forwarded | Origin::Acknowledgment = self.origin {
+        let covered = if let Origin::Forwarded(_) | Origin::Acknowledgment(_) = self.origin {
             out.put(context.forwarded)?;
             self.size
         } else if self.covered == 0 {
@@ -241,7 +242,7 @@ impl<M: Memory> Sending<'_, M> {
                 }
                 (ip, payload)
             }
-            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => {
+            Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => {
                 return Err(LossReason::Malformed);
             }
             Origin::Pulled => {
@@ -283,7 +284,7 @@ impl<M: Memory> Sending<'_, M> {
                 let bytes = self.pool.packet(id).get(from..from.saturating_add(len));
                 out.put(bytes.ok_or(LossReason::Malformed)?)?;
             }
-            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => {
+            Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => {
                 return Err(LossReason::Malformed);
             }
             Origin::Pulled => {

@@ -175,6 +175,11 @@ pub struct SynAck {
 }
 
 impl Handshake {
+    /// The number that our SYN had.
+    pub fn iss(&self) -> SeqNum {
+        self.how.iss
+    }
+
     /// Whether it was the peer who kept the state.
     pub fn is_by_cookie(&self) -> bool {
         self.how.by_cookie

@@ -9,6 +9,7 @@ use crate::ForwardingMemory;
 use crate::counters::count;
 use crate::duplicates::{Fate, Key};
 use crate::event::{LossReason, LowpanEvent};
+use crate::feature::SPREADS_FRAGMENTS;
 use crate::forwarding::{Forwarding, Place};
 use crate::reassembly::check_bounds;
 use crate::receive::Piece;
@@ -77,7 +78,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// Gives up the datagrams whose next fragment has not come in time.
     pub(super) fn expire_forwarded(&mut self, now: Instant) {
-        if now >= self.gap_until {
+        if SPREADS_FRAGMENTS && now >= self.gap_until {
             self.gap_until = Instant::ZERO;
         }
         while let Some(forwarding) = self.forwarding.get_mut()
@@ -104,16 +105,23 @@ impl<M: Memory> Lowpan<M> {
         if others && !self.fragment_goes_first() {
             return None;
         }
-        let front = self.forwarding.get_mut()?.front()?;
+        let forwarding = self.forwarding.get_mut()?;
+        let (front, by) = (forwarding.front()?, forwarding.by);
         self.has_forwarded |= front.place == Place::First;
-        let mut fragment = InService::new(Origin::Forwarded, front.next_hop, front.len);
+        let mut fragment = InService::new(Origin::Forwarded(by), front.next_hop, front.len);
         fragment.repeats = front.repeats;
         Some(fragment)
     }
 
+    /// Whether the datagram in service waits for those who pass its fragments on.
+    pub(super) fn is_in_gap(&self, now: Instant) -> bool {
+        SPREADS_FRAGMENTS && now < self.gap_until
+    }
+
     /// When the datagram in service may go on, if it waits for that.
     pub(super) fn gap_end(&self) -> Option<Wake> {
-        (M::ROUTES && self.gap_until > Instant::ZERO).then(|| Wake::exactly(self.gap_until))
+        let waits = SPREADS_FRAGMENTS && M::ROUTES && self.gap_until > Instant::ZERO;
+        waits.then(|| Wake::exactly(self.gap_until))
     }
 
     pub(super) fn suspend_fragment(&mut self, note: Note) {

@@ -42,7 +42,7 @@ impl<M: Memory> Lowpan<M> {
             }
             // Fragments that pass through have a gap of their own, and recoverable
             // ones wait for their acknowledgment.
-            Origin::Forwarded | Origin::Recoverable(_) | Origin::Acknowledgment => None,
+            Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => None,
         };
         let next_hop = datagram.next_hop;
         next_hop != Address::BROADCAST

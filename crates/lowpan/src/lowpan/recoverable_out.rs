@@ -47,9 +47,10 @@ impl<M: Memory> Lowpan<M> {
             _ => None,
         };
         let next_hop = datagram.next_hop;
+        let by = recovery.by;
         let begun = source.and_then(|source| recovery.begin(source, next_hop, shape));
         if let Some(index) = begun {
-            *datagram = InService::new(Origin::Recoverable(index), next_hop, 1);
+            *datagram = InService::new(Origin::Recoverable(index, by), next_hop, 1);
         }
     }
 
@@ -221,8 +222,9 @@ impl<M: Memory> Lowpan<M> {
     /// What leaves before anything new: an acknowledgment, for a sender waits
     /// for it and it is short.
     pub(super) fn next_ack(&mut self) -> Option<InService> {
-        let (to, _) = self.recovery.get_mut()?.next_ack()?;
-        Some(InService::new(Origin::Acknowledgment, to, 1))
+        let recovery = self.recovery.get_mut()?;
+        let (to, _) = recovery.next_ack()?;
+        Some(InService::new(Origin::Acknowledgment(recovery.by), to, 1))
     }
 
     /// Then what has been lost.
@@ -230,7 +232,8 @@ impl<M: Memory> Lowpan<M> {
         let recovery = self.recovery.get()?;
         let index = recovery.ready()?;
         let next_hop = recovery.sender(index)?.next_hop;
-        Some(InService::new(Origin::Recoverable(index), next_hop, 1))
+        let origin = Origin::Recoverable(index, recovery.by);
+        Some(InService::new(origin, next_hop, 1))
     }
 
     /// Whether there is such.

@@ -161,9 +161,9 @@ impl<M: Memory> Lowpan<M> {
                     self.end_service(now, Err(LossReason::LinkFailure));
                 }
             }
-            Origin::Forwarded => self.suspend_fragment(note),
+            Origin::Forwarded(_) => self.suspend_fragment(note),
             // It is the next again.
-            Origin::Acknowledgment => {}
+            Origin::Acknowledgment(_) => {}
             _ => self.suspended = Some(datagram),
         }
     }
@@ -183,7 +183,7 @@ impl<M: Memory> Lowpan<M> {
                     self.indirect.park(&mut self.pool, id, current.progress());
                     self.in_service = None;
                 }
-                _ if self.next_indirect(now).is_none() && now >= self.gap_until => {
+                _ if self.next_indirect(now).is_none() && !self.is_in_gap(now) => {
                     return Some(current);
                 }
                 _ => self.suspended = self.in_service.take(),
@@ -194,7 +194,7 @@ impl<M: Memory> Lowpan<M> {
             let indirect = slot.indirect()?;
             return Some(InService::resume(id, usize::from(slot.len), indirect));
         }
-        if self.suspended.is_some() && now < self.gap_until {
+        if self.suspended.is_some() && self.is_in_gap(now) {
             return self.next_ack().or_else(|| self.next_fragment());
         }
         self.suspended.take().or_else(|| self.start_next())
@@ -204,7 +204,7 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn has_more(&self, datagram: &InService) -> bool {
         let fragment_follows = !datagram.is_covered();
         match datagram.origin {
-            Origin::Forwarded => {
+            Origin::Forwarded(_) => {
                 let forwarding = self.forwarding.get();
                 self.fragment_pending && forwarding.is_some_and(Forwarding::goes_on)
             }

@@ -26,6 +26,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
 use crate::SlotId;
+use crate::feature::Recovers;
 
 pub use incoming::Incoming;
 pub(crate) use incoming::{Arriving, Outcome};
@@ -213,6 +214,7 @@ const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// All that is known of recoverable datagrams.
 pub(crate) struct Recovery<M: Memory> {
+    pub(crate) by: Recovers,
     pub(crate) config: RecoveryConfig,
     pub(crate) waits: Waits,
     outgoing: M::Table<Outgoing>,
@@ -260,6 +262,7 @@ impl<M: Memory> Recovery<M> {
             ..config
         };
         Recovery {
+            by: Recovers,
             config,
             waits,
             outgoing,

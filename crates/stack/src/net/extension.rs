@@ -20,7 +20,7 @@ pub(crate) struct Upper {
     /// Where it starts, in bytes behind the fixed header.
     pub(crate) offset: usize,
     /// Where in the packet its number stands, for those who do not know it.
-    pub(crate) pointer: u32,
+    pub(crate) pointer: u16,
 }
 
 /// Why a packet is dropped, and what its sender is told.
@@ -29,7 +29,7 @@ pub(crate) type Objection = (DropReason, Option<IcmpError>);
 const MALFORMED: Objection = (DropReason::Malformed, None);
 
 fn parameter_problem_at(code: u8, at: usize) -> Objection {
-    let pointer = u32::try_from(at).unwrap_or(u32::MAX);
+    let pointer = at as u16;
     let error = IcmpError::ParameterProblem { code, pointer };
     (DropReason::UnknownProtocol, Some(error))
 }
@@ -41,7 +41,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
     let mut upper = Upper {
         protocol: first,
         offset: 0,
-        pointer: FIXED_NEXT_HEADER as u32,
+        pointer: FIXED_NEXT_HEADER as u16,
     };
     loop {
         let header = payload.get(upper.offset..).ok_or(MALFORMED)?;
@@ -50,7 +50,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
             // §4.1: "restricted to appear immediately after an IPv6 header only".
             (next_header::HOP_BY_HOP, _) if upper.offset > 0 => {
                 let code = parameter_problem::NEXT_HEADER;
-                return Err(parameter_problem_at(code, upper.pointer as usize));
+                return Err(parameter_problem_at(code, upper.pointer.into()));
             }
             (next_header::HOP_BY_HOP | next_header::DST_OPTIONS, &[_, units, ..]) => {
                 let len = length(units);
@@ -80,7 +80,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
         upper = Upper {
             protocol: header.first().copied().unwrap_or(next_header::NONE),
             offset: upper.offset.saturating_add(len),
-            pointer: at as u32,
+            pointer: at as u16,
         };
     }
 }
@@ -129,8 +129,8 @@ fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<()
 mod tests {
     use super::*;
 
-    fn problem(code: u8, pointer: u32) -> Result<Upper, Objection> {
-        Err(parameter_problem_at(code, pointer as usize))
+    fn problem(code: u8, pointer: u16) -> Result<Upper, Objection> {
+        Err(parameter_problem_at(code, pointer.into()))
     }
 
     #[test]

@@ -19,7 +19,8 @@ const REDIRECT: u8 = 137;
 pub(crate) const ECHO_HEADER: usize = 8;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 
-/// What an ICMPv6 error says.
+/// What an ICMPv6 error says. Its numbers count bytes of a packet, which 16 bits can: so
+/// a [`Refusal`] fits the two registers in which a result is returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IcmpError {
     /// RFC 4443 §3.1, code 0.
@@ -31,19 +32,19 @@ pub(crate) enum IcmpError {
     /// RFC 4443 §3.1, code 4.
     PortUnreachable,
     /// RFC 4443 §3.2.
-    PacketTooBig { mtu: u32 },
+    PacketTooBig { mtu: u16 },
     /// RFC 4443 §3.3, code 0.
     HopLimitExceeded,
     /// RFC 4443 §3.3, code 1.
     #[cfg(feature = "ipv6-fragments")]
     ReassemblyTimeExceeded,
     /// RFC 4443 §3.4; the pointer counts bytes from the packet's beginning.
-    ParameterProblem { code: u8, pointer: u32 },
+    ParameterProblem { code: u8, pointer: u16 },
 }
 
 impl IcmpError {
-    /// Type, code and the four bytes behind the checksum.
-    fn fields(self) -> (u8, u8, u32) {
+    /// Type, code and the lower half of the four bytes behind the checksum.
+    fn fields(self) -> (u8, u8, u16) {
         match self {
             IcmpError::NoRoute => (1, 0, 0),
             IcmpError::BeyondScope => (1, 2, 0),
@@ -116,10 +117,10 @@ pub(crate) fn write_error(
     let buffer = buffer.get_mut(..total)?;
     move_within(buffer, 0..quoted, BEFORE_QUOTE);
     let (kind, code, word) = error.fields();
-    let [a, b, c, d] = word.to_be_bytes();
+    let [high, low] = word.to_be_bytes();
     buffer
         .get_mut(Ipv6Header::LEN..BEFORE_QUOTE)?
-        .copy_from_slice(&[kind, code, 0, 0, a, b, c, d]);
+        .copy_from_slice(&[kind, code, 0, 0, 0, 0, high, low]);
     finish(buffer, ip)
 }
 
@@ -162,7 +163,7 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
 
 /// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must
 /// be zero.
-fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
+pub(crate) fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
     let len = u32::try_from(message.len()).ok()?;
     let mut sum = Checksum::pseudo_header(&ip.src, &ip.dst, next_header::ICMPV6, len);
     sum.add(message);

@@ -28,7 +28,7 @@ const UNITS: usize = 192;
 const TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 /// Where in a packet its length stands.
-const PAYLOAD_LENGTH: u32 = 4;
+const PAYLOAD_LENGTH: u16 = 4;
 
 /// What tells the packets of one sender apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +74,7 @@ impl Fragment {
         }
         if fragment.end() > usize::from(u16::MAX) {
             let at = at.saturating_add(2);
-            return Err(problem(u32::try_from(at).unwrap_or(u32::MAX)));
+            return Err(problem(at as u16));
         }
         if fragment.len == 0 {
             return Err(DropReason::Malformed.into());

@@ -31,8 +31,8 @@ use crate::packet::{NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Reach, Side, Trouble};
 use icmp::{ErrorLimiter, IcmpError, Refusal};
 use identity::{Identity, is_loopback};
-use nd::{Discovery, Elapsed, Learned, Standing};
-use outgoing::Outgoing;
+use nd::{Discovery, Elapsed, Learned, Question, Standing};
+use outgoing::{Outbox, Outgoing};
 use routing::{Control, Quality, Routing, default_route};
 
 /// The IPv6 layer of a node.
@@ -41,6 +41,8 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     pub(crate) identity: Identity,
     pub(crate) routing: Routing<M>,
     pub(crate) nd: Discovery,
+    /// What neighbour discovery and routing have to say.
+    pub(crate) outbox: Outbox,
     pub(crate) errors: ErrorLimiter,
     /// RFC 9293 §3.10.7.1 sets resets no limit; without one each stray segment is
     /// worth an answer, which costs a network of radios more than it tells.
@@ -230,7 +232,9 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
             Message::RouterSolicitation { .. } => {
                 let advertised = self.routing.advertised();
-                self.nd.on_router_solicitation(&identity, src, advertised)?;
+                let outbox = &mut self.outbox;
+                self.nd
+                    .on_router_solicitation(&identity, src, advertised, outbox)?;
             }
             Message::RouterAdvertisement(message) => {
                 let learned = Learned::from_options(&message.options);
@@ -251,12 +255,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                     .on_neighbor_advertisement(now, &identity, message.target, answer)?;
             }
             Message::DuplicateAddressRequest(report) => {
-                let control = Control::Report { src, report };
-                self.routing.on_control(now, &identity, control)?;
+                self.on_control(now, Control::Report { src, report })?;
             }
             Message::DuplicateAddressConfirmation(answer) => {
-                let control = Control::Answer(answer);
-                self.routing.on_control(now, &identity, control)?;
+                self.on_control(now, Control::Answer(answer))?;
             }
             #[cfg(feature = "rpl")]
             Message::Unknown {
@@ -333,13 +335,24 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 target,
                 asked,
             };
-            return self.routing.on_control(now, &self.identity, control);
+            return self.on_control(now, control);
         }
-        let registers = registration.is_some();
-        let ends = (src, target);
+        let question = Question {
+            src,
+            target,
+            link,
+            registers: registration.is_some(),
+        };
+        let outbox = &mut self.outbox;
         self.nd
-            .on_question(&self.identity, ends, link, registers, is_router);
+            .on_question(&self.identity, &question, is_router, outbox);
         Ok(())
+    }
+
+    /// A message that changes routes.
+    fn on_control(&mut self, now: Instant, control: Control) -> Result<(), DropReason> {
+        let (identity, outbox) = (&self.identity, &mut self.outbox);
+        self.routing.on_control(now, identity, outbox, control)
     }
 
     /// A frame to a neighbour has ended. The neighbour that is the node's parent
@@ -369,7 +382,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             return None;
         }
         let knows_routers = self.routing.knows_routers();
-        match self.nd.on_timeout(now, &self.identity, knows_routers) {
+        let (identity, outbox) = (&self.identity, &mut self.outbox);
+        match self.nd.on_timeout(now, identity, knows_routers, outbox) {
             Elapsed::Quiet => None,
             Elapsed::RouterSilent => {
                 let parent = self.routing.next_parent()?;
@@ -386,9 +400,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
 
     /// The next control message to be sent.
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.routing
-            .poll_message()
-            .or_else(|| self.nd.poll_message())
+        self.outbox.pop()
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {

@@ -45,58 +45,18 @@ pub(crate) enum Content {
 }
 
 impl Outgoing {
-    /// Has `send` look at the message; `None` if its options have no room, or if it is one
-    /// of a router's and this node cannot be one (`routes`).
-    pub(crate) fn with<R>(
-        &self,
-        identity: &Identity,
-        routes: bool,
-        send: impl FnOnce(&Message<'_>) -> R,
-    ) -> Option<R> {
-        let mut bytes = [0; OPTIONS_MAX];
-        let mut out = Cursor::new(&mut bytes);
-        self.emit_options(identity, routes, &mut out).ok()?;
-        let options = Options::parse(out.into_written()).ok()?;
-        let message = match self.content {
-            Content::RouterSolicitation => Message::RouterSolicitation { options },
-            Content::RouterAdvertisement(_) | Content::Report(_) | Content::Answer(_)
-                if !routes =>
-            {
-                return None;
-            }
-            Content::RouterAdvertisement(advertised) => {
-                Message::RouterAdvertisement(RouterAdvertisement {
-                    cur_hop_limit: identity.hop_limit,
-                    router_lifetime_s: advertised.router_lifetime_s,
-                    options,
-                    ..RouterAdvertisement::default()
-                })
-            }
-            Content::Registration { target, .. } => {
-                Message::NeighborSolicitation(NeighborSolicitation { target, options })
-            }
-            Content::NeighborAdvertisement { router, target, .. } => {
-                Message::NeighborAdvertisement(NeighborAdvertisement {
-                    router,
-                    solicited: true,
-                    override_cached: true,
-                    target,
-                    options,
-                })
-            }
-            Content::Report(report) => Message::DuplicateAddressRequest(report),
-            Content::Answer(answer) => Message::DuplicateAddressConfirmation(answer),
-        };
-        Some(send(&message))
-    }
-
-    /// The node's own link-layer address comes first.
-    fn emit_options(
+    /// Writes the message with a checksum of zero.
+    ///
+    /// # Errors
+    /// [`NoRoom`] also for one of a router's if this node cannot be one (`routes`).
+    pub(crate) fn emit(
         &self,
         identity: &Identity,
         routes: bool,
         out: &mut Cursor<'_>,
     ) -> Result<(), NoRoom> {
+        self.begin(identity, routes, out)?;
+        // The node's own link-layer address comes first.
         match self.content {
             Content::Report(_) | Content::Answer(_) => return Ok(()),
             Content::NeighborAdvertisement { .. } => {
@@ -112,6 +72,42 @@ impl Outgoing {
                 ..
             } => NdOption::AddressRegistration(option).emit(out),
             _ => Ok(()),
+        }
+    }
+
+    /// Writes what comes before the options.
+    fn begin(&self, identity: &Identity, routes: bool, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let options = Options::NONE;
+        match self.content {
+            Content::RouterAdvertisement(_) | Content::Report(_) | Content::Answer(_)
+                if !routes =>
+            {
+                Err(NoRoom)
+            }
+            Content::RouterSolicitation => Message::RouterSolicitation { options }.begin(out),
+            Content::RouterAdvertisement(advertised) => {
+                Message::RouterAdvertisement(RouterAdvertisement {
+                    cur_hop_limit: identity.hop_limit,
+                    router_lifetime_s: advertised.router_lifetime_s,
+                    ..RouterAdvertisement::default()
+                })
+                .begin(out)
+            }
+            Content::Registration { target, .. } => {
+                Message::NeighborSolicitation(NeighborSolicitation { target, options }).begin(out)
+            }
+            Content::NeighborAdvertisement { router, target, .. } => {
+                Message::NeighborAdvertisement(NeighborAdvertisement {
+                    router,
+                    solicited: true,
+                    override_cached: true,
+                    target,
+                    options,
+                })
+                .begin(out)
+            }
+            Content::Report(report) => Message::DuplicateAddressRequest(report).begin(out),
+            Content::Answer(answer) => Message::DuplicateAddressConfirmation(answer).begin(out),
         }
     }
 }
@@ -144,11 +140,11 @@ fn emit_advertised(advertised: &Advertised, out: &mut Cursor<'_>) -> Result<(), 
     .emit(out)
 }
 
-/// Room for the options of one message: a router advertisement has the most.
-const OPTIONS_MAX: usize = 112;
+/// Room for one message: a router advertisement is the longest.
+pub(crate) const MESSAGE_MAX: usize = 104;
 
-/// Messages that wait to be polled: as many as one message that has come can
-/// cause.
+/// Messages that wait to be polled: as many as one message that has come, or
+/// one timer, can cause: they leave before the next.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     waiting: [Option<Outgoing>; 2],

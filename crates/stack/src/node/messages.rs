@@ -1,55 +1,49 @@
 //! Packets that the node makes without being asked by an application: control
 //! messages, and what the assistant has to send.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::{Instant, Memory, copy};
 use redpoll_wire::Cursor;
-use redpoll_wire::icmpv6::{Message, nd};
+use redpoll_wire::icmpv6::nd;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Node;
 use crate::Error;
 use crate::assist::Assist;
 use crate::counters::DropReason;
-use crate::net::icmp::Refusal;
+use crate::net::icmp::{self, Refusal};
+use crate::net::outgoing::MESSAGE_MAX;
 use crate::packet::{LINK_MTU, Origin};
 use crate::transports::StreamTransport;
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
-    /// Sends an ICMPv6 message that answers no packet.
-    pub(super) fn send_icmp(
-        &mut self,
-        now: Instant,
-        ip: Ipv6Header,
-        message: &Message<'_>,
-    ) -> Result<(), Error> {
-        let ip = Ipv6Header {
-            next_header: next_header::ICMPV6,
-            ..ip
-        };
-        self.originate(now, ip, message.len(), |area| {
-            let mut out = Cursor::new(area);
-            message.emit(&ip.src, &ip.dst, &mut out).ok()
-        })
+    /// Sends an ICMPv6 message that answers no packet, and whose checksum is zero.
+    pub(super) fn send_icmp(&mut self, now: Instant, ip: Ipv6Header, message: &[u8]) {
+        let sent = self.originate(now, ip, message.len(), |area| {
+            copy(message, area);
+            icmp::put_checksum(area, &ip)
+        });
+        // One that is lost is lost like any other: it is repeated.
+        match sent {
+            Ok(()) => {}
+            Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
+            Err(_) => self.counters.drop(DropReason::NoSlot),
+        }
     }
 
     /// Sends what neighbour discovery and routing have to say.
     pub(super) fn send_messages(&mut self, now: Instant) {
         while let Some(outgoing) = self.net.poll_message() {
-            let identity = self.net.identity;
+            let identity = &self.net.identity;
             let (src, dst) = (outgoing.src, outgoing.dst);
             let ip = Ipv6Header {
                 hop_limit: nd::HOP_LIMIT,
                 ..identity.header(src, dst, next_header::ICMPV6)
             };
-            let sent = outgoing.with(&identity, M::ROUTES, |message| {
-                self.send_icmp(now, ip, message)
-            });
-            // One that is lost is lost like any other: it is repeated.
-            match sent {
-                Some(Ok(())) => {}
-                Some(Err(Error::NoRoute)) => self.counters.drop(DropReason::NoRoute),
-                Some(Err(_)) => self.counters.drop(DropReason::NoSlot),
-                None => self.counters.drop(DropReason::TooBig),
+            let mut bytes = [0; MESSAGE_MAX];
+            let mut out = Cursor::new(&mut bytes);
+            match outgoing.emit(identity, M::ROUTES, &mut out) {
+                Ok(()) => self.send_icmp(now, ip, out.written()),
+                Err(_) => self.counters.drop(DropReason::TooBig),
             }
         }
         #[cfg(feature = "rpl")]

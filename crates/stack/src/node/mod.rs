@@ -51,6 +51,7 @@ use crate::net::Net;
 use crate::net::icmp::ErrorLimiter;
 use crate::net::identity::Identity;
 use crate::net::nd::{Discovery, Solicitor};
+use crate::net::outgoing::Outbox;
 use crate::net::routing::{Route, Routing, Via};
 use crate::packet::NextHop;
 use crate::segments::SegmentChoice;
@@ -103,10 +104,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             .and_then(|sleepy| sleepy.parents.first().copied()?);
         // RFC 4861 §6.3.7: a random delay of up to a second keeps nodes that
         // start together from asking together.
-        let start = config
-            .nd
-            .solicit
-            .then(|| Instant::from_micros(rng.below(1_000_000).into()));
+        let solicits = config.nd.solicit;
+        let start = solicits.then(|| Instant::from_micros(rng.below(1_000_000).into()));
         let solicitor = match parent {
             Some(parent) => Solicitor::registering(Address::Short(parent), Instant::ZERO),
             None => Solicitor::new(start),
@@ -138,6 +137,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 identity,
                 routing: Routing::new(&config.nd, sleepy, memory.routes, memory.neighbours),
                 nd: Discovery::new(solicitor),
+                outbox: Outbox::default(),
                 errors: ErrorLimiter::new(),
                 resets: ErrorLimiter::new(),
                 assist,

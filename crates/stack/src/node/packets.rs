@@ -72,7 +72,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             header,
             origin: Origin::Host,
         };
-        let mtu = LINK_MTU as u32;
+        let mtu = LINK_MTU as u16;
         let answered = match self.net.admit(&packet) {
             Ok(()) => self.answer_with(now, &packet, IcmpError::PacketTooBig { mtu }),
             Err(_) => false,

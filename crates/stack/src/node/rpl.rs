@@ -3,13 +3,12 @@
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::Cursor;
-use redpoll_wire::icmpv6::{self, Message, nd};
+use redpoll_wire::icmpv6::{self, nd};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
 use redpoll_wire::rpl::{Advance, MESSAGE_TYPE, PacketInformation, advance, hop_by_hop_len};
 
 use super::Node;
-use crate::Error;
 use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
@@ -17,6 +16,9 @@ use crate::net::routing::rpl::{Dress, MESSAGE_MAX, Passage};
 use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory};
 use crate::packet::{Origin, Packet};
 use crate::transports::StreamTransport;
+
+/// What an RPL message begins with: its type, and room for code and checksum.
+const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 
 /// What a segment has before its own header.
 pub(super) enum Extension {
@@ -60,8 +62,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.routing.on_load(now, turned_away);
         loop {
             let identity = self.net.identity;
-            let mut buffer = [0; MESSAGE_MAX];
+            let mut buffer = [0; HEAD.len() + MESSAGE_MAX];
             let mut out = Cursor::new(&mut buffer);
+            if out.put(&HEAD).is_err() {
+                return;
+            }
             let Some(envelope) = self.net.routing.poll_rpl(now, &identity, &mut out) else {
                 return;
             };
@@ -75,16 +80,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 },
                 ..identity.header(src, dst, next_header::ICMPV6)
             };
-            let message = Message::Unknown {
-                message_type: MESSAGE_TYPE,
-                code: envelope.code,
-                body: out.written(),
-            };
-            match self.send_icmp(now, ip, &message) {
-                Ok(()) => {}
-                Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
-                Err(_) => self.counters.drop(DropReason::NoSlot),
+            let message = out.into_written();
+            if let Some(code) = message.get_mut(1) {
+                *code = envelope.code;
             }
+            self.send_icmp(now, ip, message);
         }
     }
 
@@ -146,7 +146,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Advance::Onward(next) if identity.forwards => next,
             Advance::Problem(pointer) | Advance::Loop(pointer) => {
                 let code = icmpv6::parameter_problem::HEADER_FIELD;
-                let pointer = pointer as u32;
+                let pointer = pointer as u16;
                 let error = IcmpError::ParameterProblem { code, pointer };
                 return Some(Err(Refusal(DropReason::SourceRoute, Some(error))));
             }

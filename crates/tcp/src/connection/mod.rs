@@ -149,11 +149,18 @@ impl<B: Bytes> Connection<B> {
         Self::complete_with(now, config, handshake, SendRing::new(tx), rx)
     }
 
-    /// The first half of [`complete`](Self::complete), of which [`resume`](Self::resume) is
-    /// the other: between them the connection can be put where it stays, and a second one
-    /// is not on the stack.
-    pub fn prepare(now: Instant, config: &Config, handshake: &Handshake, tx: B, rx: B) -> Self {
-        Self::prepare_with(now, config, handshake, SendRing::new(tx), rx)
+    /// The first half of [`accept`](Self::accept) and [`complete`](Self::complete), of which
+    /// [`on_request`](Self::on_request) and [`resume`](Self::resume) are the others: between
+    /// them the connection can be put where it stays, and a second one is not on the stack.
+    pub fn prepare(
+        now: Instant,
+        config: &Config,
+        request: &Request,
+        iss: SeqNum,
+        tx: B,
+        rx: B,
+    ) -> Self {
+        Self::prepare_with(now, config, request, iss, SendRing::new(tx), rx)
     }
 
     /// Gives the buffers back, send buffer first. The connection must be
@@ -191,14 +198,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store: S,
         rx: B,
     ) -> Self {
-        let phase = Phase::SynReceived(SynReceived {
-            syn: OurSyn::FIRST,
-            passive: true,
-            close_queued: false,
-            text: 0,
-        });
-        let (local, remote) = (request.local, request.remote);
-        let mut connection = Self::new(now, config, local, remote, iss, phase, store, rx);
+        let mut connection = Self::prepare_with(now, config, &request, iss, store, rx);
         connection.on_request(&request);
         connection
     }
@@ -211,7 +211,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         store: S,
         rx: B,
     ) -> Self {
-        let mut connection = Self::prepare_with(now, config, handshake, store, rx);
+        let (request, iss) = (&handshake.request, handshake.how.iss);
+        let mut connection = Self::prepare_with(now, config, request, iss, store, rx);
         connection.resume(handshake);
         connection
     }
@@ -220,27 +221,31 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub fn prepare_with(
         now: Instant,
         config: &Config,
-        handshake: &Handshake,
+        request: &Request,
+        iss: SeqNum,
         store: S,
         rx: B,
     ) -> Self {
-        let (ends, iss) = (&handshake.request, handshake.how.iss);
         let phase = Phase::SynReceived(SynReceived {
-            syn: OurSyn {
-                due: false,
-                lost: handshake.how.again.then_some(Loss::Timeout),
-            },
+            syn: OurSyn::FIRST,
             passive: true,
             close_queued: false,
             text: 0,
         });
-        Self::new(now, config, ends.local, ends.remote, iss, phase, store, rx)
+        let (local, remote) = (request.local, request.remote);
+        Self::new(now, config, local, remote, iss, phase, store, rx)
     }
 
     /// Continues the handshake that the connection was [prepared](Connection::prepare) for.
     #[inline(never)] // size
     pub fn resume(&mut self, handshake: &Handshake) {
         let how = &handshake.how;
+        if let Phase::SynReceived(state) = &mut self.phase {
+            state.syn = OurSyn {
+                due: false,
+                lost: how.again.then_some(Loss::Timeout),
+            };
+        }
         self.on_request(&handshake.request);
         self.set_timestamp_offset(handshake.timestamp_offset);
         self.snd.on_sent(how.iss + 1);
@@ -254,8 +259,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
+    /// Takes the request that the connection was [prepared](Connection::prepare) for.
     #[inline(never)] // size
-    fn on_request(&mut self, request: &Request) {
+    pub fn on_request(&mut self, request: &Request) {
         self.on_peer_syn(&request.syn);
         self.ecn.on_peer_syn(request.flags(), false);
         self.snd.set(request.syn.irs, request.syn.window);

@@ -289,6 +289,19 @@ impl<'a> Message<'a> {
     /// Of a quoted packet, at most [`MAX_QUOTED`] bytes are written.
     pub fn emit(&self, src: &Addr, dst: &Addr, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let start = out.position();
+        self.begin(out)?;
+        let message = out.written().get(start..).unwrap_or_default();
+        let sum = checksum(src, dst, message).finish();
+        out.patch_u16(start.saturating_add(CHECKSUM_AT), sum)
+    }
+
+    /// Writes the message with a checksum of zero, for one whose options are still to follow
+    /// one by one. Where its kind is known, no other's code is needed.
+    ///
+    /// # Errors
+    /// [`NoRoom`] when `out` is too short.
+    #[inline(always)]
+    pub fn begin(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         out.put(&[self.message_type(), self.code(), 0, 0])?;
         match self {
             Message::DestinationUnreachable { quoted, .. }
@@ -321,9 +334,7 @@ impl<'a> Message<'a> {
             | Message::DuplicateAddressConfirmation(message) => message.emit(out)?,
             Message::Unknown { body, .. } => out.put(body)?,
         }
-        let message = out.written().get(start..).unwrap_or_default();
-        let sum = checksum(src, dst, message).finish();
-        out.patch_u16(start.saturating_add(CHECKSUM_AT), sum)
+        Ok(())
     }
 
     /// Bytes that [`Message::emit`] writes.

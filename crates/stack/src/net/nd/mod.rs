@@ -15,7 +15,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use super::identity::Identity;
-use super::outgoing::{Content, Outbox, Outgoing};
+use super::outgoing::{Content, Outbox};
 use crate::counters::DropReason;
 use crate::packet::is_unicast;
 
@@ -63,27 +63,20 @@ pub(crate) enum Elapsed {
     RouterSilent,
 }
 
-/// A node's own part in neighbour discovery.
+/// A node's own part in neighbour discovery. What it has to say goes to the outbox that
+/// it is lent.
 #[derive(Debug)]
 pub(crate) struct Discovery {
     pub(crate) solicitor: Solicitor,
-    outbox: Outbox,
 }
 
 impl Discovery {
     pub(crate) fn new(solicitor: Solicitor) -> Self {
-        Discovery {
-            solicitor,
-            outbox: Outbox::default(),
-        }
+        Discovery { solicitor }
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
         self.solicitor.poll_at()
-    }
-
-    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.outbox.pop()
     }
 
     /// Runs what is due. A host that `knows_routers` does not look for others.
@@ -92,22 +85,23 @@ impl Discovery {
         now: Instant,
         identity: &Identity,
         knows_routers: bool,
+        outbox: &mut Outbox,
     ) -> Elapsed {
         match self.solicitor.on_timeout(now) {
             Some(Due::Solicit) if knows_routers => return Elapsed::RouterSilent,
-            Some(Due::Solicit) => self.outbox.push(
+            Some(Due::Solicit) => outbox.push(
                 identity.link_local,
                 addr::LINK_LOCAL_ALL_ROUTERS,
                 Content::RouterSolicitation,
             ),
-            Some(Due::Register(router)) => self.register_with(identity, router),
+            Some(Due::Register(router)) => self.register_with(identity, router, outbox),
             None => {}
         }
         Elapsed::Quiet
     }
 
     /// RFC 6775 §5.5.1: the address being registered is the packet's source.
-    fn register_with(&mut self, identity: &Identity, router: Address) {
+    fn register_with(&self, identity: &Identity, router: Address, outbox: &mut Outbox) {
         let Some(target) = addr::link_local(router) else {
             return;
         };
@@ -119,15 +113,16 @@ impl Discovery {
             eui64: identity.eui64,
         };
         let content = Content::Registration { target, asked };
-        self.outbox.push(identity.address, target, content);
+        outbox.push(identity.address, target, content);
     }
 
     /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
     pub(crate) fn on_router_solicitation(
-        &mut self,
+        &self,
         identity: &Identity,
         src: Addr,
         advertised: Option<Advertised>,
+        outbox: &mut Outbox,
     ) -> Result<(), DropReason> {
         let advertised = advertised.ok_or(DropReason::IcmpIgnored)?;
         // The answer must not leave the link, where it counts.
@@ -135,7 +130,7 @@ impl Discovery {
             return Err(DropReason::BadSource);
         }
         let content = Content::RouterAdvertisement(advertised);
-        self.outbox.push(identity.link_local, src, content);
+        outbox.push(identity.link_local, src, content);
         Ok(())
     }
 
@@ -161,17 +156,17 @@ impl Discovery {
         Ok(Standing::Serves(router))
     }
 
-    /// RFC 4861 §7.2.3: somebody asks about an address of this node's. `link` is
-    /// where the asker is, if it `registers`.
+    /// RFC 4861 §7.2.3: somebody asks about an address of this node's.
     pub(crate) fn on_question(
-        &mut self,
+        &self,
         identity: &Identity,
-        ends: (Addr, Addr),
-        link: Option<Address>,
-        registers: bool,
+        question: &Question,
         router: bool,
+        outbox: &mut Outbox,
     ) {
-        let (src, target) = ends;
+        let &Question {
+            src, target, link, ..
+        } = question;
         let content = Content::NeighborAdvertisement {
             router,
             target,
@@ -180,8 +175,8 @@ impl Discovery {
         // RFC 6775 §6.5.2: the answer to a registration that may have failed
         // goes to the link-local address, which is never in doubt.
         match link.and_then(addr::link_local) {
-            Some(to) if registers => self.outbox.push(identity.link_local, to, content),
-            _ => self.outbox.push(target, src, content),
+            Some(to) if question.registers => outbox.push(identity.link_local, to, content),
+            _ => outbox.push(target, src, content),
         }
     }
 
@@ -200,6 +195,15 @@ impl Discovery {
         self.solicitor.on_registration(router, answer, now);
         Ok(())
     }
+}
+
+/// A neighbour solicitation that leads to no registration.
+pub(crate) struct Question {
+    pub(crate) src: Addr,
+    pub(crate) target: Addr,
+    /// Where the asker is, if it registers.
+    pub(crate) link: Option<Address>,
+    pub(crate) registers: bool,
 }
 
 /// What a router advertisement says of its sender.

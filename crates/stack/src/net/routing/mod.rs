@@ -9,7 +9,7 @@
 //! - *RPL* (`rpl/`, RFC 6550): the routers find their ways themselves.
 //!
 //! Messages come to [`Routing::on_control`], what is known of the links to
-//! [`Routing::on_link`], and what is to be sent waits for [`Routing::poll_message`].
+//! [`Routing::on_link`]; what is to be sent goes to the outbox that a call brings.
 //! What only RPL has is in `by_rpl.rs`.
 
 #[cfg(feature = "rpl")]
@@ -30,7 +30,7 @@ use redpoll_wire::ipv6::addr;
 
 use super::identity::{Identity, is_loopback};
 use super::nd::{Advertised, NdConfig};
-use super::outgoing::Outgoing;
+use super::outgoing::Outbox;
 use crate::counters::DropReason;
 use crate::link::Tenure;
 use crate::packet::{NextHop, is_unicast};
@@ -201,11 +201,12 @@ impl<M: Memory + 'static> Routing<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
+        outbox: &mut Outbox,
         control: Control,
     ) -> Result<(), DropReason> {
         match &mut self.way {
             Way::Registered(registered) if M::ROUTES => {
-                registered.on_control(now, identity, &mut self.table, control)
+                registered.on_control(now, identity, &mut self.table, outbox, control)
             }
             _ => Err(DropReason::IcmpIgnored),
         }
@@ -254,14 +255,6 @@ impl<M: Memory + 'static> Routing<M> {
     pub(crate) fn tenure(&self, now: Instant, link: Address) -> Option<Tenure> {
         let until = self.registered()?.tenure(now, link)?;
         (!self.table.leads_through(link)).then_some(Tenure { link, until })
-    }
-
-    /// The next message that waits to be sent.
-    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        match &mut self.way {
-            Way::Registered(registered) if M::ROUTES => registered.poll_message(),
-            _ => None,
-        }
     }
 }
 

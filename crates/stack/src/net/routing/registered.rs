@@ -26,14 +26,13 @@ use crate::counters::DropReason;
 use crate::link::Tenure;
 use crate::net::identity::Identity;
 use crate::net::nd::{Advertised, status};
-use crate::net::outgoing::{Content, Outbox, Outgoing};
+use crate::net::outgoing::{Content, Outbox};
 use crate::packet::{NextHop, is_unicast};
 
 /// A router's registrations.
 pub(super) struct Registered<M: Memory + 'static> {
     advertised: Advertised,
     neighbours: Neighbours<M::Table<Option<Neighbour>>>,
-    outbox: Outbox,
     /// How long a neighbour is registered, not polled yet.
     tenure: Option<Tenure>,
 }
@@ -50,7 +49,6 @@ impl<M: Memory + 'static> Registered<M> {
         Registered {
             advertised,
             neighbours,
-            outbox: Outbox::default(),
             tenure: None,
         }
     }
@@ -62,10 +60,6 @@ impl<M: Memory + 'static> Registered<M> {
     /// Addresses registered here.
     pub(super) fn neighbours(&self, now: Instant) -> usize {
         self.neighbours.len(now)
-    }
-
-    pub(super) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.outbox.pop()
     }
 
     pub(super) fn poll_tenure(&mut self) -> Option<Tenure> {
@@ -94,6 +88,7 @@ impl<M: Memory + 'static> Registered<M> {
         now: Instant,
         identity: &Identity,
         table: &mut Table<M>,
+        outbox: &mut Outbox,
         control: Control,
     ) -> Result<(), DropReason> {
         table.expire(now);
@@ -101,6 +96,7 @@ impl<M: Memory + 'static> Registered<M> {
             now,
             identity,
             table,
+            outbox,
             way: self,
         };
         match control {
@@ -131,6 +127,7 @@ struct Router<'r, M: Memory + 'static> {
     now: Instant,
     identity: &'r Identity,
     table: &'r mut Table<M>,
+    outbox: &'r mut Outbox,
     way: &'r mut Registered<M>,
 }
 
@@ -217,7 +214,7 @@ impl<M: Memory + 'static> Router<'_, M> {
 
     fn send(&mut self, router: Address, content: Content) {
         if let Some(to) = addr::link_local(router) {
-            self.way.outbox.push(self.identity.link_local, to, content);
+            self.outbox.push(self.identity.link_local, to, content);
         }
     }
 
@@ -229,7 +226,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             target,
             registration: Some(registration),
         };
-        self.way.outbox.push(self.identity.link_local, to, content);
+        self.outbox.push(self.identity.link_local, to, content);
     }
 
     /// A router behind this one reports a registration.

@@ -1,7 +1,7 @@
 //! Data on a SYN (RFC 7413), between connections and listeners.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Connection, Endpoint, FAST_OPEN, Incoming, Request, State};
+use redpoll_tcp::{Endpoint, FAST_OPEN, Incoming, Request, State};
 
 use super::TcpSockets;
 use super::listeners::Listening;
@@ -66,15 +66,14 @@ impl<M: Memory + 'static> TcpSockets<M> {
         let (local, remote) = (&request.local, &request.remote);
         let iss = self.isn.isn(now, local, remote);
         let offset = self.isn.timestamp_offset(local, remote);
-        let made = self.begin(listening.id, counters, |config, tx, rx| {
-            let mut connection = Connection::accept(now, config, *request, iss, tx, rx);
-            connection.set_timestamp_offset(offset);
-            connection.take_syn_data(seg);
-            connection
-        });
-        if made.is_none() {
+        let slot = self.begin(listening.id, now, request, iss, counters);
+        let Some(open) = slot.and_then(super::ConnectionSlot::open_mut) else {
             return false;
-        }
+        };
+        let connection = &mut open.connection;
+        connection.on_request(request);
+        connection.set_timestamp_offset(offset);
+        connection.take_syn_data(seg);
         self.turn = self.turn.wrapping_add(1);
         counters.fast_opens = counters.fast_opens.wrapping_add(1);
         true

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Instant, Memory, least};
 use redpoll_tcp::{
-    Answer, Config, Connection, FAST_OPEN, Handshake, Incoming, Overflow, State, Terms,
+    Answer, Connection, FAST_OPEN, Handshake, Incoming, Overflow, Request, SeqNum, State, Terms,
 };
 
 use super::listeners::Listening;
@@ -109,19 +109,25 @@ impl<M: Memory + 'static> TcpSockets<M> {
         waiting >= listening.how.backlog.into()
     }
 
-    /// Makes a connection that waits at a listener, in a free slot.
+    /// Makes a connection that waits at a listener, in a free slot; the request is still to
+    /// be told it.
     // What it takes of the stack is free again when the connection is there.
     #[inline(never)]
     pub(super) fn begin(
         &mut self,
         at: ListenerId,
+        now: Instant,
+        request: &Request,
+        iss: SeqNum,
         counters: &mut NodeCounters,
-        make: impl FnOnce(&Config, M::Buffer, M::Buffer) -> Connection<M::Buffer>,
     ) -> Option<&mut ConnectionSlot<M::Buffer>> {
         let index = self.free_slot(counters)?;
         let (config, turn) = (&self.config, self.turn);
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;
-        slot.start(|tx, rx| Open::new(make(config, tx, rx), Some(Waits { at, turn })));
+        slot.start(|tx, rx| {
+            let connection = Connection::prepare(now, config, request, iss, tx, rx);
+            Open::new(connection, Some(Waits { at, turn }))
+        });
         Some(slot)
     }
 
@@ -135,10 +141,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
         counters: &mut NodeCounters,
     ) -> bool {
         let &Incoming { now, meta, seg, .. } = incoming;
-        let slot = self.begin(at, counters, |config, tx, rx| {
-            Connection::prepare(now, config, handshake, tx, rx)
-        });
-        let Some(slot) = slot else {
+        let (request, iss) = (&handshake.request, handshake.iss());
+        let Some(slot) = self.begin(at, now, request, iss, counters) else {
             return false;
         };
         let Some(open) = slot.open_mut() else {
