@@ -7,6 +7,7 @@
 mod beyond;
 mod dual;
 mod energy;
+mod fading;
 mod overall;
 mod probes;
 mod rules;
@@ -105,6 +106,7 @@ fn figures() -> Vec<Figure> {
     figures.extend(scenes::MACS.map(dual::figure_8));
     figures.push(overall::figure_9());
     figures.push(overall::figure_10());
+    figures.push(fading::fading());
     figures.push(beyond::beyond());
     figures.push(rules::rules());
     figures

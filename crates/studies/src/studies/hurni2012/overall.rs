@@ -7,14 +7,21 @@ use super::scenes::{
     radio_on_a_segment, segments, with_drift,
 };
 use super::throughput::{IDLE_CACHE, LINKS, PROBES};
+use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Handle, Metric};
 use crate::engine::run::{Reading, Run};
 
 /// The mean of all hops for each MAC and each variant.
-struct Means(Vec<(Mac, Variant, Handle)>);
+pub struct Means(Vec<(Mac, Variant, Handle)>);
 
 impl Means {
-    fn new(figure: &mut Figure, metric: Metric, read: fn(&Run) -> Reading) -> Means {
+    /// What `read` finds in the runs of `case`.
+    pub fn new(
+        figure: &mut Figure,
+        case: fn(Mac, Variant, u32) -> Case,
+        metric: Metric,
+        read: fn(&Run) -> Reading,
+    ) -> Means {
         let mut means = Vec::new();
         for mac in MACS {
             for variant in VARIANTS {
@@ -36,7 +43,8 @@ impl Means {
         Means(means)
     }
 
-    fn of(&self, mac: Mac, variant: Variant) -> Handle {
+    /// The mean of one of them.
+    pub fn of(&self, mac: Mac, variant: Variant) -> Handle {
         let is_it = |it: &&(Mac, Variant, Handle)| (it.0, it.1) == (mac, variant);
         let found = self.0.iter().find(is_it);
         found.expect("each MAC has each variant").2
@@ -178,7 +186,7 @@ const RATIOS: [Ratio; 17] = [
 pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Segments in ten minutes, means over all hops")
         .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
-    let means = Means::new(&mut figure, SEGMENTS, segments);
+    let means = Means::new(&mut figure, case, SEGMENTS, segments);
     let better = [
         (XMAC, UNMODIFIED),
         (XMAC, CCTRL),
@@ -255,7 +263,7 @@ fn better(
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Radio on for a segment, means over all hops")
         .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
-    let means = Means::new(&mut figure, RADIO, radio_on_a_segment);
+    let means = Means::new(&mut figure, case, RADIO, radio_on_a_segment);
     let best = means.of(NULLMAC, ALL);
     let better = [CCTRL, ALL]
         .map(|variant| better(&mut figure, (NULLMAC, variant), RADIO, radio_on_a_segment));

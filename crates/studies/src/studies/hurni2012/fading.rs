@@ -1,0 +1,26 @@
+//! The means of figure 9 over links of another model.
+
+use super::overall::Means;
+use super::scenes::{
+    MACS, SEGMENTS, UNMODIFIED, VARIANTS, over_fading_links, ratio_of_means, segments,
+};
+use crate::engine::figure::{Figure, Metric};
+
+/// Segments by those of unmodified uIP.
+const GAIN: Metric = Metric::new("gain", "of unmodified");
+
+/// Nothing of it is judged: it shows what the other figures owe to their model of links.
+pub fn fading() -> Figure {
+    let mut figure = Figure::new("fading", "Figure 9 over links that fade").about(
+        "Nodes 10 m apart whose frames arrive by their ratio to noise and to other frames, the \
+         stronger of two among them, with a Rician gain for each frame; otherwise as figure 9.",
+    );
+    let means = Means::new(&mut figure, over_fading_links, SEGMENTS, segments);
+    for mac in MACS {
+        for variant in &VARIANTS[1..] {
+            let both = [means.of(mac, *variant), means.of(mac, UNMODIFIED)];
+            figure.made_of_all((variant.name, mac.name), GAIN, &both, ratio_of_means);
+        }
+    }
+    figure
+}
