@@ -22,6 +22,7 @@ impl Rng {
     }
 
     /// The stream number `id` of `seed`: streams of one seed are independent.
+    #[inline(never)] // size
     pub const fn stream(seed: u64, id: u64) -> Self {
         let increment = (mix(id) << 1) | 1;
         let state = mix(seed.wrapping_add(increment)).wrapping_add(increment);
@@ -83,6 +84,7 @@ impl Rng {
     /// A number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0.
     ///
     /// The bias is below `bound / 2^64`.
+    #[inline(never)] // size
     pub const fn below_u64(&mut self, bound: u64) -> u64 {
         ((self.next_u64() as u128).wrapping_mul(bound as u128) >> 64) as u64
     }

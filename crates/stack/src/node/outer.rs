@@ -3,16 +3,21 @@
 
 use redpoll_base::{Instant, Memory, move_within};
 use redpoll_lowpan::SlotId;
+#[cfg(feature = "rpl-root")]
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
-use redpoll_wire::rpl::{PacketInformation, SourceRoute, hop_by_hop_len, srh_len};
+use redpoll_wire::rpl::{PacketInformation, hop_by_hop_len};
+#[cfg(feature = "rpl-root")]
+use redpoll_wire::rpl::{SourceRoute, srh_len};
 
 use super::Node;
 use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
-use crate::net::routing::rpl::{Dress, Path};
+use crate::net::routing::rpl::Dress;
+#[cfg(feature = "rpl-root")]
+use crate::net::routing::rpl::Path;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
 use crate::transports::StreamTransport;
 
@@ -21,6 +26,7 @@ const NEXT_HEADER_AT: usize = 6;
 const PAYLOAD_LEN_AT: usize = 4;
 /// The longest extension header that is put into packets: a source route of 64 stops
 /// whose addresses are two bytes each, or of eight whole ones.
+#[cfg(feature = "rpl-root")]
 const EXTENSION_MAX: usize = 136;
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
@@ -50,6 +56,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 self.add_information(packet, information);
                 Ok(())
             }
+            #[cfg(feature = "rpl-root")]
             Dress::Route(path) => self.add_route_header(packet, &path),
         }
     }
@@ -94,6 +101,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let _ = self.wrap(packet, next_header::HOP_BY_HOP, &header, outer);
     }
 
+    #[cfg(feature = "rpl-root")]
     fn add_route_header(&mut self, packet: &Packet, path: &Path) -> Result<(), Refusal> {
         let first = path.first_stop();
         let outer = self.outer_for(packet, false).map(|outer| Ipv6Header {

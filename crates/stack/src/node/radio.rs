@@ -183,6 +183,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let extension = self.segment_extension(now, &ip.dst);
         #[cfg(feature = "rpl")]
         let (ip, extension) = match &extension {
+            #[cfg(feature = "rpl-root")]
             Extension::Long => {
                 self.hold_segment(now, &pulled, next_hop);
                 return true;

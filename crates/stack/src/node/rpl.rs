@@ -12,7 +12,7 @@ use super::Node;
 use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
-use crate::net::routing::rpl::{Dress, MESSAGE_MAX, Passage};
+use crate::net::routing::rpl::{Dress, Envelope, MESSAGE_MAX, Passage};
 use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory};
 use crate::packet::{Origin, Packet};
 use crate::transports::StreamTransport;
@@ -26,6 +26,7 @@ pub(super) enum Extension {
     /// Packet information.
     Header([u8; PacketInformation::LEN]),
     /// A source route: the segment is made whole first.
+    #[cfg(feature = "rpl-root")]
     Long,
 }
 
@@ -61,30 +62,34 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let turned_away = lowpan.wrapping_add(self.counters.dropped(DropReason::NoSlot));
         self.net.routing.on_load(now, turned_away);
         loop {
-            let identity = self.net.identity;
             let mut buffer = [0; HEAD.len() + MESSAGE_MAX];
             let mut out = Cursor::new(&mut buffer);
             if out.put(&HEAD).is_err() {
                 return;
             }
-            let Some(envelope) = self.net.routing.poll_rpl(now, &identity, &mut out) else {
+            let net = &mut self.net;
+            let polled = net.routing.poll_rpl(now, &net.identity, &mut out);
+            let Some(Envelope { code, dst }) = polled else {
                 return;
             };
-            let (src, dst) = (envelope.src, envelope.dst);
+            let Some(src) = net.identity.source_for(&dst) else {
+                return;
+            };
             let is_near = dst.is_multicast() || addr::is_link_local(&dst);
-            let ip = Ipv6Header {
+            let header = net.identity.header(src, dst, next_header::ICMPV6);
+            let header = Ipv6Header {
                 hop_limit: if is_near {
                     nd::HOP_LIMIT
                 } else {
-                    identity.hop_limit
+                    header.hop_limit
                 },
-                ..identity.header(src, dst, next_header::ICMPV6)
+                ..header
             };
             let message = out.into_written();
-            if let Some(code) = message.get_mut(1) {
-                *code = envelope.code;
+            if let Some(place) = message.get_mut(1) {
+                *place = code;
             }
-            self.send_icmp(now, ip, message);
+            self.send_icmp(now, header, message);
         }
     }
 
@@ -178,6 +183,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Dress::Information(information) => {
                 Extension::Header(information.header(next_header::TCP))
             }
+            #[cfg(feature = "rpl-root")]
             Dress::Route(_) => Extension::Long,
         }
     }

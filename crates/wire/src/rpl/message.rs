@@ -2,8 +2,7 @@
 
 use redpoll_base::Addr;
 
-use super::{Options, Sequence, code, put, take};
-use crate::cursor::Reader;
+use super::{Options, Sequence, code, put};
 use crate::{Cursor, Error, NoRoom};
 
 /// A control message of RPL.
@@ -96,16 +95,13 @@ impl<'a> Message<'a> {
     /// [`Error::Truncated`], [`Error::Length`] for an option that contradicts itself,
     /// [`Error::Unsupported`] for a code that is not here.
     pub fn parse(code: u8, body: &'a [u8]) -> Result<Self, Error> {
-        let mut input = Reader::new(body);
         Ok(match code {
-            code::DIS => {
-                let [_, _] = take(&mut input)?;
-                let options = Options::parse(input.rest())?;
-                Message::Dis { options }
-            }
-            code::DIO => Message::Dio(Dio::read(&mut input)?),
-            code::DAO => Message::Dao(Dao::read(&mut input)?),
-            code::DAO_ACK => Message::DaoAck(DaoAck::read(&mut input)?),
+            code::DIS => Message::Dis {
+                options: parse_dis(body)?,
+            },
+            code::DIO => Message::Dio(Dio::parse(body)?),
+            code::DAO => Message::Dao(Dao::parse(body)?),
+            code::DAO_ACK => Message::DaoAck(DaoAck::parse(body)?),
             _ => return Err(Error::Unsupported),
         })
     }
@@ -134,23 +130,40 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The options of a DIS, of which `body` is what stands behind the checksum.
+///
+/// # Errors
+/// As [`Message::parse`].
+pub fn parse_dis(body: &[u8]) -> Result<Options<'_>, Error> {
+    Options::parse(body.get(2..).ok_or(Error::Truncated)?)
+}
+
 impl<'a> Dio<'a> {
-    fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
-        let &[instance, version, high, low, flags, dtsn, _, _] = take(input)?;
+    /// What stands behind the checksum, as [`Message::parse`].
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse(body: &'a [u8]) -> Result<Self, Error> {
+        let [instance, version, high, low, flags, dtsn, _, _, rest @ ..] = body else {
+            return Err(Error::Truncated);
+        };
+        let (dodag, options) = rest.split_first_chunk().ok_or(Error::Truncated)?;
+        let (flags, rank) = (*flags, [*high, *low]);
         Ok(Dio {
-            instance,
-            version: Sequence(version),
-            rank: u16::from_be_bytes([high, low]),
+            instance: *instance,
+            version: Sequence(*version),
+            rank: u16::from_be_bytes(rank),
             grounded: flags & GROUNDED != 0,
             mode: flags >> 3 & 0b111,
             preference: flags & 0b111,
-            dtsn: Sequence(dtsn),
-            dodag: Addr(*take(input)?),
-            options: Options::parse(input.rest())?,
+            dtsn: Sequence(*dtsn),
+            dodag: Addr(*dodag),
+            options: Options::parse(options)?,
         })
     }
 
-    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+    /// Writes what stands behind the checksum; more options may follow it.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let grounded = if self.grounded { GROUNDED } else { 0 };
         let flags = grounded | (self.mode & 0b111) << 3 | self.preference & 0b111;
         let [high, low] = self.rank.to_be_bytes();
@@ -162,59 +175,76 @@ impl<'a> Dio<'a> {
 }
 
 impl<'a> Dao<'a> {
-    fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
-        let &[instance, flags, _, sequence] = take(input)?;
-        let has_dodag = flags & HAS_DODAG != 0;
+    /// What stands behind the checksum, as [`Message::parse`].
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse(body: &'a [u8]) -> Result<Self, Error> {
+        let [instance, flags, _, sequence, rest @ ..] = body else {
+            return Err(Error::Truncated);
+        };
+        let (dodag, options) = dodag_if(flags & HAS_DODAG != 0, rest)?;
         Ok(Dao {
-            instance,
+            instance: *instance,
             acknowledge: flags & ACKNOWLEDGE != 0,
-            sequence,
-            dodag: dodag_if(has_dodag, input)?,
-            options: Options::parse(input.rest())?,
+            sequence: *sequence,
+            dodag,
+            options: Options::parse(options)?,
         })
     }
 
-    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+    /// Writes what stands behind the checksum; more options may follow it.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let acknowledge = if self.acknowledge { ACKNOWLEDGE } else { 0 };
         let has_dodag = if self.dodag.is_some() { HAS_DODAG } else { 0 };
         put(
             out,
             &[self.instance, acknowledge | has_dodag, 0, self.sequence],
         )?;
-        if let Some(dodag) = self.dodag {
-            put(out, &dodag.0)?;
-        }
+        put(out, bytes_of(self.dodag.as_ref()))?;
         put(out, self.options.as_bytes())
     }
 }
 
 impl DaoAck {
-    fn read(input: &mut Reader<'_>) -> Result<Self, Error> {
-        let &[instance, flags, sequence, status] = take(input)?;
+    /// What stands behind the checksum, as [`Message::parse`].
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
+        let [instance, flags, sequence, status, rest @ ..] = body else {
+            return Err(Error::Truncated);
+        };
+        let (dodag, _) = dodag_if(flags & ACK_HAS_DODAG != 0, rest)?;
         Ok(DaoAck {
-            instance,
-            sequence,
-            status,
-            dodag: dodag_if(flags & ACK_HAS_DODAG != 0, input)?,
+            instance: *instance,
+            sequence: *sequence,
+            status: *status,
+            dodag,
         })
     }
 
-    fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+    /// Writes what stands behind the checksum.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let has_dodag = match self.dodag {
             Some(_) => ACK_HAS_DODAG,
             None => 0,
         };
         put(out, &[self.instance, has_dodag, self.sequence, self.status])?;
-        match self.dodag {
-            Some(dodag) => put(out, &dodag.0),
-            None => Ok(()),
-        }
+        put(out, bytes_of(self.dodag.as_ref()))
     }
 }
 
-fn dodag_if(is_there: bool, input: &mut Reader<'_>) -> Result<Option<Addr>, Error> {
-    Ok(match is_there {
-        true => Some(Addr(*take(input)?)),
-        false => None,
-    })
+/// The DODAGID that `bytes` begin with if it `is_there`, and what is behind it.
+#[inline(never)] // size
+fn dodag_if(is_there: bool, bytes: &[u8]) -> Result<(Option<Addr>, &[u8]), Error> {
+    if !is_there {
+        return Ok((None, bytes));
+    }
+    let (dodag, rest) = bytes.split_first_chunk().ok_or(Error::Truncated)?;
+    Ok((Some(Addr(*dodag)), rest))
+}
+
+fn bytes_of(dodag: Option<&Addr>) -> &[u8] {
+    dodag.map_or([].as_slice(), |dodag| &dodag.0)
 }

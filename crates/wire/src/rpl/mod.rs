@@ -14,7 +14,7 @@ mod source_route;
 mod tests;
 
 pub use information::{PacketInformation, hop_by_hop_len, is_option};
-pub use message::{Dao, DaoAck, Dio, Message, status};
+pub use message::{Dao, DaoAck, Dio, Message, parse_dis, status};
 pub use option::{
     Configuration, Options, PrefixInformation, RplOption, TargetOption, Transit, config_flag,
 };
@@ -22,21 +22,13 @@ pub use source_route::{Advance, SourceRoute, advance, srh_len};
 
 use redpoll_base::Addr;
 
-use crate::cursor::Reader;
-use crate::{Cursor, Error, NoRoom};
+use crate::{Cursor, NoRoom};
 
 /// Writes `bytes`. Control messages are few, so that the calls are not put in line: that
 /// would be most of what writing takes in flash.
 #[inline(never)]
 fn put(out: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), NoRoom> {
     out.put(bytes)
-}
-
-/// The next `N` bytes, out of line.
-#[inline(never)]
-fn take<'a, const N: usize>(input: &mut Reader<'a>) -> Result<&'a [u8; N], Error> {
-    let bytes = input.take(N)?;
-    bytes.first_chunk().ok_or(Error::Truncated)
 }
 
 /// The ICMPv6 type of RPL's control messages (RFC 6550 §6).

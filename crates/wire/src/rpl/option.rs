@@ -3,8 +3,7 @@
 
 use redpoll_base::Addr;
 
-use super::{Sequence, put, take};
-use crate::cursor::Reader;
+use super::{Sequence, put};
 use crate::ipv6::addr;
 use crate::{Cursor, Error, NoRoom};
 
@@ -126,19 +125,19 @@ impl<'a> Options<'a> {
     /// if one is too short for what it must hold, [`Error::Reserved`] for a length of
     /// a prefix or a MinHopRankIncrease that cannot be.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut input = Reader::new(bytes);
-        while !input.rest().is_empty() {
-            read(&mut input)?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            read(&mut rest)?;
         }
         Ok(Options(bytes))
     }
 
     /// The options one by one, without what only fills space.
     pub fn iter(&self) -> impl Iterator<Item = RplOption<'a>> + use<'a> {
-        let mut input = Reader::new(self.0);
+        let mut rest = self.0;
         core::iter::from_fn(move || {
             loop {
-                match read(&mut input).ok()? {
+                match read(&mut rest).ok()? {
                     RplOption::Unknown {
                         kind: PAD1 | PADN, ..
                     } => {}
@@ -178,52 +177,50 @@ impl<'a> Options<'a> {
 
 /// The next option. Out of line: many look through options.
 #[inline(never)]
-fn read<'a>(input: &mut Reader<'a>) -> Result<RplOption<'a>, Error> {
-    let &[kind] = take(input)?;
+fn read<'a>(rest: &mut &'a [u8]) -> Result<RplOption<'a>, Error> {
+    let (&kind, behind) = rest.split_first().ok_or(Error::Truncated)?;
     if kind == PAD1 {
+        *rest = behind;
         return Ok(RplOption::Unknown { kind, data: &[] });
     }
-    let &[len] = take(input)?;
-    let data = input.take(len.into())?;
-    // What ends too early inside an option contradicts the option's length.
-    contents(kind, data).map_err(|error| match error {
-        Error::Truncated => Error::Length,
-        error => error,
-    })
+    let (&len, behind) = behind.split_first().ok_or(Error::Truncated)?;
+    let (data, behind) = behind
+        .split_at_checked(len.into())
+        .ok_or(Error::Truncated)?;
+    *rest = behind;
+    contents(kind, data)
 }
 
+/// What ends too early inside an option contradicts the option's length.
 fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
-    let mut input = Reader::new(data);
-    let input = &mut input;
-    Ok(match kind {
-        CONFIGURATION => RplOption::Configuration(Configuration::read(take(input)?)?),
-        PREFIX => RplOption::Prefix(PrefixInformation::read(take(input)?)?),
-        TARGET => {
-            let &[_, len] = take(input)?;
-            let len = prefix_len(len)?;
-            let bytes = input.take(usize::from(len).div_ceil(8))?;
+    Ok(match (kind, data) {
+        (CONFIGURATION, _) => RplOption::Configuration(Configuration::read(first(data)?)?),
+        (PREFIX, _) => RplOption::Prefix(PrefixInformation::read(first(data)?)?),
+        (TARGET, [_, len, bytes @ ..]) => {
+            let len = prefix_len(*len)?;
+            let bytes = bytes.get(..usize::from(len).div_ceil(8));
             let mut prefix = Addr::default();
-            for (to, from) in prefix.0.iter_mut().zip(bytes) {
+            for (to, from) in prefix.0.iter_mut().zip(bytes.ok_or(Error::Length)?) {
                 *to = *from;
             }
             let prefix = addr::prefix(&prefix, len);
             RplOption::Target(TargetOption { prefix, len })
         }
-        TRANSIT => {
-            let &[flags, control, sequence, lifetime] = take(input)?;
-            let parent = match input.rest() {
+        (TRANSIT, [flags, control, sequence, lifetime, parent @ ..]) => {
+            let parent = match parent {
                 [] => None,
-                _ => Some(Addr(*take(input)?)),
+                parent => Some(Addr(*first(parent)?)),
             };
             RplOption::Transit(Transit {
                 external: flags & 0x80 != 0,
-                control,
-                sequence: Sequence(sequence),
-                lifetime,
+                control: *control,
+                sequence: Sequence(*sequence),
+                lifetime: *lifetime,
                 parent,
             })
         }
-        METRIC_CONTAINER => match node_state(data)? {
+        (TARGET | TRANSIT, _) => return Err(Error::Length),
+        (METRIC_CONTAINER, _) => match node_state(data)? {
             Some(overloaded) => RplOption::NodeState { overloaded },
             None => RplOption::Unknown { kind, data },
         },
@@ -231,17 +228,25 @@ fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     })
 }
 
+/// The first `N` bytes of what an option holds.
+fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
+    data.first_chunk().ok_or(Error::Length)
+}
+
 /// The O flag of a metric container's node state, if it has one; each object has
 /// type, flags and length (RFC 6551 §2.1).
-fn node_state(data: &[u8]) -> Result<Option<bool>, Error> {
-    let mut input = Reader::new(data);
+fn node_state(mut objects: &[u8]) -> Result<Option<bool>, Error> {
     let mut found = None;
-    while !input.rest().is_empty() {
-        let &[kind, _, _, len] = take(&mut input)?;
-        let object = input.take(len.into())?;
-        if let (NODE_STATE, [_, flags, ..]) = (kind, object) {
+    while let [kind, rest @ ..] = objects {
+        let [_, _, len, rest @ ..] = rest else {
+            return Err(Error::Length);
+        };
+        let object = rest.split_at_checked(usize::from(*len));
+        let (object, rest) = object.ok_or(Error::Length)?;
+        if let (NODE_STATE, [_, flags, ..]) = (*kind, object) {
             found = Some(flags & OVERLOAD != 0);
         }
+        objects = rest;
     }
     Ok(found)
 }
@@ -290,12 +295,13 @@ impl Configuration {
         })
     }
 
-    fn to_bytes(self) -> [u8; 16] {
+    /// Writes the option.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let [max_high, max_low] = self.max_rank_increase.to_be_bytes();
         let [min_high, min_low] = self.min_hop_rank_increase.to_be_bytes();
         let [of_high, of_low] = self.objective.to_be_bytes();
         let [unit_high, unit_low] = self.lifetime_unit_s.to_be_bytes();
-        [
+        let bytes = [
             CONFIGURATION,
             14,
             self.flags,
@@ -312,7 +318,8 @@ impl Configuration {
             self.lifetime,
             unit_high,
             unit_low,
-        ]
+        ];
+        put(out, &bytes)
     }
 }
 
@@ -327,45 +334,55 @@ impl PrefixInformation {
             lifetime_s: u32::from_be_bytes([a, b, c, d]),
         })
     }
+
+    /// Writes the option.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let autonomous = if self.autonomous { 0x40 } else { 0 };
+        let router = if self.router_address { 0x20 } else { 0 };
+        let lifetime = self.lifetime_s.to_be_bytes();
+        put(out, &[PREFIX, 30, self.len, autonomous | router])?;
+        put(out, &lifetime)?;
+        put(out, &lifetime)?;
+        put(out, &[0; 4])?;
+        put(out, &self.prefix.0)
+    }
+}
+
+impl TargetOption {
+    /// Writes the option.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let bytes = usize::from(self.len.min(128)).div_ceil(8);
+        let prefix = self.prefix.0.get(..bytes).unwrap_or(&self.prefix.0);
+        let len = prefix.len().saturating_add(2) as u8;
+        put(out, &[TARGET, len, 0, self.len])?;
+        put(out, prefix)
+    }
+}
+
+impl Transit {
+    /// Writes the option.
+    pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
+        let parent = self.parent.as_ref();
+        let parent = parent.map_or([].as_slice(), |parent| &parent.0);
+        let len = parent.len().saturating_add(4) as u8;
+        let external = if self.external { 0x80 } else { 0 };
+        let [sequence, lifetime] = [self.sequence.0, self.lifetime];
+        put(
+            out,
+            &[TRANSIT, len, external, self.control, sequence, lifetime],
+        )?;
+        put(out, parent)
+    }
 }
 
 impl RplOption<'_> {
     /// Writes the option.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
-            RplOption::Configuration(it) => put(out, &it.to_bytes()),
-            RplOption::Prefix(it) => {
-                let autonomous = if it.autonomous { 0x40 } else { 0 };
-                let router = if it.router_address { 0x20 } else { 0 };
-                let lifetime = it.lifetime_s.to_be_bytes();
-                put(out, &[PREFIX, 30, it.len, autonomous | router])?;
-                put(out, &lifetime)?;
-                put(out, &lifetime)?;
-                put(out, &[0; 4])?;
-                put(out, &it.prefix.0)
-            }
-            RplOption::Target(it) => {
-                let bytes = usize::from(it.len.min(128)).div_ceil(8);
-                let prefix = it.prefix.0.get(..bytes).unwrap_or(&it.prefix.0);
-                put(
-                    out,
-                    &[TARGET, prefix.len().saturating_add(2) as u8, 0, it.len],
-                )?;
-                put(out, prefix)
-            }
-            RplOption::Transit(it) => {
-                let len = if it.parent.is_some() { 20 } else { 4 };
-                let external = if it.external { 0x80 } else { 0 };
-                let [sequence, lifetime] = [it.sequence.0, it.lifetime];
-                put(
-                    out,
-                    &[TRANSIT, len, external, it.control, sequence, lifetime],
-                )?;
-                match it.parent {
-                    Some(parent) => put(out, &parent.0),
-                    None => Ok(()),
-                }
-            }
+            RplOption::Configuration(it) => it.emit(out),
+            RplOption::Prefix(it) => it.emit(out),
+            RplOption::Target(it) => it.emit(out),
+            RplOption::Transit(it) => it.emit(out),
             RplOption::NodeState { overloaded } => {
                 let flags = if *overloaded { OVERLOAD } else { 0 };
                 put(out, &[METRIC_CONTAINER, 6, NODE_STATE, 0, 0, 2, 0, flags])

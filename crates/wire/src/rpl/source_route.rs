@@ -3,7 +3,7 @@
 //! Addresses are written as short as their common beginning with the destination
 //! allows; what is read may be written in any allowed way.
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, divide};
 
 use crate::ipv6::{Ipv6Header, next_header};
 use crate::{Cursor, Error, NoRoom};
@@ -51,13 +51,17 @@ impl<'a> SourceRoute<'a> {
         let used = len.checked_sub(pad).ok_or(Error::Length)?;
         let last = 16_usize.saturating_sub(elided_last);
         let each = 16_usize.saturating_sub(elided);
-        let others = used.checked_sub(last);
-        let count = match others.map(|others| (others.checked_div(each), others.checked_rem(each)))
-        {
+        let count = match used.checked_sub(last) {
             // An empty header has no last address either.
             None if used == 0 => 0,
-            Some((Some(others), Some(0))) => others.saturating_add(1),
-            _ => return Err(Error::Length),
+            None => return Err(Error::Length),
+            Some(others) => {
+                let count = divide(others as u32, each as u32) as usize;
+                if count.saturating_mul(each) != others {
+                    return Err(Error::Length);
+                }
+                count.saturating_add(1)
+            }
         };
         if usize::from(segments_left) > count {
             return Err(Error::Reserved);

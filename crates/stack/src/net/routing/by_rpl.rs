@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Instant, Memory, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::rpl::{Message, PacketInformation};
+use redpoll_wire::rpl::PacketInformation;
 
 use super::registered::Registered;
 use super::rpl::{Dress, Envelope, Passage, Rpl, RplConfig, RplCounters, RplMemory};
@@ -58,23 +58,20 @@ impl<M: Memory + 'static> Routing<M> {
             .count()
     }
 
-    /// A control message of RPL has come, of which `body` stands behind the checksum.
+    /// A control message of RPL has come: its code, and what stands behind the checksum.
     pub(crate) fn on_rpl(
         &mut self,
         now: Instant,
         identity: &mut Identity,
         ends: (Addr, Addr),
-        (code, body): (u8, &[u8]),
+        message: (u8, &[u8]),
         from: Option<Address>,
     ) -> Result<(), DropReason> {
         let Way::Rpl(rpl) = &mut self.way else {
             return Err(DropReason::IcmpIgnored);
         };
-        let Ok(message) = Message::parse(code, body) else {
-            rpl.on_malformed();
-            return Err(DropReason::Malformed);
-        };
         rpl.on_message(now, identity, &mut self.table, ends, message, from)
+            .inspect_err(|_| rpl.on_implausible())
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {

@@ -43,6 +43,9 @@ const GRACE_S: u32 = 15;
 /// It never ends.
 const FOR_EVER: u32 = u32::MAX;
 
+/// Whether DAOs may leave anything behind: not with a router or leaf in non-storing mode.
+const TAKES_DAOS: bool = cfg!(any(feature = "rpl-root", feature = "rpl-storing"));
+
 fn seconds(now: Instant) -> u32 {
     divide_long(now.as_micros(), 1_000_000)
 }
@@ -128,6 +131,9 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// What is known of the target `to`, be it gone.
     pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut Downward> {
+        if !TAKES_DAOS {
+            return None;
+        }
         let at = self.host_at(to)?;
         match &mut self.table.as_mut().get_mut(at)?.as_mut()?.kind {
             Kind::Downward(downward) => Some(downward),
@@ -137,6 +143,9 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// What is known of the target `to`, if packets may go there.
     pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<Downward> {
+        if !TAKES_DAOS {
+            return None;
+        }
         match self.host(now, to)?.kind {
             Kind::Downward(downward) => Some(downward),
             Kind::Given { .. } | Kind::Registered { .. } => None,
@@ -146,13 +155,17 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     /// All targets, those that are gone and not forgotten, too.
     pub(crate) fn downwards(&self) -> impl Iterator<Item = (Addr, Downward)> {
         self.entries().filter_map(|slot| match slot.kind {
-            Kind::Downward(downward) => Some((slot.prefix, downward)),
+            Kind::Downward(downward) if TAKES_DAOS => Some((slot.prefix, downward)),
+            Kind::Downward(_) => None,
             Kind::Given { .. } | Kind::Registered { .. } => None,
         })
     }
 
     /// Has `change` look at what is known of every target.
     pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut Downward)) {
+        if !TAKES_DAOS {
+            return;
+        }
         for slot in self.table.as_mut().iter_mut().flatten() {
             if let Kind::Downward(downward) = &mut slot.kind {
                 change(&slot.prefix, downward);
@@ -173,7 +186,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// Forgets the targets of which `keep` does not say that they stay.
     pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&Downward) -> bool) {
-        loop {
+        while TAKES_DAOS {
             let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
             let Some(to) = ended.next().map(|(to, _)| to) else {
                 return;

@@ -11,28 +11,18 @@ pub(super) const TARGETS_MAX: u8 = 4;
 /// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
 /// from the root.
 #[derive(Clone, Debug)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub struct RplConfig {
     /// What the node is to the DODAG.
     pub role: RplRole,
-    /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
-    pub dao_delay: Duration,
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
     /// Targets in one DAO, 1 to 4. With more than one, each has transit information of its
     /// own (RFC 6550 §9.4); Contiki reads only the last. 4 by default.
     pub dao_targets: u8,
-    /// Mean time in which a first acknowledgement has to come; twice as long with each
-    /// DAO that is repeated, six times. RFC 6550 leaves it open; 5 s.
-    pub dao_timeout: Duration,
     /// A DAO that was repeated so often counts as given up: in storing mode the node looks
     /// for another parent. It goes on repeating it. RFC 6550 leaves it open; 3.
     pub dao_retries: u8,
-    /// Time between two solicitations of a node without a DODAG. RFC 6550 leaves it
-    /// open; 30 s.
-    pub dis_interval: Duration,
-    /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
-    /// open; 90 s.
-    pub probe_interval: Duration,
     /// Packets of others get their packet information, and their source route, in an
     /// outer header (RFC 6553 §4, RFC 6554 §4.1). `false`: it is put into the packet
     /// itself, which is against the standard and 40 bytes shorter.
@@ -47,6 +37,17 @@ pub struct RplConfig {
     /// Whether packet information has the sender's rank as it is, as Contiki's has, and not
     /// DAGRank (RFC 6550 §11.2): such routers take each other's for a loop. Off by default.
     pub plain_sender_rank: bool,
+    /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
+    pub dao_delay: Duration,
+    /// Mean time in which a first acknowledgement has to come; twice as long with each
+    /// DAO that is repeated, six times. RFC 6550 leaves it open; 5 s.
+    pub dao_timeout: Duration,
+    /// Time between two solicitations of a node without a DODAG. RFC 6550 leaves it
+    /// open; 30 s.
+    pub dis_interval: Duration,
+    /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
+    /// open; 90 s.
+    pub probe_interval: Duration,
     /// Seed of delays and first numbers.
     pub seed: u64,
 }

@@ -5,12 +5,12 @@
 //! parent is. A target that finds no room in a full table is refused, and its sender
 //! looks for another parent: what is there stays until it ends.
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng, divide};
 use redpoll_wire::rpl::{Dao, DaoAck, RplOption, Sequence, TargetOption, Transit, status};
 
 use super::config::count;
 use super::messages::Ack;
-use super::{Dodag, Rpl, Table};
+use super::{Dodag, Rpl, STORES, Table, earlier, has_come, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
@@ -30,6 +30,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 
 /// What a node has to tell of itself and others.
 #[derive(Debug)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Daos {
     /// Path Sequence of the node's own address.
     pub(super) path_sequence: Sequence,
@@ -83,27 +84,32 @@ impl Daos {
         }
     }
 
-    pub(super) fn poll_at(&self) -> Option<Instant> {
-        let next = match self.pending {
-            Some(pending) => Some(pending.until),
-            None => self.due,
+    /// `at`, or when something is to be done if that is earlier.
+    pub(super) fn earlier(&self, at: Instant) -> Instant {
+        let at = match &self.pending {
+            Some(pending) => at.min(pending.until),
+            None => earlier(at, &self.due),
         };
-        let no_path = self.no_path.map(|no_path| no_path.at);
-        [next, self.refresh_at, no_path].into_iter().flatten().min()
+        let at = match &self.no_path {
+            Some(no_path) if STORES => at.min(no_path.at),
+            _ => at,
+        };
+        earlier(at, &self.refresh_at)
     }
 
     /// DelayDAO begins, if it does not run (§9.5 (2)).
     fn schedule(&mut self, at: Instant) {
-        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+        self.due = Some(earlier(at, &self.due));
     }
 
     /// Whether a DAO may go out now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.pending.is_none() && self.due.is_some_and(|due| due <= now)
+        self.pending.is_none() && has_come(&self.due, now)
     }
 }
 
 /// Between half of `mean` and one and a half.
+#[inline(never)] // size
 pub(super) fn jittered(mean: Duration, rng: &mut Rng) -> Duration {
     let half = mean.divided_by(2);
     half + Duration::from_micros(rng.below_u64(mean.as_micros()))
@@ -119,21 +125,21 @@ impl<M: Memory + 'static> Rpl<M> {
         joins: bool,
     ) {
         let storing = self.is_storing();
-        if let (Some(dodag), Some(parent)) = (self.dodag.filter(|_| storing), self.parent) {
+        if let (Some(dodag), Some(parent), true) = (&self.dodag, self.parent, storing) {
             // It is above this node now, whatever was told of it before.
             table.forget_downward(&parent.within(&dodag.prefix));
         }
         if let Some(former) = former.filter(|_| storing) {
             // §9.8 (4), if it can hear it.
             let hears = self.candidates.get(former).is_some_and(|it| !it.is_gone());
-            let at = now + self.config.dao_delay.times(NO_PATH_DELAYS);
+            let at = now + times(self.config.dao_delay, NO_PATH_DELAYS);
             self.daos.no_path = hears.then_some(NoPath {
                 parent: former,
                 at,
                 told: 0,
             });
         }
-        if self.daos.no_path.map(|it| it.parent) == self.parent {
+        if STORES && self.daos.no_path.map(|it| it.parent) == self.parent {
             self.daos.no_path = None;
         }
         self.tell_all(now, table, joins);
@@ -161,7 +167,7 @@ impl<M: Memory + 'static> Rpl<M> {
             };
             let tries = pending.map_or(self.replies.dao_tries, |pending| pending.tries);
             self.replies.dao_tries = tries;
-            delay = delay.times(hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
+            delay = times(delay, hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
         }
         let at = now + Duration::from_micros(self.rng.below_u64(delay.as_micros()));
         match self.is_storing() {
@@ -203,7 +209,7 @@ impl<M: Memory + 'static> Rpl<M> {
             self.on_detached();
             return;
         }
-        if self.daos.refresh_at.is_some_and(|at| at <= now) {
+        if has_come(&self.daos.refresh_at, now) {
             self.daos.refresh_at = None;
             self.tell_own();
             let delay = jittered(self.config.dao_delay, &mut self.rng);
@@ -266,7 +272,7 @@ impl<M: Memory + 'static> Rpl<M> {
             // Where many wait in vain the air or the root is what they wait for: each
             // asks ever more rarely, and not with the others.
             let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
-            let timeout = self.config.dao_timeout.times(factor);
+            let timeout = times(self.config.dao_timeout, factor);
             self.daos.pending = Some(Pending {
                 until: now + jittered(timeout, &mut self.rng),
                 tries: before.saturating_add(1),
@@ -277,27 +283,32 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// The lifetime of routes in this DODAG; `None`: no end.
     fn lifetime(&self) -> Option<Duration> {
-        let configuration = self.dodag?.configuration;
+        let configuration = &self.dodag.as_ref()?.configuration;
         let unit = Duration::from_secs(configuration.lifetime_unit_s.into());
         match configuration.lifetime {
             FOR_EVER => None,
-            lifetime => Some(
-                unit.times(lifetime.max(1).into())
-                    .max(Duration::from_secs(4)),
-            ),
+            lifetime => {
+                let lifetime = times(unit, lifetime.max(1).into());
+                Some(lifetime.max(Duration::from_secs(4)))
+            }
         }
     }
 
     /// What is left of a route, in lifetime units, rounded up.
     pub(super) fn units(&self, now: Instant, downward: &Downward) -> u8 {
-        let unit = self.dodag.map_or(1, |it| it.configuration.lifetime_unit_s);
+        let unit = u32::from(self.lifetime_unit_s().max(1));
         match downward.left_s(now) {
             None => FOR_EVER,
             Some(left_s) => {
-                let units = left_s.div_ceil(u32::from(unit.max(1)));
+                let units = divide(left_s.saturating_add(unit).saturating_sub(1), unit);
                 units.clamp(1, u32::from(FOR_EVER.saturating_sub(1))) as u8
             }
         }
+    }
+
+    fn lifetime_unit_s(&self) -> u16 {
+        let dodag = self.dodag.as_ref();
+        dodag.map_or(1, |it| it.configuration.lifetime_unit_s)
     }
 
     /// Who can be reached through `near`, or whose parent is who (§9.7, §9.8).
@@ -319,7 +330,7 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         let from = match (dodag.is_storing(), near) {
             (true, Some(link)) if Some(link) == self.parent => {
-                if Peer::at(&dodag.id) != Some(link) {
+                if !dodag.is_rooted_at(link) {
                     self.on_loop(now, table, link);
                 }
                 return Err(DropReason::BadSource);
@@ -450,8 +461,7 @@ impl<M: Memory + 'static> Rpl<M> {
             count(&mut self.counters.stale);
             return true;
         }
-        let unit = self.dodag.map_or(1, |it| it.configuration.lifetime_unit_s);
-        let lifetime_s = u32::from(unit).saturating_mul(transit.lifetime.into());
+        let lifetime_s = u32::from(self.lifetime_unit_s()).saturating_mul(transit.lifetime.into());
         let lifetime_s = (transit.lifetime != FOR_EVER).then_some(lifetime_s);
         let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
         downward.external = transit.external;
@@ -476,7 +486,7 @@ impl<M: Memory + 'static> Rpl<M> {
         (src, near): (Addr, Option<Peer>),
         ack: &DaoAck,
     ) -> Result<(), DropReason> {
-        let Some(dodag) = self.dodag else {
+        let Some(dodag) = &self.dodag else {
             count(&mut self.counters.foreign);
             return Ok(());
         };
@@ -484,7 +494,7 @@ impl<M: Memory + 'static> Rpl<M> {
             true => near.is_some() && near == self.parent,
             false => src == dodag.id,
         };
-        let pending = self.daos.pending;
+        let pending = self.daos.pending.as_ref();
         let is_pending = pending.is_some_and(|pending| pending.sequence == ack.sequence);
         if !is_expected || !is_pending || ack.instance != dodag.instance {
             count(&mut self.counters.stale);
@@ -512,10 +522,7 @@ impl<M: Memory + 'static> Rpl<M> {
     /// Nobody here knows a way to `dst`, which a packet is for. A root asks its children
     /// for all that they know, ever more rarely.
     pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
-        let is_inside = self
-            .dodag
-            .is_some_and(|dodag| dst.shares_prefix(&dodag.prefix, 64));
-        if self.is_root() && is_inside && self.limits.admit_trigger(now) {
+        if self.is_root() && self.holds(dst) && self.limits.admit_trigger(now) {
             self.dtsn = self.dtsn.next();
             self.reset_trickle(now);
         }

@@ -3,13 +3,13 @@
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::Cursor;
 use redpoll_wire::rpl::{
-    ALL_NODES, Dao, DaoAck, Dio, Message, Options, PrefixInformation, RplOption, TargetOption,
-    Transit,
+    ALL_NODES, Dao, DaoAck, Dio, Message, Options, PrefixInformation, RplOption, Sequence,
+    TargetOption, Transit, code,
 };
 
 use super::config::{RplRole, TARGETS_MAX, count};
 use super::downward::{NoPath, is_news};
-use super::{Dodag, Rpl, Table};
+use super::{Dodag, Rpl, STORES, Table};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::News;
@@ -20,9 +20,8 @@ pub(crate) const MESSAGE_MAX: usize = 128;
 /// Where a message goes, and its code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    pub(crate) src: Addr,
-    pub(crate) dst: Addr,
     pub(crate) code: u8,
+    pub(crate) dst: Addr,
 }
 
 /// An acknowledgement that is due.
@@ -36,15 +35,16 @@ pub(super) struct Ack {
 /// Answers that are due. One too many is left out, as if it were lost: whoever asks
 /// asks again.
 #[derive(Debug, Default)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Replies {
-    acks: [Option<Ack>; 4],
-    /// Who has asked for a DIO.
-    dios: [Option<Peer>; 2],
     pub(super) dis_due: bool,
-    /// A neighbour whose link is to be measured.
-    pub(super) probe: Option<Peer>,
     /// How often the DAO that is due was sent before.
     pub(super) dao_tries: u8,
+    /// A neighbour whose link is to be measured.
+    pub(super) probe: Option<Peer>,
+    /// Who has asked for a DIO.
+    dios: [Option<Peer>; 2],
+    acks: [Option<Ack>; 4],
 }
 
 impl Replies {
@@ -92,14 +92,14 @@ impl<M: Memory + 'static> Rpl<M> {
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
         if core::mem::take(&mut self.replies.dis_due) {
-            return self.dis(identity, ALL_NODES, out);
+            return self.dis(ALL_NODES, out);
         }
         if let Some(probed) = self.replies.probe.take() {
-            return self.dis(identity, probed.link_local(), out);
+            return self.dis(probed.link_local(), out);
         }
         let dodag = self.dodag?;
         if let Some(ack) = self.replies.take_ack() {
-            return self.dao_ack(identity, &dodag, ack, out);
+            return self.dao_ack(&dodag, &ack, out);
         }
         if let Some(asker) = self.replies.take_dio() {
             let dst = asker.link_local();
@@ -108,7 +108,7 @@ impl<M: Memory + 'static> Rpl<M> {
         if core::mem::take(&mut self.dio_due) {
             return self.dio(now, identity, &dodag, ALL_NODES, out);
         }
-        if let Some(no_path) = self.daos.no_path.filter(|it| it.at <= now) {
+        if STORES && let Some(no_path) = self.daos.no_path.filter(|it| it.at <= now) {
             return self.no_path(now, identity, &dodag, no_path, table, out);
         }
         if self.daos.is_due(now) && self.is_joined() && !self.is_root() {
@@ -117,28 +117,25 @@ impl<M: Memory + 'static> Rpl<M> {
         None
     }
 
-    fn dis(&mut self, identity: &Identity, dst: Addr, out: &mut Cursor<'_>) -> Option<Envelope> {
+    fn dis(&mut self, dst: Addr, out: &mut Cursor<'_>) -> Option<Envelope> {
         count(&mut self.counters.diss_sent);
         let options = Options::default();
-        envelope(identity.link_local, dst, &Message::Dis { options }, out)
+        Message::Dis { options }.emit(out).ok()?;
+        let code = code::DIS;
+        Some(Envelope { code, dst })
     }
 
-    fn dao_ack(
-        &mut self,
-        identity: &Identity,
-        dodag: &Dodag,
-        ack: Ack,
-        out: &mut Cursor<'_>,
-    ) -> Option<Envelope> {
+    fn dao_ack(&mut self, dodag: &Dodag, ack: &Ack, out: &mut Cursor<'_>) -> Option<Envelope> {
         count(&mut self.counters.dao_acks_sent);
-        let src = identity.source_for(&ack.to)?;
-        let message = Message::DaoAck(DaoAck {
+        let message = DaoAck {
             instance: dodag.instance,
             sequence: ack.sequence,
             status: ack.status,
             dodag: None,
-        });
-        envelope(src, ack.to, &message, out)
+        };
+        message.emit(out).ok()?;
+        let (code, dst) = (code::DAO_ACK, ack.to);
+        Some(Envelope { code, dst })
     }
 
     fn dio(
@@ -157,27 +154,7 @@ impl<M: Memory + 'static> Rpl<M> {
                 self.dtsn = self.dtsn.next();
             }
         }
-        let mut buffer = [0; 64];
-        let mut area = Cursor::new(&mut buffer);
-        RplOption::Configuration(dodag.configuration)
-            .emit(&mut area)
-            .ok()?;
-        RplOption::Prefix(PrefixInformation {
-            len: 64,
-            autonomous: true,
-            // §9.4: the whole address, for transit information.
-            router_address: true,
-            prefix: identity.address,
-            lifetime_s: u32::MAX,
-        })
-        .emit(&mut area)
-        .ok()?;
-        let is_leaf = self.config.role == RplRole::Leaf;
-        if self.is_overloaded(now) && !is_leaf {
-            let state = RplOption::NodeState { overloaded: true };
-            state.emit(&mut area).ok()?;
-        }
-        let message = Message::Dio(Dio {
+        let message = Dio {
             instance: dodag.instance,
             version: dodag.version,
             rank,
@@ -186,9 +163,27 @@ impl<M: Memory + 'static> Rpl<M> {
             preference: dodag.preference,
             dtsn: self.dtsn,
             dodag: dodag.id,
-            options: Options::parse(area.written()).ok()?,
-        });
-        envelope(identity.link_local, dst, &message, out)
+            // They follow.
+            options: Options::default(),
+        };
+        message.emit(out).ok()?;
+        dodag.configuration.emit(out).ok()?;
+        let prefix = PrefixInformation {
+            len: 64,
+            autonomous: true,
+            // §9.4: the whole address, for transit information.
+            router_address: true,
+            prefix: identity.address,
+            lifetime_s: u32::MAX,
+        };
+        prefix.emit(out).ok()?;
+        let is_leaf = self.config.role == RplRole::Leaf;
+        if self.is_overloaded(now) && !is_leaf {
+            let state = RplOption::NodeState { overloaded: true };
+            state.emit(out).ok()?;
+        }
+        let code = code::DIO;
+        Some(Envelope { code, dst })
     }
 
     /// §6.4.3: neither this node nor who is behind it can be reached through the former
@@ -202,8 +197,7 @@ impl<M: Memory + 'static> Rpl<M> {
         table: &Table<M>,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
-        let mut buffer = [0; MESSAGE_MAX];
-        let mut area = Cursor::new(&mut buffer);
+        self.begin_dao(dodag, false, out)?;
         let most = self.targets_max();
         let own = (identity.address, self.daos.path_sequence);
         let others = table
@@ -212,21 +206,13 @@ impl<M: Memory + 'static> Rpl<M> {
             .map(|(to, downward)| (to, downward.sequence));
         let mut all = core::iter::once(own).chain(others).skip(no_path.told);
         for (to, sequence) in all.by_ref().take(most) {
-            target(&mut area, to, sequence, 0, None)?;
+            target(out, to, sequence, 0, None)?;
         }
         let told = no_path.told.saturating_add(most);
         self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
-        self.daos.sequence = self.daos.sequence.wrapping_add(1);
         count(&mut self.counters.daos_sent);
-        let message = Message::Dao(Dao {
-            instance: dodag.instance,
-            acknowledge: false,
-            sequence: self.daos.sequence,
-            dodag: None,
-            options: Options::parse(area.written()).ok()?,
-        });
-        let dst = no_path.parent.link_local();
-        envelope(identity.link_local, dst, &message, out)
+        let (code, dst) = (code::DAO, no_path.parent.link_local());
+        Some(Envelope { code, dst })
     }
 
     fn dao(
@@ -239,49 +225,48 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Option<Envelope> {
         let parent = self.parent?;
         let storing = dodag.is_storing();
-        let mut buffer = [0; MESSAGE_MAX];
-        let mut area = Cursor::new(&mut buffer);
-        let most = self.targets_max();
-        let mut left = most;
         let has_own = matches!(self.daos.own, News::Fresh);
-        if has_own {
-            let transit = (!storing).then(|| parent.within(&dodag.prefix));
-            let lifetime = dodag.configuration.lifetime.max(1);
-            let sequence = self.daos.path_sequence;
-            target(&mut area, identity.address, sequence, lifetime, transit)?;
-            left = left.saturating_sub(1);
-        }
-        let mut more = false;
-        if storing {
-            more = self.tell_targets(now, table, &mut left, &mut area)?;
-        }
-        if left == most {
+        let has_others = storing && table.downwards().any(|(_, it)| is_news(&it));
+        if !has_own && !has_others {
             self.daos.due = None;
             return None;
         }
         let acknowledged = self.config.dao_ack;
+        self.begin_dao(dodag, acknowledged, out)?;
+        let mut left = self.targets_max();
         if has_own {
             self.daos.own = if acknowledged { News::Told } else { News::Old };
+            let transit = (!storing).then(|| parent.within(&dodag.prefix));
+            let lifetime = dodag.configuration.lifetime.max(1);
+            let sequence = self.daos.path_sequence;
+            target(out, identity.address, sequence, lifetime, transit)?;
+            left = left.saturating_sub(1);
         }
+        let more = storing && self.tell_targets(now, table, left, out)?;
+        self.on_dao_sent(now, has_own, more);
+        let dst = match storing {
+            true => parent.link_local(),
+            false => dodag.id,
+        };
+        let code = code::DAO;
+        Some(Envelope { code, dst })
+    }
+
+    /// Writes a DAO, behind which follow its targets.
+    fn begin_dao(&mut self, dodag: &Dodag, acknowledge: bool, out: &mut Cursor<'_>) -> Option<()> {
         // §6.4.1: a number for each DAO that is another one. What comes late acknowledges
         // the one that was repeated, too.
-        if storing || !self.daos.repeats {
+        if dodag.is_storing() || !self.daos.repeats {
             self.daos.sequence = self.daos.sequence.wrapping_add(1);
         }
-        let message = Message::Dao(Dao {
+        let message = Dao {
             instance: dodag.instance,
-            acknowledge: acknowledged,
+            acknowledge,
             sequence: self.daos.sequence,
             dodag: None,
-            options: Options::parse(area.written()).ok()?,
-        });
-        let (src, dst) = match storing {
-            true => (identity.link_local, parent.link_local()),
-            false => (identity.address, dodag.id),
+            options: Options::default(),
         };
-        let envelope = envelope(src, dst, &message, out)?;
-        self.on_dao_sent(now, has_own, more);
-        Some(envelope)
+        message.emit(out).ok()
     }
 
     /// How many targets a DAO of this node's has at most.
@@ -295,8 +280,8 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         table: &mut Table<M>,
-        left: &mut usize,
-        area: &mut Cursor<'_>,
+        mut left: usize,
+        out: &mut Cursor<'_>,
     ) -> Option<bool> {
         let told = match self.config.dao_ack {
             true => News::Told,
@@ -309,16 +294,16 @@ impl<M: Memory + 'static> Rpl<M> {
             if !is_news(downward) || fits.is_none() {
                 return;
             }
-            if *left == 0 {
+            if left == 0 {
                 more = true;
                 return;
             }
-            *left = left.saturating_sub(1);
+            left = left.saturating_sub(1);
             let lifetime = match downward.is_gone() {
                 true => 0,
                 false => rpl.units(now, downward),
             };
-            fits = target(area, *to, downward.sequence, lifetime, None);
+            fits = target(out, *to, downward.sequence, lifetime, None);
             downward.news = match downward.is_gone() {
                 true => News::GoneTold,
                 false => told,
@@ -330,9 +315,9 @@ impl<M: Memory + 'static> Rpl<M> {
 
 /// Writes a target and its transit information.
 fn target(
-    area: &mut Cursor<'_>,
+    out: &mut Cursor<'_>,
     to: Addr,
-    sequence: redpoll_wire::rpl::Sequence,
+    sequence: Sequence,
     lifetime: u8,
     parent: Option<Addr>,
 ) -> Option<()> {
@@ -340,7 +325,7 @@ fn target(
         prefix: to,
         len: 128,
     };
-    RplOption::Target(target).emit(area).ok()?;
+    target.emit(out).ok()?;
     let transit = Transit {
         external: false,
         control: 0,
@@ -348,11 +333,5 @@ fn target(
         lifetime,
         parent,
     };
-    RplOption::Transit(transit).emit(area).ok()
-}
-
-fn envelope(src: Addr, dst: Addr, message: &Message<'_>, out: &mut Cursor<'_>) -> Option<Envelope> {
-    let code = message.code();
-    message.emit(out).ok()?;
-    Some(Envelope { src, dst, code })
+    transit.emit(out).ok()
 }

@@ -20,9 +20,11 @@ mod passing;
 mod trickle;
 mod upward;
 
-use redpoll_base::{Addr, Instant, Memory, Rng, Wake};
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng, Wake};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::rpl::{Configuration, INFINITE_RANK, Message, Sequence, mode};
+use redpoll_wire::rpl::{
+    Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
+};
 
 use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
@@ -31,7 +33,9 @@ use crate::net::identity::Identity;
 pub use config::{RplConfig, RplCounters, RplMemory, RplRole, RplRoot};
 pub(crate) use messages::{Envelope, MESSAGE_MAX};
 pub use neighbours::RplNeighbour;
-pub(crate) use passing::{Dress, Passage, Path};
+#[cfg(feature = "rpl-root")]
+pub(crate) use passing::Path;
+pub(crate) use passing::{Dress, Passage};
 
 use config::count;
 use downward::Daos;
@@ -41,50 +45,60 @@ use objective::Objective;
 use passing::Limits;
 use trickle::Trickle;
 
+/// Whether a DODAG may be one of storing mode.
+const STORES: bool = cfg!(feature = "rpl-storing");
+
 /// The DODAG that a node is a member of.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 struct Dodag {
-    id: Addr,
     instance: u8,
     version: Sequence,
     mode: u8,
     grounded: bool,
     preference: u8,
+    objective: Objective,
+    configuration: Configuration,
+    id: Addr,
     /// The prefix of its nodes' addresses.
     prefix: Addr,
-    configuration: Configuration,
-    objective: Objective,
 }
 
 impl Dodag {
     fn is_storing(&self) -> bool {
-        cfg!(feature = "rpl-storing") && self.mode == mode::STORING
+        STORES && self.mode == mode::STORING
+    }
+
+    /// Whether this is its root.
+    fn is_rooted_at(&self, link: Peer) -> bool {
+        Peer::at(&self.id) == Some(link)
     }
 }
 
 /// A node's part in RPL.
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Rpl<M: Memory + 'static> {
-    config: RplConfig,
-    /// This node, if it has an address that others can know it by.
-    own: Option<Peer>,
-    candidates: Candidates<M::Table<Option<RplNeighbour>>>,
-    dodag: Option<Dodag>,
+    /// This node's DTSN.
+    dtsn: Sequence,
+    /// A DIO is due at once.
+    dio_due: bool,
     /// [`INFINITE_RANK`] without a parent.
     rank: u16,
     /// The lowest rank in this version (§8.2.2.4 (3): L).
     lowest: u16,
     /// The rank that was advertised last.
     advertised: u16,
+    /// This node, if it has an address that others can know it by.
+    own: Option<Peer>,
     /// The preferred parent.
     parent: Option<Peer>,
-    trickle: Trickle,
-    /// This node's DTSN.
-    dtsn: Sequence,
+    candidates: Candidates<M::Table<Option<RplNeighbour>>>,
+    dodag: Option<Dodag>,
     daos: Daos,
     replies: Replies,
+    trickle: Trickle,
+    config: RplConfig,
     limits: Limits,
-    /// A DIO is due at once.
-    dio_due: bool,
     /// When the next DIS goes out, while there is no parent.
     dis_at: Instant,
     probe_at: Instant,
@@ -101,6 +115,7 @@ pub(super) struct Rpl<M: Memory + 'static> {
 }
 
 impl<M: Memory + 'static> Rpl<M> {
+    #[inline(never)] // size
     pub(super) fn new(
         now: Instant,
         config: RplConfig,
@@ -158,15 +173,10 @@ impl<M: Memory + 'static> Rpl<M> {
         self.rank != INFINITE_RANK
     }
 
-    pub(super) fn on_malformed(&mut self) {
-        count(&mut self.counters.implausible);
-    }
-
     /// See [`Routing::tunnel`](super::Routing::tunnel).
     pub(super) fn tunnel(&self) -> Option<Addr> {
-        self.dodag
-            .filter(|_| self.config.tunnels)
-            .map(|dodag| dodag.id)
+        let dodag = self.dodag.as_ref().filter(|_| self.config.tunnels)?;
+        Some(dodag.id)
     }
 
     /// Whether this neighbour has been heard, as one that takes part.
@@ -184,69 +194,89 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Whether ways down are known by every router.
     fn is_storing(&self) -> bool {
-        self.dodag.is_some_and(|dodag| dodag.is_storing())
+        STORES && self.dodag.as_ref().is_some_and(Dodag::is_storing)
+    }
+
+    /// Whether this is an address of the DODAG.
+    fn holds(&self, addr: &Addr) -> bool {
+        let dodag = self.dodag.as_ref();
+        dodag.is_some_and(|dodag| addr.shares_prefix(&dodag.prefix, 64))
     }
 
     /// Where packets to `dst` go: down to a target that is known, else up.
     pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
-        let down = match (self.is_storing() || !self.is_root(), self.dodag) {
-            (false, Some(dodag)) => {
-                let path = self.path(now, table, &dodag, dst);
-                path.and_then(|path| path.first()).map(Via::Neighbour)
-            }
-            _ => table.lookup_host(now, dst),
-        };
+        let down = self.lookup_down(now, table, dst);
         if down.is_some() {
             return down;
         }
         // What the DODAG's prefix holds and nobody has told of must not leave it at the
         // root.
-        let is_inside = self
-            .dodag
-            .is_some_and(|dodag| dst.shares_prefix(&dodag.prefix, 64));
+        let is_inside = self.is_root() && self.holds(dst);
         match (self.is_root(), self.parent) {
-            (true, _) if is_inside => None,
+            _ if is_inside => None,
             (false, Some(parent)) => Some(Via::Neighbour(parent.link())),
             _ => table.lookup(now, dst),
         }
     }
 
-    /// Takes in a control message from the neighbour `from`.
+    fn lookup_down(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
+        #[cfg(feature = "rpl-root")]
+        if let Some(dodag) = &self.dodag
+            && self.is_root()
+            && !dodag.is_storing()
+        {
+            let path = self.path(now, table, dodag, dst)?;
+            return path.first().map(Via::Neighbour);
+        }
+        table.lookup_host(now, dst)
+    }
+
+    /// Takes in a control message from the neighbour `from`: `body` stands behind the
+    /// checksum.
     pub(super) fn on_message(
         &mut self,
         now: Instant,
         identity: &mut Identity,
         table: &mut Table<M>,
         (src, dst): (Addr, Addr),
-        message: Message<'_>,
+        (code, body): (u8, &[u8]),
         from: Option<Address>,
     ) -> Result<(), DropReason> {
-        let to_group = dst.is_multicast();
         // A message that a neighbour has sent itself.
         let near = from.and_then(Peer::of);
         let near = near.filter(|peer| peer.link_local() == src);
+        // §6: they have link-local addresses, or they are not for us.
+        let neighbour = near.ok_or(DropReason::BadSource);
+        let malformed = |_| DropReason::Malformed;
         let counters = &mut self.counters;
-        count(match message {
-            Message::Dis { .. } => &mut counters.diss_received,
-            Message::Dio(_) => &mut counters.dios_received,
-            Message::Dao(_) => &mut counters.daos_received,
-            Message::DaoAck(_) => &mut counters.dao_acks_received,
-        });
-        let result = match (message, near) {
-            (Message::Dis { .. }, Some(link)) => {
-                self.on_dis(now, link, to_group);
+        match code {
+            code::DIS => {
+                parse_dis(body).map_err(malformed)?;
+                count(&mut counters.diss_received);
+                self.on_dis(now, neighbour?, dst.is_multicast());
                 Ok(())
             }
-            (Message::Dio(dio), Some(link)) => self.on_dio(now, identity, table, link, &dio),
-            (Message::Dao(dao), _) => self.on_dao(now, identity, table, (src, near), &dao),
-            (Message::DaoAck(ack), _) => self.on_dao_ack(now, table, (src, near), &ack),
-            // §6: they have link-local addresses, or they are not for us.
-            _ => Err(DropReason::BadSource),
-        };
-        if result.is_err() {
-            count(&mut self.counters.implausible);
+            code::DIO => {
+                let dio = Dio::parse(body).map_err(malformed)?;
+                count(&mut counters.dios_received);
+                self.on_dio(now, identity, table, neighbour?, &dio)
+            }
+            code::DAO => {
+                let dao = Dao::parse(body).map_err(malformed)?;
+                count(&mut counters.daos_received);
+                self.on_dao(now, identity, table, (src, near), &dao)
+            }
+            code::DAO_ACK => {
+                let ack = DaoAck::parse(body).map_err(malformed)?;
+                count(&mut counters.dao_acks_received);
+                self.on_dao_ack(now, table, (src, near), &ack)
+            }
+            _ => Err(DropReason::Malformed),
         }
-        result
+    }
+
+    pub(super) fn on_implausible(&mut self) {
+        count(&mut self.counters.implausible);
     }
 
     /// A frame to a neighbour has ended.
@@ -262,22 +292,18 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     pub(super) fn poll_at(&self) -> Option<Wake> {
-        let mut at = self.upkeep_at;
         if self.has_message_due() {
             return Some(Wake::exactly(Instant::ZERO));
         }
+        let mut at = self.upkeep_at;
         if !self.is_joined() {
             at = at.min(self.dis_at);
         } else if !self.is_root() {
             at = at.min(self.probe_at);
         }
-        let others = [
-            self.trickle.poll_at(),
-            self.daos.poll_at(),
-            self.quiet_until,
-        ];
-        let at = others.into_iter().flatten().fold(at, Instant::min);
-        Some(Wake::exactly(at))
+        let at = self.trickle.earlier(at);
+        let at = self.daos.earlier(at);
+        Some(Wake::exactly(earlier(at, &self.quiet_until)))
     }
 
     /// Runs what is due; messages may wait then.
@@ -286,7 +312,7 @@ impl<M: Memory + 'static> Rpl<M> {
         if self.trickle.on_timeout(now, is_news, &mut self.rng) {
             self.dio_due = true;
         }
-        if self.quiet_until.is_some_and(|at| at <= now) {
+        if has_come(&self.quiet_until, now) {
             self.quiet_until = None;
             self.end_quiet(now, table);
         }
@@ -302,4 +328,22 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         self.run_daos(now, identity, table);
     }
+}
+
+/// `span` so many times. Out of line, as a product of 64 bits.
+#[inline(never)]
+fn times(span: Duration, factor: u64) -> Duration {
+    span.times(factor)
+}
+
+/// Whether this moment has come. Out of line, as [`earlier`]: there are many of them.
+#[inline(never)]
+fn has_come(at: &Option<Instant>, now: Instant) -> bool {
+    at.is_some_and(|at| at <= now)
+}
+
+/// `at`, or the `other` moment if that is earlier.
+#[inline(never)]
+fn earlier(at: Instant, other: &Option<Instant>) -> Instant {
+    other.map_or(at, |other| other.min(at))
 }

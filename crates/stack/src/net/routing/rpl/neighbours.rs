@@ -1,7 +1,9 @@
 //! The candidate neighbours (RFC 6550 §8.2.1): what they have said, and how good the
 //! links to them are.
 
-use redpoll_base::{Instant, divide_long};
+use core::cmp::Reverse;
+
+use redpoll_base::{Instant, divide_long, least};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
 use crate::net::routing::Peer;
@@ -129,7 +131,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         Candidates { table }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &RplNeighbour> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &RplNeighbour> {
         self.table.as_ref().iter().flatten()
     }
 
@@ -166,9 +168,10 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
                 let farther = places.iter().enumerate().filter_map(|(at, place)| {
                     let it = place.filter(|it| Some(it.link) != keep)?;
                     let cost = it.rank.saturating_add(it.etx);
-                    (it.is_gone() || cost > rank.saturating_add(ETX_UNKNOWN)).then_some((cost, at))
+                    let is_worse = it.is_gone() || cost > rank.saturating_add(ETX_UNKNOWN);
+                    is_worse.then_some((Reverse((cost, at)), at))
                 });
-                farther.max()?.1
+                least(farther)?
             }
         };
         let place = places.get_mut(at)?;

@@ -6,8 +6,10 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{PacketInformation, config_flag};
 
+#[cfg(feature = "rpl-root")]
+use super::Dodag;
 use super::config::count;
-use super::{Dodag, Rpl, Table};
+use super::{Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::routing::Peer;
 
@@ -22,29 +24,31 @@ const TRIGGER_PAUSE: Duration = Duration::from_secs(15);
 const VERSION_DELAY: Duration = Duration::from_secs(10);
 const VERSION_PAUSE: Duration = Duration::from_secs(300);
 /// Stops of a source route: so many hops a packet goes down in non-storing mode.
+#[cfg(feature = "rpl-root")]
 const STOPS_MAX: usize = 64;
 
 /// What others can make this node do is limited.
 #[derive(Debug, Default)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Limits {
-    /// The end of the hour in which is counted.
-    until: Option<Instant>,
     rank_errors: u8,
     forwarding_errors: u8,
+    /// The end of the hour in which is counted.
+    until: Instant,
     /// When a root asks for DAOs again, and how long it waits then.
     trigger: (Option<Instant>, Duration),
     /// When a version was heard first of a neighbour that is not the parent, and until when
     /// none is taken from such.
     heard: Option<Instant>,
-    taken_until: Option<Instant>,
+    taken_until: Instant,
     /// When a root takes another version from others again.
-    pub(super) version_at: Option<Instant>,
+    pub(super) version_at: Instant,
 }
 
 impl Limits {
     fn begin_hour(&mut self, now: Instant) {
-        if self.until.is_none_or(|until| until <= now) {
-            self.until = Some(now + HOUR);
+        if self.until <= now {
+            self.until = now + HOUR;
             self.rank_errors = 0;
             self.forwarding_errors = 0;
         }
@@ -60,10 +64,9 @@ impl Limits {
     /// has had time to hear of it and has not.
     pub(super) fn admit_version(&mut self, now: Instant) -> bool {
         let heard = *self.heard.get_or_insert(now);
-        let is_rare = self.taken_until.is_none_or(|until| until <= now);
-        let is_admitted = now >= heard + VERSION_DELAY && is_rare;
+        let is_admitted = now >= heard + VERSION_DELAY && self.taken_until <= now;
         if is_admitted {
-            self.taken_until = Some(now + VERSION_PAUSE);
+            self.taken_until = now + VERSION_PAUSE;
         }
         is_admitted
     }
@@ -116,7 +119,7 @@ pub(crate) enum Passage {
 /// What a packet that leaves by the radio is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
-    feature = "rpl-extended",
+    all(feature = "rpl-root", feature = "rpl-extended"),
     allow(clippy::large_enum_variant, reason = "a path is made, used and gone")
 )]
 pub(crate) enum Dress {
@@ -124,12 +127,14 @@ pub(crate) enum Dress {
     Nothing,
     /// This information, in place of what it has if it has any.
     Information(PacketInformation),
-    /// A source route to this place.
+    /// A source route to this place, which a root makes.
+    #[cfg(feature = "rpl-root")]
     Route(Path),
 }
 
 /// The way down to a node, hop by hop, the nearest first. The last one is left
 /// out: it is the destination itself.
+#[cfg(feature = "rpl-root")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Path {
     prefix: Addr,
@@ -138,6 +143,7 @@ pub(crate) struct Path {
     to: Addr,
 }
 
+#[cfg(feature = "rpl-root")]
 impl Path {
     /// The next hop.
     pub(super) fn first(&self) -> Option<Address> {
@@ -182,6 +188,7 @@ impl Path {
 impl<M: Memory + 'static> Rpl<M> {
     /// The way to `dst` as its parents have it (RFC 6550 §9.7), for a root in
     /// non-storing mode.
+    #[cfg(feature = "rpl-root")]
     pub(super) fn path(
         &self,
         now: Instant,
@@ -233,15 +240,16 @@ impl<M: Memory + 'static> Rpl<M> {
         dst: &Addr,
         present: Option<PacketInformation>,
     ) -> Dress {
-        let Some(dodag) = self.dodag else {
+        let Some(dodag) = &self.dodag else {
             return Dress::Nothing;
         };
         if dst.is_multicast() || addr::is_link_local(dst) {
             return Dress::Nothing;
         }
         let storing = dodag.is_storing();
+        #[cfg(feature = "rpl-root")]
         if self.is_root() && !storing {
-            match self.path(now, table, &dodag, dst) {
+            match self.path(now, table, dodag, dst) {
                 Some(path) if path.stops() > 0 => return Dress::Route(path),
                 _ => {}
             }
@@ -275,9 +283,12 @@ impl<M: Memory + 'static> Rpl<M> {
         from: Peer,
         information: &mut PacketInformation,
     ) -> Result<Passage, DropReason> {
-        let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
+        let joined = self.is_joined();
+        let Some(dodag) = self.dodag.as_ref().filter(|_| joined) else {
             return Ok(Passage::On);
         };
+        let is_from_root = dodag.is_rooted_at(from);
+        let storing = dodag.is_storing();
         // §11.2.2.1.
         if information.instance != dodag.instance {
             count(&mut self.counters.foreign);
@@ -321,14 +332,12 @@ impl<M: Memory + 'static> Rpl<M> {
                 return Err(DropReason::RankError);
             }
         }
-        let is_from_parent = self.parent == Some(from) && Peer::at(&dodag.id) != Some(from);
+        let is_from_parent = self.parent == Some(from) && !is_from_root;
         if !information.down && is_from_parent && self.limits.admit_rank_error(now) {
             self.on_loop(now, table, from);
         }
-        let is_lost = information.down
-            && dodag.is_storing()
-            && !self.is_root()
-            && table.lookup_host(now, dst).is_none();
+        let is_lost =
+            information.down && storing && !self.is_root() && table.lookup_host(now, dst).is_none();
         if is_lost {
             count(&mut self.counters.forwarding_errors);
             information.forwarding_error = true;

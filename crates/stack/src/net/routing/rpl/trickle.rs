@@ -2,23 +2,26 @@
 
 use redpoll_base::{Duration, Instant, Rng};
 
+use super::{earlier, has_come, times};
+
 /// When the next DIO is due, and whether enough neighbours have said the same.
 #[derive(Clone, Debug)]
+#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Trickle {
+    /// k; 0 is infinity (RFC 6550 §8.3.1).
+    redundancy: u8,
+    /// c.
+    heard: u8,
     /// Imin.
     shortest: Duration,
     /// Imax.
     longest: Duration,
-    /// k; 0 is infinity (RFC 6550 §8.3.1).
-    redundancy: u8,
     /// I; zero while the timer stands still.
     interval: Duration,
     /// The end of the interval.
     ends: Instant,
     /// t, while it lies ahead.
     fires: Option<Instant>,
-    /// c.
-    heard: u8,
 }
 
 /// Imin of more than an hour, or less than a millisecond, is nobody's.
@@ -46,7 +49,7 @@ impl Trickle {
         let shortest = 1_u64 << shortest_log.min(SHORTEST_MAX_LOG);
         self.shortest = Duration::from_millis(shortest);
         let factor = 1_u64 << doublings.min(40);
-        self.longest = self.shortest.times(factor).min(LONGEST).max(self.shortest);
+        self.longest = times(self.shortest, factor).min(LONGEST).max(self.shortest);
         self.redundancy = redundancy;
     }
 
@@ -76,8 +79,13 @@ impl Trickle {
         resets
     }
 
-    pub(super) fn poll_at(&self) -> Option<Instant> {
-        (!self.interval.is_zero()).then(|| self.fires.unwrap_or(self.ends))
+    /// `at`, or when something is to be run if that is earlier.
+    pub(super) fn earlier(&self, at: Instant) -> Instant {
+        match (self.interval.is_zero(), &self.fires) {
+            (true, _) => at,
+            (false, None) => at.min(self.ends),
+            (false, fires) => earlier(at, fires),
+        }
     }
 
     /// Runs what is due; whether a message is to be sent. `is_news`: nobody else can have
@@ -87,14 +95,14 @@ impl Trickle {
             return false;
         }
         let mut sends = false;
-        if self.fires.is_some_and(|at| at <= now) {
+        if has_come(&self.fires, now) {
             self.fires = None;
             // Step 4.
             sends = is_news || self.redundancy == 0 || self.heard < self.redundancy;
         }
         if self.fires.is_none() && self.ends <= now {
             // Step 5 of the list: the interval doubles.
-            self.interval = self.interval.times(2).min(self.longest);
+            self.interval = times(self.interval, 2).min(self.longest);
             self.begin(now, rng);
         }
         sends
@@ -114,6 +122,12 @@ impl Trickle {
 mod tests {
     use super::*;
 
+    /// When something is to be run, if the timer does not stand still.
+    fn next(trickle: &Trickle) -> Option<Instant> {
+        let at = trickle.earlier(Instant::FAR_FUTURE);
+        Some(at).filter(|at| *at != Instant::FAR_FUTURE)
+    }
+
     fn started(redundancy: u8) -> (Trickle, Rng) {
         let (mut trickle, mut rng) = (Trickle::new(), Rng::new(7));
         trickle.configure(10, 3, redundancy);
@@ -127,12 +141,12 @@ mod tests {
         let (mut trickle, mut rng) = started(1);
         let mut begins = 0;
         for interval in [1024, 2048, 4096, 8192, 8192] {
-            let at = trickle.poll_at().unwrap();
+            let at = next(&trickle).unwrap();
             let ms = at.as_micros().div_ceil(1000);
             assert!((begins + interval / 2..=begins + interval).contains(&ms));
             assert!(trickle.on_timeout(at, false, &mut rng));
             begins += interval;
-            let end = trickle.poll_at().unwrap();
+            let end = next(&trickle).unwrap();
             assert_eq!(end, Instant::from_millis(begins));
             assert!(!trickle.on_timeout(end, false, &mut rng));
         }
@@ -143,7 +157,7 @@ mod tests {
         for (redundancy, heard, sends) in [(2, 1, true), (2, 2, false), (0, 200, true)] {
             let (mut trickle, mut rng) = started(redundancy);
             (0..heard).for_each(|_| trickle.on_consistent());
-            let at = trickle.poll_at().unwrap();
+            let at = next(&trickle).unwrap();
             assert_eq!(trickle.clone().on_timeout(at, false, &mut rng), sends);
             assert!(trickle.on_timeout(at, true, &mut rng), "news");
         }
@@ -154,14 +168,14 @@ mod tests {
         let (mut trickle, mut rng) = started(1);
         assert!(!trickle.on_inconsistent(Instant::from_millis(100), &mut rng));
         for _ in 0..6 {
-            let at = trickle.poll_at().unwrap();
+            let at = next(&trickle).unwrap();
             trickle.on_timeout(at, false, &mut rng);
         }
         let now = Instant::from_millis(8_000);
         assert!(trickle.on_inconsistent(now, &mut rng));
-        assert!(trickle.poll_at().unwrap() <= now + Duration::from_millis(1024));
+        assert!(next(&trickle).unwrap() <= now + Duration::from_millis(1024));
         let mut still = Trickle::new();
         assert!(!still.on_inconsistent(now, &mut rng));
-        assert_eq!(still.poll_at(), None);
+        assert_eq!(next(&still), None);
     }
 }

@@ -1,6 +1,8 @@
 //! Upward routes (RFC 6550 §8): DIOs, the choice of a parent, repair.
 
-use redpoll_base::{Duration, Instant, Memory};
+use core::cmp::Reverse;
+
+use redpoll_base::{Duration, Instant, Memory, divide, least};
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
@@ -8,7 +10,7 @@ use super::config::{RplRoot, count};
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
 use super::objective::{Objective, Offer};
-use super::{Dodag, Rpl, Table};
+use super::{Dodag, Rpl, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
@@ -55,7 +57,13 @@ impl<M: Memory + 'static> Rpl<M> {
         self.lowest = self.rank;
         self.configure_trickle();
         self.replies.dis_due = true;
-        self.quiet_until = Some(now + self.trickle.shortest().times(2));
+        self.quiet_until = Some(now + times(self.trickle.shortest(), 2));
+    }
+
+    /// MinHopRankIncrease, in a DODAG.
+    fn min_hop(&self) -> Option<u16> {
+        let dodag = self.dodag.as_ref()?;
+        Some(dodag.configuration.min_hop_rank_increase)
     }
 
     fn configure_trickle(&mut self) {
@@ -107,9 +115,9 @@ impl<M: Memory + 'static> Rpl<M> {
         dio: &Dio<'_>,
     ) -> Result<(), DropReason> {
         self.check_rank(link, dio)?;
-        let is_known = self
-            .dodag
-            .is_some_and(|dodag| (dodag.id, dodag.instance) == (dio.dodag, dio.instance));
+        let dodag = self.dodag.as_ref();
+        let is_known =
+            dodag.is_some_and(|dodag| dodag.id == dio.dodag && dodag.instance == dio.instance);
         if self.is_root() {
             self.on_dio_at_root(now, link, dio, is_known);
             return Ok(());
@@ -122,7 +130,8 @@ impl<M: Memory + 'static> Rpl<M> {
                 return Ok(());
             }
             self.consider_joining(dio, identity);
-            if self.dodag.is_none_or(|dodag| dodag.id != dio.dodag) {
+            let dodag = self.dodag.as_ref();
+            if dodag.is_none_or(|dodag| dodag.id != dio.dodag) {
                 count(&mut self.counters.foreign);
                 return Ok(());
             }
@@ -134,11 +143,11 @@ impl<M: Memory + 'static> Rpl<M> {
     /// A rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): one below the
     /// root's, or a root's of a node that is none.
     fn check_rank(&self, link: Peer, dio: &Dio<'_>) -> Result<(), DropReason> {
-        let known = self.dodag.map(|dodag| dodag.configuration);
-        let Some(configuration) = dio.options.configuration().or(known) else {
+        let told = dio.options.configuration();
+        let told = told.map(|configuration| configuration.min_hop_rank_increase);
+        let Some(root_rank) = told.or(self.min_hop()) else {
             return Ok(());
         };
-        let root_rank = configuration.min_hop_rank_increase;
         let is_root = Peer::at(&dio.dodag) == Some(link);
         let lowest = match is_root {
             true => root_rank,
@@ -159,11 +168,11 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let listens = self.quiet_until.is_some();
         let is_new = dodag.version.is_stale_after(dio.version);
-        let is_rare = self.limits.version_at.is_none_or(|at| at <= now);
+        let is_rare = self.limits.version_at <= now;
         if listens && (is_new || dodag.version == dio.version) || is_new && is_rare {
             dodag.version = dio.version.next();
             if !listens {
-                self.limits.version_at = Some(now + VERSION_PAUSE);
+                self.limits.version_at = now + VERSION_PAUSE;
                 self.trickle.start(now, &mut self.rng);
             }
             count(&mut self.counters.versions);
@@ -216,23 +225,26 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: Peer, dio: &Dio<'_>) {
-        let Some(dodag) = self.dodag else {
+        let Some(dodag) = &self.dodag else {
             return;
         };
-        let known = self.candidates.get(link).copied();
+        let objective = dodag.objective;
+        let known = self.candidates.get(link);
+        let triggers = known.is_some_and(|it| it.dtsn.is_stale_after(dio.dtsn));
+        let version = dodag.version;
         let is_parent = self.parent == Some(link);
         let before = (self.parent, self.rank);
-        if dodag.version.is_stale_after(dio.version) {
+        if version.is_stale_after(dio.version) {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version,
             // or who comes when it has none. Others' word is enough after a while, and
             // not often.
-            let is_root = Peer::at(&dodag.id) == Some(link);
+            let is_root = dodag.is_rooted_at(link);
             if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
                 self.join_version(now, table, dio.version);
             } else {
                 count(&mut self.counters.versions_ignored);
             }
-        } else if dio.version != dodag.version && dio.rank != INFINITE_RANK {
+        } else if dio.version != version && dio.rank != INFINITE_RANK {
             // §8.2.2.1: it is behind, and no parent until it has heard of the new one.
             self.reset_trickle(now);
         }
@@ -245,21 +257,20 @@ impl<M: Memory + 'static> Rpl<M> {
         neighbour.version = dio.version;
         neighbour.overloaded = overloaded;
         // What was measured long ago, or before everything changed, need not be so still.
-        let is_bad = neighbour.is_gone() || !dodag.objective.is_eligible(neighbour);
+        let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour);
         if is_bad && (self.parent.is_none() || neighbour.unmeasured_s(now) >= GONE_S) {
             neighbour.forgive();
         }
-        let triggers = is_parent && known.is_some_and(|it| it.dtsn.is_stale_after(dio.dtsn));
         neighbour.dtsn = dio.dtsn;
         self.reconsider(now, table);
-        if triggers {
+        if is_parent && triggers {
             self.on_trigger(now, table);
         }
         if dio.rank == INFINITE_RANK && self.is_joined() && !is_parent {
             // It has lost its way, and looks for another one.
             self.reset_trickle(now);
         } else if before == (self.parent, self.rank)
-            && dio.version == dodag.version
+            && dio.version == version
             && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
         {
             // §8.3. What is farther from the root says nothing to those behind this node.
@@ -323,39 +334,43 @@ impl<M: Memory + 'static> Rpl<M> {
         Some(offer)
     }
 
+    /// What the parent offers, if it still may be the parent.
+    fn present_offer(&self, dodag: &Dodag) -> Option<Offer> {
+        let parent = self.candidates.get(self.parent?)?;
+        self.offer(dodag, parent)
+    }
+
     /// Chooses the parent anew (RFC 6719 §3.2).
     pub(super) fn reconsider(&mut self, now: Instant, table: &mut Table<M>) {
-        let Some(dodag) = self.dodag.filter(|_| !self.is_root()) else {
-            return;
-        };
-        if self.quiet_until.is_some() {
+        if self.is_root() || self.quiet_until.is_some() {
             return;
         }
-        let present = self.parent.and_then(|link| {
-            let offer = self.offer(&dodag, self.candidates.get(link)?)?;
-            Some((link, offer))
-        });
+        let Some(dodag) = &self.dodag else {
+            return;
+        };
+        let present = self.present_offer(dodag);
         // Who is nearer to the root than this node has said that it is, is not behind it
         // (§8.2.1 (5)).
         let farthest = match self.is_joined() {
             true => self.rank.min(self.advertised),
             false => INFINITE_RANK,
         };
-        let better = self
-            .candidates
-            .iter()
-            .filter(|neighbour| Some(neighbour.link) != self.parent && neighbour.rank < farthest)
-            .filter(|neighbour| dodag.objective.is_eligible(neighbour))
-            .filter_map(|neighbour| Some((self.offer(&dodag, neighbour)?, neighbour.link)))
-            .filter(|(offer, _)| {
-                present.is_none_or(|(_, present)| dodag.objective.prefers(*offer, present))
-            })
+        let possible = self.candidates.iter().filter_map(|neighbour| {
+            let link = neighbour.link;
+            let is_near = Some(link) != self.parent && neighbour.rank < farthest;
+            if !is_near || !dodag.objective.is_eligible(neighbour) {
+                return None;
+            }
+            let offer = self.offer(dodag, neighbour)?;
+            let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it));
             // In storing mode the routes say who else is behind it.
-            .filter(|(_, link)| !dodag.is_storing() || !table.leads_down_through(now, *link))
-            .min();
+            let is_behind = dodag.is_storing() && table.leads_down_through(now, link);
+            (is_better && !is_behind).then_some(((offer, link), (offer, link)))
+        });
+        let better = least(possible);
         match (better, present) {
             (Some((offer, link)), _) => self.choose(now, table, link, offer),
-            (None, Some((_, offer))) => self.take_rank(now, offer.rank),
+            (None, Some(offer)) => self.take_rank(now, offer.rank),
             (None, None) if self.parent.is_some() => self.detach(now, table),
             (None, None) => {}
         }
@@ -391,10 +406,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.rank = rank;
         self.lowest = self.lowest.min(rank);
         // Others hear of a small change with the next DIO.
-        let min_hop = self
-            .dodag
-            .map_or(1, |it| it.configuration.min_hop_rank_increase);
-        let large = min_hop.saturating_mul(LARGE_CHANGE);
+        let large = self.min_hop().unwrap_or(1).saturating_mul(LARGE_CHANGE);
         if rank.abs_diff(self.advertised) >= large && !self.is_leaf() {
             self.reset_trickle(now);
         }
@@ -415,7 +427,7 @@ impl<M: Memory + 'static> Rpl<M> {
             self.dio_due = true;
             self.trickle.start(now, &mut self.rng);
         }
-        let quiet = self.trickle.shortest().times(QUIET_INTERVALS);
+        let quiet = times(self.trickle.shortest(), QUIET_INTERVALS);
         self.quiet_until = Some(now + quiet);
         self.dis_at = now + quiet.divided_by(2);
     }
@@ -441,22 +453,21 @@ impl<M: Memory + 'static> Rpl<M> {
     /// DIO (§8.3).
     pub(super) fn probe(&mut self, now: Instant) {
         self.probe_at = now + jittered(self.config.probe_interval, &mut self.rng);
-        let Some(dodag) = self.dodag else {
+        let Some(dodag) = &self.dodag else {
             return;
         };
-        let parent = self.parent.and_then(|link| self.candidates.get(link));
-        let present = parent.and_then(|it| self.offer(&dodag, it));
-        let limit = present.map_or(u32::MAX, |offer| {
+        let limit = self.present_offer(dodag).map_or(u32::MAX, |offer| {
             offer.cost.saturating_add(dodag.objective.interest())
         });
-        // Whom nothing was sent to first, then whose link was measured longest ago.
-        let chosen = self
-            .candidates
-            .iter()
-            .filter(|it| Some(it.link) != self.parent && dodag.objective.is_eligible(it))
-            .filter(|it| self.offer(&dodag, it).is_some_and(|it| it.cost <= limit))
-            .max_by_key(|it| (it.is_unknown(), it.unmeasured_s(now)))
-            .map(|it| it.link);
+        // Whom nothing was sent to first, then whose link was measured longest ago; of
+        // several the last one.
+        let possible = self.candidates.iter().rev().filter_map(|it| {
+            let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it);
+            let offer = self.offer(dodag, it).filter(|_| is_other)?;
+            let age = (it.is_unknown(), it.unmeasured_s(now));
+            (offer.cost <= limit).then_some((Reverse(age), it.link))
+        });
+        let chosen = least(possible);
         self.replies.probe = chosen;
     }
 
@@ -470,10 +481,9 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// DAGRank (§3.5.1).
+    #[inline(never)] // size
     pub(super) fn dag_rank(&self, rank: u16) -> u16 {
-        let configuration = self.dodag.map(|dodag| dodag.configuration);
-        let min_hop = configuration.map_or(1, |it| it.min_hop_rank_increase);
-        rank.checked_div(min_hop).unwrap_or_default()
+        divide(rank.into(), self.min_hop().unwrap_or(1).into()) as u16
     }
 
     /// The rank that its DIOs have: a leaf's is infinite (§8.5 (2)).
