@@ -512,7 +512,7 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
         let link = scenario.link_address(node);
         Via::Neighbour(link.unwrap_or(Address::Absent))
     };
-    let finds = scenario.routing.rpl().is_some() && Some(index) != scenario.host_index();
+    let finds = scenario.finds_routes(index);
     let hosts = routes.hosts.iter().filter(|_| !finds);
     let mut list: Vec<Route> = hosts
         .map(|host| Route {

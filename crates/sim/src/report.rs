@@ -283,7 +283,8 @@ pub struct RplFigures {
     pub trickle_resets: u32,
     /// DAOs that were given up, or refused.
     pub daos_failed: u32,
-    /// Targets and neighbours for which a table had no room.
+    /// Targets and neighbours for which a table had no room, and registrations of hosts
+    /// that were refused.
     pub refused: u32,
     /// Messages that cannot be, are of another DODAG or out of date.
     pub ignored: u32,
@@ -328,7 +329,7 @@ impl RplFigures {
             loops: it.rank_errors + it.returned + it.loops,
             trickle_resets: it.trickle_resets,
             daos_failed: it.daos_given_up + it.daos_refused,
-            refused: it.targets_refused + it.neighbours_refused,
+            refused: it.targets_refused + it.neighbours_refused + it.registrations_refused,
             ignored: it.implausible + it.foreign + it.stale + it.versions_ignored,
         }
     }

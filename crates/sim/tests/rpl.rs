@@ -292,15 +292,43 @@ fn a_border_router_that_restarts_is_found_again() {
     }
 }
 
-/// Sleepy leaves register with a router (RFC 8505), which RPL's routers do not tell of yet:
-/// such a scenario is refused by name.
+/// RFC 9010: a sleepy leaf registers with a router, which tells of it; TCP flows both ways
+/// between it and a host beyond the border router, and does again when its router has died
+/// and the leaf has turned to another one.
 #[test]
-fn sleepy_leaves_do_not_go_with_it() {
-    let set = [
-        ("routing".to_owned(), "rpl".to_owned()),
-        ("nodes.leaf-12.sleepy".to_owned(), "true".to_owned()),
-    ];
-    let error = Scenario::load("office", &set).map(|_| ()).unwrap_err();
-    let error = error.to_string();
-    assert!(error.contains("leaf-12 is sleepy"), "{error}");
+fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
+    for mode in ["storing", "non-storing"] {
+        for tunnels in ["true", "false"] {
+            let set = [("rpl.mode", mode), ("rpl.tunnels", tunnels)];
+            let mut world = World::new(&load("sleepy-rpl", &set), 1).unwrap();
+            let mut delivered = Vec::new();
+            for second in [100, 200, 300] {
+                world.run_until(Instant::from_millis(second * 1_000));
+                let flows = world.report().flows;
+                delivered.push([0, 1].map(|flow| flows[flow].delivered_bytes));
+            }
+            let report = world.report();
+            let what = format!("{mode}, tunnels {tunnels}: {delivered:?}");
+            assert_eq!(report.oracle.violations, [""; 0], "{what}");
+            let lost = world.oracle().connections_lost().map(|(_, lost)| lost);
+            assert_eq!(lost.sum::<u64>(), 0, "{what}");
+            // Of each flow most of what was due.
+            for (flow, least) in [("readings", 60 * 82), ("commands", 10 * 40)] {
+                let at = report.flows.iter().position(|it| it.name == flow).unwrap();
+                for part in delivered.windows(2) {
+                    assert!(part[1][at] >= part[0][at] + least, "{flow}, {what}");
+                }
+                assert!(delivered[0][at] >= least, "{flow}, {what}");
+            }
+            let leaf = report.nodes.iter().find(|it| it.name == "leaf").unwrap();
+            assert!(
+                leaf.rpl.is_none() && leaf.radio_duty_cycle < 0.2,
+                "{leaf:?}"
+            );
+            assert_eq!(leaf.parent_changes, 1, "{what}");
+            // The routers, and the leaf.
+            let targets = world.node(0).map(|node| node.rpl_targets(world.now()));
+            assert!(targets >= Some(3), "{targets:?}, {what}");
+        }
+    }
 }

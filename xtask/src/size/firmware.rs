@@ -37,7 +37,7 @@ pub struct Images {
 /// What of RPL a node may have, by the features of the firmware.
 const ROUTED: [(&str, &str); 2] = [
     ("router or leaf, non-storing mode", "rpl"),
-    ("all of it", "rpl-root,rpl-storing"),
+    ("all of it", "rpl-root,rpl-storing,rpl-hosts"),
 ];
 
 /// Builds the images, for size.

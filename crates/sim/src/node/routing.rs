@@ -47,7 +47,8 @@ pub(super) fn begin(
     let Some(params) = scenario.routing.rpl() else {
         return 0;
     };
-    let Some(spec) = scenario.nodes.get(index) else {
+    // A node that sleeps knows nothing of RPL: it registers with a router (RFC 9010).
+    let Some(spec) = scenario.nodes.get(index).filter(|node| !node.sleepy) else {
         return 0;
     };
     let role = match spec.role {

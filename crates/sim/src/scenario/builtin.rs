@@ -30,6 +30,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "testbed-3",
     "sleepy-3",
     "sleepy-parents",
+    "sleepy-rpl",
     "sleepy-web",
     "readings",
     "readings-day",

@@ -271,7 +271,8 @@ impl World {
 
     /// The routes that node `index` has been told, where nodes do not find them.
     fn told_routes(&self, index: usize) -> NodeRoutes {
-        if self.scenario.routing.rpl().is_some() {
+        let sleeps = self.scenario.nodes.get(index).is_some_and(|it| it.sleepy);
+        if self.scenario.routing.rpl().is_some() && !sleeps {
             return NodeRoutes::default();
         }
         let nodes = 0..self.scenario.nodes.len();

@@ -1,7 +1,7 @@
 //! What RPL puts before packets and into them, and takes away: packet information,
 //! source routes, outer headers (RFC 6553, RFC 6554, RFC 9008).
 
-use redpoll_base::{Instant, Memory, move_within};
+use redpoll_base::{Addr, Instant, Memory, move_within};
 use redpoll_lowpan::SlotId;
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::Cursor;
@@ -48,6 +48,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
         match self.net.routing.dress(now, &packet.header.dst, present) {
             Dress::Nothing => Ok(()),
+            #[cfg(feature = "rpl-hosts")]
+            Dress::Bare => self.undress(packet, present.is_some()),
             Dress::Information(information) if present.is_some() => {
                 information.replace(bytes);
                 Ok(())
@@ -55,6 +57,17 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Dress::Information(information) => {
                 self.add_information(packet, information);
                 Ok(())
+            }
+            #[cfg(feature = "rpl-root")]
+            Dress::Route(path) if path.is_external() => {
+                // The router at its end passes on what is inside.
+                let down = PacketInformation {
+                    down: true,
+                    sender_rank: 0,
+                    ..present.unwrap_or_default()
+                };
+                down.replace(bytes);
+                self.add_route_header(packet, &path)
             }
             #[cfg(feature = "rpl-root")]
             Dress::Route(path) => self.add_route_header(packet, &path),
@@ -104,7 +117,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     #[cfg(feature = "rpl-root")]
     fn add_route_header(&mut self, packet: &Packet, path: &Path) -> Result<(), Refusal> {
         let first = path.first_stop();
-        let outer = self.outer_for(packet, false).map(|outer| Ipv6Header {
+        let outer = match path.is_external() {
+            true => self.outer_to(packet, first),
+            false => self.outer_for(packet, false),
+        };
+        let outer = outer.map(|outer| Ipv6Header {
             dst: first,
             ..outer
         });
@@ -143,10 +160,18 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// the packet goes (RFC 9008 §7).
     fn outer_for(&self, packet: &Packet, is_up: bool) -> Option<Ipv6Header> {
         let root = self.net.routing.tunnel()?;
+        let dst = if is_up { root } else { packet.header.dst };
+        if packet.origin == Origin::Own {
+            return None;
+        }
+        self.outer_to(packet, dst)
+    }
+
+    /// An outer header of a packet, which leads to `dst`.
+    fn outer_to(&self, packet: &Packet, dst: Addr) -> Option<Ipv6Header> {
         let identity = &self.net.identity;
         let src = identity.source_for(&packet.header.dst)?;
-        let dst = if is_up { root } else { packet.header.dst };
-        (packet.origin != Origin::Own).then(|| Ipv6Header {
+        Some(Ipv6Header {
             // RFC 6040 §4.1.
             ecn: packet.header.ecn,
             dscp: packet.header.dscp,
@@ -201,6 +226,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// A control message without the hop-by-hop header before it: echo requests are
     /// answered in place.
+    #[inline(never)] // size
     pub(super) fn bare(&mut self, packet: &Packet) -> Result<Packet, Refusal> {
         self.undress(packet, true)?;
         let bytes = self.link.lowpan.packet(packet.slot);

@@ -180,6 +180,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     pub(super) fn segment_extension(&self, now: Instant, dst: &Addr) -> Extension {
         match self.net.routing.dress(now, dst, None) {
             Dress::Nothing => Extension::None,
+            #[cfg(feature = "rpl-hosts")]
+            Dress::Bare => Extension::None,
             Dress::Information(information) => {
                 Extension::Header(information.header(next_header::TCP))
             }

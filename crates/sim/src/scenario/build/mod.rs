@@ -35,7 +35,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     let border = border(values)?;
     let (mut nodes, links) = nodes::nodes(values)?;
     transports::transports(values, &mut nodes)?;
-    let routing = routing::routing(values, &nodes)?;
+    let routing = routing::routing(values)?;
     let cache = cache::cache(values, &nodes, &routing)?;
     let mut scenario = Scenario {
         name: if name.is_empty() {

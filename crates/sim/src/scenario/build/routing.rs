@@ -5,14 +5,13 @@ use redpoll_stack::wire::rpl::{Configuration, config_flag, mode, objective};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
-use crate::scenario::model::NodeSpec;
 use crate::scenario::routing::{Routing, RplParams};
 
 /// Seconds of a lifetime unit (RFC 6550 §6.7.6).
 const LIFETIME_UNIT_S: u16 = 60;
 
 /// What `routing` and the table `rpl` say.
-pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing, ScenarioError> {
+pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
     if values.text("routing") != "rpl" {
         let given = keys::all()
             .map(|key| key.path)
@@ -24,13 +23,6 @@ pub(super) fn routing(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Routing
                 Err(values.error(path, problem))
             }
         };
-    }
-    if let Some(sleeper) = nodes.iter().find(|node| node.sleepy) {
-        let problem = format!(
-            "got rpl, and {} is sleepy; allowed: rpl where all nodes are awake, or fixed",
-            sleeper.name
-        );
-        return Err(values.error("routing", problem));
     }
     let is_mrhof = values.text("rpl.objective") != "of0";
     let minutes = values.duration("rpl.lifetime").as_millis() / 60_000;

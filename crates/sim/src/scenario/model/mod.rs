@@ -164,6 +164,12 @@ impl Scenario {
         self.nodes.iter().position(|node| node.name == name)
     }
 
+    /// Whether node `index` finds its routes itself. One that sleeps is told its parents.
+    pub fn finds_routes(&self, index: usize) -> bool {
+        let node = self.nodes.get(index);
+        self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)
+    }
+
     /// The border router, if the scenario has one.
     pub fn border_router(&self) -> Option<usize> {
         self.nodes.iter().position(|node| node.role == Role::Border)

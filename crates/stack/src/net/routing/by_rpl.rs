@@ -27,9 +27,19 @@ impl<M: Memory + 'static> Routing<M> {
         memory: RplMemory<M>,
         identity: &Identity,
     ) {
-        self.way = Way::Rpl(Rpl::new(now, config, memory, identity));
+        #[cfg_attr(
+            not(feature = "rpl-hosts"),
+            allow(unused_mut, reason = "hosts register")
+        )]
+        let mut rpl = Rpl::new(now, config, memory, identity);
+        #[cfg(feature = "rpl-hosts")]
+        if let Way::Registered(hosts) = core::mem::replace(&mut self.way, Way::Fixed) {
+            rpl.take_hosts(hosts);
+        }
+        self.way = Way::Rpl(rpl);
     }
 
+    #[inline(never)] // size
     fn rpl(&self) -> Option<&Rpl<M>> {
         match &self.way {
             Way::Rpl(rpl) => Some(rpl),

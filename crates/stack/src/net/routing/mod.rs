@@ -156,6 +156,17 @@ impl<M: Memory + 'static> Routing<M> {
     fn registered(&self) -> Option<&Registered<M>> {
         match &self.way {
             Way::Registered(registered) if M::ROUTES => Some(registered),
+            #[cfg(feature = "rpl-hosts")]
+            Way::Rpl(rpl) => rpl.hosts.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn registered_mut(&mut self) -> Option<&mut Registered<M>> {
+        match &mut self.way {
+            Way::Registered(registered) if M::ROUTES => Some(registered),
+            #[cfg(feature = "rpl-hosts")]
+            Way::Rpl(rpl) => rpl.hosts.as_mut(),
             _ => None,
         }
     }
@@ -208,6 +219,8 @@ impl<M: Memory + 'static> Routing<M> {
             Way::Registered(registered) if M::ROUTES => {
                 registered.on_control(now, identity, &mut self.table, outbox, control)
             }
+            #[cfg(feature = "rpl-hosts")]
+            Way::Rpl(rpl) => rpl.on_control(now, identity, &mut self.table, outbox, control),
             _ => Err(DropReason::IcmpIgnored),
         }
     }
@@ -243,11 +256,8 @@ impl<M: Memory + 'static> Routing<M> {
 
     /// How long a neighbour is registered, after that has changed.
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
-        match &mut self.way {
-            Way::Registered(registered) if M::ROUTES => registered.poll_tenure(),
-            _ => None,
-        }
-        .filter(|tenure| !self.table.leads_through(tenure.link))
+        let tenure = self.registered_mut()?.poll_tenure();
+        tenure.filter(|tenure| !self.table.leads_through(tenure.link))
     }
 
     /// How long a neighbour is registered with this router, if it is. One through

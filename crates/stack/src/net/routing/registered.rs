@@ -79,6 +79,42 @@ impl<M: Memory + 'static> Registered<M> {
         }
     }
 
+    /// A host registers an address here; with which status. How long it is registered
+    /// waits to be polled.
+    #[cfg(feature = "rpl-hosts")]
+    pub(super) fn register(
+        &mut self,
+        now: Instant,
+        address: Addr,
+        link: Address,
+        asked: &AddressRegistration,
+    ) -> u8 {
+        let status = self.neighbours.register(now, address, link, asked);
+        self.note_tenure(now, link);
+        status
+    }
+
+    /// A neighbour has registered, or no longer is registered: it still hears that.
+    fn note_tenure(&mut self, now: Instant, link: Address) {
+        let until = self.neighbours.tenure(link, now).unwrap_or(now + ANSWER);
+        self.tenure = Some(Tenure { link, until });
+    }
+
+    /// The address is registered with another router by now.
+    #[cfg(feature = "rpl-hosts")]
+    pub(super) fn forget(&mut self, now: Instant, address: &Addr) {
+        if let Some(link) = self.neighbours.forget(address) {
+            let until = now;
+            self.tenure = Some(Tenure { link, until });
+        }
+    }
+
+    /// The neighbour that has registered this address.
+    #[cfg(feature = "rpl-hosts")]
+    pub(super) fn neighbour(&self, now: Instant, address: &Addr) -> Option<Via> {
+        self.neighbours.lookup(address, now).map(Via::Neighbour)
+    }
+
     fn next_hop(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || self.lookup(now, table, dst))
     }
@@ -122,6 +158,24 @@ impl<M: Memory + 'static> Registered<M> {
     }
 }
 
+/// Answers a registration of the neighbour at `link` with the router that it calls `target`
+/// (RFC 6775 §6.5.2): to the link-local address, which is never in doubt.
+pub(super) fn confirm(
+    outbox: &mut Outbox,
+    identity: &Identity,
+    (link, target): (Address, Addr),
+    registration: AddressRegistration,
+) {
+    if let Some(to) = addr::link_local(link) {
+        let content = Content::NeighborAdvertisement {
+            router: true,
+            target,
+            registration: Some(registration),
+        };
+        outbox.push(identity.link_local, to, content);
+    }
+}
+
 /// A router at the moment at which a message has come.
 struct Router<'r, M: Memory + 'static> {
     now: Instant,
@@ -160,7 +214,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
             _ => self.way.neighbours.register(self.now, src, link, &asked),
         };
-        self.note_tenure(link);
+        self.way.note_tenure(self.now, link);
         // RFC 8505 §5.1: without R it sees to its being reachable itself.
         let is_routed = asked.routed || asked.tid.is_none();
         let is_reported = status == status::SUCCESS && is_routed && self.report(src, asked);
@@ -175,16 +229,8 @@ impl<M: Memory + 'static> Router<'_, M> {
 
     /// Answers a registration with this status.
     fn answer(&mut self, link: Address, target: Addr, asked: AddressRegistration, status: u8) {
-        if let Some(to) = addr::link_local(link) {
-            self.confirm(to, target, AddressRegistration { status, ..asked });
-        }
-    }
-
-    /// A neighbour has registered, or no longer is registered: it still hears that.
-    fn note_tenure(&mut self, link: Address) {
-        let until = self.way.neighbours.tenure(link, self.now);
-        let until = until.unwrap_or(self.now + ANSWER);
-        self.way.tenure = Some(Tenure { link, until });
+        let registration = AddressRegistration { status, ..asked };
+        confirm(self.outbox, self.identity, (link, target), registration);
     }
 
     /// After a registration with this router: tells the next one, if there is
@@ -216,17 +262,6 @@ impl<M: Memory + 'static> Router<'_, M> {
         if let Some(to) = addr::link_local(router) {
             self.outbox.push(self.identity.link_local, to, content);
         }
-    }
-
-    /// RFC 6775 §6.5.2: the answer goes to the link-local address, which is
-    /// never in doubt.
-    fn confirm(&mut self, to: Addr, target: Addr, registration: AddressRegistration) {
-        let content = Content::NeighborAdvertisement {
-            router: true,
-            target,
-            registration: Some(registration),
-        };
-        self.outbox.push(self.identity.link_local, to, content);
     }
 
     /// A router behind this one reports a registration.
@@ -328,8 +363,8 @@ impl<M: Memory + 'static> Router<'_, M> {
                 return Err(DropReason::IcmpIgnored);
             }
             if answer.status == status::MOVED {
-                neighbours.forget(&address);
-                self.note_tenure(child);
+                self.way.neighbours.forget(&address);
+                self.way.note_tenure(self.now, child);
             }
             let registration = AddressRegistration {
                 status: answer.status,
@@ -338,9 +373,8 @@ impl<M: Memory + 'static> Router<'_, M> {
                 lifetime_min: answer.lifetime_min,
                 eui64: answer.eui64,
             };
-            if let Some(to) = addr::link_local(child) {
-                self.confirm(to, self.identity.link_local, registration);
-            }
+            let target = self.identity.link_local;
+            confirm(self.outbox, self.identity, (child, target), registration);
             return Ok(());
         }
         let Some(NextHop::Link(down)) = self.way.next_hop(self.now, self.table, &address) else {

@@ -10,7 +10,7 @@ use redpoll_wire::ipv6::addr;
 
 use crate::Error;
 #[cfg(feature = "rpl")]
-pub(crate) use rpl::{Downward, News};
+pub(crate) use rpl::{Downward, News, Target};
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -317,6 +317,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
         let own = addr::iid_of(link);
         self.entries().any(|route| {
             let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
+            #[cfg(feature = "rpl-hosts")]
+            let is_itself = is_itself || matches!(route.kind, Kind::Downward(it) if it.is_host());
             route.via() == Via::Neighbour(link) && !is_itself
         })
     }

@@ -15,11 +15,21 @@ pub(crate) struct Downward {
     /// Its Path Sequence.
     pub(crate) sequence: Sequence,
     pub(crate) news: News,
-    /// It is no RPL node.
-    pub(crate) external: bool,
+    pub(crate) target: Target,
     /// Until when, in seconds since the node's start; as bytes, for a number would have
     /// to lie at an even address and make the route larger.
     until_s: [u8; 4],
+}
+
+/// What a target is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A node of the DODAG.
+    Member,
+    /// It does not know RPL; a router tells of it (E, RFC 6550 §6.7.8).
+    External,
+    /// It does not know RPL, and is registered with this router (RFC 9010).
+    Host,
 }
 
 /// What the router's parent knows of a target.
@@ -43,8 +53,13 @@ const GRACE_S: u32 = 15;
 /// It never ends.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Whether DAOs may leave anything behind: not with a router or leaf in non-storing mode.
-const TAKES_DAOS: bool = cfg!(any(feature = "rpl-root", feature = "rpl-storing"));
+/// Whether there may be targets: a router or leaf in non-storing mode, with which no host
+/// registers, has none.
+const HAS_TARGETS: bool = cfg!(any(
+    feature = "rpl-root",
+    feature = "rpl-storing",
+    feature = "rpl-hosts"
+));
 
 fn seconds(now: Instant) -> u32 {
     divide_long(now.as_micros(), 1_000_000)
@@ -69,7 +84,7 @@ impl Downward {
             link,
             sequence,
             news: News::Fresh,
-            external: false,
+            target: Target::Member,
             until_s: until_s.to_be_bytes(),
         }
     }
@@ -97,11 +112,22 @@ impl Downward {
         self.news = News::Gone;
     }
 
+    /// The registration that it comes of has run out: as [`Self::end`].
+    #[cfg(feature = "rpl-hosts")]
+    pub(crate) fn lapse(&mut self, now: Instant) {
+        self.until_s = FOR_EVER.to_be_bytes();
+        self.end(now, self.sequence);
+    }
+
     /// As [`Self::end`], and nobody is told: it belongs to a version of the DODAG that is
     /// over.
     pub(crate) fn fade(&mut self, now: Instant) {
         self.end(now, self.sequence);
         self.news = News::GoneTold;
+    }
+
+    pub(crate) fn is_host(&self) -> bool {
+        self.target == Target::Host
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -131,7 +157,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// What is known of the target `to`, be it gone.
     pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut Downward> {
-        if !TAKES_DAOS {
+        if !HAS_TARGETS {
             return None;
         }
         let at = self.host_at(to)?;
@@ -143,7 +169,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// What is known of the target `to`, if packets may go there.
     pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<Downward> {
-        if !TAKES_DAOS {
+        if !HAS_TARGETS {
             return None;
         }
         match self.host(now, to)?.kind {
@@ -155,7 +181,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
     /// All targets, those that are gone and not forgotten, too.
     pub(crate) fn downwards(&self) -> impl Iterator<Item = (Addr, Downward)> {
         self.entries().filter_map(|slot| match slot.kind {
-            Kind::Downward(downward) if TAKES_DAOS => Some((slot.prefix, downward)),
+            Kind::Downward(downward) if HAS_TARGETS => Some((slot.prefix, downward)),
             Kind::Downward(_) => None,
             Kind::Given { .. } | Kind::Registered { .. } => None,
         })
@@ -163,7 +189,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// Has `change` look at what is known of every target.
     pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut Downward)) {
-        if !TAKES_DAOS {
+        if !HAS_TARGETS {
             return;
         }
         for slot in self.table.as_mut().iter_mut().flatten() {
@@ -186,7 +212,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
 
     /// Forgets the targets of which `keep` does not say that they stay.
     pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&Downward) -> bool) {
-        while TAKES_DAOS {
+        while HAS_TARGETS {
             let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
             let Some(to) = ended.next().map(|(to, _)| to) else {
                 return;

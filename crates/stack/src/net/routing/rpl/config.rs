@@ -170,6 +170,9 @@ pub struct RplCounters {
     pub returned: u32,
     /// Neighbours for which there was no room.
     pub neighbours_refused: u32,
+    /// Registrations of hosts that were refused: of addresses that are others', out of date,
+    /// or without room.
+    pub registrations_refused: u32,
 }
 
 pub(super) fn count(counter: &mut u32) {

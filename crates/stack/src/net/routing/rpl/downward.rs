@@ -14,7 +14,7 @@ use super::{Dodag, Rpl, STORES, Table, earlier, has_come, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{Downward, News};
+use crate::net::routing::routes::{Downward, News, Target};
 
 /// Targets of one group in a DAO that are heeded: as many as a frame holds.
 const GROUP_MAX: usize = 4;
@@ -150,13 +150,12 @@ impl<M: Memory + 'static> Rpl<M> {
         let pending = self.daos.pending.take();
         self.tell_own();
         let mut delay = self.config.dao_delay;
-        if self.is_storing() {
-            table.each_downward(|_, downward| {
-                if !downward.is_gone() {
-                    downward.news = News::Fresh;
-                }
-            });
-        } else {
+        table.each_downward(|_, downward| {
+            if !downward.is_gone() {
+                downward.news = News::Fresh;
+            }
+        });
+        if !self.is_storing() {
             // The root hears all of them, over the same last hops. It can answer those
             // whose parents it knows: who is near it begins. And as long as it has not
             // answered, each change of parents is told ever more rarely, as repeated DAOs
@@ -453,6 +452,15 @@ impl<M: Memory + 'static> Rpl<M> {
         // What comes by the same way is in the order in which it was sent, even of a node
         // that has begun to count anew. Of two ways the newer one counts; a router that
         // has another parent tells of those behind it by the numbers that they have.
+        // A node of the DODAG and one that does not know RPL are two: who was first stays.
+        let is_others = known.is_some_and(|known| {
+            let is_member = known.target == Target::Member;
+            known_is_good(&known, now) && is_member == transit.external
+        });
+        if is_others {
+            count(&mut self.counters.implausible);
+            return true;
+        }
         let is_stale = known.is_some_and(|known| {
             let is_older = transit.sequence.is_stale_after(known.sequence);
             !is_same && known_is_good(&known, now) && is_older
@@ -464,13 +472,19 @@ impl<M: Memory + 'static> Rpl<M> {
         let lifetime_s = u32::from(self.lifetime_unit_s()).saturating_mul(transit.lifetime.into());
         let lifetime_s = (transit.lifetime != FOR_EVER).then_some(lifetime_s);
         let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
-        downward.external = transit.external;
+        if transit.external {
+            downward.target = Target::External;
+        }
         // §9.2.2: what is not new need not be told again.
         let is_repeated = known.is_some_and(|known| {
             is_same && known.news == News::Old && known.sequence == transit.sequence
         });
         if is_root || is_repeated || !storing {
             downward.news = News::Old;
+        }
+        #[cfg(feature = "rpl-hosts")]
+        if known.is_some_and(|known| known.is_host()) {
+            self.forget_host(now, &to);
         }
         let added = table.add_downward(now, to, downward).is_ok();
         if !added {
@@ -508,6 +522,7 @@ impl<M: Memory + 'static> Rpl<M> {
             self.avoid_parent(now, table);
             return Ok(());
         }
+        self.daos.repeats = false;
         if self.daos.own == News::Told {
             self.daos.own = News::Old;
         }
@@ -530,7 +545,7 @@ impl<M: Memory + 'static> Rpl<M> {
 }
 
 /// A target that can be: one address of the DODAG that is not this node's.
-fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOption) -> bool {
+pub(super) fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOption) -> bool {
     let to = target.prefix;
     let is_inside = to.shares_prefix(&dodag.prefix, 64);
     target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id
@@ -541,7 +556,7 @@ pub(super) fn is_news(downward: &Downward) -> bool {
     matches!(downward.news, News::Fresh | News::Gone)
 }
 
-fn known_is_good(known: &Downward, now: Instant) -> bool {
+pub(super) fn known_is_good(known: &Downward, now: Instant) -> bool {
     !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
 }
 

@@ -12,10 +12,13 @@ use super::downward::{NoPath, is_news};
 use super::{Dodag, Rpl, STORES, Table};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::News;
+use crate::net::routing::routes::{News, Target};
 
 /// Bytes of the longest message: a DAO with [`TARGETS_MAX`] targets.
 pub(crate) const MESSAGE_MAX: usize = 128;
+
+/// Targets with the parents of each that fit into it.
+const TARGETS_OF_PARENTS: usize = 2;
 
 /// Where a message goes, and its code.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +87,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Writes the next message that is due to `out`, behind type, code and checksum.
+    #[inline(never)] // size
     pub(crate) fn poll_message(
         &mut self,
         now: Instant,
@@ -206,7 +210,8 @@ impl<M: Memory + 'static> Rpl<M> {
             .map(|(to, downward)| (to, downward.sequence));
         let mut all = core::iter::once(own).chain(others).skip(no_path.told);
         for (to, sequence) in all.by_ref().take(most) {
-            target(out, to, sequence, 0, None)?;
+            let gone = transit(sequence, 0);
+            target(out, to, &gone)?;
         }
         let told = no_path.told.saturating_add(most);
         self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
@@ -226,23 +231,30 @@ impl<M: Memory + 'static> Rpl<M> {
         let parent = self.parent?;
         let storing = dodag.is_storing();
         let has_own = matches!(self.daos.own, News::Fresh);
-        let has_others = storing && table.downwards().any(|(_, it)| is_news(&it));
+        let has_others = table.downwards().any(|(_, it)| is_news(&it));
         if !has_own && !has_others {
             self.daos.due = None;
             return None;
         }
         let acknowledged = self.config.dao_ack;
         self.begin_dao(dodag, acknowledged, out)?;
-        let mut left = self.targets_max();
+        let mut left = match storing {
+            true => self.targets_max(),
+            false => self.targets_max().min(TARGETS_OF_PARENTS),
+        };
         if has_own {
             self.daos.own = if acknowledged { News::Told } else { News::Old };
-            let transit = (!storing).then(|| parent.within(&dodag.prefix));
             let lifetime = dodag.configuration.lifetime.max(1);
-            let sequence = self.daos.path_sequence;
-            target(out, identity.address, sequence, lifetime, transit)?;
+            let own = Transit {
+                parent: (!storing).then(|| parent.within(&dodag.prefix)),
+                ..transit(self.daos.path_sequence, lifetime)
+            };
+            target(out, identity.address, &own)?;
             left = left.saturating_sub(1);
         }
-        let more = storing && self.tell_targets(now, table, left, out)?;
+        // RFC 9010 §9.2.2: in non-storing mode this router is the parent of its hosts.
+        let router = (!storing).then_some(identity.address);
+        let more = self.tell_targets(now, table, (left, router), out)?;
         self.on_dao_sent(now, has_own, more);
         let dst = match storing {
             true => parent.link_local(),
@@ -280,7 +292,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         table: &mut Table<M>,
-        mut left: usize,
+        (mut left, parent): (usize, Option<Addr>),
         out: &mut Cursor<'_>,
     ) -> Option<bool> {
         let told = match self.config.dao_ack {
@@ -303,7 +315,12 @@ impl<M: Memory + 'static> Rpl<M> {
                 true => 0,
                 false => rpl.units(now, downward),
             };
-            fits = target(out, *to, downward.sequence, lifetime, None);
+            let told_of = Transit {
+                external: downward.target != Target::Member,
+                parent,
+                ..transit(downward.sequence, lifetime)
+            };
+            fits = target(out, *to, &told_of);
             downward.news = match downward.is_gone() {
                 true => News::GoneTold,
                 false => told,
@@ -314,24 +331,22 @@ impl<M: Memory + 'static> Rpl<M> {
 }
 
 /// Writes a target and its transit information.
-fn target(
-    out: &mut Cursor<'_>,
-    to: Addr,
-    sequence: Sequence,
-    lifetime: u8,
-    parent: Option<Addr>,
-) -> Option<()> {
+fn target(out: &mut Cursor<'_>, to: Addr, transit: &Transit) -> Option<()> {
     let target = TargetOption {
         prefix: to,
         len: 128,
     };
     target.emit(out).ok()?;
-    let transit = Transit {
+    transit.emit(out).ok()
+}
+
+/// The transit information of a node of the DODAG.
+fn transit(sequence: Sequence, lifetime: u8) -> Transit {
+    Transit {
         external: false,
         control: 0,
         sequence,
         lifetime,
-        parent,
-    };
-    transit.emit(out).ok()
+        parent: None,
+    }
 }

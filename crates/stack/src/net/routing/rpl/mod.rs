@@ -5,6 +5,7 @@
 //! - `objective.rs`: which of them is the parent (RFC 6719, RFC 6552);
 //! - `upward.rs`: DIOs, joining, repair (§8);
 //! - `downward.rs`: DAOs (§9), with the targets in the table of routes;
+//! - `hosts.rs`: hosts that do not know RPL (RFC 9010);
 //! - `passing.rs`: what data packets say of their way (§11, RFC 6553, RFC 6554);
 //! - `messages.rs`: the messages that are due, as bytes.
 //!
@@ -13,6 +14,8 @@
 
 mod config;
 mod downward;
+#[cfg(feature = "rpl-hosts")]
+mod hosts;
 mod messages;
 mod neighbours;
 mod objective;
@@ -26,6 +29,8 @@ use redpoll_wire::rpl::{
     Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
 };
 
+#[cfg(feature = "rpl-hosts")]
+use super::registered::Registered;
 use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -112,6 +117,9 @@ pub(super) struct Rpl<M: Memory + 'static> {
     overloaded_until: Instant,
     rng: Rng,
     pub(super) counters: RplCounters,
+    /// Hosts that have registered with this router.
+    #[cfg(feature = "rpl-hosts")]
+    pub(super) hosts: Option<Registered<M>>,
 }
 
 impl<M: Memory + 'static> Rpl<M> {
@@ -148,6 +156,8 @@ impl<M: Memory + 'static> Rpl<M> {
             overloaded_until: now,
             rng,
             counters: RplCounters::default(),
+            #[cfg(feature = "rpl-hosts")]
+            hosts: None,
             config,
         };
         #[cfg(feature = "rpl-root")]
@@ -224,11 +234,15 @@ impl<M: Memory + 'static> Rpl<M> {
         if let Some(dodag) = &self.dodag
             && self.is_root()
             && !dodag.is_storing()
+            && !table.downward(now, dst).is_some_and(|it| it.is_host())
         {
             let path = self.path(now, table, dodag, dst)?;
             return path.first().map(Via::Neighbour);
         }
-        table.lookup_host(now, dst)
+        let known = table.lookup_host(now, dst);
+        #[cfg(feature = "rpl-hosts")]
+        let known = known.or_else(|| self.hosts.as_ref()?.neighbour(now, dst));
+        known
     }
 
     /// Takes in a control message from the neighbour `from`: `body` stands behind the
@@ -307,6 +321,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Runs what is due; messages may wait then.
+    #[inline(never)] // size
     pub(super) fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {
         let is_news = self.dag_rank(self.rank) != self.dag_rank(self.advertised);
         if self.trickle.on_timeout(now, is_news, &mut self.rng) {

@@ -12,6 +12,8 @@ use super::config::count;
 use super::{Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::routing::Peer;
+#[cfg(any(feature = "rpl-root", feature = "rpl-hosts"))]
+use crate::net::routing::routes::Target;
 
 /// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
 /// in an hour have an effect.
@@ -125,6 +127,9 @@ pub(crate) enum Passage {
 pub(crate) enum Dress {
     /// Nothing: it stays on the link.
     Nothing,
+    /// Nothing of RPL: who gets it does not know it.
+    #[cfg(feature = "rpl-hosts")]
+    Bare,
     /// This information, in place of what it has if it has any.
     Information(PacketInformation),
     /// A source route to this place, which a root makes.
@@ -141,6 +146,8 @@ pub(crate) struct Path {
     hops: [Peer; STOPS_MAX],
     len: usize,
     to: Addr,
+    /// It ends at the router of the destination, which does not know RPL.
+    is_external: bool,
 }
 
 #[cfg(feature = "rpl-root")]
@@ -148,6 +155,11 @@ impl Path {
     /// The next hop.
     pub(super) fn first(&self) -> Option<Address> {
         self.hops.first().map(|hop| hop.link())
+    }
+
+    /// Whether it ends at a router before the destination, so that an outer header leads there.
+    pub(crate) fn is_external(&self) -> bool {
+        self.is_external
     }
 
     /// Stops behind the first one.
@@ -196,13 +208,21 @@ impl<M: Memory + 'static> Rpl<M> {
         dodag: &Dodag,
         dst: &Addr,
     ) -> Option<Path> {
+        // RFC 9010 §9.2.2: the parent of an external target is its router.
+        let target = table.downward(now, dst)?;
+        let is_external = target.target != Target::Member;
+        let to = match is_external {
+            true => target.link.within(&dodag.prefix),
+            false => *dst,
+        };
         let mut path = Path {
             prefix: dodag.prefix,
-            hops: [Peer::at(dst)?; STOPS_MAX],
+            hops: [Peer::at(&to)?; STOPS_MAX],
             len: 0,
-            to: *dst,
+            to,
+            is_external,
         };
-        let mut at = *dst;
+        let mut at = to;
         loop {
             let parent = table.downward(now, &at)?.link;
             let here = Peer::at(&at)?;
@@ -253,6 +273,14 @@ impl<M: Memory + 'static> Rpl<M> {
                 Some(path) if path.stops() > 0 => return Dress::Route(path),
                 _ => {}
             }
+        }
+        // RFC 9008 §7: who does not know RPL gets nothing of it, and nothing is put before a
+        // packet of which nobody would take it away.
+        #[cfg(feature = "rpl-hosts")]
+        match table.downward(now, dst).map(|known| known.target) {
+            Some(Target::Host) => return Dress::Bare,
+            Some(Target::External) if present.is_none() => return Dress::Nothing,
+            _ => {}
         }
         let down = self.is_root() || storing && table.lookup_host(now, dst).is_some();
         let rank = match down {

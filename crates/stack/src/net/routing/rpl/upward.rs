@@ -14,6 +14,7 @@ use super::{Dodag, Rpl, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
+use crate::net::routing::routes::Downward;
 
 /// How often what has ended is cleared away.
 pub(super) const UPKEEP: Duration = Duration::from_secs(60);
@@ -224,6 +225,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.configure_trickle();
     }
 
+    #[inline(never)] // size
     fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: Peer, dio: &Dio<'_>) {
         let Some(dodag) = &self.dodag else {
             return;
@@ -285,7 +287,11 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         // Who is behind this node in the new version will say so. What it knew may be
         // above it now: told again, such targets would go round in circles.
-        table.each_downward(|_, downward| downward.fade(now));
+        table.each_downward(|_, downward| {
+            if !downward.is_host() {
+                downward.fade(now);
+            }
+        });
         self.lowest = INFINITE_RANK;
         self.rank = INFINITE_RANK;
         self.parent = None;
@@ -421,7 +427,7 @@ impl<M: Memory + 'static> Rpl<M> {
         for neighbour in self.candidates.iter_mut() {
             neighbour.rank = INFINITE_RANK;
         }
-        table.retain_downward(|_| false);
+        table.retain_downward(Downward::is_host);
         self.on_detached();
         if !self.is_leaf() {
             self.dio_due = true;
@@ -473,6 +479,8 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Clears away what has ended.
     pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<M>) {
+        #[cfg(feature = "rpl-hosts")]
+        self.end_hosts(now, table);
         table.expire(now);
         for neighbour in self.candidates.iter_mut() {
             neighbour.full = false;
