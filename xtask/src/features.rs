@@ -16,7 +16,7 @@ const MOST: usize = 6;
 /// Crates with more, how many, and why.
 const MORE: [(&str, usize, &str); 1] = [(
     "stack",
-    12,
+    13,
     "each is a part of a node that the table of docs/size.md weighs alone",
 )];
 
