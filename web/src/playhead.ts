@@ -2,10 +2,16 @@
 
 import type { Store } from "./store";
 
-/** The present is shown so late, in milliseconds on the wall, so that it moves evenly. */
+/** The present is shown so late, in milliseconds on the wall, so that it moves evenly: as long as
+    the server gathers what has happened, and a picture. */
 const DELAY_MS = 25;
 /** What the page may be behind before it jumps, in the same. */
 const JUMP_MS = 400;
+/** How soon it makes up for what it is behind, and for what it is ahead, in the same. */
+const CATCH_UP_MS = 40;
+const WAIT_MS = 200;
+/** For so long it is remembered when the server said what. */
+const HEARD_MS = 500;
 
 /** How fast marks fade where time stands still. */
 const STILL = 0.02;
@@ -31,7 +37,7 @@ export class Playhead {
   hear(t: number): void {
     const now = performance.now();
     this.heard.push({ t, at: now });
-    while (this.heard.length > 2 && now - this.heard[0]!.at > 500) this.heard.shift();
+    while (this.heard.length > 2 && now - this.heard[0]!.at > HEARD_MS) this.heard.shift();
     const first = this.heard[0]!;
     const span = now - first.at;
     if (span > 60) this.rate = Math.max(0, (t - first.t) / 1_000 / span);
@@ -52,6 +58,14 @@ export class Playhead {
     return this.isLive ? this.rate : this.speed;
   }
 
+  /** Where the run is: it goes on from what was said most lately of all that was heard. What is
+      heard late was on its way for longer, or waited here. */
+  private present(now: number): number {
+    let t = -Infinity;
+    for (const heard of this.heard) t = Math.max(t, heard.t + (now - heard.at) * 1_000 * this.rate);
+    return t;
+  }
+
   /** For another picture. */
   advance(): void {
     const now = performance.now();
@@ -59,17 +73,18 @@ export class Playhead {
     this.at = now;
     const newest = this.store.t;
     if (this.isLive) {
-      const last = this.heard[this.heard.length - 1];
-      if (!last) {
+      if (this.heard.length === 0) {
         this.t = newest;
         return;
       }
-      // Even steps, held near to what the server has said last.
-      const goal = last.t + (now - last.at - DELAY_MS) * 1_000 * this.rate;
+      // Even steps, held near to where the run is.
+      const goal = this.present(now) - DELAY_MS * 1_000 * this.rate;
       const next = this.t + passed * 1_000 * this.rate;
       const off = goal - next;
       const isFar = Math.abs(off) > JUMP_MS * 1_000 * Math.max(this.rate, 1e-6);
-      this.t = Math.min(newest, isFar ? goal : next + off * 0.1);
+      // By time and not by pictures: where those are few, it is not longer behind.
+      const share = 1 - Math.exp(-passed / (off > 0 ? CATCH_UP_MS : WAIT_MS));
+      this.t = Math.min(newest, isFar ? goal : next + off * share);
       if (this.rate === 0) this.t = newest;
     } else if (!this.isPaused) {
       this.t += passed * 1_000 * this.speed;
