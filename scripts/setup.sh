@@ -224,6 +224,31 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
 fi
 
+# What the tests of the Python package need, in an environment of their own. Without Dask, which
+# one of them needs: its test takes longer than all others.
+get_python_packages() {
+    environment=target/tools/python
+    packages="pytest mypy pandas>=3 pyarrow polars matplotlib nbclient ipykernel"
+    [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
+    if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
+        say "Python cannot make environments (the tests of the Python package)"
+        apt_install python3-venv
+    fi
+    say "python3 -m venv and pip install $packages (into target/tools, about a minute)"
+    # shellcheck disable=SC2086  # a list of words
+    rm -rf "$environment" && python3 -m venv "$environment" &&
+        "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
+        printf '%s\n' "$packages" >"$environment/packages" && return 0
+    rm -rf "$environment"
+    say "left out: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
+        "and scripts/setup.sh test"
+    missing_for_good="$missing_for_good python-packages"
+}
+
+if [ "$purpose" = test ]; then
+    get_python_packages
+fi
+
 if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     say "ns-3 is missing (a radio and MAC of others to compare with)"
     if ! apt_install libns3-dev; then

@@ -7,7 +7,9 @@ use std::time::Instant;
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use crate::{arrows, book, docs, features, firmware, left_out, lines, purity, rfc, size, web};
+use crate::{
+    arrows, book, docs, features, firmware, left_out, lines, purity, python, rfc, size, web,
+};
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
 type Step = (
@@ -15,7 +17,7 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -32,6 +34,7 @@ const STEPS: [Step; 16] = [
     ("firmware", |w| firmware::run(w, false)),
     // After the tests, whose build of the program these take.
     ("page", web::page),
+    ("python", python::run),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
     }),
@@ -72,8 +75,17 @@ fn fmt(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "rustfmt is missing (rustup component add rustfmt)".into(),
         ));
     }
-    workspace::run(workspace.cargo().args(["fmt", "--all", "--check"]))
-        .map_err(|_| Failure::new("fmt: run `cargo fmt --all`"))?;
+    let python = ["--manifest-path", python::MANIFEST];
+    for (what, advice) in [
+        (&["--all"][..], "`cargo fmt --all`"),
+        (
+            &python,
+            "`cargo fmt --manifest-path crates/python/Cargo.toml`",
+        ),
+    ] {
+        workspace::run(workspace.cargo().arg("fmt").args(what).arg("--check"))
+            .map_err(|_| Failure::new(format!("fmt: run {advice}")))?;
+    }
     Ok(None)
 }
 
@@ -84,7 +96,12 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
         ));
     }
     // What Python loads is a workspace of its own.
-    let python = ["--manifest-path", "crates/python/Cargo.toml"];
+    let python = [
+        "--manifest-path",
+        python::MANIFEST,
+        "--target-dir",
+        python::TARGET,
+    ];
     let unjudged = unjudged(workspace);
     for what in [&["--workspace", "--all-targets"][..], &python] {
         let mut cargo = workspace.cargo();

@@ -15,6 +15,7 @@ mod fuzz;
 mod left_out;
 mod lines;
 mod purity;
+mod python;
 mod report;
 mod rfc;
 mod size;
@@ -65,6 +66,8 @@ Usage: cargo xtask CHECK
               --pictures        instead: makes its pictures anew, from runs
               --program FILE    with --pictures: of this program's
               --preprocess      what mdBook calls
+  python    Redpoll in Python: builds it, runs its tests and its notebook, checks
+            its types (needs Python 3.11 and packages: scripts/setup.sh test)
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
   firmware  the leaf on emulated microcontrollers, beside simulated nodes
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         ["purity-and-size", "--with", "build-std"] => {
             ci::one_way(&workspace, purity::Way::BuildStd).map(told)
         }
+        ["python"] => python::run(&workspace).map(told),
         ["features"] => features::check(&workspace),
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),

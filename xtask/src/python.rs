@@ -1,0 +1,79 @@
+//! Redpoll in Python: the extension is built and its tests run, in the environment that
+//! `scripts/setup.sh test` makes. Where that is missing it is left out by name.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::report::Failure;
+use crate::workspace::{self, Workspace};
+
+/// Where the package is, as a workspace of its own.
+pub const MANIFEST: &str = "crates/python/Cargo.toml";
+/// Cargo's target folder: what the other workspace has built there need not be built again.
+pub const TARGET: &str = "target";
+
+/// Builds the extension, and runs the tests and the check of types.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let environment = workspace.root.join("target/tools/python/bin");
+    if !has_packages(&environment.join("python")) {
+        return Ok(Some(
+            "Python 3.11 with pytest and others is missing (scripts/setup.sh test)".into(),
+        ));
+    }
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--quiet", "--manifest-path", MANIFEST]);
+    cargo.args(["--target-dir", TARGET]);
+    cargo.args(["--features", "pyo3/extension-module"]);
+    cargo.env("PYO3_PYTHON", environment.join("python"));
+    workspace::run(&mut cargo)?;
+    let packages = lay_out(workspace)?;
+    let sources = "crates/python/python/redpoll";
+    let mypy = ["--strict", "--cache-dir", "target/python/mypy", sources];
+    workspace::run(
+        Command::new(environment.join("mypy"))
+            .current_dir(&workspace.root)
+            .args(mypy),
+    )?;
+    let pytest = ["-q", "-rs", "-p", "no:cacheprovider", "crates/python/tests"];
+    workspace::run(
+        Command::new(environment.join("pytest"))
+            .current_dir(&workspace.root)
+            .env("PYTHONPATH", packages)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .args(pytest),
+    )?;
+    Ok(None)
+}
+
+fn has_packages(python: &Path) -> bool {
+    let imports = ["-c", "import pytest, mypy"];
+    python.is_file() && workspace::output(Command::new(python).args(imports)).is_ok()
+}
+
+/// Puts the package's two halves together, as its wheel has them; the folder to import from.
+fn lay_out(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let folder = workspace.root.join("target/python");
+    let package = folder.join("redpoll");
+    let sources = workspace.root.join("crates/python/python/redpoll");
+    let native = workspace.root.join(TARGET).join("debug/lib_native.so");
+    let copy = || {
+        if package.exists() {
+            std::fs::remove_dir_all(&package)?;
+        }
+        std::fs::create_dir_all(&package)?;
+        for entry in std::fs::read_dir(&sources)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                std::fs::copy(entry.path(), package.join(entry.file_name()))?;
+            }
+        }
+        std::fs::copy(&native, package.join("_native.abi3.so")).map(drop)
+    };
+    copy().map_err(|error: std::io::Error| {
+        Failure::new(format!(
+            "python: cannot lay out {}: {error}",
+            package.display()
+        ))
+    })?;
+    Ok(folder)
+}
