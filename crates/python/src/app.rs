@@ -14,7 +14,7 @@ use redpoll_sim::traffic::{App, Context};
 use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent, Streams as _};
 use redpoll_tcp::{Endpoint, Event};
 
-/// The first exception of a run's applications. It ends the run.
+/// The first exception of a run's applications and congestion controls. It ends the run.
 #[derive(Clone, Default)]
 pub struct Fault(Rc<RefCell<Option<PyErr>>>);
 
@@ -24,7 +24,13 @@ impl Fault {
         self.0.borrow_mut().take()
     }
 
-    fn put(&self, error: PyErr) {
+    /// Whether there was one.
+    pub fn is_there(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Another one; the first counts.
+    pub fn put(&self, error: PyErr) {
         self.0.borrow_mut().get_or_insert(error);
     }
 }
@@ -74,7 +80,7 @@ impl PythonApp {
 
     /// Calls a method of the application, if it has that.
     fn call(&mut self, cx: &mut Context<'_>, method: &str, event: Option<(&str, u32)>) {
-        if self.fault.0.borrow().is_some() {
+        if self.fault.is_there() {
             return;
         }
         let state = &mut self.state;

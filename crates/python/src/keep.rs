@@ -5,8 +5,11 @@ use std::thread;
 
 use pyo3::prelude::*;
 use redpoll_results::table::{Cell, Column, Kind};
-use redpoll_studies::{FINGERPRINT, Job, Outcome, Results, Run, conduct, find, jobs, select};
+use redpoll_studies::{
+    FINGERPRINT, Job, Outcome, Results, Run, StudyError, conduct, find, jobs, select,
+};
 use redpoll_sweep::Plan;
+use redpoll_sweep::tune::{Goal, Runs, Verdict, constants, json};
 
 use crate::scenario::{Changes, case, damaged, error};
 use crate::table::Table;
@@ -135,6 +138,88 @@ fn conduct_here(py: Python<'_>, jobs: &[Job], at_once: Option<usize>, path: &str
         Ok(Some(error)) => Err(error),
         Err(line) => Err(error(py, "RunError", (line, String::new()))),
     }
+}
+
+/// What was found for a goal.
+#[pyclass(frozen, module = "redpoll")]
+pub struct Tuned {
+    /// As `redpoll tune --json` writes it.
+    #[pyo3(get)]
+    report: String,
+    /// The values of the scenario's keys.
+    #[pyo3(get)]
+    changes: Changes,
+    /// Constants for Rust and for C, if no limit is missed.
+    #[pyo3(get)]
+    constants: Option<(String, String)>,
+}
+
+/// Why there is no result of tuning.
+enum Halt {
+    Study(StudyError),
+    Python(PyErr),
+}
+
+impl From<StudyError> for Halt {
+    fn from(error: StudyError) -> Halt {
+        Halt::Study(error)
+    }
+}
+
+/// Finds what the goal `plan`, as TOML, wants of a scenario; its runs are kept in the file at
+/// `path`. `progress` hears of each part of the search.
+#[pyfunction]
+#[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn tune(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    changes: Changes,
+    plan: &str,
+    path: &str,
+    at_once: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Tuned> {
+    let goal = Goal::parse(plan, case(name, text, &changes));
+    let goal = goal.map_err(|problem| {
+        let key = problem.key().to_owned();
+        error(py, "ScenarioError", (problem.to_string(), key))
+    })?;
+    let results = open(py, path)?;
+    let tuned = Runs::new(&goal, &results).tune(&mut |line: &str, jobs: &[Job]| {
+        if let Some(progress) = &progress {
+            progress.call1(py, (line,)).map_err(Halt::Python)?;
+        }
+        conduct_here(py, jobs, at_once, path).map_err(Halt::Python)
+    });
+    let tuned = tuned.map_err(|halt| match halt {
+        Halt::Study(problem) => damaged(py, &problem),
+        Halt::Python(error) => error,
+    })?;
+    let failed = |line: String| error(py, "RunError", (line, String::new()));
+    let tuned = tuned.ok_or_else(|| failed("nothing was tried".to_owned()))?;
+    if tuned.objections > 0 {
+        let line = format!("the oracle objects to {} of the runs", tuned.objections);
+        return Err(failed(line));
+    }
+    let best = tuned.found.best();
+    let best = best.ok_or_else(|| failed("nothing was found".to_owned()))?;
+    let found = goal.case(best);
+    let judged = &tuned.verdicts.best;
+    let is_met = judged.verdict() != Verdict::Missed;
+    let constants = match found.scenario() {
+        Ok(scenario) if is_met => Some((
+            constants::rust(&goal, judged, &scenario),
+            constants::c(&goal, judged, &scenario),
+        )),
+        _ => None,
+    };
+    Ok(Tuned {
+        report: json(&goal, &tuned).to_string(),
+        changes: found.changes().to_vec(),
+        constants,
+    })
 }
 
 /// Runs a study's figures, or all of them, with so many seeds, keeps the runs in the file at

@@ -6,11 +6,13 @@
 //! | what a scenario says of itself, and its errors | `scenario.rs` |
 //! | how a run goes on, and Ctrl-C | `run.rs` |
 //! | applications written in Python | `app.rs` |
+//! | congestion control written in Python | `congestion.rs` |
 //! | what goes into a results file and comes out | `keep.rs` |
 //! | how Arrow gets a table | `table.rs` |
 #![warn(missing_docs)]
 
 mod app;
+mod congestion;
 mod keep;
 mod run;
 mod scenario;
@@ -24,7 +26,9 @@ mod _native {
     #[pymodule_export]
     use super::app::Node;
     #[pymodule_export]
-    use super::keep::{Kept, study_rows};
+    use super::congestion::News;
+    #[pymodule_export]
+    use super::keep::{Kept, Tuned, study_rows, tune};
     #[pymodule_export]
     use super::run::{Ran, run};
     #[pymodule_export]

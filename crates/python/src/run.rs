@@ -1,15 +1,20 @@
 //! A run.
 
+use std::rc::Rc;
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use pyo3::prelude::*;
 use redpoll_base::{Duration, Instant};
 use redpoll_results::series::{COLUMNS, Sampler};
 use redpoll_results::table::{Column, Row};
+use redpoll_sim::external::{NoLines, Pace};
+use redpoll_sim::foreign::NoLoader;
+use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::world::{Means, World};
 
-use crate::app::PythonApp;
+use crate::app::{Fault, PythonApp};
+use crate::congestion::Classes;
 use crate::scenario::{Changes, error, load, refused};
 use crate::table::Table;
 
@@ -33,9 +38,11 @@ enum Failure {
     Python(PyErr),
 }
 
-/// Runs a scenario. `apps` are pairs of a node's name and an application.
+/// Runs a scenario. `apps` are pairs of a node's name and an application, `congestion` pairs of
+/// the scenario's name for a congestion control and a class of such.
 #[pyfunction]
-#[pyo3(signature = (name, text, changes, seed, apps, interval_s=None))]
+#[pyo3(signature = (name, text, changes, seed, apps, interval_s=None, congestion=Vec::new()))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run(
     py: Python<'_>,
     name: &str,
@@ -44,8 +51,10 @@ pub fn run(
     seed: u64,
     apps: Vec<(String, Py<PyAny>)>,
     interval_s: Option<f64>,
+    congestion: Vec<(String, Py<PyAny>)>,
 ) -> PyResult<Ran> {
-    let scenario = load(name, text, &changes).map_err(|problem| refused(py, &problem))?;
+    let given: Vec<String> = congestion.iter().map(|(name, _)| name.clone()).collect();
+    let scenario = load(name, text, &changes, &given).map_err(|problem| refused(py, &problem))?;
     let mut placed = Vec::new();
     for (node, app) in apps {
         let index = scenario.node(&node).ok_or_else(|| {
@@ -55,7 +64,7 @@ pub fn run(
         placed.push((index, app));
     }
     let every = interval_s.map(|s| Duration::from_micros((s * 1e6) as u64));
-    let simulated = py.detach(|| simulate(&scenario, seed, placed, every));
+    let simulated = py.detach(|| simulate(&scenario, seed, placed, congestion, every));
     let (report, rows) = simulated.map_err(|failure| match failure {
         Failure::Build(text) => error(py, "ScenarioError", (text, String::new())),
         Failure::Python(error) => error,
@@ -73,17 +82,26 @@ pub fn run(
     Ok(Ran { report, series })
 }
 
-/// Runs the scenario with `placed`, applications by the index of their node, and looks at it
-/// each `every`. The report as JSON, and what was seen.
+/// Runs the scenario with `placed`, applications by the index of their node, and `congestion`,
+/// and looks at it each `every`. The report as JSON, and what was seen.
 fn simulate(
     scenario: &Scenario,
     seed: u64,
     placed: Vec<(usize, Py<PyAny>)>,
+    congestion: Vec<(String, Py<PyAny>)>,
     every: Option<Duration>,
 ) -> Result<(String, Vec<Row>), Failure> {
     let build = |problem: &dyn std::fmt::Display| Failure::Build(problem.to_string());
-    let mut world = World::new(scenario, seed).map_err(|problem| build(&problem))?;
-    let fault = crate::app::Fault::default();
+    let fault = Fault::default();
+    let means = Means {
+        loader: &NoLoader,
+        lines: &NoLines,
+        pace: Pace::Waits,
+        controllers: Some(Rc::new(Classes::new(congestion, &fault))),
+    };
+    let secrets = Secrets::of_seed();
+    let world = World::with_means(scenario, seed, secrets, &means);
+    let mut world = world.map_err(|problem| build(&problem))?;
     for (index, app) in placed {
         let app = PythonApp::new(app, index, scenario, &fault);
         world.add_app(index, Box::new(app));
@@ -115,7 +133,7 @@ fn advance(
     world: &mut World,
     end: Instant,
     step: &mut Duration,
-    fault: &crate::app::Fault,
+    fault: &Fault,
 ) -> Result<(), Failure> {
     let began = WallInstant::now();
     while world.now() < end && began.elapsed() < SLICE {

@@ -32,9 +32,15 @@ pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
     error(py, "ResultsError", (problem.to_string(), String::new()))
 }
 
-/// A scenario with changes; apps that need a host outside are left out, as `redpoll run` does.
-pub fn load(name: &str, text: &str, changes: &Changes) -> Result<Scenario, ScenarioError> {
-    let mut scenario = Scenario::parse(name, text, changes)?;
+/// A scenario with changes and congestion control of the names `given`; apps that need a host
+/// outside are left out, as `redpoll run` does.
+pub fn load(
+    name: &str,
+    text: &str,
+    changes: &Changes,
+    given: &[String],
+) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Scenario::parse_with(name, text, changes, given)?;
     let whole = scenario.clone();
     scenario.retain_apps(|app: &AppSpec| {
         matches!(app.when, When::Always | When::Run) && whole.is_served(app)
@@ -59,8 +65,9 @@ pub fn check(
     name: &str,
     text: &str,
     changes: Changes,
+    given: Vec<String>,
 ) -> PyResult<(String, u64, f64, Vec<String>)> {
-    let scenario = load(name, text, &changes).map_err(|problem| refused(py, &problem))?;
+    let scenario = load(name, text, &changes, &given).map_err(|problem| refused(py, &problem))?;
     let nodes = scenario.nodes.iter().map(|node| node.name.clone());
     let seconds = scenario.duration.as_micros() as f64 / 1e6;
     Ok((

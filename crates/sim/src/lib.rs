@@ -25,6 +25,7 @@
 //! | what attackers do, and what they achieve | [`drill`] |
 //! | nodes with firmware of others | [`foreign`] |
 //! | what must never happen, and how flows are measured | [`oracle`] |
+//! | congestion control that is brought along | [`congestion`] |
 //! | captures | [`trace`] |
 //! | what a viewer sees of a run and may change in it | [`live`] |
 //! | how a run is put together and goes on | [`world`], [`node`] |
@@ -40,6 +41,7 @@
 #![warn(missing_docs)]
 
 pub mod air;
+pub mod congestion;
 pub mod drill;
 pub mod energy;
 pub mod ether;

@@ -17,7 +17,7 @@ use redpoll_stack::{
     NodeConfig, NodeMemory, PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot,
     Via,
 };
-use redpoll_tcp::RecoveryChoice;
+use redpoll_tcp::{CongestionChoice, RecoveryChoice};
 use redpoll_uart::Begin;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
@@ -25,7 +25,9 @@ use redpoll_wire::sixlowpan::Contexts;
 use crate::kernel::{Secrets, Seed};
 use crate::memory::{HeapMemory, buffer};
 use crate::rivals::rival;
-use crate::scenario::{NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address};
+use crate::scenario::{
+    CongestionSpec, NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address,
+};
 use crate::topology::{NodeRoutes, Routes};
 use crate::traffic::Sockets;
 pub use helper::Helper;
@@ -234,7 +236,7 @@ fn config(
         },
         lowpan: lowpan(scenario, rng.next_u32() as u16),
         contexts: Contexts::with_prefix(prefix),
-        tcp: tcp_config(&scenario.tcp),
+        tcp: tcp_config(&scenario.tcp, spec),
         address: scenario.address(index).unwrap_or_default(),
         hop_limit: routing::hop_limit(scenario),
         forwards: spec.role != Role::Leaf,
@@ -359,14 +361,18 @@ fn recovery(params: &TcpParams) -> RecoveryChoice {
     choice
 }
 
-fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
+fn tcp_config(params: &TcpParams, spec: &NodeSpec) -> redpoll_tcp::Config {
     redpoll_tcp::Config {
         mss: params.announced_mss(),
         nagle: params.nagle,
         timestamps: params.timestamps,
         sack: params.sack,
         ecn: params.ecn,
-        congestion: params.congestion,
+        congestion: match spec.congestion {
+            CongestionSpec::Engine(choice) => choice,
+            // `World` has bound them all.
+            CongestionSpec::Given(_) => CongestionChoice::NEW_RENO,
+        },
         delayed_ack: params.delayed_ack,
         ack_every: params.ack_every,
         initial_rto: params.initial_rto,

@@ -17,6 +17,7 @@ mod external;
 mod fairness;
 mod figures;
 mod fragments;
+mod given_congestion;
 mod host;
 mod image;
 mod interference;

@@ -130,6 +130,8 @@ mod user_timeout;
 
 pub use config::{Config, EcnUse, Keepalive};
 pub use congestion::CongestionChoice;
+#[cfg(feature = "other-engines")]
+pub use congestion::{CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion};
 pub use connection::{Connection, IcmpKind, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};

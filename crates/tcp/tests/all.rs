@@ -6,6 +6,7 @@ mod adversarial_options;
 mod adversarial_segments;
 mod chain;
 mod freeze;
+mod given_congestion;
 mod ledger;
 mod ledger_recovery;
 mod limits;

@@ -99,6 +99,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         loader: &loader,
         lines: &lines,
         pace: Pace::Waits,
+        controllers: None,
     };
     let mut world = World::with_means(&scenario, scenario.seed, Secrets::of_seed(), &means)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;

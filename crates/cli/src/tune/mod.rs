@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_studies::{Case, FINGERPRINT, Job, Kept, Results};
-use redpoll_sweep::tune::{
-    self, Found, Goal, Point, Sample, Stage, Verdict, Verdicts, constants, search,
-};
+use redpoll_studies::{FINGERPRINT, Job, Results, StudyError};
+use redpoll_sweep::tune::{Found, Goal, Runs, Tuned, Verdict, Verdicts, constants, json};
 
 use crate::output::{fail, is_standard, print};
 use crate::places::Places;
@@ -92,6 +90,16 @@ impl From<Failure> for Halt {
     }
 }
 
+impl From<StudyError> for Halt {
+    fn from(error: StudyError) -> Halt {
+        let is_scenario = matches!(error, StudyError::Scenario(_));
+        match is_scenario {
+            true => Halt::Failed((USAGE, error.to_string())),
+            false => Halt::Failed(refuse(error)),
+        }
+    }
+}
+
 fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
     let goal = Goal::load(&args.file).map_err(|error| (USAGE, error.to_string()))?;
     let place = |given: &Option<PathBuf>, ending: &str| {
@@ -116,31 +124,30 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         may_write(option, path)?;
     }
     let kept = Results::open(&results, FINGERPRINT).map_err(|error| refuse(error.into()))?;
-    let mut runs = Runs {
-        goal: &goal,
-        kept,
-        path: &results,
-        at_once: args.jobs,
-        objections: 0,
-    };
-    let found = search(
-        &goal.space,
-        &goal.aims,
-        &goal.effort,
-        &|point| goal.is_valid(point),
-        &mut |stage, points| runs.of_stage(stage, points),
-    )?;
-    let verdicts = runs.judge(&found)?;
-    let Some(verdicts) = verdicts else {
+    let tuned = Runs::new(&goal, &kept).tune(&mut |line: &str, jobs: &[Job]| {
+        eprintln!("{line}");
+        match simulate(jobs, args.jobs, &kept, &results)? {
+            None => Ok(()),
+            Some(signal) => Err(Halt::Signal(signal)),
+        }
+    })?;
+    let Some(tuned) = tuned else {
         return Err((FAILED, "nothing was tried".to_owned()).into());
     };
+    let Tuned {
+        found, verdicts, ..
+    } = &tuned;
     let is_met = verdicts.best.verdict() != Verdict::Missed;
     if is_met {
-        write_constants(&goal, &found, &verdicts, &rust, &c)?;
+        write_constants(&goal, found, verdicts, &rust, &c)?;
     }
     let written = is_met.then_some((rust.as_path(), c.as_path()));
     if let Some(path) = &args.json {
-        let text = format!("{:#}\n", tell::json(&goal, &found, &verdicts, written));
+        let mut object = json(&goal, &tuned);
+        let shown = |path: &Path| path.display().to_string();
+        object["rust"] = written.map(|(rust, _)| shown(rust)).into();
+        object["c"] = written.map(|(_, c)| shown(c)).into();
+        let text = format!("{object:#}\n");
         let name = path.display().to_string();
         match is_standard(path) {
             true => tell(&text)?,
@@ -148,10 +155,10 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         }
     }
     if !args.json.as_deref().is_some_and(is_standard) {
-        tell(&tell::text(&goal, &found, &verdicts, written))?;
+        tell(&tell::text(&goal, found, verdicts, written))?;
     }
-    if runs.objections > 0 {
-        let line = format!("the oracle objects to {} of the runs", runs.objections);
+    if tuned.objections > 0 {
+        let line = format!("the oracle objects to {} of the runs", tuned.objections);
         return Err((FAILED, line).into());
     }
     match is_met {
@@ -162,109 +169,6 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         )
             .into()),
     }
-}
-
-/// What is run, and kept.
-struct Runs<'a> {
-    goal: &'a Goal,
-    kept: Results,
-    path: &'a Path,
-    at_once: Option<u16>,
-    objections: usize,
-}
-
-impl Runs<'_> {
-    /// Runs points with seeds from 1 up.
-    fn of_stage(&mut self, stage: &Stage, points: &[Point]) -> Result<Vec<Vec<Sample>>, Halt> {
-        let (name, seeds) = (&stage.name, stage.seeds as usize);
-        let points_told = many(stage.points, "point");
-        let line = format!("{name}: {points_told}, {}", many(seeds, "seed"));
-        let cases: Vec<Case> = points.iter().map(|point| self.goal.case(point)).collect();
-        let seeds: Vec<u64> = (1..=stage.seeds).collect();
-        self.ensure(&line, &cases, &seeds)?;
-        let mut all = Vec::new();
-        for case in &cases {
-            let (samples, objections) = self.samples(case, &seeds)?;
-            self.objections += objections;
-            all.push(samples);
-        }
-        Ok(all)
-    }
-
-    /// Runs what is told of with the seeds that judge.
-    fn judge(&mut self, found: &Found) -> Result<Option<Verdicts>, Halt> {
-        let goal = self.goal;
-        let points = tune::to_judge(goal, found);
-        let case = |point: Option<&Point>| match point {
-            Some(point) => goal.case(point),
-            None => goal.case.clone(),
-        };
-        let cases: Vec<Case> = points.iter().map(|point| case(point.as_ref())).collect();
-        let seeds = goal.held_out.len();
-        let line = format!(
-            "judging: {}, {} held out",
-            many(cases.len(), "point"),
-            many(seeds, "seed")
-        );
-        self.ensure(&line, &cases, &goal.held_out)?;
-        let mut known = Vec::new();
-        for (point, case) in points.iter().zip(&cases) {
-            let (samples, objections) = self.samples(case, &goal.held_out)?;
-            self.objections += objections;
-            known.push((point.as_ref(), samples));
-        }
-        Ok(Verdicts::of(goal, found, &|point| {
-            let found = known.iter().find(|(it, _)| *it == point);
-            found
-                .map(|(_, samples)| samples.clone())
-                .unwrap_or_default()
-        }))
-    }
-
-    /// Runs what is not kept yet.
-    fn ensure(&self, line: &str, cases: &[Case], seeds: &[u64]) -> Result<(), Halt> {
-        let mut jobs = Vec::new();
-        for case in cases {
-            let scenario = case
-                .scenario()
-                .map_err(|error| (USAGE, error.to_string()))?;
-            let has = self.kept.seeds(case).map_err(refuse)?;
-            jobs.extend(
-                seeds
-                    .iter()
-                    .filter(|seed| !has.contains(seed))
-                    .map(|&seed| Job {
-                        case: case.clone(),
-                        seed,
-                        virtual_ms: scenario.duration.as_millis(),
-                    }),
-            );
-        }
-        eprintln!("{line}; {} to do", many(jobs.len(), "run"));
-        match simulate(&jobs, self.at_once, &self.kept, self.path)? {
-            None => Ok(()),
-            Some(signal) => Err(Halt::Signal(signal)),
-        }
-    }
-
-    /// What the runs of a case gave, and to how many of them the oracle objects.
-    fn samples(&self, case: &Case, seeds: &[u64]) -> Result<(Vec<Sample>, usize), Halt> {
-        let least = seeds.first().copied().unwrap_or_default();
-        let most = seeds.last().copied().unwrap_or_default();
-        let kept = self.kept.within(case, least, most).map_err(refuse)?;
-        let sample = |kept: &Kept| {
-            let figures = self.goal.aims.figures();
-            figures.map(|figure| figure.read(&kept.run)).collect()
-        };
-        let objections = kept.iter().filter(|kept| kept.run.violation().is_some());
-        let objections = objections.count();
-        Ok((kept.iter().map(sample).collect(), objections))
-    }
-}
-
-/// `1 point`, `2 points`.
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn tell(text: &str) -> Result<(), Halt> {

@@ -59,6 +59,7 @@ impl SimulatedMesh {
                     loader: &NoLoader,
                     lines,
                     pace: Pace::Goes,
+                    controllers: None,
                 },
             )?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),

@@ -6,16 +6,22 @@
 True
 """
 
-from ._native import Node, Table
+from ._native import CongestionNews, Node, Table
 from .app import App
-from .errors import Error, ResultsError, RunError, ScenarioError, StudyError
+from .congestion import Congestion, Window
+from .errors import CongestionError, Error, ResultsError, RunError, ScenarioError, StudyError
 from .scenario import Result, Scenario, run
 from .study import Study
 from .sweep import Sweep, sweep
+from .tune import Interval, Tuned, tune
 
 __all__ = [
     "App",
+    "Congestion",
+    "CongestionError",
+    "CongestionNews",
     "Error",
+    "Interval",
     "Node",
     "Result",
     "ResultsError",
@@ -26,6 +32,9 @@ __all__ = [
     "StudyError",
     "Sweep",
     "Table",
+    "Tuned",
+    "Window",
     "run",
     "sweep",
+    "tune",
 ]

@@ -1,10 +1,13 @@
 """What is written in Rust."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 _Changes = list[tuple[str, str]]
 
-def check(name: str, text: str, changes: _Changes) -> tuple[str, int, float, list[str]]: ...
+def check(
+    name: str, text: str, changes: _Changes, given: list[str]
+) -> tuple[str, int, float, list[str]]: ...
 def built_in(name: str) -> str | None: ...
 def run(
     name: str,
@@ -13,10 +16,29 @@ def run(
     seed: int,
     apps: list[tuple[str, object]],
     interval_s: float | None = None,
+    congestion: list[tuple[str, object]] = ...,
 ) -> Ran: ...
 def study_rows(
     name: str, figures: list[str], seeds: int, path: str, at_once: int | None = None
 ) -> Table: ...
+def tune(
+    name: str,
+    text: str,
+    changes: _Changes,
+    plan: str,
+    path: str,
+    at_once: int | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Tuned: ...
+@final
+class Tuned:
+    @property
+    def report(self) -> str: ...
+    @property
+    def changes(self) -> _Changes: ...
+    @property
+    def constants(self) -> tuple[str, str] | None: ...
+
 @final
 class Ran:
     @property
@@ -50,6 +72,44 @@ class Node:
     def send(self, conn: int, data: bytes) -> int: ...
     def recv(self, conn: int, most: int = 65_536) -> bytes | None: ...
     def close(self, conn: int) -> None: ...
+
+@final
+class CongestionNews:
+    """What happened to a connection, and how it is; windows in bytes."""
+
+    @property
+    def node(self) -> str:
+        """The name of the node that sends."""
+    @property
+    def now(self) -> float:
+        """The time in seconds, by the node's clock."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def cwnd(self) -> int:
+        """The congestion window before."""
+    @property
+    def ssthresh(self) -> int:
+        """The slow start threshold before."""
+    @property
+    def usual(self) -> tuple[int, int]:
+        """Both as RFC 5681 has them after this."""
+    @property
+    def flight(self) -> int:
+        """Bytes that are out."""
+    @property
+    def acked(self) -> int:
+        """Bytes of new data that were acknowledged now."""
+    @property
+    def srtt_ms(self) -> int | None:
+        """The smoothed round-trip time, if one was measured."""
+    @property
+    def is_filled(self) -> bool:
+        """Of an acknowledgment: the application fills half of the window at least."""
+    @property
+    def is_first(self) -> bool:
+        """Of a timeout: the first one since something new was acknowledged."""
 
 @final
 class Kept:

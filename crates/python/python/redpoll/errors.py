@@ -31,5 +31,15 @@ class RunError(Error):
     """A run that could not be done."""
 
 
+class CongestionError(RunError):
+    """A congestion control has raised something, which is the `__cause__`: that of a connection
+    of the node `node`, at `time_s` seconds of the node's clock."""
+
+    def __init__(self, text: str, node: str = "", time_s: float = 0.0) -> None:
+        super().__init__(text)
+        self.args = (text, node, time_s)
+        self.node, self.time_s = node, time_s
+
+
 class StudyError(Error):
     """There is no such study or figure."""

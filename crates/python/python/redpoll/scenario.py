@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -53,13 +53,17 @@ class Scenario:
     """A mesh, its conditions and its traffic. It is checked when it is made.
 
     `source` is the name of one that is built in, the path of a TOML file, or a dictionary with
-    the keys of one. `changes` are overrides by dotted path.
+    the keys of one. `changes` are overrides by dotted path. `congestion` has congestion controls
+    by the names that `tcp.congestion` and `nodes.NAME.congestion` may then have: classes
+    (`Congestion`), or functions that make an object for a connection.
     """
 
     def __init__(
         self,
         source: str | os.PathLike[str] | Mapping[str, Any],
         changes: Mapping[str, Any] | None = None,
+        *,
+        congestion: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
         if isinstance(source, Mapping):
             name, text = "python", _document(source)
@@ -74,23 +78,42 @@ class Scenario:
                     raise ScenarioError(f"{name}: {error.strerror}; allowed: a TOML file, or a "
                                         "name that `redpoll list` has") from error
                 text = built_in
-        self._fill(name, text, [(key, _written(value)) for key, value in (changes or {}).items()])
+        written = [(key, _written(value)) for key, value in (changes or {}).items()]
+        self._fill(name, text, written, congestion or {})
 
     @classmethod
-    def from_toml(cls, text: str, name: str = "python") -> Scenario:
+    def from_toml(
+        cls,
+        text: str,
+        name: str = "python",
+        *,
+        congestion: Mapping[str, Callable[[], object]] | None = None,
+    ) -> Scenario:
         """The scenario with this text."""
         scenario = cls.__new__(cls)
-        scenario._fill(name, text, [])
+        scenario._fill(name, text, [], congestion or {})
         return scenario
 
-    def _fill(self, origin: str, text: str, changes: list[tuple[str, str]]) -> None:
+    def _fill(
+        self,
+        origin: str,
+        text: str,
+        changes: list[tuple[str, str]],
+        congestion: Mapping[str, Callable[[], object]],
+    ) -> None:
         self._origin, self._text, self._changes = origin, text, changes
-        self.name, self.seed, self.duration_s, self.nodes = _native.check(origin, text, changes)
+        self._congestion = dict(congestion)
+        for name, make in self._congestion.items():
+            if not callable(make):
+                raise TypeError(f"congestion: {name}: got {make!r}; allowed: a class")
+        checked = _native.check(origin, text, changes, list(self._congestion))
+        self.name, self.seed, self.duration_s, self.nodes = checked
 
     def set(self, key: str, value: Any) -> Scenario:
         """The same with another value for the key at a dotted path."""
         scenario = Scenario.__new__(Scenario)
-        scenario._fill(self._origin, self._text, [*self._changes, (key, _written(value))])
+        changes = [*self._changes, (key, _written(value))]
+        scenario._fill(self._origin, self._text, changes, self._congestion)
         return scenario
 
     @property
@@ -107,12 +130,17 @@ class Scenario:
         return f"<redpoll.Scenario {self.name}, {len(self.nodes)} nodes, {self.duration_s:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._origin, self._text, self._changes)
+        return _again, (self._origin, self._text, self._changes, self._congestion)
 
 
-def _again(origin: str, text: str, changes: list[tuple[str, str]]) -> Scenario:
+def _again(
+    origin: str,
+    text: str,
+    changes: list[tuple[str, str]],
+    congestion: Mapping[str, Callable[[], object]],
+) -> Scenario:
     scenario = Scenario.__new__(Scenario)
-    scenario._fill(origin, text, changes)
+    scenario._fill(origin, text, changes, congestion)
     return scenario
 
 
@@ -174,5 +202,5 @@ def run(
         raise ValueError("series_s: allowed: 0.001 to 86400")
     seed = scenario.seed if seed is None else seed
     ran = _native.run(scenario._origin, scenario._text, scenario._changes, seed, list(apps),
-                      series_s)
+                      series_s, list(scenario._congestion.items()))
     return Result(ran.report, ran.series)

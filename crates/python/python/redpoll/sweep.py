@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _native
 from ._native import Table
-from .errors import Error, RunError
+from .errors import Error, RunError, ScenarioError
 from .scenario import Scenario, _document
 
 #: How often a run is given to a worker before it is given up.
@@ -87,6 +87,7 @@ def sweep(
     `ProcessPoolExecutor` does, can be replaced if `executor` is a function that makes one.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    _refuse_congestion(scenario)
     plan: dict[str, Any] = {"seeds": seeds if isinstance(seeds, int) else list(seeds)}
     if grid:
         plan["grid"] = {key: list(values) for key, values in grid.items()}
@@ -104,6 +105,15 @@ def sweep(
     else:
         _spread(scenario, kept, executor, progress)
     return Sweep(kept, folder)
+
+
+def _refuse_congestion(scenario: Scenario) -> None:
+    """A results file knows a run by its scenario, not by what Python does in it."""
+    if scenario._congestion:
+        names = ", ".join(scenario._congestion)
+        raise ScenarioError(
+            f"runs with congestion control in Python ({names}) cannot be kept in a results file; "
+            "allowed: redpoll.run", "tcp.congestion")
 
 
 def _spread(

@@ -8,7 +8,7 @@ use redpoll_base::{Addr, Duration};
 
 use super::error::{Origin, ScenarioError};
 use super::keys;
-use super::schema::{Key, Presence, Value, is_name};
+use super::schema::{Key, Kind, Presence, Value, is_name};
 use super::tree::{Item, Raw};
 
 /// The values of a document, all of them allowed where they stand.
@@ -17,6 +17,8 @@ pub(crate) struct Values<'f> {
     file: &'f str,
     /// The document is built into the program.
     is_built_in: bool,
+    /// Names that keys of the kind [`Kind::ChoiceOrGiven`] may have beside those of the list.
+    given: &'f [String],
     found: BTreeMap<String, (Value, Origin)>,
     tables: BTreeMap<String, Origin>,
     /// The names chosen in `nodes`, `apps` and the like, in the file's order.
@@ -38,10 +40,12 @@ impl<'f> Values<'f> {
         file: &'f str,
         is_built_in: bool,
         root: &Item,
+        given: &'f [String],
     ) -> Result<Values<'f>, ScenarioError> {
         let mut values = Values {
             file,
             is_built_in,
+            given,
             found: BTreeMap::new(),
             tables: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -55,14 +59,20 @@ impl<'f> Values<'f> {
     fn walk(&mut self, path: &str, item: &Item) -> Result<(), ScenarioError> {
         let error = |problem| Err(ScenarioError::at(self.file, &item.origin, path, problem));
         if let Some(key) = keys::find(path) {
-            match key.kind.read(&item.raw) {
+            match key.kind.read_with(&item.raw, self.given) {
                 Ok(value) => {
                     self.found
                         .insert(path.to_owned(), (value, item.origin.clone()));
                     return Ok(());
                 }
                 Err(got) => {
-                    return error(format!("got {got}; allowed: {}", key.kind.allowed()));
+                    let mut allowed = key.kind.allowed();
+                    if matches!(key.kind, Kind::ChoiceOrGiven(_)) {
+                        self.given
+                            .iter()
+                            .for_each(|it| allowed += &format!(", {it}"));
+                    }
+                    return error(format!("got {got}; allowed: {allowed}"));
                 }
             }
         }

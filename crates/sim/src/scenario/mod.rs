@@ -30,10 +30,10 @@ pub use builtin::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, CacheParams, ClientProtocol, ClientSpec,
-    CocoaReading, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, Keepalive,
-    LowpanParams, MacParams, ModuleParams, Mss, NodeKey, NodeSpec, QuickSpec, RecoveryParams, Role,
-    Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams, SleepyParams, TaimParams,
-    Target, TargetHost, TcpParams, TransportSpec, When, global_address,
+    CocoaReading, CongestionSpec, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec,
+    Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeKey, NodeSpec, QuickSpec,
+    RecoveryParams, Role, Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams,
+    SleepyParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use routing::{Routing, RplParams};
@@ -59,7 +59,7 @@ impl Scenario {
         match (read(file), built_in) {
             (Ok(text), _) => Scenario::parse(path, &text, overrides),
             (Err(_), Some(built_in)) if !file.is_file() => {
-                Scenario::read(path, true, built_in.text, overrides)
+                Scenario::read(path, true, built_in.text, overrides, &[])
             }
             (Err(error), _) => Err(ScenarioError::file(path, unreadable(path, &error))),
         }
@@ -75,7 +75,31 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Scenario, ScenarioError> {
-        Scenario::read(file, false, text, overrides)
+        Scenario::read(file, false, text, overrides, &[])
+    }
+
+    /// The same for whoever runs it with congestion control of his own: the names in `given`
+    /// are allowed beside those of the engine.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Scenario::load`].
+    pub fn parse_with(
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        given: &[String],
+    ) -> Result<Scenario, ScenarioError> {
+        let is_ours = |name: &&String| !is_name(name) || keys::CONGESTION.contains(&name.as_str());
+        if let Some(name) = given.iter().find(is_ours) {
+            let problem = format!(
+                "no congestion control can be called \"{name}\"; allowed: a word of letters, \
+                 digits, - and _ but {}",
+                keys::CONGESTION.join(", ")
+            );
+            return Err(ScenarioError::file(file, problem));
+        }
+        Scenario::read(file, false, text, overrides, given)
     }
 
     fn read(
@@ -83,12 +107,13 @@ impl Scenario {
         is_built_in: bool,
         text: &str,
         overrides: &[(String, String)],
+        given: &[String],
     ) -> Result<Scenario, ScenarioError> {
         let mut root = tree::parse(file, text)?;
         for (key, value) in overrides {
             tree::set(&mut root, key, value)?;
         }
-        let values = check::Values::check(file, is_built_in, &root)?;
+        let values = check::Values::check(file, is_built_in, &root, given)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         build::build(&values, stem.unwrap_or("scenario"))
     }

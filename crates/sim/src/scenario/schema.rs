@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Text,
     Bool,
     Choice(&'static [&'static str]),
+    /// A choice, or a name for what is brought along.
+    ChoiceOrGiven(&'static [&'static str]),
     /// A whole number without a unit.
     Count {
         min: u64,
@@ -104,7 +106,7 @@ impl Kind {
             Kind::Name => "a word of letters, digits, - and _".to_owned(),
             Kind::Text => "a text".to_owned(),
             Kind::Bool => "true, false".to_owned(),
-            Kind::Choice(words) => words.join(", "),
+            Kind::Choice(words) | Kind::ChoiceOrGiven(words) => words.join(", "),
             Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Number { min, max } => format!("a number from {min} to {max}"),
             Kind::Quantity { measure, min, max } => range(*measure, *min, *max),
@@ -139,6 +141,16 @@ impl Kind {
         }
     }
 
+    /// The same where the names `given` are brought along.
+    pub(crate) fn read_with(&self, raw: &Raw, given: &[String]) -> Result<Value, String> {
+        match (self, raw) {
+            (Kind::ChoiceOrGiven(_), Raw::Text(text)) if given.contains(text) => {
+                Ok(Value::Text(text.clone()))
+            }
+            _ => self.read(raw),
+        }
+    }
+
     /// The value that `raw` stands for, or what was got instead.
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
@@ -156,7 +168,9 @@ impl Kind {
             }
             (Kind::KeyDigits { .. }, _) => Err("no text in quotes".to_owned()),
             (Kind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
-            (Kind::Choice(words), Raw::Text(text)) if words.contains(&text.as_str()) => {
+            (Kind::Choice(words) | Kind::ChoiceOrGiven(words), Raw::Text(text))
+                if words.contains(&text.as_str()) =>
+            {
                 Ok(Value::Text(text.clone()))
             }
             (Kind::Count { min, max }, Raw::Integer(value)) => match u64::try_from(*value) {

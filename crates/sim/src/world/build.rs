@@ -1,6 +1,7 @@
 //! How a world begins.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
@@ -8,6 +9,7 @@ use redpoll_border::Gate;
 use super::waiting::Waiting;
 use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
+use crate::congestion::{self, Controllers};
 use crate::energy::Labour;
 use crate::external::{Lines, NoLines, Pace};
 use crate::fault::Rule;
@@ -51,6 +53,14 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A node's congestion control is one that nobody has brought along.
+    #[error("nodes.{node}.congestion: nobody has brought {name} along")]
+    Congestion {
+        /// The name of the node.
+        node: String,
+        /// What it asks for.
+        name: String,
+    },
     /// There is nothing to simulate.
     #[error("the scenario has no nodes")]
     Empty,
@@ -64,6 +74,8 @@ pub struct Means<'a> {
     pub lines: &'a dyn Lines,
     /// How time goes on beside those.
     pub pace: Pace,
+    /// Congestion control that is brought along.
+    pub controllers: Option<Rc<dyn Controllers>>,
 }
 
 impl World {
@@ -103,6 +115,7 @@ impl World {
             loader,
             lines: &NoLines,
             pace: Pace::Waits,
+            controllers: None,
         };
         World::with_means(scenario, seed, secrets, &means)
     }
@@ -121,6 +134,11 @@ impl World {
     ) -> Result<World, BuildError> {
         let count = scenario.nodes.len();
         check(scenario)?;
+        let mut bound = scenario.clone();
+        let controllers = congestion::bind(&mut bound, means.controllers.as_ref());
+        let controllers =
+            controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
+        let scenario = &bound;
         let seed = Seed(seed);
         let mut queue = Queue::default();
         let air = air_of(scenario, seed, &mut queue);
@@ -158,7 +176,8 @@ impl World {
             events: 0,
             wall: std::time::Duration::ZERO,
             packet: vec![0; MTU].into_boxed_slice(),
-            scenario: scenario.clone(),
+            scenario: bound.clone(),
+            controllers,
             hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),
             unconnected: topology::unconnected(scenario, &routes),
             seed,

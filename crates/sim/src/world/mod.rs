@@ -34,6 +34,7 @@ use redpoll_border::Gate;
 use redpoll_stack::wire::ieee802154::Address;
 
 use crate::air::{self, Air};
+use crate::congestion::Places;
 use crate::energy::Labour;
 use crate::external::Pace;
 use crate::kernel::{Digest, Oscillator, Queue, Seed};
@@ -150,6 +151,9 @@ pub struct World {
     wall: std::time::Duration,
     packet: Box<[u8]>,
     scenario: Scenario,
+    /// Kept as long as its nodes may ask.
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    controllers: Places,
     /// By node: to the root of the routes.
     hops: Vec<Option<usize>>,
     /// See [`World::unconnected`].

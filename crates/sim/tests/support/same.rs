@@ -84,6 +84,7 @@ pub fn world(scenario: &Scenario, lines: &dyn Lines) -> Result<World, BuildError
         loader: &NoLoader,
         lines,
         pace: Pace::Waits,
+        controllers: None,
     };
     World::with_means(scenario, scenario.seed, Secrets::of_seed(), &means)
 }

@@ -31,7 +31,7 @@ pub struct Goal {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    scenario: String,
+    scenario: Option<String>,
     minimize: Option<String>,
     maximize: Option<String>,
     #[serde(default)]
@@ -91,11 +91,30 @@ impl Goal {
             let text = std::fs::read_to_string(path);
             let text = text.map_err(|error| format!("cannot be read: {error}"))?;
             let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
-            let scene = scene(&file.scenario, path.parent().unwrap_or(Path::new("")))?;
+            let name = file.scenario.as_ref();
+            let name = name.ok_or_else(|| "scenario: a goal has one".to_owned())?;
+            let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
             Goal::of(&file, Case::new(scene))
         };
         read().map_err(|problem: Problem| PlanError {
             file: format!("{}: ", path.display()),
+            problem,
+        })
+    }
+
+    /// The goal with this text, which names no scenario, of `case`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Goal::load`].
+    pub fn parse(text: &str, case: Case) -> Result<Goal, PlanError> {
+        let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
+        let goal = file.and_then(|file: File| match file.scenario {
+            None => Goal::of(&file, case),
+            Some(_) => Err("scenario: it is given".to_owned().into()),
+        });
+        goal.map_err(|problem| PlanError {
+            file: String::new(),
             problem,
         })
     }

@@ -2,6 +2,9 @@
 //! compare. Only with the feature `other-engines` is there anything to choose; without it
 //! the choice takes neither memory nor code.
 
+#[cfg(feature = "other-engines")]
+use super::given::{Given, GivenCongestion};
+
 /// Which congestion control a connection has ([`Config::congestion`](crate::Config)). The
 /// default is [`NEW_RENO`](Self::NEW_RENO).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -17,6 +20,7 @@ pub(super) enum Name {
     NewReno,
     Cubic,
     Off,
+    Given(Given),
 }
 
 impl CongestionChoice {
@@ -34,4 +38,12 @@ impl CongestionChoice {
     /// the queues that it fills and the losses that it does not answer to.
     #[cfg(feature = "other-engines")]
     pub const OFF: CongestionChoice = CongestionChoice { name: Name::Off };
+
+    /// One that `by` has; `place` tells it which, when a connection begins.
+    #[cfg(feature = "other-engines")]
+    pub const fn given(by: &'static dyn GivenCongestion, place: u32) -> CongestionChoice {
+        CongestionChoice {
+            name: Name::Given(Given::new(by, place)),
+        }
+    }
 }

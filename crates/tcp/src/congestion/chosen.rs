@@ -2,24 +2,35 @@
 
 use super::choice::Name;
 use super::cubic::{Acked, Cubic};
+use super::given::{CongestionEvent, CongestionNews, CongestionWindow, Controlled};
 use super::newreno::{InitialWindow, NewReno};
 use crate::Config;
 
 /// What a [`CongestionChoice`](super::CongestionChoice) chose. What it does not do otherwise is [`NewReno`]'s.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Chosen {
     reno: NewReno,
     way: Way,
-    now_ms: u32,
-    srtt_ms: u32,
+    present: Present,
 }
 
-#[derive(Clone, Debug)]
+/// How a connection is at the moment.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Present {
+    pub(crate) now_ms: u32,
+    /// The smoothed round-trip time, if there is one.
+    pub(crate) srtt_ms: Option<u16>,
+    pub(crate) flight: u32,
+    pub(crate) mss: u32,
+}
+
+#[derive(Debug)]
 enum Way {
     NewReno,
     /// The curve, and what it was before the last loss.
     Cubic(Cubic, Cubic),
     Off,
+    Given(Controlled),
 }
 
 impl Chosen {
@@ -30,23 +41,61 @@ impl Chosen {
                 Name::NewReno => Way::NewReno,
                 Name::Cubic => Way::Cubic(Cubic::default(), Cubic::default()),
                 Name::Off => Way::Off,
+                Name::Given(given) => Way::Given(given.begin()),
             },
-            now_ms: 0,
-            srtt_ms: 0,
+            present: Present::default(),
         }
     }
 
-    /// The present moment, and the smoothed round-trip time if there is one.
-    pub(crate) fn at(&mut self, now_ms: u32, srtt_ms: Option<u16>) {
-        (self.now_ms, self.srtt_ms) = (now_ms, srtt_ms.unwrap_or(0).into());
+    /// Before each of the calls that tell what happened.
+    pub(crate) fn at(&mut self, present: Present) {
+        self.present = present;
+    }
+
+    fn window(&self) -> CongestionWindow {
+        CongestionWindow {
+            cwnd: self.reno.cwnd(),
+            ssthresh: self.reno.ssthresh(),
+        }
+    }
+
+    /// The window is now the usual one; whoever was given decides. At least a segment: with
+    /// less nothing would ever be sent again.
+    fn ask(&mut self, event: CongestionEvent, acked: u32, before: CongestionWindow) {
+        let Way::Given(controlled) = &self.way else {
+            return;
+        };
+        let Present {
+            now_ms,
+            srtt_ms,
+            flight,
+            mss,
+        } = self.present;
+        let answer = controlled.on(&CongestionNews {
+            event,
+            now_ms,
+            srtt_ms,
+            mss,
+            flight,
+            acked,
+            window: before,
+            usual: self.window(),
+        });
+        if let Some(CongestionWindow { cwnd, ssthresh }) = answer {
+            self.reno.put(cwnd.max(mss), ssthresh.max(mss));
+        }
     }
 
     pub(crate) fn on_established(&mut self, mss: u32, iw: InitialWindow, syn_lost: bool) {
+        let before = self.window();
         self.reno.on_established(mss, iw, syn_lost);
+        self.ask(CongestionEvent::Established, 0, before);
     }
 
     pub(crate) fn restart(&mut self, mss: u32, iw: InitialWindow, ssthresh: u16) {
+        let before = self.window();
         self.reno.restart(mss, iw, ssthresh);
+        self.ask(CongestionEvent::Established, 0, before);
     }
 
     pub(crate) fn ssthresh(&self) -> u32 {
@@ -62,7 +111,13 @@ impl Chosen {
     }
 
     pub(crate) fn on_recovered(&mut self) {
+        let before = self.window();
         self.reno.on_recovered();
+        self.ask(CongestionEvent::Recovered, 0, before);
+    }
+
+    pub(crate) fn fall(&mut self) {
+        self.reno.fall();
     }
 
     pub(crate) fn on_smaller_mss(&mut self, old: u32, new: u32) {
@@ -77,7 +132,9 @@ impl Chosen {
     }
 
     pub(crate) fn on_ack(&mut self, bytes: u32, mss: u32, limit: u32) {
-        let (cwnd, now_ms, srtt_ms) = (self.reno.cwnd(), self.now_ms, self.srtt_ms);
+        let before = self.window();
+        let (cwnd, now_ms) = (before.cwnd, self.present.now_ms);
+        let srtt_ms = self.present.srtt_ms.unwrap_or(0).into();
         match &mut self.way {
             Way::Cubic(curve, _) if cwnd >= self.reno.ssthresh() => {
                 let cwnd = curve.on_ack(Acked {
@@ -91,9 +148,22 @@ impl Chosen {
             }
             _ => self.reno.on_ack(bytes, mss, limit),
         }
+        self.ask(CongestionEvent::Acked { filled: true }, bytes, before);
+    }
+
+    /// New data was acknowledged, and the window stays as it is.
+    pub(crate) fn on_unfilled(&mut self, bytes: u32) {
+        let before = self.window();
+        self.ask(CongestionEvent::Acked { filled: false }, bytes, before);
     }
 
     pub(crate) fn on_loss(&mut self, flight: u32, mss: u32) {
+        let window = self.window();
+        self.lose(flight, mss);
+        self.ask(CongestionEvent::Loss, 0, window);
+    }
+
+    fn lose(&mut self, flight: u32, mss: u32) {
         let cwnd = self.reno.cwnd();
         match &mut self.way {
             Way::Cubic(curve, before) => {
@@ -106,40 +176,48 @@ impl Chosen {
     }
 
     pub(crate) fn on_mark(&mut self, flight: u32, mss: u32) {
+        let before = self.window();
         match self.way {
             // RFC 9438 §4.6: as a loss.
             Way::Cubic(..) => {
-                self.on_loss(flight, mss);
+                self.lose(flight, mss);
                 let most = self.reno.ssthresh();
                 self.reno.limit(most);
             }
             _ => self.reno.on_mark(flight, mss),
         }
+        self.ask(CongestionEvent::Mark, 0, before);
     }
 
     pub(crate) fn on_timeout(&mut self, flight: u32, mss: u32, first: bool) {
+        let before = self.window();
         if first {
-            self.on_loss(flight, mss);
+            self.lose(flight, mss);
         }
         if let Way::Cubic(curve, _) = &mut self.way {
             curve.on_timeout();
         }
         self.reno.on_timeout(flight, mss, false);
+        self.ask(CongestionEvent::Timeout { first }, 0, before);
     }
 
     pub(crate) fn restore(&mut self, pipe_prev: u32, flight: u32, bytes: u32, mss: u32) {
+        let window = self.window();
         // RFC 9438 §4.9.
         if let Way::Cubic(curve, before) = &mut self.way {
             *curve = *before;
         }
         self.reno.restore(pipe_prev, flight, bytes, mss);
+        self.ask(CongestionEvent::Undone, bytes, window);
     }
 
     pub(crate) fn on_idle(&mut self, mss: u32, iw: InitialWindow) {
         if let Way::Cubic(curve, _) = &mut self.way {
             curve.on_idle();
         }
+        let before = self.window();
         self.reno.on_idle(mss, iw);
+        self.ask(CongestionEvent::Idle, 0, before);
     }
 }
 

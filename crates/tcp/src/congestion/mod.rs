@@ -5,14 +5,18 @@ mod choice;
 mod chosen;
 #[cfg(feature = "other-engines")]
 mod cubic;
+#[cfg(feature = "other-engines")]
+mod given;
 mod newreno;
 
 pub use choice::CongestionChoice;
+#[cfg(feature = "other-engines")]
+pub use given::{CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion};
 pub(crate) use newreno::InitialWindow;
 
 /// What a connection has.
 #[cfg(feature = "other-engines")]
-pub(crate) use chosen::Chosen as Congestion;
+pub(crate) use chosen::{Chosen as Congestion, Present};
 /// What a connection has.
 #[cfg(not(feature = "other-engines"))]
 pub(crate) use newreno::NewReno as Congestion;

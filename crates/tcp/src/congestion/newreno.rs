@@ -86,10 +86,12 @@ impl NewReno {
         self.ssthresh = ssthresh;
     }
 
-    /// The present moment and the smoothed round-trip time, which are nothing to it.
-    #[cfg(not(feature = "other-engines"))]
-    #[inline(always)]
-    pub(crate) fn at(&mut self, _: u32, _: Option<u16>) {}
+    /// As somebody else has decided.
+    #[cfg(feature = "other-engines")]
+    pub(super) fn put(&mut self, cwnd: u32, ssthresh: u32) {
+        self.set(cwnd);
+        self.ssthresh = window(ssthresh);
+    }
 
     pub(crate) fn cwnd(&self) -> u32 {
         u32::from(self.cwnd)
@@ -163,6 +165,11 @@ impl NewReno {
 
     /// RFC 9937 §6.4: fast recovery is over.
     pub(crate) fn on_recovered(&mut self) {
+        self.fall();
+    }
+
+    /// cwnd is what the threshold says, at once.
+    pub(crate) fn fall(&mut self) {
         self.cwnd = self.ssthresh;
     }
 

@@ -197,6 +197,7 @@ impl<B: Bytes> Connection<B> {
         self.rcv.restore(rcv_nxt, edge);
         self.size = SegmentSize::new(frozen.mss);
         let iw = self.params.initial_window;
+        self.tell_cc();
         self.cc.restart(self.eff_snd_mss(), iw, frozen.ssthresh);
         self.rtt.restore(frozen.rtt);
         self.ecn.restore(frozen.has(ECN), frozen.has(ECHOES));

@@ -114,6 +114,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.rto
             .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
         let iw = self.params.initial_window;
+        self.tell_cc();
         self.cc
             .on_established(self.eff_snd_mss(), iw, syn.lost.is_some());
         self.link.on_sent();

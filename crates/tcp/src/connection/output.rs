@@ -92,6 +92,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
             let iw = self.params.initial_window;
+            self.tell_cc();
             self.cc.on_idle(self.eff_snd_mss(), iw);
         }
     }

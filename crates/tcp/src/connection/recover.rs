@@ -162,6 +162,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.episode.is_open() {
             self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
+        self.tell_cc();
         self.cc.on_loss(flight, self.eff_snd_mss());
         self.ecn.on_reduced(self.snd.flight());
         if self.episode.mode() == Mode::Timeout {
@@ -174,7 +175,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.prr = Prr::begin(recover_fs);
         if !self.params.recovery.has_prr() {
             // RFC 6675 §5, step 4.2.
-            self.cc.on_recovered();
+            self.cc.fall();
         }
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
@@ -208,6 +209,18 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
+    /// What congestion control may go by beside what its calls say. A device's goes by nothing.
+    #[inline(always)]
+    pub(super) fn tell_cc(&mut self) {
+        #[cfg(feature = "other-engines")]
+        self.cc.at(crate::congestion::Present {
+            now_ms: self.timers.now(),
+            srtt_ms: self.rtt.srtt(),
+            flight: self.snd.flight(),
+            mss: self.eff_snd_mss(),
+        });
+    }
+
     /// RFC 5681 §3.1 and RFC 3465.
     ///
     /// RFC 7661 §4.3: a window of which the application fills less than half tells
@@ -218,10 +231,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let mss = self.eff_snd_mss();
         let given = self.outbox.end() - self.snd.una;
         let used = given.min(self.snd.wnd()).wrapping_add(bytes);
+        self.tell_cc();
         if used.wrapping_mul(2) < self.cc.cwnd() {
+            #[cfg(feature = "other-engines")]
+            self.cc.on_unfilled(bytes);
             return;
         }
-        self.cc.at(self.timers.now(), self.rtt.srtt());
         match mode {
             Mode::Open => self.cc.on_ack(bytes, mss, 2),
             // RFC 3465 §2.3: after a timeout L is one.
@@ -232,6 +247,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     fn on_recovered(&mut self, mode: Mode) {
         if mode == Mode::Fast {
+            self.tell_cc();
             self.cc.on_recovered();
         }
         self.rack.on_recovered();
@@ -260,6 +276,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
         // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
         if !news.is_marked {
+            self.tell_cc();
             self.cc.restore(pipe_prev, flight, news.advance, mss);
         }
         // PRR may have left a byte, into which no segment fits.
@@ -290,6 +307,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
+                self.tell_cc();
                 self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
                 // This answer was due, whatever an earlier one was.
                 self.undo = Undo::default();
@@ -389,6 +407,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if is_first && self.episode.is_open() {
             self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
+        self.tell_cc();
         self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
         self.ecn.on_reduced(self.snd.flight());
         // Timestamps tell sooner, by the first acknowledgment.

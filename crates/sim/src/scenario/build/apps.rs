@@ -6,9 +6,9 @@ use crate::medium::RadioSpec;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, ImageLeafSpec, ImageProtocol,
-    ImageSourceSpec, NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec, SensorTransport,
-    Target, TargetHost, TransportSpec, When,
+    AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec, ImageLeafSpec,
+    ImageProtocol, ImageSourceSpec, NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec,
+    SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
 /// Puts the apps that `values` describe on the nodes of `scenario`.
@@ -66,6 +66,7 @@ fn host() -> NodeSpec {
         drift_ppm: Some(0.0),
         key: NodeKey::Network,
         transport: TransportSpec::default(),
+        congestion: CongestionSpec::default(),
         connections: 0,
         forwards: 0,
         apps: Vec::new(),

@@ -73,6 +73,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     apps::add(values, &mut scenario)?;
     if let Some(host) = scenario.host.as_mut() {
         host.transport = transports::transport(values, "border.host_transport")?;
+        host.congestion = transports::congestion(values, "tcp.congestion");
     }
     scenario.faults = faults::faults(values, &scenario.nodes, &scenario.routing)?;
     modules::check_use(values, &scenario)?;

@@ -10,7 +10,7 @@ use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
 use crate::scenario::check::{NamedFile, Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
-use crate::scenario::model::{EUI64_PREFIX, NodeSpec, Role, TransportSpec};
+use crate::scenario::model::{CongestionSpec, EUI64_PREFIX, NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
 use crate::topology;
 use crate::topology::tree_size;
@@ -193,6 +193,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
         drift_ppm: values.number(&key("drift_ppm")),
         key: security::node_key(values, &name),
         transport: TransportSpec::default(),
+        congestion: CongestionSpec::default(),
         connections: 0,
         forwards: 0,
         apps: Vec::new(),

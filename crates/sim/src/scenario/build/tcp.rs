@@ -1,7 +1,7 @@
 //! The TCP of a scenario's nodes.
 
 use redpoll_stack::wire::rpl::PacketInformation;
-use redpoll_tcp::{CongestionChoice, EcnUse};
+use redpoll_tcp::EcnUse;
 
 use super::super::check::Values;
 use super::super::error::ScenarioError;
@@ -61,11 +61,6 @@ pub(super) fn tcp(
             "off" => EcnUse::Off,
             "agreed" => EcnUse::Agreed,
             _ => EcnUse::Asked,
-        },
-        congestion: match values.text("tcp.congestion").as_str() {
-            "cubic" => CongestionChoice::CUBIC,
-            "off" => CongestionChoice::OFF,
-            _ => CongestionChoice::NEW_RENO,
         },
         repair: repair(values)?,
         rto_margin: values.duration("tcp.rto_margin"),

@@ -3,12 +3,13 @@
 use redpoll_rivals::blip::{BlipConfig, Corrections};
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::{Standard, Timing, UipConfig, Weak};
+use redpoll_tcp::CongestionChoice;
 
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{NodeSpec, TransportSpec};
+use crate::scenario::model::{CongestionSpec, NodeSpec, TransportSpec};
 
-/// Gives every node, and the host, the TCP that the scenario says.
+/// Gives every node the TCP that the scenario says.
 pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<(), ScenarioError> {
     let for_all = transport(values, "tcp.transport")?;
     for node in nodes {
@@ -17,8 +18,23 @@ pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<
             true => transport(values, &key)?,
             false => for_all.clone(),
         };
+        let key = format!("nodes.{}.congestion", node.name);
+        node.congestion = match values.has(&key) {
+            true => congestion(values, &key),
+            false => congestion(values, "tcp.congestion"),
+        };
     }
     Ok(())
+}
+
+/// The congestion control that a key names.
+pub(super) fn congestion(values: &Values<'_>, key: &str) -> CongestionSpec {
+    CongestionSpec::Engine(match values.text(key).as_str() {
+        "newreno" => CongestionChoice::NEW_RENO,
+        "cubic" => CongestionChoice::CUBIC,
+        "off" => CongestionChoice::OFF,
+        given => return CongestionSpec::Given(given.to_owned()),
+    })
 }
 
 /// The TCP that a key names.

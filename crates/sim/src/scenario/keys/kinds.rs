@@ -67,6 +67,9 @@ pub(super) const PORT: Kind = Count {
     max: 65_535,
 };
 
+/// The congestion controls of the engine.
+pub(in crate::scenario) const CONGESTION: &[&str] = &["newreno", "cubic", "off"];
+
 /// The TCPs that a node may have.
 pub(super) const TRANSPORT: Kind = Choice(&[
     "redpoll",

@@ -10,6 +10,8 @@ mod network;
 mod nodes;
 mod transport;
 
+pub(super) use kinds::CONGESTION;
+
 use super::schema::Presence::*;
 use super::schema::{Key, Kind, Value};
 

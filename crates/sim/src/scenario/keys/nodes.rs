@@ -1,9 +1,9 @@
 //! The nodes and their applications.
 
 use super::kinds::{
-    BLOCKS, BULK, CLIENTS, COAP, DAY_US, EXTERNAL, FILES, IMAGE_LEAF, IMAGES, MODULE, MQTT,
-    PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, TRANSPORT, US_PER_S, db, dbm, key,
-    size, time,
+    BLOCKS, BULK, CLIENTS, COAP, CONGESTION, DAY_US, EXTERNAL, FILES, IMAGE_LEAF, IMAGES, MODULE,
+    MQTT, PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, TRANSPORT, US_PER_S, db, dbm,
+    key, size, time,
 };
 use crate::scenario::schema::Key;
 use crate::scenario::schema::Kind::*;
@@ -32,6 +32,8 @@ pub(super) const KEYS: &[Key] = &[
         "Noise figure of its receiver: its noise floor is so much over -111 dBm, thermal noise in 2 MHz. Only the medium `sinr` heeds it, and not with `links`."),
     key("nodes.*.transport", TRANSPORT, Optional("`tcp.transport`"), None,
         "Which TCP the node has."),
+    key("nodes.*.congestion", ChoiceOrGiven(CONGESTION), Optional("`tcp.congestion`"), None,
+        "Which congestion control the node has for what it sends, where its TCP is Redpoll's."),
     key("nodes.*.drift_ppm", Number { min: -1_000.0, max: 1_000.0 }, Optional("drawn within `clock.drift_ppm`"), None,
         "By how much its clock is fast (or slow, if negative), in millionths."),
 

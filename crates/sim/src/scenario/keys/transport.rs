@@ -1,6 +1,6 @@
 //! Redpoll's TCP, and the TCPs beside it.
 
-use super::kinds::{DAY_US, SHARE, TRANSPORT, US_PER_S, key, size, time};
+use super::kinds::{CONGESTION, DAY_US, SHARE, TRANSPORT, US_PER_S, key, size, time};
 use crate::scenario::model::CONNECTIONS_MAX;
 use crate::scenario::schema::Key;
 use crate::scenario::schema::Kind::*;
@@ -58,8 +58,8 @@ pub(super) const KEYS: &[Key] = &[
         "A timeout is put in doubt by the first acknowledgments after it (RFC 5682), where there are no timestamps."),
     key("tcp.ecn", Choice(&["off", "agreed", "asked"]), Default("asked"), None,
         "Explicit congestion notification (RFC 3168): never; where the peer asks for it; or asked for. Routers mark where `lowpan.red` is set."),
-    key("tcp.congestion", Choice(&["newreno", "cubic", "off"]), Default("newreno"), None,
-        "Congestion control: RFC 5681 and 6582; RFC 9438; or none, so that the peer's window alone limits what is out. That one RFC 5681 forbids: other flows pay, by full queues and losses that are not answered."),
+    key("tcp.congestion", ChoiceOrGiven(CONGESTION), Default("newreno"), None,
+        "Congestion control: RFC 5681 and 6582; RFC 9438; or none, so that the peer's window alone limits what is out. That one RFC 5681 forbids: other flows pay, by full queues and losses that are not answered. A run in Python may bring others along, by names of its own."),
     key("tcp.rto_margin", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
         "Added to every retransmission timeout that follows from round trips, before `tcp.min_rto` counts; FreeBSD adds 200 ms to at least 30 ms."),
     key("tcp.link_feedback", Bool, Default("true"), None,

@@ -30,7 +30,8 @@ pub use network::{
 };
 pub use nodes::{CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role};
 pub use transport::{
-    HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, TcpParams, TransportSpec,
+    CongestionSpec, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, TcpParams,
+    TransportSpec,
 };
 
 /// A mesh, its radio conditions, its traffic and how long to run it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::apps::AppSpec;
 use super::link::NodeKey;
-use super::transport::TransportSpec;
+use super::transport::{CongestionSpec, TransportSpec};
 use crate::medium::RadioSpec;
 
 /// The most connections of a node, those for forwards included: a connection's index
@@ -63,6 +63,8 @@ pub struct NodeSpec {
     pub key: NodeKey,
     /// Which TCP it has.
     pub transport: TransportSpec,
+    /// Which congestion control that has, if it is Redpoll's.
+    pub congestion: CongestionSpec,
     /// Connections that it has memory for.
     pub connections: u16,
     /// Connections beside those, which its apps' peers cannot take: for ports of a

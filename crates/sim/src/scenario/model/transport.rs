@@ -58,8 +58,6 @@ pub struct TcpParams {
     pub sack: bool,
     /// Who asks for explicit congestion notification (RFC 3168).
     pub ecn: EcnUse,
-    /// Which congestion control.
-    pub congestion: CongestionChoice,
     /// Which mechanisms find and repair losses.
     pub repair: LossRepair,
     /// Added to every estimated retransmission timeout.
@@ -84,6 +82,22 @@ pub struct LossRepair {
     pub prr: bool,
     /// Doubts about a timeout (RFC 5682).
     pub f_rto: bool,
+}
+
+/// Which congestion control a node's TCP has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CongestionSpec {
+    /// One of the engine's.
+    Engine(CongestionChoice),
+    /// One of that name, which whoever runs the scenario brings along
+    /// ([`congestion`](crate::congestion)).
+    Given(String),
+}
+
+impl Default for CongestionSpec {
+    fn default() -> CongestionSpec {
+        CongestionSpec::Engine(CongestionChoice::NEW_RENO)
+    }
 }
 
 /// Keepalive probes (RFC 9293 §3.8.4).

@@ -1,0 +1,233 @@
+//! Congestion control written in Python.
+
+use std::collections::BTreeMap;
+
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use redpoll_sim::congestion::{Controller, Controllers};
+use redpoll_tcp::{CongestionEvent, CongestionNews, CongestionWindow};
+
+use crate::app::Fault;
+
+/// Classes, or functions that make objects, by the names that a scenario has for them.
+pub struct Classes {
+    classes: BTreeMap<String, Py<PyAny>>,
+    fault: Fault,
+}
+
+impl Classes {
+    pub fn new(classes: Vec<(String, Py<PyAny>)>, fault: &Fault) -> Classes {
+        Classes {
+            classes: classes.into_iter().collect(),
+            fault: fault.clone(),
+        }
+    }
+}
+
+impl Controllers for Classes {
+    fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
+        let class = self.classes.get(name)?;
+        Some(Box::new(Connection {
+            of: Of::Class(Python::attach(|py| class.clone_ref(py))),
+            node: node.to_owned(),
+            fault: self.fault.clone(),
+        }))
+    }
+}
+
+/// What a connection is controlled by.
+struct Connection {
+    of: Of,
+    node: String,
+    fault: Fault,
+}
+
+enum Of {
+    /// It is made when it is asked first: connections that never open need none.
+    Class(Py<PyAny>),
+    Object(Py<PyAny>),
+}
+
+impl Controller for Connection {
+    fn on(&mut self, news: &CongestionNews) -> Option<CongestionWindow> {
+        if self.fault.is_there() {
+            return None;
+        }
+        Python::attach(|py| {
+            let asked = self.ask(py, news);
+            asked.unwrap_or_else(|error| {
+                self.fault.put(raised(py, error, &self.node, seconds(news)));
+                None
+            })
+        })
+    }
+}
+
+impl Connection {
+    fn ask(&mut self, py: Python<'_>, news: &CongestionNews) -> PyResult<Option<CongestionWindow>> {
+        if let Of::Class(class) = &self.of {
+            self.of = Of::Object(class.call0(py)?);
+        }
+        let (Of::Object(object) | Of::Class(object)) = &self.of;
+        let (method, object) = (method(news.event), object.bind(py));
+        if !object.hasattr(method)? {
+            return Ok(None);
+        }
+        let told = News {
+            node: self.node.clone(),
+            news: *news,
+        };
+        let answer = object.call_method1(method, (told,))?;
+        if answer.is_none() {
+            return Ok(None);
+        }
+        let window: (Option<f64>, Option<f64>) = answer.extract().map_err(|_| {
+            let got = answer
+                .repr()
+                .map_or_else(|_| "?".to_owned(), |it| it.to_string());
+            PyTypeError::new_err(format!(
+                "{method}: got {got}; allowed: None, or redpoll.Window"
+            ))
+        })?;
+        Ok(Some(CongestionWindow {
+            cwnd: bytes(method, "cwnd", window.0)?.unwrap_or(news.usual.cwnd),
+            ssthresh: bytes(method, "ssthresh", window.1)?.unwrap_or(news.usual.ssthresh),
+        }))
+    }
+}
+
+fn method(event: CongestionEvent) -> &'static str {
+    match event {
+        CongestionEvent::Established => "on_start",
+        CongestionEvent::Acked { .. } => "on_ack",
+        CongestionEvent::Loss => "on_loss",
+        CongestionEvent::Timeout { .. } => "on_rto",
+        CongestionEvent::Mark => "on_ecn",
+        CongestionEvent::Recovered => "on_recovered",
+        CongestionEvent::Undone => "on_undo",
+        CongestionEvent::Idle => "on_idle",
+    }
+}
+
+fn bytes(method: &str, what: &str, value: Option<f64>) -> PyResult<Option<u32>> {
+    match value {
+        None => Ok(None),
+        // The engine bounds it.
+        Some(value) if value >= 0.0 => Ok(Some(value.min(f64::from(u16::MAX)) as u32)),
+        Some(value) => Err(PyValueError::new_err(format!(
+            "{method}: {what}: got {value}; allowed: a number of bytes"
+        ))),
+    }
+}
+
+fn seconds(news: &CongestionNews) -> f64 {
+    f64::from(news.now_ms) / 1e3
+}
+
+/// `redpoll.CongestionError` with what was raised as its cause; what is not for programs to
+/// handle, such as Ctrl-C, stays as it is.
+fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
+    if !cause.is_instance_of::<PyException>(py) {
+        return cause;
+    }
+    let text = format!("congestion control of {node} at {time_s:.3} s: {cause}");
+    let make = || {
+        let class = py.import("redpoll.errors")?.getattr("CongestionError")?;
+        class.call1((text, node, time_s))
+    };
+    match make() {
+        Ok(error) => {
+            let error = PyErr::from_value(error);
+            error.set_cause(py, Some(cause));
+            error
+        }
+        Err(error) => error,
+    }
+}
+
+/// What happened to a connection, and how it is.
+#[pyclass(frozen, module = "redpoll", name = "CongestionNews")]
+pub struct News {
+    node: String,
+    news: CongestionNews,
+}
+
+#[pymethods]
+impl News {
+    /// The name of the node that sends.
+    #[getter]
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// The time in seconds, by the node's clock.
+    #[getter]
+    fn now(&self) -> f64 {
+        seconds(&self.news)
+    }
+
+    /// Payload of a full segment in bytes.
+    #[getter]
+    fn mss(&self) -> u32 {
+        self.news.mss
+    }
+
+    /// The congestion window before, in bytes.
+    #[getter]
+    fn cwnd(&self) -> u32 {
+        self.news.window.cwnd
+    }
+
+    /// The slow start threshold before, in bytes.
+    #[getter]
+    fn ssthresh(&self) -> u32 {
+        self.news.window.ssthresh
+    }
+
+    /// Both as RFC 5681 has them after this.
+    #[getter]
+    fn usual(&self) -> (u32, u32) {
+        (self.news.usual.cwnd, self.news.usual.ssthresh)
+    }
+
+    /// Bytes that are out.
+    #[getter]
+    fn flight(&self) -> u32 {
+        self.news.flight
+    }
+
+    /// Bytes of new data that were acknowledged now.
+    #[getter]
+    fn acked(&self) -> u32 {
+        self.news.acked
+    }
+
+    /// The smoothed round-trip time, if one was measured.
+    #[getter]
+    fn srtt_ms(&self) -> Option<u16> {
+        self.news.srtt_ms
+    }
+
+    /// Of an acknowledgment: the application fills half of the window at least.
+    #[getter]
+    fn is_filled(&self) -> bool {
+        self.news.event == CongestionEvent::Acked { filled: true }
+    }
+
+    /// Of a timeout: the first one since something new was acknowledged.
+    #[getter]
+    fn is_first(&self) -> bool {
+        self.news.event == CongestionEvent::Timeout { first: true }
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<redpoll.CongestionNews of {} at {:.3} s: {}, cwnd {}, ssthresh {}>",
+            self.node,
+            seconds(&self.news),
+            &method(self.news.event)[3..],
+            self.news.window.cwnd,
+            self.news.window.ssthresh
+        )
+    }
+}

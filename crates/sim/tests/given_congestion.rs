@@ -1,0 +1,109 @@
+//! Congestion control that whoever runs a scenario brings along.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use redpoll_base::Instant;
+use redpoll_sim::congestion::{Controller, Controllers};
+use redpoll_sim::external::{NoLines, Pace};
+use redpoll_sim::foreign::NoLoader;
+use redpoll_sim::kernel::Secrets;
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::world::{BuildError, Means, World};
+use redpoll_tcp::{CongestionNews, CongestionWindow};
+
+/// Keeps every connection at so many segments, by the name of the scenario.
+struct Fixed(Rc<RefCell<BTreeMap<String, u32>>>);
+
+struct Segments {
+    count: u32,
+    key: String,
+    calls: Rc<RefCell<BTreeMap<String, u32>>>,
+}
+
+impl Controllers for Fixed {
+    fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
+        Some(Box::new(Segments {
+            count: if name == "one" { 1 } else { 4 },
+            key: format!("{name} of {node}"),
+            calls: self.0.clone(),
+        }))
+    }
+}
+
+impl Controller for Segments {
+    fn on(&mut self, news: &CongestionNews) -> Option<CongestionWindow> {
+        *self.calls.borrow_mut().entry(self.key.clone()).or_default() += 1;
+        Some(CongestionWindow {
+            cwnd: self.count * news.mss,
+            ssthresh: self.count * news.mss,
+        })
+    }
+}
+
+fn scenario(changes: &[(&str, &str)]) -> Scenario {
+    let changes: Vec<(String, String)> = (changes.iter())
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let names = ["one".to_owned(), "four".to_owned()];
+    let line = include_str!("../../../scenarios/line-2.toml");
+    Scenario::parse_with("line-2", line, &changes, &names).unwrap()
+}
+
+/// Goodput of the first flow in 20 s.
+fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f64 {
+    let means = Means {
+        loader: &NoLoader,
+        lines: &NoLines,
+        pace: Pace::Waits,
+        controllers: Some(Rc::new(Fixed(calls.clone()))),
+    };
+    let mut world = World::with_means(scenario, 1, Secrets::of_seed(), &means).unwrap();
+    world.run_until(Instant::from_millis(20_000));
+    let report = world.report();
+    assert!(report.oracle.ok);
+    report.flows[0].goodput_kbps
+}
+
+#[test]
+fn a_scenario_names_it_for_all_nodes_or_for_one() {
+    let calls = Rc::new(RefCell::new(BTreeMap::new()));
+    let one = goodput(&scenario(&[("tcp.congestion", "one")]), &calls);
+    assert!(calls.borrow().keys().all(|key| key.starts_with("one of ")));
+    assert!(calls.borrow()["one of node-3"] > 20, "{calls:?}");
+    calls.borrow_mut().clear();
+    let four = goodput(&scenario(&[("nodes.node-3.congestion", "four")]), &calls);
+    assert_eq!(
+        calls.borrow().keys().collect::<Vec<_>>(),
+        ["four of node-3"]
+    );
+    assert!(four > 1.2 * one, "{four} {one}");
+    // The world is gone, and all that it had with it.
+    assert_eq!(Rc::strong_count(&calls), 1);
+}
+
+#[test]
+fn who_has_not_brought_it_along_is_told() {
+    let built = World::new(&scenario(&[("tcp.congestion", "one")]), 1);
+    let Err(BuildError::Congestion { node, name }) = built else {
+        panic!("nobody knows it");
+    };
+    assert_eq!((node.as_str(), name.as_str()), ("node-1", "one"));
+    let line = include_str!("../../../scenarios/line-2.toml");
+    let set = |value: &str| [("tcp.congestion".to_owned(), value.to_owned())];
+    let names = ["mine".to_owned()];
+    let refused = Scenario::parse_with("a", line, &set("yours"), &names).unwrap_err();
+    assert_eq!(refused.key(), "tcp.congestion");
+    assert!(
+        refused
+            .to_string()
+            .ends_with("allowed: newreno, cubic, off, mine"),
+        "{refused}"
+    );
+    for name in ["cubic", "", "a b"] {
+        let names = [name.to_owned()];
+        let refused = Scenario::parse_with("a", line, &set("off"), &names).unwrap_err();
+        assert!(refused.to_string().contains("can be called"), "{refused}");
+    }
+}

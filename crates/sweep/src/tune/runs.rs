@@ -1,0 +1,154 @@
+//! A goal's runs: which are missing, and what those gave that are kept.
+
+use redpoll_studies::{Case, Job, Kept, Results, StudyError};
+
+use super::goal::Goal;
+use super::search::{Found, Stage, search};
+use super::space::Point;
+use super::standing::Sample;
+use super::verdict::{Verdicts, to_judge};
+
+/// A goal, and the results in which its runs are kept.
+pub struct Runs<'a> {
+    goal: &'a Goal,
+    kept: &'a Results,
+    objections: usize,
+}
+
+/// Has the runs done that are missing, and kept. The line says what they are for.
+pub type Conduct<'a, E> = dyn FnMut(&str, &[Job]) -> Result<(), E> + 'a;
+
+/// What was found, judged.
+pub struct Tuned {
+    /// What was found.
+    pub found: Found,
+    /// What is said of it.
+    pub verdicts: Verdicts,
+    /// To so many of the runs the oracle objects.
+    pub objections: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// Of this goal, in these results.
+    pub fn new(goal: &'a Goal, kept: &'a Results) -> Runs<'a> {
+        Runs {
+            goal,
+            kept,
+            objections: 0,
+        }
+    }
+
+    /// Searches, and judges with the seeds that are held out. `None` if nothing could be tried.
+    ///
+    /// # Errors
+    ///
+    /// Those of `conduct`, and of the results.
+    pub fn tune<E: From<StudyError>>(
+        mut self,
+        conduct: &mut Conduct<'_, E>,
+    ) -> Result<Option<Tuned>, E> {
+        let goal = self.goal;
+        let found = search(
+            &goal.space,
+            &goal.aims,
+            &goal.effort,
+            &|point| goal.is_valid(point),
+            &mut |stage, points| self.of_stage(stage, points, conduct),
+        )?;
+        let verdicts = self.judge(&found, conduct)?;
+        Ok(verdicts.map(|verdicts| Tuned {
+            found,
+            verdicts,
+            objections: self.objections,
+        }))
+    }
+
+    /// Runs points with seeds from 1 up.
+    fn of_stage<E: From<StudyError>>(
+        &mut self,
+        stage: &Stage,
+        points: &[Point],
+        conduct: &mut Conduct<'_, E>,
+    ) -> Result<Vec<Vec<Sample>>, E> {
+        let (name, seeds) = (&stage.name, stage.seeds as usize);
+        let points_told = many(stage.points, "point");
+        let line = format!("{name}: {points_told}, {}", many(seeds, "seed"));
+        let cases: Vec<Case> = points.iter().map(|point| self.goal.case(point)).collect();
+        let seeds: Vec<u64> = (1..=stage.seeds).collect();
+        self.ensure(&line, &cases, &seeds, conduct)?;
+        let samples = cases.iter().map(|case| self.samples(case, &seeds));
+        Ok(samples.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Runs what is told of with the seeds that judge.
+    fn judge<E: From<StudyError>>(
+        &mut self,
+        found: &Found,
+        conduct: &mut Conduct<'_, E>,
+    ) -> Result<Option<Verdicts>, E> {
+        let goal = self.goal;
+        let points = to_judge(goal, found);
+        let case = |point: Option<&Point>| match point {
+            Some(point) => goal.case(point),
+            None => goal.case.clone(),
+        };
+        let cases: Vec<Case> = points.iter().map(|point| case(point.as_ref())).collect();
+        let line = format!(
+            "judging: {}, {} held out",
+            many(cases.len(), "point"),
+            many(goal.held_out.len(), "seed")
+        );
+        self.ensure(&line, &cases, &goal.held_out, conduct)?;
+        let mut known = Vec::new();
+        for (point, case) in points.iter().zip(&cases) {
+            known.push((point.as_ref(), self.samples(case, &goal.held_out)?));
+        }
+        Ok(Verdicts::of(goal, found, &|point| {
+            let found = known.iter().find(|(it, _)| *it == point);
+            found
+                .map(|(_, samples)| samples.clone())
+                .unwrap_or_default()
+        }))
+    }
+
+    /// Has what is not kept yet run.
+    fn ensure<E: From<StudyError>>(
+        &self,
+        line: &str,
+        cases: &[Case],
+        seeds: &[u64],
+        conduct: &mut Conduct<'_, E>,
+    ) -> Result<(), E> {
+        let mut jobs = Vec::new();
+        for case in cases {
+            let scenario = case.scenario().map_err(StudyError::from)?;
+            let has = self.kept.seeds(case)?;
+            let missing = seeds.iter().filter(|seed| !has.contains(seed));
+            jobs.extend(missing.map(|&seed| Job {
+                case: case.clone(),
+                seed,
+                virtual_ms: scenario.duration.as_millis(),
+            }));
+        }
+        conduct(&format!("{line}; {} to do", many(jobs.len(), "run")), &jobs)
+    }
+
+    /// What the runs of a case gave.
+    fn samples(&mut self, case: &Case, seeds: &[u64]) -> Result<Vec<Sample>, StudyError> {
+        let least = seeds.first().copied().unwrap_or_default();
+        let most = seeds.last().copied().unwrap_or_default();
+        let kept = self.kept.within(case, least, most)?;
+        let sample = |kept: &Kept| {
+            let figures = self.goal.aims.figures();
+            figures.map(|figure| figure.read(&kept.run)).collect()
+        };
+        let objections = kept.iter().filter(|kept| kept.run.violation().is_some());
+        self.objections += objections.count();
+        Ok(kept.iter().map(sample).collect())
+    }
+}
+
+/// `1 point`, `2 points`.
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

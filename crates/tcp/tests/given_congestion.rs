@@ -1,0 +1,158 @@
+//! Congestion control from outside of the engine ([`GivenCongestion`]).
+#![cfg(feature = "other-engines")]
+
+use std::sync::Mutex;
+
+use redpoll_tcp::{
+    Config, CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion,
+};
+use redpoll_testkit::{Host, Record, ms, send};
+
+const MSS: u32 = 100;
+
+/// Says always the same, and keeps what it hears.
+struct Says {
+    answer: Option<CongestionWindow>,
+    heard: Mutex<Vec<CongestionNews>>,
+    begun: Mutex<Vec<u32>>,
+    ended: Mutex<Vec<u32>>,
+}
+
+impl Says {
+    const fn new(answer: Option<CongestionWindow>) -> Says {
+        Says {
+            answer,
+            heard: Mutex::new(Vec::new()),
+            begun: Mutex::new(Vec::new()),
+            ended: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn events(&self) -> Vec<CongestionEvent> {
+        let heard = self.heard.lock().unwrap();
+        heard.iter().map(|news| news.event).collect()
+    }
+}
+
+impl GivenCongestion for Says {
+    fn begin(&self, place: u32) -> u32 {
+        self.begun.lock().unwrap().push(place);
+        7
+    }
+
+    fn on(&self, connection: u32, news: &CongestionNews) -> Option<CongestionWindow> {
+        assert_eq!(connection, 7);
+        self.heard.lock().unwrap().push(*news);
+        self.answer
+    }
+
+    fn end(&self, connection: u32) {
+        self.ended.lock().unwrap().push(connection);
+    }
+}
+
+/// Segments of 100 bytes, a path of 100 ms, 60,000 bytes to send.
+fn busy(congestion: CongestionChoice) -> Host {
+    let config = Config {
+        timestamps: false,
+        mss: 462,
+        min_rto: ms(1_000),
+        congestion,
+        ..Config::default()
+    };
+    let answer = Record::new().mss(100).win(60_000).sack_ok(true);
+    let mut t = Host::established_by(&config, answer, 100);
+    t.write(&[b'x'; 3_000]);
+    t
+}
+
+#[test]
+fn what_it_says_is_in_force_at_once_until_the_connection_ends() {
+    static TWO: Says = Says::new(Some(CongestionWindow {
+        cwnd: 2 * MSS,
+        ssthresh: 3 * MSS,
+    }));
+    let mut t = busy(CongestionChoice::given(&TWO, 42));
+    assert_eq!(*TWO.begun.lock().unwrap(), [42]);
+    assert_eq!(TWO.events(), [CongestionEvent::Established]);
+    assert_eq!(t.sent().len(), 2);
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (200, 300));
+    t.wait(100);
+    send!(t, seq 1, ack 201, win 60_000);
+    assert_eq!((t.sent().len(), t.conn.cwnd()), (2, 200));
+    let news = *TWO.heard.lock().unwrap().last().unwrap();
+    assert_eq!(
+        (news.event, news.acked),
+        (CongestionEvent::Acked { filled: true }, 200)
+    );
+    let usual = CongestionWindow {
+        cwnd: 400,
+        ssthresh: 300,
+    };
+    assert_eq!((news.usual, news.mss, news.flight), (usual, 100, 0));
+    assert!(
+        news.srtt_ms.is_some_and(|ms| (95..=110).contains(&ms)),
+        "{news:?}"
+    );
+    drop(t);
+    assert_eq!(*TWO.ended.lock().unwrap(), [7]);
+}
+
+/// Less than a segment, and nothing would ever be sent again.
+#[test]
+fn a_window_has_room_for_a_segment() {
+    static NONE: Says = Says::new(Some(CongestionWindow {
+        cwnd: 0,
+        ssthresh: 0,
+    }));
+    static ALL: Says = Says::new(Some(CongestionWindow {
+        cwnd: u32::MAX,
+        ssthresh: u32::MAX,
+    }));
+    let t = busy(CongestionChoice::given(&NONE, 0));
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (MSS, MSS));
+    let t = busy(CongestionChoice::given(&ALL, 0));
+    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (65_535, 65_535));
+}
+
+/// Whoever says nothing has what RFC 5681 and 6582 have, and hears of everything.
+#[test]
+fn without_an_answer_it_is_new_reno() {
+    static SILENT: Says = Says::new(None);
+    let mut given = busy(CongestionChoice::given(&SILENT, 0));
+    let mut own = busy(CongestionChoice::NEW_RENO);
+    for t in [&mut given, &mut own] {
+        t.wait(100);
+        send!(t, seq 1, ack 1, win 60_000, sack [(101, 401)]);
+        t.wait(100);
+        send!(t, seq 1, ack 401, win 60_000);
+        t.wait(100);
+        send!(t, seq 1, ack 501, win 60_000);
+        t.wait(5_000);
+    }
+    let state = |t: &mut Host| {
+        let windows = (t.conn.cwnd(), t.conn.ssthresh());
+        (windows, t.sent().len(), t.conn.stats().rtos)
+    };
+    assert_eq!(state(&mut given), state(&mut own));
+    let events = SILENT.events();
+    assert_eq!(
+        events[..3],
+        [
+            CongestionEvent::Established,
+            CongestionEvent::Loss,
+            CongestionEvent::Recovered,
+        ],
+        "{events:?}"
+    );
+    assert!(
+        events.contains(&CongestionEvent::Acked { filled: true }),
+        "{events:?}"
+    );
+    let timeouts = events.iter().filter_map(|event| match event {
+        CongestionEvent::Timeout { first } => Some(*first),
+        _ => None,
+    });
+    let timeouts: Vec<bool> = timeouts.collect();
+    assert_eq!(timeouts[..2], [true, false], "{events:?}");
+}
