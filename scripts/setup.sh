@@ -203,15 +203,17 @@ if [ "$purpose" = test ]; then
     need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
 fi
 
-# The version that xtask/src/book.rs asks for. Without its server and search, and not optimised:
+# The version that xtask/src/book.rs asks for, with search. Without its server, and not optimised:
 # to build it takes longer than to have it build the book.
 get_mdbook() {
     version=0.5.4
-    [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] && return 0
+    installed=target/tools/mdbook
+    [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] &&
+        [ "$(cat "$installed" 2>/dev/null)" = "$version with search" ] && return 0
     say "cargo install mdbook $version (into target/tools, about a minute)"
-    cargo install --quiet --locked --debug --no-default-features --version "=$version" \
-        --root target/tools --target-dir target/tools/build mdbook &&
-        rm -rf target/tools/build && return 0
+    cargo install --quiet --locked --debug --force --no-default-features --features search \
+        --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
+        rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
     say "no mdBook: left out: building the book. To get it: scripts/setup.sh book, with a way to crates.io"
     missing_for_good="$missing_for_good mdbook"
 }

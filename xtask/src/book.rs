@@ -9,7 +9,7 @@ mod pictures;
 mod preprocess;
 mod rendered;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::report::{Failure, Outcome};
@@ -40,9 +40,23 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         format!("'{}' book --preprocess", this.display()),
     );
     workspace::run(&mut build)?;
-    let pages = rendered::check(&workspace.root.join("target/book"))?;
+    let book = workspace.root.join("target/book");
+    let pages = rendered::check(&book)?;
     println!("book: {pages} pages in target/book/index.html");
-    Ok(None)
+    match has_search(&book) {
+        true => Ok(None),
+        false => Ok(Some(
+            "this mdBook was built without search (scripts/setup.sh book), and so was the book"
+                .into(),
+        )),
+    }
+}
+
+/// Whether mdBook has written the index that its pages search.
+fn has_search(book: &Path) -> bool {
+    let entries = std::fs::read_dir(book).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    names.any(|name| name.to_string_lossy().starts_with("searchindex"))
 }
 
 /// The same for people, for whom a book that cannot be built is a failure.
