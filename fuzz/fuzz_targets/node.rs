@@ -11,10 +11,10 @@ use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
-use redpoll_mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
-    NodeEvent, NodeMemory, Route, SegmentChoice, UdpId, UdpSlot, Via,
+    NodeEvent, NodeMemory, PartialSlot, Route, UdpId, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::addr;
@@ -25,6 +25,7 @@ enum Heap {}
 impl Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    const JOINS_FRAGMENTS: bool = true;
 }
 
 const SLOTS: usize = 4;
@@ -59,7 +60,6 @@ fn node() -> Node<Heap> {
         forwards: true,
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig {
             solicit: false,
             advertise: Some(Advertised {
@@ -87,12 +87,12 @@ fn node() -> Node<Heap> {
         },
     };
     let mut node = Node::new(config, memory, Rng::new(1));
-    node.forward_fragments(ForwardingMemory {
+    node.fragments().forward(ForwardingMemory {
         datagrams: vec![VirtualBuffer::EMPTY; 2].into(),
         fragments: vec![FragmentBuffer::EMPTY; 3].into(),
     });
-    node.join_fragments();
-    node.recover_fragments(
+    node.join_fragments(vec![PartialSlot::EMPTY; 2].into());
+    node.fragments().recover(
         RecoveryConfig::default(),
         RecoveryMemory {
             outgoing: vec![Outgoing::EMPTY; 2].into(),
@@ -145,18 +145,15 @@ impl Scene {
             }
         }
         while self.node.udp_recv(self.socket, &mut bytes).is_some() {}
-        let mut frame = FrameBuf::new();
-        while let Some(work) = self.node.poll_radio(self.now, &mut frame) {
+        while let Some(work) = self.node.poll_radio(self.now) {
             let result = match work {
                 RadioWork::Load => RadioResult::Loaded,
                 RadioWork::Transmit { .. } if self.deaf => RadioResult::NoAck,
                 RadioWork::Transmit { .. } => RadioResult::Acked {
                     frame_pending: false,
                 },
-                RadioWork::Listen
-                | RadioWork::Doze
-                | RadioWork::Sleep
-                | RadioWork::SourceMatch { .. } => continue,
+                // Of a duty-cycled MAC's works this node has none.
+                _ => continue,
             };
             self.node.on_radio_done(self.now, result);
         }

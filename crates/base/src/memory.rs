@@ -27,6 +27,10 @@ pub trait Memory {
     /// answer a flood of requests with SYN cookies. Where they cannot, the compiler leaves
     /// the code for all that out.
     const ROUTES: bool = true;
+
+    /// Whether nodes with this kind of memory can put packets together that IPv6 has cut
+    /// (RFC 8200 §4.5); where they cannot, the compiler leaves the code out.
+    const JOINS_FRAGMENTS: bool = false;
 }
 
 /// A kind of memory whose tables and buffers are references to `static` storage.

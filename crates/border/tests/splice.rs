@@ -9,7 +9,7 @@ use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnId, ConnectionSlot, DropReason, Error, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node,
-    NodeConfig, NodeMemory, Route, SegmentChoice, Via,
+    NodeConfig, NodeMemory, Route, Via,
 };
 
 enum Heap {}
@@ -44,7 +44,6 @@ fn border(mesh: u8) -> Node<Heap> {
         forwards: true,
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: [mesh; 16],
     };

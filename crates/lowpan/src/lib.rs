@@ -75,7 +75,7 @@ pub use event::{
     PulledDatagram, TRANSPORT_HEADER_MAX,
 };
 pub use forwarding::{ForwardingMemory, FragmentBuffer, Onward, VirtualBuffer};
-pub use lowpan::{Lowpan, LowpanTables};
+pub use lowpan::{Fragments, Lowpan, LowpanTables};
 pub use pool::{Slot, SlotId};
 pub use recovery::{
     Incoming, Outgoing, RecoveryConfig, RecoveryCounters, RecoveryMemory, SwitchedPath,

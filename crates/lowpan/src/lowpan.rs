@@ -2,6 +2,7 @@
 //! modules beside it.
 
 mod forwarding;
+mod fragments;
 mod order;
 mod pause;
 mod recoverable_in;
@@ -9,6 +10,7 @@ mod recoverable_out;
 mod sleepy;
 mod tables;
 
+pub use fragments::Fragments;
 pub use tables::LowpanTables;
 
 use core::ops::Range;

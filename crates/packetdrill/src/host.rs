@@ -8,7 +8,7 @@ use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Route, SegmentChoice, Via,
+    Route, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -231,7 +231,6 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
         forwards: false,
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         // Always the same, as are time and addresses: so is every cookie.
         isn_secret: *b"packetdrill test",

@@ -9,6 +9,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    const JOINS_FRAGMENTS: bool = true;
 }
 
 /// A buffer of `len` zero bytes.

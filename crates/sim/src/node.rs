@@ -14,8 +14,8 @@ use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
-    NodeConfig, NodeMemory, PARENTS_MAX, Route, RouteSlot, SegmentChoice, SleepyConfig, UdpSlot,
-    Via,
+    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Route, RouteSlot, SegmentChoice,
+    SleepyConfig, UdpSlot, Via,
 };
 use redpoll_tcp::{CongestionChoice, RecoveryChoice};
 use redpoll_uart::Begin;
@@ -149,6 +149,7 @@ pub(crate) fn build(
     );
     let (helper, helpers) = Helper::of(scenario, seed, index);
     let mut node = Node::with_transport(config, memory, rng, helper, rival);
+    node.choose_segments(segments(scenario, spec));
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
     let guarded = security::secure(scenario, index, birth.counter_stored, &mut node);
@@ -242,7 +243,6 @@ fn config(
         forwards: spec.role != Role::Leaf,
         sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
         preempts: sleepy.preempt,
-        segments: segments(scenario, spec),
         nd: NdConfig {
             solicit: false,
             advertise: advertises.then_some(Advertised {
@@ -458,7 +458,7 @@ fn memory(
 fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize {
     let lowpan = &scenario.lowpan;
     if lowpan.join_fragments {
-        node.join_fragments();
+        node.join_fragments(vec![PartialSlot::EMPTY; 2].into());
     }
     let Some(fragments) = lowpan.forwarded_fragments.map(usize::from) else {
         return 0;
@@ -468,7 +468,7 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize
         fragments: vec![FragmentBuffer::EMPTY; fragments].into(),
     };
     let bytes = bytes_of(&forwarding.datagrams) + bytes_of(&forwarding.fragments);
-    node.forward_fragments(forwarding);
+    node.fragments().forward(forwarding);
     let Some(params) = lowpan.recovery.filter(|_| !place(scenario, index).sleepy) else {
         return bytes;
     };
@@ -488,7 +488,7 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize
         datagram_retries: params.datagram_retries,
         ..RecoveryConfig::default()
     };
-    node.recover_fragments(config, recovery);
+    node.fragments().recover(config, recovery);
     bytes + more
 }
 

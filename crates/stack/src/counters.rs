@@ -59,18 +59,11 @@ pub enum DropReason {
     SourceRoute,
     /// A fragment that came twice, or one of a packet that was given up: its fragments
     /// overlap, or not all have come in time (RFC 8200 §4.5).
-    #[cfg(feature = "ipv6-fragments")]
     Fragment,
 }
 
 /// How many reasons there are.
-const REASONS: usize = 19
-    + if cfg!(feature = "rpl") { 2 } else { 0 }
-    + if cfg!(feature = "ipv6-fragments") {
-        1
-    } else {
-        0
-    };
+const REASONS: usize = 20 + if cfg!(feature = "rpl") { 2 } else { 0 };
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
@@ -98,7 +91,6 @@ impl DropReason {
         DropReason::RankError,
         #[cfg(feature = "rpl")]
         DropReason::SourceRoute,
-        #[cfg(feature = "ipv6-fragments")]
         DropReason::Fragment,
     ];
 
@@ -128,7 +120,6 @@ impl DropReason {
             DropReason::RankError => "rank_error",
             #[cfg(feature = "rpl")]
             DropReason::SourceRoute => "source_route",
-            #[cfg(feature = "ipv6-fragments")]
             DropReason::Fragment => "ipv6_fragment",
         }
     }

@@ -98,6 +98,7 @@ pub use counters::{DropReason, NodeCounters};
 pub use error::Error;
 pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use link::{PollConfig, PollPolicy};
+pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 #[cfg(feature = "rpl")]

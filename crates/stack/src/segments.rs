@@ -1,22 +1,17 @@
 //! How a node's TCP and its link work together, chosen while the program runs:
-//! for simulations of other stacks. Only with the feature `segment-choice`;
-//! without it nothing can be chosen, and the choice takes neither memory nor code.
+//! for simulations of other stacks.
 
 /// When segments are made, and what TCP hears of them from the link
-/// ([`NodeConfig::segments`](crate::NodeConfig)).
+/// ([`Node::choose_segments`](crate::Node::choose_segments)).
 ///
 /// The default is that a segment is made when the link has room for it, and that
-/// TCP is told whether it has left. With the feature `segment-choice`
-/// [`SegmentChoice::queued`] and [`SegmentChoice::unreported`] give others.
+/// TCP is told whether it has left.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SegmentChoice {
-    #[cfg(feature = "segment-choice")]
     queued: bool,
-    #[cfg(feature = "segment-choice")]
     unreported: bool,
 }
 
-#[cfg(feature = "segment-choice")]
 impl SegmentChoice {
     /// A segment is made as soon as TCP may send it, and copied to a slot of
     /// 6LoWPAN, where it waits for the radio behind what came before: as in stacks
@@ -45,16 +40,5 @@ impl SegmentChoice {
 
     pub(crate) const fn are_reported(self) -> bool {
         !self.unreported
-    }
-}
-
-#[cfg(not(feature = "segment-choice"))]
-impl SegmentChoice {
-    pub(crate) const fn are_queued(self) -> bool {
-        false
-    }
-
-    pub(crate) const fn are_reported(self) -> bool {
-        true
     }
 }

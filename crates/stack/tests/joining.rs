@@ -1,5 +1,4 @@
 //! Packets that IPv6 has cut, put together by the node they are for (RFC 8200 §4.5).
-#![cfg(feature = "ipv6-fragments")]
 
 use crate::common;
 
@@ -8,7 +7,7 @@ use common::packets::{icmp, packet, udp};
 use common::{address, node_with_memory, prefix};
 use redpoll_base::{Duration, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
-use redpoll_stack::{DropReason, Route, UdpId, UdpSlot, Via};
+use redpoll_stack::{DropReason, PartialSlot, Route, UdpId, UdpSlot, Via};
 
 const FRAGMENT: u8 = 44;
 const PORT: u16 = 7;
@@ -25,7 +24,7 @@ fn lone() -> (Lone, UdpId) {
     });
     let (prefix, len, via) = (prefix(), 64, Via::OnLink);
     lone.node.add_route(Route { prefix, len, via }).unwrap();
-    lone.node.join_fragments();
+    lone.node.join_fragments(vec![PartialSlot::EMPTY; 2].into());
     let socket = lone.node.udp_bind(PORT).unwrap();
     (lone, socket)
 }

@@ -29,7 +29,7 @@ use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnId, ConnectionSlot, FastOpenServer, HalfOpen, ListenerId, ListenerSlot,
     NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot,
-    SegmentChoice, SleepyConfig, UdpId, UdpSlot, Via,
+    SleepyConfig, UdpId, UdpSlot, Via,
 };
 use step::{Before, Loads, Step};
 
@@ -111,7 +111,6 @@ fn config(index: usize, payload: usize) -> NodeConfig {
             burst: true,
         }),
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig {
             solicit: false,
             advertise: (!is_leaf).then_some(Advertised {

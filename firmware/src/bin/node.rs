@@ -16,7 +16,7 @@ use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node,
-    NodeConfig, NodeMemory, Route, RouteSlot, SegmentChoice, UdpSlot, Via,
+    NodeConfig, NodeMemory, Route, RouteSlot, UdpSlot, Via,
 };
 
 fn now() -> Instant {
@@ -70,7 +70,6 @@ fn config() -> NodeConfig {
         forwards: any(true),
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig {
             solicit: any(true),
             advertise: any(true).then(|| Advertised {

@@ -9,7 +9,7 @@ use redpoll_stack::mac::MacConfig;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Route, SegmentChoice, UdpSlot, Via, transport,
+    Route, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -57,7 +57,6 @@ pub fn make_with(
         forwards: false,
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: [seed as u8; 16],
     };

@@ -72,7 +72,7 @@ impl World {
             data_requests: mac.data_requests.into(),
             parent_changes: ip.parent_changes.into(),
             recovery: (self.scenario.lowpan.recovery.is_some())
-                .then(|| report::RecoveryFigures::of(&node.recovery_counters())),
+                .then(|| report::RecoveryFigures::of(&node.lowpan().recovery_counters())),
             ecn_marks: node.lowpan_counters().marked.into(),
             cache: (node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),

@@ -7,7 +7,7 @@ use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory,
-    Route, SegmentChoice, UdpSlot, Via,
+    Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::sixlowpan::Contexts;
@@ -59,7 +59,6 @@ pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
         nd: NdConfig::default(),
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         // On a device: random, and its own.
         isn_secret: [number; 16],
     };

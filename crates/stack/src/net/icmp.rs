@@ -36,7 +36,6 @@ pub(crate) enum IcmpError {
     /// RFC 4443 §3.3, code 0.
     HopLimitExceeded,
     /// RFC 4443 §3.3, code 1.
-    #[cfg(feature = "ipv6-fragments")]
     ReassemblyTimeExceeded,
     /// RFC 4443 §3.4; the pointer counts bytes from the packet's beginning.
     ParameterProblem { code: u8, pointer: u16 },
@@ -52,7 +51,6 @@ impl IcmpError {
             IcmpError::PortUnreachable => (1, 4, 0),
             IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
             IcmpError::HopLimitExceeded => (3, 0, 0),
-            #[cfg(feature = "ipv6-fragments")]
             IcmpError::ReassemblyTimeExceeded => (3, 1, 0),
             IcmpError::ParameterProblem { code, pointer } => (4, code, pointer),
         }

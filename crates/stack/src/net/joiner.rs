@@ -4,7 +4,7 @@
 //! The bytes lie in a slot of 6LoWPAN: the first fragment's IPv6 header, its fragment
 //! header, and behind them what was cut.
 
-use redpoll_base::{Addr, Duration, Ecn, Instant, Wake};
+use redpoll_base::{Addr, Duration, Ecn, Instant, Memory, Wake};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
@@ -16,8 +16,6 @@ use crate::counters::DropReason;
 /// fragment header.
 pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
 pub(crate) const FRAGMENT_HEADER: usize = 8;
-/// Packets at a time, each of which holds a slot.
-const PARTIALS: usize = 2;
 /// Offsets count in units of 8 octets.
 const UNIT: usize = 8;
 /// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks
@@ -106,6 +104,15 @@ impl Units {
     }
 }
 
+/// Memory for what is known of a packet of which not all has come.
+#[derive(Clone, Debug)]
+pub struct PartialSlot(Option<Partial>);
+
+impl PartialSlot {
+    /// One that holds nothing.
+    pub const EMPTY: PartialSlot = PartialSlot(None);
+}
+
 /// A packet of which not all has come.
 #[derive(Clone, Debug)]
 struct Partial {
@@ -157,27 +164,32 @@ pub(crate) struct Late {
 }
 
 /// All packets of which some has come.
-#[derive(Debug)]
-pub(crate) struct Joiner {
-    partials: [Option<Partial>; PARTIALS],
+pub(crate) struct Joiner<M: Memory + 'static> {
+    partials: M::Table<PartialSlot>,
     /// The longest that a slot holds, in octets behind the fragment header.
     longest: usize,
 }
 
-impl Joiner {
+impl<M: Memory + 'static> Joiner<M> {
     /// For slots of `slot_size` bytes.
-    pub(crate) fn new(slot_size: usize) -> Self {
+    pub(crate) fn new(slot_size: usize, partials: M::Table<PartialSlot>) -> Self {
         Joiner {
-            partials: [const { None }; PARTIALS],
+            partials,
             longest: slot_size.saturating_sub(DATA).min(UNITS * UNIT),
         }
     }
 
+    fn places(&mut self) -> impl Iterator<Item = &mut Option<Partial>> {
+        self.partials.as_mut().iter_mut().map(|it| &mut it.0)
+    }
+
     /// Notes a fragment.
     pub(crate) fn on_fragment(&mut self, key: Key, fragment: &Fragment, ecn: Ecn) -> Verdict {
-        let known = self.partials.iter_mut().flatten().find(|it| it.key == key);
+        let longest = self.longest;
+        let mut all = self.places().flatten();
+        let known = all.find(|it| it.key == key);
         let Some(partial) = known else {
-            return match fragment.end() > self.longest {
+            return match fragment.end() > longest {
                 true => Verdict::Drop(DropReason::TooBig),
                 false => Verdict::Begin,
             };
@@ -188,7 +200,7 @@ impl Joiner {
         if partial.has_exactly(fragment) {
             return Verdict::Drop(DropReason::Fragment);
         }
-        if fragment.end() > self.longest || !partial.add(fragment, ecn) {
+        if fragment.end() > longest || !partial.add(fragment, ecn) {
             partial.slot = None;
             return Verdict::Spoilt(slot);
         }
@@ -217,13 +229,13 @@ impl Joiner {
         // Alone it overlaps nothing.
         partial.add(fragment, ecn);
         let oldest = |it: &&mut Option<Partial>| it.as_ref().map(|partial| partial.began);
-        let place = self.partials.iter_mut().min_by_key(oldest)?;
+        let place = self.places().min_by_key(oldest)?;
         place.replace(partial)?.slot
     }
 
     /// A packet of which all has come; it is forgotten here.
     pub(crate) fn take_joined(&mut self) -> Option<Joined> {
-        let mut places = self.partials.iter_mut();
+        let mut places = self.places();
         places.find_map(|place| {
             let joined = place.as_ref()?.joined()?;
             *place = None;
@@ -234,7 +246,7 @@ impl Joiner {
     /// A packet that has waited too long; it is forgotten here.
     pub(crate) fn take_late(&mut self, now: Instant) -> Option<Late> {
         let is_late = |it: &Partial| it.began + TIMEOUT <= now;
-        let mut places = self.partials.iter_mut();
+        let mut places = self.places();
         let place = places.find(|place| place.as_ref().is_some_and(is_late))?;
         let late = place.take()?;
         let first = (0..UNITS).take_while(|unit| late.seen.has(*unit)).count();
@@ -248,7 +260,8 @@ impl Joiner {
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
-        let began = self.partials.iter().flatten().map(|it| it.began).min()?;
+        let began = self.partials.as_ref().iter();
+        let began = began.filter_map(|it| Some(it.0.as_ref()?.began)).min()?;
         Some(Wake::within(began + TIMEOUT, TIMEOUT_SLACK))
     }
 }

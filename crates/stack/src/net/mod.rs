@@ -13,7 +13,6 @@
 pub(crate) mod extension;
 pub(crate) mod icmp;
 pub(crate) mod identity;
-#[cfg(feature = "ipv6-fragments")]
 pub(crate) mod joiner;
 pub(crate) mod nd;
 pub(crate) mod outgoing;
@@ -49,8 +48,7 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     pub(crate) resets: ErrorLimiter,
     pub(crate) assist: A,
     /// Without it a fragment header is one that the node does not have.
-    #[cfg(feature = "ipv6-fragments")]
-    pub(crate) joiner: Option<joiner::Joiner>,
+    pub(crate) joiner: Option<joiner::Joiner<M>>,
 }
 
 /// The neighbour from which a message has come.
@@ -407,9 +405,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         let wake = earliest(self.nd.poll_at(), self.assist.poll_at());
         #[cfg(feature = "rpl")]
         let wake = earliest(wake, self.routing.poll_at());
-        #[cfg(feature = "ipv6-fragments")]
-        let wake = earliest(wake, self.joiner.as_ref().and_then(joiner::Joiner::poll_at));
-        wake
+        match &self.joiner {
+            Some(joiner) if M::JOINS_FRAGMENTS => earliest(wake, joiner.poll_at()),
+            _ => wake,
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use redpoll_wire::sixlowpan::Contexts;
 use crate::link::PollConfig;
 use crate::net::nd::{Advertised, NdConfig};
 use crate::net::routing::{Neighbour, RouteSlot};
-use crate::segments::SegmentChoice;
 use crate::transports::tcp::{ConnectionSlot, ListenerSlot};
 use crate::transports::udp::UdpSlot;
 
@@ -39,8 +38,6 @@ pub struct NodeConfig {
     /// Whether a frame makes way, between two attempts, for one to a sleepy
     /// node that listens (Kumar et al. 2020 §8.2.3). Default true.
     pub preempts: bool,
-    /// When segments are made, and what TCP hears of them from the link.
-    pub segments: SegmentChoice,
     /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
     pub isn_secret: [u8; 16],
 }
@@ -85,7 +82,6 @@ impl NodeConfig {
             nd: NdConfig::default(),
             sleepy: None,
             preempts: true,
-            segments: SegmentChoice::default(),
             isn_secret,
         }
     }
@@ -147,7 +143,6 @@ impl NodeConfig {
             nd: NdConfig::default(),
             sleepy: None,
             preempts: true,
-            segments: SegmentChoice::default(),
             isn_secret,
         }
     }

@@ -52,8 +52,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             next_header::IPV6 if self.net.routing.is_rpl() => {
                 return self.unwrap(now, packet, offset);
             }
-            #[cfg(feature = "ipv6-fragments")]
-            next_header::FRAGMENT if self.net.joiner.is_some() => {
+            next_header::FRAGMENT if M::JOINS_FRAGMENTS && self.net.joiner.is_some() => {
                 return self.collect(now, packet, offset);
             }
             next_header::NONE => {

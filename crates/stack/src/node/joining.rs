@@ -10,22 +10,24 @@ use crate::counters::DropReason;
 use crate::net::extension;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::joiner::{
-    DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, Verdict, has_all_headers,
+    DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, PartialSlot, Verdict, has_all_headers,
 };
 use crate::packet::{Origin, Packet};
 use crate::transports::StreamTransport;
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// From now on this node puts packets together that IPv6 has cut on its way here
-    /// (RFC 8200 §4.5), two at a time, each in a slot of 6LoWPAN and at most as long as
-    /// a slot less 8 bytes: slots of 1,508 bytes hold the 1,500 that RFC 8200 §5 asks
-    /// for. Without it a fragment is answered with a parameter problem.
+    /// (RFC 8200 §4.5), as many at a time as there are `partials`, each in a slot of 6LoWPAN
+    /// and at most as long as a slot less 8 bytes: slots of 1,508 bytes hold the 1,500 that
+    /// RFC 8200 §5 asks for. Without it a fragment is answered with a parameter problem.
+    /// It compiles only with memory whose kind [allows it](Memory::JOINS_FRAGMENTS).
     ///
-    /// A packet that is not whole after a minute is given up; so is the older one when
-    /// a third begins, and one whose fragments overlap.
-    pub fn join_fragments(&mut self) {
+    /// A packet that is not whole after a minute is given up; so is the oldest one when
+    /// there is no place for another, and one whose fragments overlap.
+    pub fn join_fragments(&mut self, partials: M::Table<PartialSlot>) {
+        const { assert!(M::JOINS_FRAGMENTS, "this kind of memory joins no fragments") };
         let slot_size = self.link.lowpan.slot_size();
-        self.net.joiner = Some(Joiner::new(slot_size));
+        self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
 
     /// Takes in a fragment for this node, whose fragment header stands `offset` bytes
@@ -121,6 +123,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// Gives up what has waited too long for the rest.
     pub(super) fn give_up_fragments(&mut self, now: Instant) {
+        if !M::JOINS_FRAGMENTS {
+            return;
+        }
         while let Some(late) = self.net.joiner.as_mut().and_then(|it| it.take_late(now)) {
             let Some(slot) = late.slot else { continue };
             let lowpan = &mut self.link.lowpan;

@@ -19,7 +19,6 @@ pub(crate) mod config;
 mod deliver;
 mod driver;
 mod fragments;
-#[cfg(feature = "ipv6-fragments")]
 mod joining;
 mod messages;
 mod originate;
@@ -141,7 +140,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 errors: ErrorLimiter::new(),
                 resets: ErrorLimiter::new(),
                 assist,
-                #[cfg(feature = "ipv6-fragments")]
                 joiner: None,
             },
             transports: Transports {
@@ -159,7 +157,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             host: HostQueue::default(),
             counters: NodeCounters::default(),
             echo_reply: None,
-            segments: config.segments,
+            segments: SegmentChoice::default(),
             rng,
         }
     }
@@ -223,7 +221,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if let Some(parent) = self.net.on_timeout(now, &mut self.counters) {
             self.link.on_new_parent(now, parent);
         }
-        #[cfg(feature = "ipv6-fragments")]
         self.give_up_fragments(now);
         self.send_messages(now);
         self.drain_assistant(now);

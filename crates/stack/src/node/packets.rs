@@ -199,8 +199,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 Err(DropReason::NoSlot.into())
             }
             // An answer may be as long as a packet that was put together.
-            #[cfg(feature = "ipv6-fragments")]
-            NextHop::Link(_) if self.link.lowpan.packet(packet.slot).len() > LINK_MTU => {
+            NextHop::Link(_)
+                if M::JOINS_FRAGMENTS && self.link.lowpan.packet(packet.slot).len() > LINK_MTU =>
+            {
                 Err(DropReason::TooBig.into())
             }
             NextHop::Link(neighbour) => {

@@ -15,6 +15,7 @@ use crate::counters::DropReason;
 use crate::link::{Expected, LinkEvent};
 use crate::net::routing::Quality;
 use crate::packet::LINK_MTU;
+use crate::segments::SegmentChoice;
 use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transports};
 
 impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T> {
@@ -67,7 +68,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.drain_link(now);
         self.link.preempt(now);
         self.sleep_turn(now);
-        let queued = self.segments.are_queued();
+        let queued = self.queues_segments();
         while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
         while self.link.is_ready() {
             let pulled = !queued && self.may_pull() && self.pull_segment(now);
@@ -117,7 +118,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             any = true;
             match event {
                 LinkEvent::Sent { handle } => self.transports.on_sent(now, Handle(handle)),
-                LinkEvent::Lost { handle, .. } => match self.segments.are_reported() {
+                LinkEvent::Lost { handle, .. } => match self.reports_segments() {
                     true => self.transports.on_lost(now, Handle(handle)),
                     false => self.transports.on_sent(now, Handle(handle)),
                 },
@@ -147,6 +148,22 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         any
     }
 
+    /// From now on this node's TCP and its link work together in this way: for simulations
+    /// of other stacks. Only where its [`StreamTransport`] allows it; else it does not
+    /// compile.
+    pub fn choose_segments(&mut self, choice: SegmentChoice) {
+        const { assert!(T::CHOOSES_SEGMENTS, "its StreamTransport has no choice") };
+        self.segments = choice;
+    }
+
+    fn queues_segments(&self) -> bool {
+        T::CHOOSES_SEGMENTS && self.segments.are_queued()
+    }
+
+    fn reports_segments(&self) -> bool {
+        !T::CHOOSES_SEGMENTS || self.segments.are_reported()
+    }
+
     /// Bytes of a segment's packet before the segment.
     fn headers_len(&self) -> usize {
         #[cfg(feature = "rpl")]
@@ -174,7 +191,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return false;
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);
-        if self.link.is_child(next_hop) || self.segments.are_queued() {
+        if self.link.is_child(next_hop) || self.queues_segments() {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
@@ -228,7 +245,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);
         let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
-        let is_child = self.link.is_child(next_hop);
+        let waits = self.link.is_child(next_hop) && !self.queues_segments();
         let lowpan = &mut self.link.lowpan;
         let Some(slot) = lowpan.allocate(total) else {
             self.counters.drop(DropReason::NoSlot);
@@ -237,7 +254,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         };
         let packet = lowpan.packet_mut(slot);
         if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
-            if self.segments.are_queued() || !is_child {
+            if !waits {
                 #[cfg(feature = "rpl")]
                 if self.dress_held(now, slot, next_hop).is_err() {
                     self.link.lowpan.release(slot);

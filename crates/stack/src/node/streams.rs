@@ -111,9 +111,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Streams for Node<M, A, 
         if streams.is_there() {
             return streams.stats(id);
         }
-        #[cfg(feature = "stats")]
-        return self.tcp_connection(id).map(redpoll_tcp::Connection::stats);
-        #[cfg(not(feature = "stats"))]
-        None
+        self.tcp_connection(id)?.counted()
     }
 }

@@ -141,7 +141,6 @@ pub struct Pulled {
     desc: SegmentDesc,
     src: Addr,
     dst: Addr,
-    #[cfg(feature = "segment-choice")]
     flow_label: u32,
 }
 
@@ -153,13 +152,11 @@ impl Pulled {
             desc,
             src,
             dst,
-            #[cfg(feature = "segment-choice")]
             flow_label: 0,
         }
     }
 
     /// The same in a packet with this flow label, of which 20 bits count.
-    #[cfg(feature = "segment-choice")]
     #[must_use]
     pub fn labelled(self, flow_label: u32) -> Self {
         Pulled { flow_label, ..self }
@@ -191,7 +188,6 @@ impl Pulled {
             hop_limit,
             src: self.src,
             dst: self.dst,
-            #[cfg(feature = "segment-choice")]
             flow_label: self.flow_label,
             ..Ipv6Header::default()
         }

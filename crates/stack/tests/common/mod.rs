@@ -17,7 +17,7 @@ use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
-    NodeMemory, Route, SegmentChoice, UdpSlot, Via,
+    NodeMemory, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -29,6 +29,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    const JOINS_FRAGMENTS: bool = true;
 }
 
 pub type TestNode = Node<HeapMemory>;
@@ -108,7 +109,6 @@ fn parts(
         forwards: true,
         sleepy: None,
         preempts: true,
-        segments: SegmentChoice::default(),
         nd: NdConfig::default(),
         isn_secret: [short as u8; 16],
     };

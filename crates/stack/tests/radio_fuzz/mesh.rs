@@ -84,12 +84,12 @@ fn configure(index: usize, recovers: bool) -> Inhabitant {
     };
     let mut node = node_with(short(index), 1_200, adapt);
     if recovers && index < HOST {
-        node.forward_fragments(ForwardingMemory {
+        node.fragments().forward(ForwardingMemory {
             datagrams: vec![VirtualBuffer::EMPTY; 4].into(),
             fragments: vec![FragmentBuffer::EMPTY; 10].into(),
         });
         if index != SLEEPY {
-            node.recover_fragments(
+            node.fragments().recover(
                 RecoveryConfig::default(),
                 RecoveryMemory {
                     outgoing: vec![Outgoing::EMPTY; 4].into(),

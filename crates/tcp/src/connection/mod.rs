@@ -420,6 +420,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.stats.stats()
     }
 
+    /// [Counters](Self::stats), where there are any: with the feature `stats`.
+    pub fn counted(&self) -> Option<&crate::Stats> {
+        #[cfg(feature = "stats")]
+        return Some(self.stats());
+        #[cfg(not(feature = "stats"))]
+        None
+    }
+
     /// The congestion window in bytes (RFC 5681 §2).
     pub fn cwnd(&self) -> u32 {
         self.cc.cwnd()
