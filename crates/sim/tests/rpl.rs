@@ -332,3 +332,26 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
         }
     }
 }
+
+/// The border router restarts and knows nobody: the leaf's router tells of it anew, without
+/// hearing from the leaf, and nothing is lost.
+#[test]
+fn a_sleepy_leaf_is_found_again_when_the_border_router_restarts() {
+    for mode in ["storing", "non-storing"] {
+        let set = [
+            ("rpl.mode", mode),
+            ("faults.dies.type", "node-restart"),
+            ("faults.dies.node", "root"),
+            ("faults.dies.until", "123 s"),
+        ];
+        let (world, report) = run("sleepy-rpl", &set, 1, 300);
+        let lost = world.oracle().connections_lost().map(|(_, lost)| lost);
+        assert_eq!(lost.sum::<u64>(), 0, "{mode}");
+        for (flow, least) in [("readings", 265 * 82), ("commands", 52 * 40)] {
+            let found = report.flows.iter().find(|it| it.name == flow).unwrap();
+            assert!(found.delivered_bytes >= least, "{mode}: {found:?}");
+        }
+        let leaf = report.nodes.iter().find(|it| it.name == "leaf").unwrap();
+        assert_eq!(leaf.parent_changes, 0, "{mode}");
+    }
+}
