@@ -1,11 +1,13 @@
 //! Pictures of a result: what flows and nodes did over time, what came out, and the mesh.
 //!
-//! They are SVG with the style of the studies' pages ([`redpoll_studies::page`]);
-//! [`standalone`] makes files of them that need nothing else, and [`png`] images.
+//! They are SVG with the style of the studies' pages ([`redpoll_studies::page`]); with the
+//! feature `images` `standalone` makes files of them that need nothing else, and `png` images.
 
+#[cfg(feature = "images")]
 mod alone;
 mod over_time;
 
+#[cfg(feature = "images")]
 pub use alone::{PngError, png, standalone};
 
 use redpoll_studies::page::{Bars, Look};
