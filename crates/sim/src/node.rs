@@ -358,6 +358,9 @@ fn recovery(params: &TcpParams) -> RecoveryChoice {
     if !params.repair.f_rto {
         choice = choice.without_frto();
     }
+    if !params.repair.new_start {
+        choice = choice.without_new_start();
+    }
     choice
 }
 

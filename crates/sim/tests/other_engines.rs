@@ -128,6 +128,7 @@ fn every_mechanism_has_a_key_that_counts() {
         ("tcp.rack", "false"),
         ("tcp.prr", "false"),
         ("tcp.f_rto", "false"),
+        ("tcp.new_start", "false"),
     ];
     let together = digest(&[("tcp.recovery", "duplicates")]);
     assert_eq!(digest(&each), together, "the same by its parts");
@@ -138,13 +139,16 @@ fn what_repairs_losses_is_chosen_one_by_one() {
     let repair = |key: &str| {
         let set = [(key.to_owned(), "false".to_owned())];
         let repair = Scenario::load("line-3", &set).unwrap().tcp.repair;
-        [repair.rack, repair.tail_probes, repair.prr, repair.f_rto]
+        let found = [repair.rack, repair.tail_probes];
+        let after = [repair.prr, repair.f_rto, repair.new_start];
+        (found, after)
     };
-    assert_eq!(repair("tcp.nagle"), [true; 4]);
-    assert_eq!(repair("tcp.rack"), [false, false, true, true]);
-    assert_eq!(repair("tcp.tail_probes"), [true, false, true, true]);
-    assert_eq!(repair("tcp.prr"), [true, true, false, true]);
-    assert_eq!(repair("tcp.f_rto"), [true, true, true, false]);
+    assert_eq!(repair("tcp.nagle"), ([true; 2], [true; 3]));
+    assert_eq!(repair("tcp.rack"), ([false; 2], [true; 3]));
+    assert_eq!(repair("tcp.tail_probes"), ([true, false], [true; 3]));
+    assert_eq!(repair("tcp.prr"), ([true; 2], [false, true, true]));
+    assert_eq!(repair("tcp.f_rto"), ([true; 2], [true, false, true]));
+    assert_eq!(repair("tcp.new_start"), ([true; 2], [true, true, false]));
 }
 
 #[test]

@@ -154,3 +154,20 @@ fn without_doubts_about_a_timeout_old_data_follows_it() {
         assert_eq!(starts(&mut t).first(), Some(&next), "{recovery:?}");
     }
 }
+
+/// RFC 6298 §2.3: SRTT of 100 ms, then 180 ms: 0.875 · 100 + 0.125 · 180 = 110.
+#[test]
+fn first_data_that_is_slower_than_the_handshake_counts_an_eighth_or_all() {
+    let cases = [
+        (RecoveryChoice::default(), ms(180)),
+        (RecoveryChoice::ALL.without_new_start(), ms(110)),
+        (DUPLICATES, ms(110)),
+    ];
+    for (recovery, srtt) in cases {
+        let mut t = four_segments(recovery);
+        assert_eq!(t.conn.srtt(), Some(ms(100)));
+        t.wait(180);
+        send!(t, seq 1, ack 401, win 60_000);
+        assert_eq!(t.conn.srtt(), Some(srtt), "{recovery:?}");
+    }
+}

@@ -100,7 +100,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));
-        self.rtt.on_handshake();
+        if self.params.recovery.has_new_start() {
+            self.rtt.on_handshake();
+        }
         let data = seg.ack.since(self.outbox.range().start);
         self.stats.add(|stats| &mut stats.bytes_acked, data);
         self.advance(seg.ack);

@@ -13,6 +13,7 @@ mod part {
     pub(super) const TAIL_PROBES: u8 = 2;
     pub(super) const PRR: u8 = 4;
     pub(super) const FRTO: u8 = 8;
+    pub(super) const NEW_START: u8 = 16;
 }
 
 /// How a connection finds out about losses and repairs them, where that is a
@@ -41,10 +42,13 @@ impl RecoveryChoice {
     /// Losses are found by three duplicate ACKs, or by SACK blocks that say as
     /// much (RFC 5681 §3.2, RFC 6582, RFC 6675), and else by the retransmission
     /// timer: neither RACK-TLP (RFC 8985) nor PRR (RFC 9937) nor F-RTO (RFC 5682),
-    /// as in FreeBSD 10.3.
+    /// nor a new start of the estimate with the first data, as in FreeBSD 10.3.
     #[must_use]
     pub const fn by_duplicates(self) -> Self {
-        self.without_rack().without_prr().without_frto()
+        self.without_rack()
+            .without_prr()
+            .without_frto()
+            .without_new_start()
     }
 
     /// Losses are not found by time, and tails are not probed (RFC 8985): three segments
@@ -70,6 +74,13 @@ impl RecoveryChoice {
     #[must_use]
     pub const fn without_frto(self) -> Self {
         self.less(part::FRTO)
+    }
+
+    /// The handshake's round trip stays the first of the estimate, even if the first data
+    /// takes longer (RFC 6298 §2.3).
+    #[must_use]
+    pub const fn without_new_start(self) -> Self {
+        self.less(part::NEW_START)
     }
 
     const fn less(self, what: u8) -> Self {
@@ -110,6 +121,11 @@ impl RecoveryChoice {
     /// Whether a timeout may be put in doubt by RFC 5682.
     pub(crate) fn has_frto(self) -> bool {
         !self.lacks(part::FRTO)
+    }
+
+    /// Whether first data that is slower than the handshake begins the estimate anew.
+    pub(crate) fn has_new_start(self) -> bool {
+        !self.lacks(part::NEW_START)
     }
 
     #[cfg(feature = "other-engines")]

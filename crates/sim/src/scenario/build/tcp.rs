@@ -104,5 +104,6 @@ fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
         tail_probes,
         prr: chosen("tcp.prr", all),
         f_rto: chosen("tcp.f_rto", all),
+        new_start: chosen("tcp.new_start", all),
     })
 }

@@ -56,6 +56,8 @@ pub(super) const KEYS: &[Key] = &[
         "Recovery is paced by what arrives (RFC 9937); without that cwnd is cut at once (RFC 6675)."),
     key("tcp.f_rto", Bool, Optional("true, or false where `tcp.recovery` is duplicates"), None,
         "A timeout is put in doubt by the first acknowledgments after it (RFC 5682), where there are no timestamps."),
+    key("tcp.new_start", Bool, Optional("true, or false where `tcp.recovery` is duplicates"), None,
+        "The estimate of the round trip begins anew with the first data if that takes longer than the handshake (RFC 6298 §1 allows more patience); without that it counts for an eighth (§2.3)."),
     key("tcp.ecn", Choice(&["off", "agreed", "asked"]), Default("asked"), None,
         "Explicit congestion notification (RFC 3168): never; where the peer asks for it; or asked for. Routers mark where `lowpan.red` is set."),
     key("tcp.congestion", ChoiceOrGiven(CONGESTION), Default("newreno"), None,

@@ -82,6 +82,9 @@ pub struct LossRepair {
     pub prr: bool,
     /// Doubts about a timeout (RFC 5682).
     pub f_rto: bool,
+    /// The first data begins the estimate of the round trip anew if it is slower than the
+    /// handshake (RFC 6298 §1).
+    pub new_start: bool,
 }
 
 /// Which congestion control a node's TCP has.
