@@ -236,11 +236,15 @@ impl<M: Memory + 'static> Rpl<M> {
         let version = dodag.version;
         let is_parent = self.parent == Some(link);
         let before = (self.parent, self.rank);
-        if version.is_stale_after(dio.version) {
+        let is_root = dodag.is_rooted_at(link);
+        // §7.2 (4): of numbers that cannot be compared a node without a parent takes the one
+        // that it hears, and each node the root's, for the root alone increments it.
+        let is_lost = version.compare(dio.version).is_none();
+        let is_led = is_lost && (is_root || self.parent.is_none());
+        if version.is_stale_after(dio.version) || is_led {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version,
             // or who comes when it has none. Others' word is enough after a while, and
             // not often.
-            let is_root = dodag.is_rooted_at(link);
             if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
                 self.join_version(now, table, dio.version);
             } else {
