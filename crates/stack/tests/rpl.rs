@@ -14,7 +14,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::rpl::{
     ALL_NODES, INFINITE_RANK, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption,
-    SourceRoute, mode, status,
+    Sequence, SourceRoute, mode, status,
 };
 
 /// RFC 6550 §8.2, §9.8: a router takes the root for its parent, says so in DIOs and tells
@@ -549,5 +549,43 @@ fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
     );
     lone.run_for(Duration::from_secs(6));
     dio(&mut lone, ROOT, VERSION, 128);
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
+}
+
+/// RFC 6550 §8.2.2.1: a node that is in a version that somebody invented, and without a
+/// parent there, joins again as one that was never there; not before it has asked.
+#[test]
+fn a_version_that_somebody_invented_strands_nobody() {
+    let mut lone = joined();
+    dio(&mut lone, ROOT, VERSION, INFINITE_RANK);
+    lone.run_for(Duration::from_secs(6));
+    let invented = (0..5).fold(VERSION, |it, _| it.next());
+    dio(&mut lone, ROUTER, invented, 256);
+    assert_eq!(
+        lone.node.rpl_place().unwrap().1,
+        Some(Address::Short(ROUTER))
+    );
+    dio(&mut lone, ROUTER, invented, INFINITE_RANK);
+    dio(&mut lone, ROOT, VERSION, 128);
+    assert_eq!(lone.node.rpl_place(), Some((INFINITE_RANK, None)));
+    lone.run_for(Duration::from_secs(120));
+    dio(&mut lone, ROOT, VERSION, 128);
+    assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
+}
+
+/// RFC 6550 §7.2 (4): of versions that cannot be compared the root's is the latest.
+#[test]
+fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
+    let mut lone = joined();
+    let later = |version, by| (0..by).fold(version, |it: Sequence, _| it.next());
+    let near = later(VERSION, 16);
+    dio(&mut lone, ROOT, near, 128);
+    assert_eq!(lone.node.rpl_counters().versions, 1);
+    let far = later(near, 40);
+    assert_eq!(near.compare(far), None);
+    dio(&mut lone, ROUTER, far, 256);
+    assert_eq!(lone.node.rpl_counters().versions, 1);
+    dio(&mut lone, ROOT, far, 128);
+    assert_eq!(lone.node.rpl_counters().versions, 2);
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }

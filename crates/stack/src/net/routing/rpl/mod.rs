@@ -87,6 +87,9 @@ pub(super) struct Rpl<M: Memory + 'static> {
     dtsn: Sequence,
     /// A DIO is due at once.
     dio_due: bool,
+    /// This node has been without a parent for so long that it may join as one that was never
+    /// there (§8.2.2.1).
+    is_adrift: bool,
     /// [`INFINITE_RANK`] without a parent.
     rank: u16,
     /// The lowest rank in this version (§8.2.2.4 (3): L).
@@ -147,6 +150,7 @@ impl<M: Memory + 'static> Rpl<M> {
             replies: Replies::default(),
             limits: Limits::default(),
             dio_due: false,
+            is_adrift: false,
             // Nodes that start together do not ask together.
             dis_at: now + downward::jittered(config.dao_delay, &mut rng),
             probe_at: now + downward::jittered(config.probe_interval, &mut rng),

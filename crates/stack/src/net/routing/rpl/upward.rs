@@ -237,11 +237,14 @@ impl<M: Memory + 'static> Rpl<M> {
         let is_parent = self.parent == Some(link);
         let before = (self.parent, self.rank);
         let is_root = dodag.is_rooted_at(link);
-        // §7.2 (4): of numbers that cannot be compared a node without a parent takes the one
-        // that it hears, and each node the root's, for the root alone increments it.
-        let is_lost = version.compare(dio.version).is_none();
-        let is_led = is_lost && (is_root || self.parent.is_none());
-        if version.is_stale_after(dio.version) || is_led {
+        let is_newer = match version.compare(dio.version) {
+            Some(order) => order.is_lt(),
+            // §7.2 (4): the root alone increments it, so what it says is the latest.
+            None => is_root,
+        };
+        // Whoever invented a version that no node is in must not strand this node there.
+        let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
+        if is_newer || returns && dio.version != version {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version,
             // or who comes when it has none. Others' word is enough after a while, and
             // not often.
@@ -299,6 +302,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.lowest = INFINITE_RANK;
         self.rank = INFINITE_RANK;
         self.parent = None;
+        self.is_adrift = false;
         self.quiet_until = None;
         self.limits.version_joined();
         self.on_detached();
@@ -388,6 +392,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     fn choose(&mut self, now: Instant, table: &mut Table<M>, link: Peer, offer: Offer) {
         let former = self.parent.replace(link);
+        self.is_adrift = false;
         let joins = !self.is_joined();
         self.take_rank(now, offer.rank);
         if let Some(neighbour) = self.candidates.get_mut(link) {
@@ -456,6 +461,7 @@ impl<M: Memory + 'static> Rpl<M> {
     /// A node without a parent asks for one, ever and again.
     pub(super) fn solicit(&mut self, now: Instant) {
         self.replies.dis_due = true;
+        self.is_adrift = true;
         self.dis_at = now + jittered(self.config.dis_interval, &mut self.rng);
     }
 
