@@ -12,7 +12,9 @@ use crate::{Endpoint, Flags, Header, IpMeta, Options, Segment, SeqNum, Timestamp
 /// been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listener {
-    local: Endpoint,
+    // By bytes: an [`Endpoint`] fills up its last word.
+    addr: [u8; 16],
+    port: u16,
 }
 
 /// What to do with a segment that reached a listener.
@@ -160,18 +162,21 @@ impl PeerSyn {
 impl Listener {
     /// Listens at `local`; the unspecified address stands for every address.
     pub const fn new(local: Endpoint) -> Self {
-        Listener { local }
+        Listener {
+            addr: local.addr.0,
+            port: local.port,
+        }
     }
 
     /// Where the listener listens.
     pub const fn local(&self) -> Endpoint {
-        self.local
+        Endpoint::new(Addr(self.addr), self.port)
     }
 
     /// Whether the segment is for this listener, unless a connection claims it.
     pub fn matches(&self, meta: &IpMeta, seg: &Segment<'_>) -> bool {
-        let addr = self.local.addr;
-        (addr.is_unspecified() || addr == meta.dst) && self.local.port == seg.dst_port
+        let Endpoint { addr, port } = self.local();
+        (addr.is_unspecified() || addr == meta.dst) && port == seg.dst_port
     }
 
     /// RFC 9293 §3.10.7.2: a segment arrives in LISTEN.
