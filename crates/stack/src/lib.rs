@@ -65,6 +65,12 @@
 //! A node may have another transport in the place of its TCP: a
 //! [`StreamTransport`], given by [`Node::with_transport`]. Applications that call
 //! [`Streams`] work over either.
+//!
+//! # Features
+//!
+//! RPL, link-layer security and duty-cycled MACs are features of this crate. What TCP and
+//! 6LoWPAN can do is chosen by the features of `redpoll-tcp` and `redpoll-lowpan`; the
+//! default feature of this crate has most of them on.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
