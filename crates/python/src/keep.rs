@@ -8,7 +8,7 @@ use redpoll_results::table::{Cell, Column, Kind};
 use redpoll_studies::{
     FINGERPRINT, Job, Outcome, Results, Run, StudyError, conduct, find, jobs, select,
 };
-use redpoll_sweep::Plan;
+use redpoll_sweep::{Plan, PlanError};
 use redpoll_sweep::tune::{Goal, Runs, Verdict, constants, json};
 
 use crate::scenario::{Changes, case, damaged, error};
@@ -31,6 +31,12 @@ fn open(py: Python<'_>, path: &str) -> PyResult<Results> {
     Results::open(Path::new(path), FINGERPRINT).map_err(|problem| damaged(py, &problem))
 }
 
+/// A plan or a goal that cannot be used.
+fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
+    let key = problem.key().to_owned();
+    error(py, "ScenarioError", (problem.to_string(), key))
+}
+
 #[pymethods]
 impl Kept {
     /// The sweep `plan`, as TOML, of a scenario, and the results file at `path`.
@@ -44,10 +50,7 @@ impl Kept {
         path: &str,
     ) -> PyResult<Kept> {
         let plan = Plan::parse(plan, case(name, text, &changes));
-        let plan = plan.map_err(|problem| {
-            let key = problem.key().to_owned();
-            error(py, "ScenarioError", (problem.to_string(), key))
-        })?;
+        let plan = plan.map_err(|problem| misread(py, &problem))?;
         let results = open(py, path)?;
         let jobs = plan
             .jobs(&results)
@@ -182,10 +185,7 @@ pub fn tune(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tuned> {
     let goal = Goal::parse(plan, case(name, text, &changes));
-    let goal = goal.map_err(|problem| {
-        let key = problem.key().to_owned();
-        error(py, "ScenarioError", (problem.to_string(), key))
-    })?;
+    let goal = goal.map_err(|problem| misread(py, &problem))?;
     let results = open(py, path)?;
     let tuned = Runs::new(&goal, &results).tune(&mut |line: &str, jobs: &[Job]| {
         if let Some(progress) = &progress {
