@@ -8,6 +8,7 @@
 
 use crate::common;
 
+use common::dodag::behind;
 use common::lone::Lone;
 use common::packets;
 use common::prefix;
@@ -243,19 +244,7 @@ fn a_source_route_names_every_stop_in_full() {
     lone.run_for(Duration::from_secs(5));
     let mut parent = OWN;
     for stop in stops {
-        let options = bytes(&[
-            RplOption::Target(TargetOption {
-                prefix: global(stop),
-                len: 128,
-            }),
-            RplOption::Transit(Transit {
-                external: false,
-                control: 0,
-                sequence: Sequence(240),
-                lifetime: 30,
-                parent: Some(global(parent)),
-            }),
-        ]);
+        let options = behind(global(stop), global(parent));
         let dao = Message::Dao(Dao {
             instance: 0,
             acknowledge: false,

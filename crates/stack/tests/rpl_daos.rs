@@ -12,8 +12,7 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::rpl::{
-    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, TargetOption,
-    Transit, hop_by_hop_len, mode, status,
+    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, hop_by_hop_len, mode, status,
 };
 
 /// Runs the node for so many seconds beside a parent that says the same every 30 s and
@@ -210,19 +209,7 @@ fn parents_in_a_circle_make_no_source_route() {
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(10));
     let tell = |lone: &mut Lone, target: u16, parent: Addr| {
-        let options = bytes(&[
-            RplOption::Target(TargetOption {
-                prefix: address(target),
-                len: 128,
-            }),
-            RplOption::Transit(Transit {
-                external: false,
-                control: 0,
-                sequence: Sequence(240),
-                lifetime: 30,
-                parent: Some(parent),
-            }),
-        ]);
+        let options = behind(address(target), parent);
         let dao = Dao {
             instance: 0,
             acknowledge: false,

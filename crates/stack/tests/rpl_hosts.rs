@@ -379,19 +379,7 @@ fn say_to_root(lone: &mut Lone, from: u16, is_routed: bool, dao: &Dao<'_>) {
 
 /// A node of the DODAG tells the root in non-storing mode of its parent.
 fn dao_of_member(lone: &mut Lone, member: u16, parent: u16) {
-    let options = bytes(&[
-        RplOption::Target(TargetOption {
-            prefix: address(member),
-            len: 128,
-        }),
-        RplOption::Transit(Transit {
-            external: false,
-            control: 0,
-            sequence: Sequence(240),
-            lifetime: 30,
-            parent: Some(address(parent)),
-        }),
-    ]);
+    let options = behind(address(member), address(parent));
     let dao = Dao {
         instance: 0,
         acknowledge: false,

@@ -44,6 +44,23 @@ pub fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
     out.written().to_vec()
 }
 
+/// The options of a DAO by which a root in non-storing mode learns whose parent is whose.
+pub fn behind(target: Addr, parent: Addr) -> Vec<u8> {
+    bytes(&[
+        RplOption::Target(TargetOption {
+            prefix: target,
+            len: 128,
+        }),
+        RplOption::Transit(Transit {
+            external: false,
+            control: 0,
+            sequence: Sequence(240),
+            lifetime: 30,
+            parent: Some(parent),
+        }),
+    ])
+}
+
 /// A control message from a neighbour.
 pub fn say(lone: &mut Lone, from: u16, to: Addr, message: &Message<'_>) {
     let mut buffer = vec![0; 1200];
