@@ -8,8 +8,8 @@ use redpoll_results::table::{Cell, Column, Kind};
 use redpoll_studies::{
     FINGERPRINT, Job, Outcome, Results, Run, StudyError, conduct, find, jobs, select,
 };
-use redpoll_sweep::{Plan, PlanError};
 use redpoll_sweep::tune::{Goal, Runs, Verdict, constants, json};
+use redpoll_sweep::{Plan, PlanError};
 
 use crate::scenario::{Changes, case, damaged, error};
 use crate::table::Table;
