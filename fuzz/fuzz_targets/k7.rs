@@ -11,6 +11,10 @@ fuzz_target!(|bytes: &[u8]| {
     for link in &k7.links {
         assert!(link.from != link.to && link.from.max(link.to) < k7.nodes.len());
         assert!(link.records.windows(2).all(|pair| pair[0].at < pair[1].at));
-        assert!(link.records.iter().all(|record| (0.0..=1.0).contains(&record.pdr)));
+        assert!(
+            link.records
+                .iter()
+                .all(|record| (0.0..=1.0).contains(&record.pdr))
+        );
     }
 });

@@ -6,7 +6,9 @@ use redpoll_sim::measured::{NoiseTrace, open};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(reader) = open(bytes) else { return };
-    let Ok(trace) = NoiseTrace::read(reader) else { return };
+    let Ok(trace) = NoiseTrace::read(reader) else {
+        return;
+    };
     assert!(!trace.samples_dbm.is_empty());
     assert!(trace.samples_dbm.iter().all(|sample| sample.is_finite()));
 });

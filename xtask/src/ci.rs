@@ -69,22 +69,29 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     Ok(())
 }
 
+/// What is built apart from the workspace: `cargo fmt --all` leaves it out.
+const OWN_WORKSPACES: [&str; 4] = [
+    python::MANIFEST,
+    "examples/nrf52840/Cargo.toml",
+    "firmware/Cargo.toml",
+    "fuzz/Cargo.toml",
+];
+
 fn fmt(workspace: &Workspace) -> Result<Option<String>, Failure> {
     if !has(workspace, "fmt") {
         return Ok(Some(
             "rustfmt is missing (rustup component add rustfmt)".into(),
         ));
     }
-    let python = ["--manifest-path", python::MANIFEST];
-    for (what, advice) in [
-        (&["--all"][..], "`cargo fmt --all`"),
-        (
-            &python,
-            "`cargo fmt --manifest-path crates/python/Cargo.toml`",
-        ),
-    ] {
-        workspace::run(workspace.cargo().arg("fmt").args(what).arg("--check"))
-            .map_err(|_| Failure::new(format!("fmt: run {advice}")))?;
+    let mut here = workspace.cargo();
+    here.args(["fmt", "--all", "--check"]);
+    workspace::run(&mut here).map_err(|_| Failure::new("fmt: run `cargo fmt --all`"))?;
+    for manifest in OWN_WORKSPACES {
+        let mut there = workspace.cargo();
+        there.args(["fmt", "--manifest-path", manifest, "--check"]);
+        workspace::run(&mut there).map_err(|_| {
+            Failure::new(format!("fmt: run `cargo fmt --manifest-path {manifest}`"))
+        })?;
     }
     Ok(None)
 }

@@ -17,7 +17,9 @@ pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         };
         for entry in entries.flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            // A crate that is a workspace of its own may be built in its folder.
+            let built = path.file_name().is_some_and(|name| name == "target");
+            if path.is_dir() && !built {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 files.push(path);
