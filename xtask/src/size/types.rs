@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 pub const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
 pub const SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>";
 pub const LISTENER: &str = "redpoll_tcp::Listener";
+pub const SOCKET: &str = "redpoll_socket::posix::Socket";
 pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 
 /// The types, with the crate that must exist for each.
@@ -38,7 +39,7 @@ const TYPES: [(&str, &str); 15] = [
     // What a neighbour and a way down take where a node routes by RPL.
     ("stack", "core::option::Option<redpoll_stack::RplNeighbour>"),
     ("stack", "core::option::Option<redpoll_stack::RouteSlot>"),
-    ("socket", "redpoll_socket::posix::Socket"),
+    ("socket", SOCKET),
     ("stack", "redpoll_stack::Node<redpoll_base::StaticMemory>"),
 ];
 

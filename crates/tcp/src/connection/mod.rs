@@ -85,6 +85,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     acks: AckPolicy,
     uto: Negotiation,
     challenge: ChallengeLimit,
+    cc: Congestion,
     snd: SendWindow,
     outbox: S,
     timers: TimerTable,
@@ -92,7 +93,6 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     reset: Option<Reset>,
     rcv: RecvWindow,
     ts: Timestamps,
-    cc: Congestion,
     /// When something that occupies sequence numbers was last sent.
     /// In milliseconds, wrapping.
     last_sent: u32,

@@ -121,9 +121,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.ecn.on_new_data_sent();
         }
         if plan.flags.ack() {
-            self.acks.on_sent(plan.is_pure_ack());
+            let wants_repeat = self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
-            if self.has_sack() && self.acks.wants_repeat() {
+            if wants_repeat && self.has_sack() {
                 let delay = self.params.delayed_ack.get() / 2;
                 self.timers.start(Timer::DelayedAck, delay);
             }

@@ -7,27 +7,23 @@ pub(crate) struct AckPolicy {
     unacked: u8,
     /// Duplicate ACKs owed: one for each segment beyond a gap.
     duplicates: u8,
-    /// An ACK is due now.
-    due: bool,
+    due: Due,
     /// Segments in order that are yet to be acknowledged one by one.
     quick: u8,
-    repeat: Repeat,
 }
 
-/// Whether an ACK is sent once more if nothing comes of it.
+/// Whether an ACK is due now, and is sent once more if nothing comes of it.
 ///
 /// The ACK of a segment that filled the last gap gives the peer back its whole
 /// window. Without it, the peer has nothing to send that would bring another:
 /// it waits for a timeout, and sends again what has arrived. So the window is
 /// announced a second time, once; RFC 5681 §4.2 allows for that.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Repeat {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+enum Due {
     #[default]
     No,
-    /// The next ACK is such a one.
-    Wanted,
-    /// It was sent.
-    Due,
+    Once,
+    Twice,
 }
 
 /// How many segments after a sign of loss are acknowledged one by one: while
@@ -45,11 +41,11 @@ impl AckPolicy {
     /// Segments are counted whatever their size, as RFC 5681 §4.2 thinks
     /// desirable: the peer's idea of full-sized may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
-        self.repeat = Repeat::No;
         self.unacked = self.unacked.saturating_add(1);
-        self.due |= self.unacked >= every || self.quick > 0;
+        let may_wait = !self.is_due() && self.unacked < every && self.quick == 0;
+        self.due = if may_wait { Due::No } else { Due::Once };
         self.quick = self.quick.saturating_sub(1);
-        !self.due
+        may_wait
     }
 
     /// A segment arrived beyond a gap.
@@ -60,7 +56,7 @@ impl AckPolicy {
     /// still no more than one for each segment.
     pub(crate) fn on_out_of_order(&mut self) {
         self.quick = QUICK;
-        self.repeat = Repeat::No;
+        self.due = self.due.min(Due::Once);
         let waiting = u8::from(self.unacked > 0);
         self.unacked = 0;
         let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
@@ -70,34 +66,26 @@ impl AckPolicy {
     /// A segment filled a gap or a part of it. RFC 5681 §4.2: answered at once.
     pub(crate) fn on_gap_filled(&mut self) {
         self.duplicates = 0;
-        self.due = true;
-        self.quick = QUICK;
-        self.repeat = Repeat::Wanted;
+        self.on_duplicate();
     }
 
     /// A segment arrived again: its acknowledgment was lost or late.
     pub(crate) fn on_duplicate(&mut self) {
-        self.due = true;
+        self.due = Due::Twice;
         self.quick = QUICK;
-        self.repeat = Repeat::Wanted;
     }
 
     /// An ACK is due for another reason.
     pub(crate) fn require(&mut self) {
-        self.due = true;
+        self.due = self.due.max(Due::Once);
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.due
+        self.due != Due::No
     }
 
     pub(crate) fn owes_duplicate(&self) -> bool {
         self.duplicates > 0
-    }
-
-    /// Whether the ACK that was sent last is to be repeated if nothing comes.
-    pub(crate) fn wants_repeat(&self) -> bool {
-        self.repeat == Repeat::Due
     }
 
     /// Whether segments wait for their acknowledgment.
@@ -106,17 +94,14 @@ impl AckPolicy {
     }
 
     /// A segment with an acknowledgment leaves; `pure` if it has neither text
-    /// nor control. Only such a one can be a duplicate ACK (RFC 5681 §2).
-    pub(crate) fn on_sent(&mut self, pure: bool) {
+    /// nor control. Only such a one can be a duplicate ACK (RFC 5681 §2). Returns
+    /// whether its acknowledgment is sent once more if nothing comes of it.
+    pub(crate) fn on_sent(&mut self, pure: bool) -> bool {
         self.unacked = 0;
-        self.due = false;
-        self.repeat = match self.repeat {
-            Repeat::Wanted => Repeat::Due,
-            Repeat::No | Repeat::Due => Repeat::No,
-        };
         if pure {
             self.duplicates = self.duplicates.saturating_sub(1);
         }
+        core::mem::take(&mut self.due) == Due::Twice
     }
 }
 
