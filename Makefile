@@ -122,15 +122,16 @@ pythontest: ## Redpoll in Python: an environment of its own, all tests, the note
 	@scripts/setup.sh build
 	@. scripts/env.sh && scripts/pythontest.sh target/python
 
-# Crates that say what they promise before a release: against which commit, if there is no tag.
-BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git rev-parse HEAD~1)
+# The release whose promises the crates keep. Before the first one there are none to be held
+# against; any commit may be named.
+BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 publish-check: package ## Licences and sources of dependencies, promises since BASELINE, the oldest Rust (installs the tools)
 	@scripts/setup.sh publish
-	@$(CARGO) deny check licenses bans sources
-	@if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi
-	@$(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%)
+	@$(CARGO) xtask deny
+	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi
+	@if [ -n "$(BASELINE)" ]; then $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, as there is no release yet (BASELINE=COMMIT holds the crates against that one)"; fi
 	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: Rust $(MSRV), which is not there"; fi
 	@$(CARGO) xtask features
 

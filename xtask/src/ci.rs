@@ -8,7 +8,7 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, book, docs, features, firmware, left_out, lines, purity, python, rfc, size, web,
+    arrows, book, deny, docs, features, firmware, left_out, lines, purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -17,7 +17,7 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 18] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -25,6 +25,7 @@ const STEPS: [Step; 17] = [
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("book", book::run),
     ("web", web::assets),
+    ("deny", deny::run),
     ("clippy", clippy),
     ("features", features::run),
     ("purity and size, both ways", both_ways),

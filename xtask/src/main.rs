@@ -7,6 +7,7 @@
 mod arrows;
 mod book;
 mod ci;
+mod deny;
 mod docs;
 mod features;
 mod figures;
@@ -48,6 +49,8 @@ Usage: cargo xtask CHECK
                                 (default: the first of the two that is there)
   features  the published crates have few features; each alone, none and all
             build; and all of them for the targets that the toolchain has
+  deny      the licences and sources of dependencies, as deny.toml has them
+            (needs cargo-deny: scripts/setup.sh test)
   rfc       table: how far each RFC is met, after docs/rfc, and where the
             sources cite it; fails if a reference leads nowhere
               --open            list what is not met, and why
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         }
         ["python"] => python::run(&workspace).map(told),
         ["features"] => features::check(&workspace),
+        ["deny"] => deny::check(&workspace),
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
@@ -133,7 +137,7 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "tests" | "purity" | "features" | "rfc"
+            known @ ("ci" | "arrows" | "lines" | "tests" | "purity" | "features" | "deny" | "rfc"
             | "figures" | "firmware" | "fuzz" | "book"),
             rest @ ..,
         ] => {

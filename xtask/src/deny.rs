@@ -1,0 +1,55 @@
+//! The licences and the sources of what is built here, by cargo-deny and as `deny.toml` has it:
+//! of the workspace and of the others that are tested. Where cargo-deny is missing it is left
+//! out by name.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Which cargo-deny, as `scripts/setup.sh test` installs it.
+const VERSION: &str = "0.20.2";
+/// The workspace, what Python loads, and the images.
+const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];
+
+/// Checks all of them; says what was left out. What is known of weaknesses is asked for in
+/// `make publish-check`: its database is no registry's.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let Some(program) = program(workspace) else {
+        return Ok(Some(format!(
+            "cargo-deny {VERSION} is missing (scripts/setup.sh test)"
+        )));
+    };
+    for manifest in MANIFESTS {
+        println!("deny: {manifest}");
+        let mut deny = Command::new(&program);
+        deny.current_dir(&workspace.root);
+        deny.args(["--log-level", "error", "--manifest-path", manifest]);
+        deny.args(["--config", "deny.toml"]);
+        // A licence that this workspace has and that one not is no finding.
+        deny.args(["check", "--allow", "license-not-encountered"]);
+        deny.args(["licenses", "bans", "sources"]);
+        workspace::run(&mut deny)?;
+    }
+    Ok(None)
+}
+
+/// The same for people.
+pub fn check(workspace: &Workspace) -> Outcome {
+    match run(workspace)? {
+        None => Ok(()),
+        Some(reason) => Err(Failure::new(format!("deny: {reason}"))),
+    }
+}
+
+/// cargo-deny, where setup.sh puts it or on the path, of the version that is meant.
+fn program(workspace: &Workspace) -> Option<PathBuf> {
+    let own = workspace.root.join("target/tools/deny/bin/cargo-deny");
+    [own, PathBuf::from("cargo-deny")]
+        .into_iter()
+        .find(|program| {
+            let said = workspace::output(Command::new(program).arg("--version"));
+            said.is_ok_and(|said| said.trim() == format!("cargo-deny {VERSION}"))
+        })
+}
