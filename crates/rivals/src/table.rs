@@ -38,6 +38,9 @@ impl<B: Bytes, C> Slot<B, C> {
     }
 }
 
+/// The slots of connections under a protocol.
+type Slots<M, P> = [Slot<<M as Memory>::Buffer, <P as Protocol>::Control>];
+
 /// Memory for one listening port.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Port {
@@ -52,6 +55,9 @@ pub struct Table<M: Memory + 'static, P: Protocol> {
     pub(crate) ports: M::Table<Port>,
     /// Whose turn it is to make a segment.
     pub(crate) turn: u8,
+    /// One past the last slot with a connection: a table of hundreds that has one is not
+    /// searched to its end whenever its node is asked.
+    end: u8,
 }
 
 impl<M: Memory + 'static, P: Protocol> Table<M, P> {
@@ -66,7 +72,21 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
             slots,
             ports,
             turn: 0,
+            end: 0,
         }
+    }
+
+    /// The slots up to the last that has a connection.
+    pub(crate) fn used(&self) -> &Slots<M, P> {
+        let slots = self.slots.as_ref();
+        slots.get(..usize::from(self.end)).unwrap_or(slots)
+    }
+
+    /// The same, with the protocol, to change.
+    pub(crate) fn used_mut(&mut self) -> (&mut P, &mut Slots<M, P>) {
+        let slots = self.slots.as_mut();
+        let end = usize::from(self.end).min(slots.len());
+        (&mut self.protocol, slots.get_mut(..end).unwrap_or_default())
     }
 
     /// The protocol.
@@ -114,8 +134,8 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
     }
 
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
-        let protocol = &self.protocol;
-        let (index, slot) = INDICES.zip(self.slots.as_mut()).find(|(_, slot)| {
+        let (protocol, slots) = self.used_mut();
+        let (index, slot) = INDICES.zip(slots).find(|(_, slot)| {
             slot.waits == Some(listener)
                 && slot.control.as_ref().is_some_and(|control| {
                     let state = protocol.state(control);
@@ -155,7 +175,9 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         slot.generation = slot.generation.wrapping_add(1);
         (slot.waits, slot.released) = (waits, false);
         slot.control = Some(control);
-        Some(ConnId::new(index, slot.generation))
+        let id = ConnId::new(index, slot.generation);
+        self.end = self.end.max(index.saturating_add(1));
+        Some(id)
     }
 
     pub(crate) fn connect(
@@ -258,17 +280,22 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
 
     /// Frees the slots of connections that are over and that nobody holds.
     pub(crate) fn reap(&mut self) {
-        for slot in self.slots.as_mut() {
+        let (protocol, slots) = self.used_mut();
+        let mut end = 0;
+        for (index, slot) in (1..=u8::MAX).zip(slots) {
             let Some(control) = &slot.control else {
                 continue;
             };
-            let over = self.protocol.state(control) == State::Closed;
+            let over = protocol.state(control) == State::Closed;
             let held = !slot.released && slot.waits.is_none();
-            if over && !held && !self.protocol.owes(control) {
+            if over && !held && !protocol.owes(control) {
                 slot.control = None;
                 slot.waits = None;
+            } else {
+                end = index;
             }
         }
+        self.end = end;
     }
 
     pub(crate) fn stream(&self, id: ConnId) -> Option<Stream> {
@@ -285,7 +312,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
 
     /// The state of every open connection.
     pub(crate) fn states(&self) -> impl Iterator<Item = State> {
-        let open = self.slots.as_ref().iter();
+        let open = self.used().iter();
         open.filter_map(|slot| Some(self.protocol.state(slot.control.as_ref()?)))
     }
 
@@ -298,5 +325,59 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
 impl<M: Memory + 'static, P: Protocol> core::fmt::Debug for Table<M, P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::boxed::Box;
+
+    use redpoll_base::Addr;
+
+    use super::*;
+    use crate::blip::{Blip, BlipConfig, Corrections};
+
+    enum Heap {}
+
+    impl Memory for Heap {
+        type Buffer = Box<[u8]>;
+        type Table<T: 'static> = Box<[T]>;
+    }
+
+    /// What is looked at reaches to the last connection, also when those before it go, and
+    /// places that have become free are taken again.
+    #[test]
+    fn slots_behind_the_last_connection_are_not_looked_at() {
+        let corrections = Corrections {
+            numbers: true,
+            ..Corrections::KIM2015
+        };
+        let config = BlipConfig {
+            corrections,
+            ..BlipConfig::default()
+        };
+        let slots = (0..9).map(|_| Slot::new([0; 50].into(), [0; 50].into()));
+        let ports = [Port::default()].into();
+        let blip = Blip::new(config, Rng::new(1));
+        let mut table: Table<Heap, Blip> = Table::new(blip, slots.collect(), ports);
+        let mut rng = Rng::new(2);
+        let mut connect = |table: &mut Table<Heap, Blip>| {
+            let local = Endpoint::new(Addr([1; 16]), 0);
+            let remote = Endpoint::new(Addr([2; 16]), 9);
+            let opened = table.connect(Instant::ZERO, local, remote, &mut rng);
+            opened.unwrap()
+        };
+        assert_eq!(table.used().len(), 0);
+        let [first, second, third] = [0; 3].map(|_| connect(&mut table));
+        assert_eq!(table.used().len(), 3);
+        table.release(Instant::ZERO, first);
+        assert_eq!(table.used().len(), 3);
+        table.release(Instant::ZERO, third);
+        assert_eq!(table.used().len(), 2);
+        let again = connect(&mut table);
+        assert_eq!((again.parts().0, table.used().len()), (0, 2));
+        table.release(Instant::ZERO, second);
+        table.release(Instant::ZERO, again);
+        assert_eq!(table.used().len(), 0);
     }
 }

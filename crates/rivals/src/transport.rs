@@ -109,9 +109,9 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
         };
         let local = Endpoint::new(meta.dst, seg.dst_port);
         let remote = Endpoint::new(meta.src, seg.src_port);
-        let protocol = &mut self.protocol;
-        let slots = self.slots.as_mut().iter_mut();
+        let (protocol, slots) = self.used_mut();
         let slot = slots
+            .iter_mut()
             .filter(|slot| slot.is_between(&local, &remote))
             .find_map(|slot| {
                 let control = slot.control.as_mut()?;
@@ -140,8 +140,9 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
         mut reach: impl FnMut(&Addr) -> Reach<H>,
     ) -> Option<(Pulled, H)> {
         let count = self.slots.as_ref().len();
-        for step in 0..count {
-            let index = (usize::from(self.turn) + step) % count;
+        let end = self.used().len();
+        let turn = usize::from(self.turn).min(end);
+        for index in (turn..end).chain(0..turn) {
             let slot = self.slots.as_mut().get_mut(index)?;
             let Some(control) = slot.control.as_mut() else {
                 continue;
@@ -188,7 +189,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
     }
 
     fn poll_at(&self) -> Option<Wake> {
-        let open = self.slots.as_ref().iter();
+        let open = self.used().iter();
         let own = open.filter_map(|slot| self.protocol.timer(slot.control.as_ref()?));
         own.chain(self.protocol.next_tick())
             .min()
@@ -198,15 +199,16 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
     fn on_timeout(&mut self, now: Instant, _counters: &mut NodeCounters) {
         let ticks = self.protocol.next_tick().is_some_and(|at| at <= now);
         let mut open = 0;
-        for slot in self.slots.as_mut() {
+        let (protocol, slots) = self.used_mut();
+        for slot in slots {
             let Some(control) = slot.control.as_mut() else {
                 continue;
             };
-            let due = self.protocol.timer(control).is_some_and(|at| at <= now);
+            let due = protocol.timer(control).is_some_and(|at| at <= now);
             if ticks || due {
-                self.protocol.on_timeout(now, control, &mut slot.body);
+                protocol.on_timeout(now, control, &mut slot.body);
             }
-            open += usize::from(self.protocol.state(control) != State::Closed);
+            open += usize::from(protocol.state(control) != State::Closed);
         }
         if ticks {
             self.protocol.on_tick(open);
@@ -215,7 +217,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
     }
 
     fn poll_event(&mut self) -> Option<NodeEvent> {
-        for (index, slot) in (0..u8::MAX).zip(self.slots.as_mut()) {
+        for (index, slot) in (0..u8::MAX).zip(self.used_mut().1) {
             if slot.released || slot.control.is_none() {
                 continue;
             }

@@ -16,6 +16,8 @@ pub const US_PER_BIT: f64 = 4.0;
 const LOWEST_DB: f64 = -12.0;
 /// Above this ratio errors are rarer than one in 10^12 bits.
 const HIGHEST_DB: f64 = 8.0;
+/// A power ratio that is above it for sure, whatever is rounded: 8.06 dB.
+const CERTAIN: f64 = 6.4;
 const STEPS_PER_DB: f64 = 32.0;
 const ENTRIES: usize = ((HIGHEST_DB - LOWEST_DB) * STEPS_PER_DB) as usize + 1;
 
@@ -54,6 +56,10 @@ impl BitSuccess {
     /// The logarithm of the probability that one bit is right at the power
     /// ratio `sinr`: linear between table entries.
     pub fn ln_of(&self, sinr: f64) -> f64 {
+        // Most frames are far above the table, and need no logarithm.
+        if sinr >= CERTAIN {
+            return 0.0;
+        }
         let place = (to_db(sinr) - LOWEST_DB) * STEPS_PER_DB;
         if place <= 0.0 {
             return self.ln[0];
@@ -103,6 +109,7 @@ mod tests {
             assert!(error <= exact.abs() * 0.01 + 1e-12, "at {db} dB");
         }
         assert_eq!(table.ln_of(f64::INFINITY), 0.0);
+        assert!(to_db(CERTAIN) > HIGHEST_DB && to_db(CERTAIN) < HIGHEST_DB + 0.1);
         assert_eq!(table.ln_of(0.0), table.ln[0]);
     }
 }
