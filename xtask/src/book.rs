@@ -59,7 +59,7 @@ fn has_search(book: &Path) -> bool {
     names.any(|name| name.to_string_lossy().starts_with("searchindex"))
 }
 
-/// The same for people, for whom a book that cannot be built is a failure.
+/// Makes the book for people, for whom a book that cannot be built is a failure.
 pub fn build(workspace: &Workspace) -> Outcome {
     match run(workspace)? {
         None => Ok(()),

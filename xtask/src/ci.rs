@@ -8,7 +8,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, book, deny, docs, features, firmware, left_out, lines, purity, python, rfc, size, web,
+    arrows, book, deny, docs, features, firmware, left_out, lines, names, purity, python, rfc,
+    size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -17,10 +18,11 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
+    ("names", |w| names::run(w).map(|()| None)),
     ("tests named", |w| left_out::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("book", book::run),

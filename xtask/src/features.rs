@@ -143,7 +143,7 @@ fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
     Ok(crates)
 }
 
-/// The same as a check of its own.
+/// The features built one by one, as a check of its own.
 pub fn check(workspace: &Workspace) -> Outcome {
     if let Some(skipped) = run(workspace)? {
         println!("features: skipped: {skipped}");

@@ -15,6 +15,7 @@ mod firmware;
 mod fuzz;
 mod left_out;
 mod lines;
+mod names;
 mod purity;
 mod python;
 mod report;
@@ -41,6 +42,8 @@ Usage: cargo xtask CHECK
             allows exist
   lines     files over 500 lines of code and functions over 80 are named; in a
             device crate they fail the check
+  names     in a device crate no two types have one name; comments name what
+            they are about
   tests     every file of a crate's tests belongs to a program of tests
   purity    the device crates build for thumbv6m-none-eabi, and use neither
             alloc nor float nor unsafe code
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         ["ci", "--keep-going"] => ci::run(&workspace, true),
         ["arrows"] => arrows::run(&workspace),
         ["lines"] => lines::run(&workspace),
+        ["names"] => names::run(&workspace),
         ["tests"] => left_out::run(&workspace),
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
@@ -137,8 +141,8 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "tests" | "purity" | "features" | "deny" | "rfc"
-            | "figures" | "firmware" | "fuzz" | "book"),
+            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features" | "deny"
+            | "rfc" | "figures" | "firmware" | "fuzz" | "book"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -120,7 +120,7 @@ struct Measured {
     instructions: Result<PerSegment, String>,
     /// Nothing where nothing could be run.
     steps: Vec<Step>,
-    /// The same, of the TCPs to compare with.
+    /// Instructions a segment of the TCPs to compare with.
     rivals: Vec<Rival>,
 }
 

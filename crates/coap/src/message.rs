@@ -151,7 +151,7 @@ mod tests {
         for class in [1, 3, 6, 7] {
             assert_eq!(unfit(&[0x40, class << 5 | 1, 1, 2]), reset);
         }
-        // The same, non-confirmable, says nothing.
+        // A non-confirmable message with such a fault is passed over in silence.
         assert_eq!(unfit(&[0x50, 1, 1, 2, 0xff]), Unfit::Ignored);
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
     check_with(packet, &[])
 }
 
-/// The same with `more` options that are understood.
+/// As [`check`], where `more` options are understood besides.
 pub(crate) fn check_with(packet: &mut Packet, more: &[Known]) -> Result<(), u16> {
     let mut ignored = Vec::new();
     for (number, values) in packet.options() {

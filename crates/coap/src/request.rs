@@ -46,7 +46,7 @@ impl Request {
         }
     }
 
-    /// The same with a body.
+    /// The request with a body.
     pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             payload: payload.into(),
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// The same with one block of a body, which is sent as it is.
+    /// The request with one block of a body, which is sent as it is.
     pub fn with_part(self, part: Part, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             part: Some(part),
@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    /// The same, sent once and not answered.
+    /// The request, to be sent once and not answered.
     pub fn unreliable(self) -> Request {
         Request {
             confirmable: false,
@@ -160,7 +160,7 @@ impl Response {
         }
     }
 
-    /// The same with a body.
+    /// The response with a body.
     pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Response {
         Response {
             payload: payload.into(),

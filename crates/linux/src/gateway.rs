@@ -141,7 +141,7 @@ impl Gateway {
         Gateway::on_clock(Clock::start(), tun, forwarder)
     }
 
-    /// The same, on a clock that runs already.
+    /// Joins nothing but the given ends, on a clock that runs already.
     pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock,

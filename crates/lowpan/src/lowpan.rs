@@ -198,8 +198,8 @@ impl<M: Memory> Lowpan<M> {
         self.input_routed(now, src, dst, payload, |_| None)
     }
 
-    /// The same, and a datagram's fragments are forwarded as they come if there
-    /// is [memory](Self::forward_fragments) for it. `route` is asked about
+    /// As [`input`](Self::input), and a datagram's fragments are forwarded as they come if
+    /// there is [memory](Self::forward_fragments) for it. `route` is asked about
     /// the header of a first fragment. It says where it goes on to if the
     /// datagram may go there as it is, and `None` for one that this node wants
     /// to see whole.

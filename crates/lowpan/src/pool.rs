@@ -78,7 +78,7 @@ impl Slot {
         }
     }
 
-    /// The same, to change.
+    /// What waits in the slot for a node that sleeps, to change it.
     pub(crate) fn indirect_mut(&mut self) -> Option<&mut Indirect> {
         match &mut self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -182,7 +182,7 @@ impl<M: Memory> Pool<M> {
         self.bytes.as_ref().get(start..end).unwrap_or(&[])
     }
 
-    /// The same, to write.
+    /// The packet in a slot, to write into.
     pub(crate) fn packet_mut(&mut self, id: SlotId) -> &mut [u8] {
         let (start, end) = self.range(id);
         self.bytes.as_mut().get_mut(start..end).unwrap_or(&mut [])

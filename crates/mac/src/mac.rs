@@ -54,7 +54,7 @@ enum Kind {
 
 /// Where the frame in service stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum Progress {
     /// There is none.
     Idle,
     /// The space behind the frame before it has not passed yet.
@@ -121,7 +121,7 @@ pub struct Mac {
     access: Access,
     dst: Address,
     header_len: usize,
-    phase: Phase,
+    progress: Progress,
     spacing: Spacing,
     event: Option<MacEvent>,
     request: Option<MacEvent>,
@@ -168,7 +168,7 @@ impl Mac {
             header_len: 0,
             kind: Kind::Data,
             frame_dsn: 0,
-            phase: Phase::Idle,
+            progress: Progress::Idle,
             retry: Retry::start(0, false),
             work: None,
             loaded: None,
@@ -198,7 +198,7 @@ impl Mac {
     /// that ended the last one has been polled.
     #[inline(never)] // size
     pub fn is_idle(&self) -> bool {
-        self.phase == Phase::Idle && self.event.is_none()
+        self.progress == Progress::Idle && self.event.is_none()
     }
 
     /// The parameters given to [`Mac::new`].
@@ -263,7 +263,7 @@ impl Mac {
         self.submit_as(now, payload_len, Service::default());
     }
 
-    /// The same, served as `how` says.
+    /// As [`submit`](Self::submit), and the frame is served as `how` says.
     pub fn submit_as(&mut self, now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;
@@ -293,9 +293,9 @@ impl Mac {
         #[cfg(feature = "duty-cycled")]
         self.on_submit_cycled(now);
         let from = self.spacing.service_from();
-        self.phase = match from > now {
-            true => Phase::Spacing { until: from },
-            false => Phase::Load,
+        self.progress = match from > now {
+            true => Progress::Spacing { until: from },
+            false => Progress::Load,
         };
         count(&mut self.counters.submitted);
     }
@@ -402,16 +402,18 @@ impl Mac {
         if self.duty.is_some() {
             return self.poll_duty(now);
         }
-        if self.phase == Phase::Ready {
+        if self.progress == Progress::Ready {
             self.yield_channel(now);
         }
-        match self.phase {
-            Phase::Load if self.listens_in_vain() => self.poll_rest(),
-            Phase::Load => Some(self.load(Content::Frame)),
+        match self.progress {
+            Progress::Load if self.listens_in_vain() => self.poll_rest(),
+            Progress::Load => Some(self.load(Content::Frame)),
             // An Imm-ACK of the MAC's own has displaced it.
-            Phase::Ready if self.loaded != Some(Content::Frame) => Some(self.load(Content::Frame)),
-            Phase::Ready => {
-                self.phase = Phase::OnAir;
+            Progress::Ready if self.loaded != Some(Content::Frame) => {
+                Some(self.load(Content::Frame))
+            }
+            Progress::Ready => {
+                self.progress = Progress::OnAir;
                 self.work = Some(Work::Transmit(Content::Frame));
                 Some(RadioWork::Transmit { cca: true })
             }
@@ -459,23 +461,23 @@ impl Mac {
 
     /// When the frame in service has to go on.
     fn frame_at(&self) -> Option<Wake> {
-        match self.phase {
-            Phase::Spacing { until }
-            | Phase::Backoff { until }
-            | Phase::AckWait { until }
-            | Phase::RetryDelay { until, .. } => Some(Wake::exactly(until)),
-            Phase::Idle | Phase::Load | Phase::Ready | Phase::OnAir => None,
+        match self.progress {
+            Progress::Spacing { until }
+            | Progress::Backoff { until }
+            | Progress::AckWait { until }
+            | Progress::RetryDelay { until, .. } => Some(Wake::exactly(until)),
+            Progress::Idle | Progress::Load | Progress::Ready | Progress::OnAir => None,
         }
     }
 
     /// Time has passed; too early a call does nothing.
     pub fn on_timeout(&mut self, now: Instant) {
-        match self.phase {
-            Phase::Spacing { until } if until <= now => self.phase = Phase::Load,
-            Phase::Backoff { until } if until <= now => self.phase = Phase::Ready,
-            Phase::AckWait { until } if until <= now => self.on_no_ack(now),
-            Phase::RetryDelay { until, asleep } if until <= now => match asleep {
-                true => self.phase = Phase::Load,
+        match self.progress {
+            Progress::Spacing { until } if until <= now => self.progress = Progress::Load,
+            Progress::Backoff { until } if until <= now => self.progress = Progress::Ready,
+            Progress::AckWait { until } if until <= now => self.on_no_ack(now),
+            Progress::RetryDelay { until, asleep } if until <= now => match asleep {
+                true => self.progress = Progress::Load,
                 false => self.start_attempt(now),
             },
             _ => {}

@@ -8,7 +8,8 @@ use crate::watch::Ward;
 
 /// What an antenna finds where there is nothing, in dBm; below a module's threshold.
 const SILENCE_DBM: i8 = -100;
-/// The same for energy that is no frame which its radio follows; above it.
+/// What an antenna finds where there is energy that is no frame which its radio follows, in
+/// dBm; above a module's threshold.
 const ENERGY_DBM: i8 = -80;
 
 /// A node.

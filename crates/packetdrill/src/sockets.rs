@@ -168,8 +168,8 @@ impl Sockets {
     }
 
     /// Takes received bytes; 0 is their end. `flags` are of `MSG_DONTWAIT`
-    /// (which changes nothing), `MSG_PEEK`, `MSG_TRUNC` (likewise: the caller
-    /// throws away what it gets).
+    /// (which changes nothing), `MSG_PEEK`, `MSG_TRUNC` (which changes nothing
+    /// either: the caller throws away what it gets).
     pub fn recv(&mut self, fd: i32, out: &mut [u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_TRUNC;

@@ -48,7 +48,7 @@ pub fn load(
     Ok(scenario)
 }
 
-/// The same for results files.
+/// The case of a results file with these changes of a scenario's text.
 pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
     let scene = Scene {
         name: Cow::Owned(name.to_owned()),

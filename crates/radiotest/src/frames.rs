@@ -32,7 +32,7 @@ pub(crate) fn to_short(dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8
     in_pan(IDENTITY.pan_id, dsn, dst, wants_ack, len)
 }
 
-/// The same in another PAN.
+/// Data from the tester to a short address of any PAN.
 pub(crate) fn in_pan(pan: u16, dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let dst = dst.to_le_bytes();

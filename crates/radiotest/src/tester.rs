@@ -54,8 +54,8 @@ pub trait Tester {
     /// preamble begins then.
     fn send_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// The same, so that no receiver has it intact: with a wrong FCS, or with another frame at
-    /// the same time.
+    /// Sends `frame` after so long, so that no receiver has it intact: with a wrong FCS, or with
+    /// another frame at the same time.
     fn spoil_after(&mut self, delay: Duration, frame: &[u8]);
 
     /// What it answers from now on to frames that ask for an acknowledgement; `None`, as in the

@@ -32,14 +32,14 @@ impl Out {
         }
     }
 
-    /// The same with a maximum segment size.
+    /// The segment with a maximum segment size.
     #[must_use]
     pub fn with_mss(mut self, mss: u16) -> Self {
         self.fields.options.mss = Some(mss);
         self
     }
 
-    /// The same with so many bytes of payload.
+    /// The segment with so many bytes of payload.
     #[must_use]
     pub fn with_payload(mut self, offset: usize, len: usize) -> Self {
         (self.offset, self.len) = (offset, len);

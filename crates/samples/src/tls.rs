@@ -56,7 +56,7 @@ pub async fn send_with_psk<S: Read + Write>(
     send(stream, records, &config, provider, (reading, answer)).await
 }
 
-/// The same for a server whose certificate for `name` was signed by `ca` (DER, with ECDSA on
+/// Sends a reading to a server whose certificate for `name` was signed by `ca` (DER, with ECDSA on
 /// P-256), and is good at the time of `K`.
 ///
 /// # Errors

@@ -44,7 +44,7 @@ const HALF_OPEN: usize = 4;
 const SPARE_SOCKETS: usize = 1;
 /// What a UDP socket can hold, in bytes.
 const UDP_BYTES: usize = 1_024;
-/// The same on a node that speaks CoAP: two of the longest packets.
+/// What a UDP socket can hold on a node that speaks CoAP: two of the longest packets.
 const COAP_BYTES: usize = 2 * 1_280;
 /// Routes beside those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;

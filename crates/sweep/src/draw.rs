@@ -102,8 +102,8 @@ impl Ends {
         value.clamp(self.from, self.to)
     }
 
-    /// The same with so many digits that tell something, and whole where only whole ones make
-    /// sense: what a person would write.
+    /// The value at `part` with so many digits that tell something, and whole where only whole
+    /// ones make sense: what a person would write.
     pub fn rounded(&self, part: f64) -> f64 {
         let value = self.at(part);
         if value == 0.0 || value == self.from || value == self.to {

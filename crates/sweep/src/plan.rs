@@ -297,7 +297,7 @@ fn leaves<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Valu
     walk(path, table, &|_| false)
 }
 
-/// The same where a table with `from` is a value.
+/// The values of a table of keys where a table with `from` is a value, too.
 fn ranges_of<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Value)> {
     walk(path, table, &|table| table.contains_key("from"))
 }

@@ -39,7 +39,7 @@ impl Table {
         Table::of(plan, results, Run::flows)
     }
 
-    /// The same for each run and node.
+    /// A row for each run and node.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Table {
         Ok(part.keep()?)
     }
 
-    /// The same to anything that takes bytes.
+    /// Writes the table to anything that takes bytes.
     ///
     /// # Errors
     ///

@@ -55,7 +55,7 @@ impl Span {
         Span::new(range.start - una, range.end - una)
     }
 
-    /// Likewise, of a range of which no part lies before SND.UNA.
+    /// Where `range` lies, of which no part is before SND.UNA.
     pub(crate) fn from(una: SeqNum, range: SeqRange) -> Span {
         Span::new(range.start.since(una), range.end.since(una))
     }

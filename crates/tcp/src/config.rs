@@ -54,7 +54,7 @@ pub struct Config {
     /// RFC 9293 §3.8.3); also the number of window probes that may go
     /// unanswered. Default 12.
     pub max_retries: u8,
-    /// The same for SYN. Default 7, which gives 3 minutes (MUST-23).
+    /// How often a SYN is sent again before the attempt fails. Default 7, which gives 3 minutes (MUST-23).
     pub syn_retries: u8,
     /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
     pub keepalive: Option<Keepalive>,

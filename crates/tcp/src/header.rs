@@ -15,7 +15,7 @@ pub(crate) const BASE_LEN: usize = 20;
 /// Length of the longest header, in bytes: the data offset counts to 15 words.
 pub(crate) const MAX_LEN: usize = 60;
 
-/// Likewise, in words of 32 bits.
+/// Length of the longest header, in words of 32 bits.
 const WORDS: usize = MAX_LEN / 4;
 
 /// The control bits (RFC 9293 §3.1).

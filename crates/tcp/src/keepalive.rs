@@ -4,18 +4,18 @@ use crate::config::Params;
 
 /// Counts the probes of an idle connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keepalive {
+pub(crate) struct KeepaliveProbes {
     /// Probes since the peer was last heard; with [`DUE`] if one is to be sent.
     unanswered: u8,
 }
 
 const DUE: u8 = 1 << 7;
 
-impl Keepalive {
+impl KeepaliveProbes {
     /// The peer was heard. Returns in how many milliseconds to ask, if
     /// at all.
     pub(crate) fn on_heard(&mut self, params: &Params) -> Option<u32> {
-        *self = Keepalive::default();
+        *self = KeepaliveProbes::default();
         (params.keepalive_count > 0).then(|| params.keepalive_idle.get())
     }
 

@@ -78,7 +78,7 @@ impl Offer {
         Some(self.0 & MSS_BITS).filter(|mss| *mss != 0)
     }
 
-    /// Likewise, with `what` if it is so.
+    /// The offer with `what` besides, if it is so.
     pub(crate) fn with(self, what: Offer, is_so: bool) -> Offer {
         Offer(if is_so { self.0 | what.0 } else { self.0 })
     }

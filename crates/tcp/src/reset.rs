@@ -12,7 +12,7 @@ pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
     reset_between(&Request::new(meta, seg), seg)
 }
 
-/// Likewise, for a segment of which a request was made.
+/// The reset that answers a segment of which a request was made, if it is to be answered.
 #[inline(never)]
 pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header> {
     let Request { local, remote, .. } = ends;

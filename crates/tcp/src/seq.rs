@@ -67,7 +67,7 @@ impl PartialOrd for SeqNum {
         }
     }
 
-    // The same without the detour, for there is a comparison in every line.
+    // Comparisons without the detour through `Option`, for there is one in every line.
 
     fn lt(&self, other: &SeqNum) -> bool {
         other > self

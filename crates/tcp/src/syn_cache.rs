@@ -147,13 +147,13 @@ enum Verdict {
     Drop,
     Reset,
     Open,
-    Answer(OurSyn),
+    Answer(Reply),
     Complete(How),
 }
 
 /// A SYN of ours, with ACK, or an ACK behind it.
 #[derive(Clone, Copy, Debug)]
-struct OurSyn {
+struct Reply {
     iss: SeqNum,
     /// It is an ACK that challenges a reset (RFC 5961 §3.2).
     is_challenge: bool,
@@ -243,7 +243,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
 }
 
 impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
-    /// The same, of any kind.
+    /// A cache with any kind of overflow: with cookies or without.
     pub fn with_overflow(table: T) -> Self {
         SynCache {
             table,
@@ -348,7 +348,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             }
             return Verdict::Open;
         }
-        let mut syn_ack = OurSyn {
+        let mut syn_ack = Reply {
             iss: SeqNum(0),
             is_challenge: false,
             is_cookie: false,
@@ -540,15 +540,15 @@ impl HalfOpen {
         }
         self.challenges = self.challenges.wrapping_add(1);
         request.syn = self.syn;
-        Verdict::Answer(OurSyn {
+        Verdict::Answer(Reply {
             is_challenge: true,
             ..self.our_syn()
         })
     }
 
     /// Our SYN, for the second time.
-    fn our_syn(&self) -> OurSyn {
-        OurSyn {
+    fn our_syn(&self) -> Reply {
+        Reply {
             iss: self.iss,
             is_challenge: false,
             is_cookie: false,
@@ -558,7 +558,7 @@ impl HalfOpen {
     }
 }
 
-impl OurSyn {
+impl Reply {
     /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in; or
     /// the challenge `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     #[inline(never)]

@@ -42,7 +42,7 @@ impl UserTimeout {
         Duration::from_millis_u32(self.seconds().wrapping_mul(1_000))
     }
 
-    /// Likewise, in seconds: less than 2^21.
+    /// The timeout meant, in seconds: less than 2^21.
     #[inline(never)]
     const fn seconds(self) -> u32 {
         let count = (self.bits() & !MINUTES) as u32;

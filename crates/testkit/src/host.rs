@@ -81,7 +81,7 @@ impl Host {
         host
     }
 
-    /// Likewise, with `tx` and `rx` bytes of buffer.
+    /// An established connection with `tx` and `rx` bytes of buffer.
     pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
         let answer = Record::new().win(window).mss(mss);
         Host::established_as(config, answer, 0, tx, rx)

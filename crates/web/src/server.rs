@@ -118,7 +118,7 @@ impl Server {
         self.start_with(source, mode)
     }
 
-    /// The same for a recording.
+    /// Serves the page for a recording.
     ///
     /// # Errors
     /// [`ServerError::System`].

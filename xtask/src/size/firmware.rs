@@ -26,7 +26,7 @@ pub struct Images {
     pub leaf: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
-    /// The same of the TCPs to compare with.
+    /// Two endpoints of each of the TCPs to compare with.
     pub rivals: Image,
     /// Three nodes, to be run.
     pub mesh: Image,

@@ -116,7 +116,7 @@ fn longest(image: &Image, name: &str) -> Chain {
     below(image, root, &callees, &mut known)
 }
 
-/// The same, of a call graph. A function that is under way is not entered again: nothing
+/// The longest chain below `symbol` in a call graph. A function that is under way is not entered again: nothing
 /// here calls itself.
 fn below<'i>(
     image: &'i Image,

@@ -12,7 +12,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
-use super::{Mac, Phase};
+use super::{Mac, Progress};
 
 /// How long a receiver waits for the frame that was promised: until it is on
 /// the air after the acknowledgement of the one before, loading at a
@@ -128,7 +128,7 @@ impl Mac {
     /// node another frame. One that was promised goes on.
     pub(super) fn yield_channel(&mut self, now: Instant) {
         if let Some(until) = self.burst.hold_until(now) {
-            self.phase = Phase::Backoff { until };
+            self.progress = Progress::Backoff { until };
         }
     }
 }

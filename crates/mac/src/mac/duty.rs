@@ -5,7 +5,7 @@ use redpoll_base::{Instant, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
-use super::{Content, Kind, Mac, Phase, Rest, Work};
+use super::{Content, Kind, Mac, Progress, Rest, Work};
 use crate::access::{Cargo, Duty, Errand, Meaning, Move, Target};
 use crate::counters::count;
 use crate::{Channel, DutyConfig, DutyCounters, FrameBuf, RadioResult, RadioWork, TxStatus};
@@ -63,11 +63,11 @@ impl Mac {
 
     /// An attempt begins.
     pub(super) fn start_cycled(&mut self, now: Instant) {
-        self.phase = match self.not_before > now {
-            true => Phase::Backoff {
+        self.progress = match self.not_before > now {
+            true => Progress::Backoff {
                 until: self.not_before,
             },
-            false => Phase::Ready,
+            false => Progress::Ready,
         };
     }
 
@@ -76,19 +76,21 @@ impl Mac {
         if self.probes {
             return Some(self.poll_probe());
         }
-        if self.phase == Phase::Load && self.is_cycled() && self.cargo().is_none() {
+        if self.progress == Progress::Load && self.is_cycled() && self.cargo().is_none() {
             self.start_cycled(now);
         }
-        if self.phase == Phase::Ready && !self.is_cycled() {
+        if self.progress == Progress::Ready && !self.is_cycled() {
             self.yield_channel(now);
         }
-        match self.phase {
-            Phase::Load if self.listens_in_vain() => self.poll_rest(),
-            Phase::Load => Some(self.load(self.cargo().unwrap_or(Content::Frame))),
-            Phase::Ready if self.is_cycled() => self.poll_cycled(now),
-            Phase::Ready if self.loaded != Some(Content::Frame) => Some(self.load(Content::Frame)),
-            Phase::Ready => {
-                self.phase = Phase::OnAir;
+        match self.progress {
+            Progress::Load if self.listens_in_vain() => self.poll_rest(),
+            Progress::Load => Some(self.load(self.cargo().unwrap_or(Content::Frame))),
+            Progress::Ready if self.is_cycled() => self.poll_cycled(now),
+            Progress::Ready if self.loaded != Some(Content::Frame) => {
+                Some(self.load(Content::Frame))
+            }
+            Progress::Ready => {
+                self.progress = Progress::OnAir;
                 self.work = Some(Work::Transmit(Content::Frame));
                 Some(RadioWork::Transmit { cca: true })
             }
@@ -118,7 +120,7 @@ impl Mac {
         let target = self.target();
         let (work, radio) = match self.duty.as_mut()?.advance(now, &target) {
             Move::Wait(until) | Move::Await(until) => {
-                self.phase = Phase::Backoff { until };
+                self.progress = Progress::Backoff { until };
                 return self.poll_rest();
             }
             Move::Collision => {
@@ -137,7 +139,7 @@ impl Mac {
             Move::Send { cca } => (Work::Transmit(content), RadioWork::Transmit { cca }),
             Move::Strobe(strobe) => (Work::Transmit(content), RadioWork::Strobe(strobe)),
         };
-        self.phase = Phase::OnAir;
+        self.progress = Progress::OnAir;
         self.work = Some(work);
         Some(radio)
     }
@@ -166,7 +168,7 @@ impl Mac {
         let Some(duty) = &mut self.duty else { return };
         if result == RadioResult::ChannelBusy {
             return if duty.goes_on() {
-                self.phase = Phase::Ready;
+                self.progress = Progress::Ready;
             } else if duty.on_collision() {
                 self.on_collision(now);
             } else {
@@ -186,7 +188,7 @@ impl Mac {
                 duty.on_ack(now, &target);
                 self.on_ack(now, frame_pending);
             }
-            RadioResult::Sent if duty.goes_on() => self.phase = Phase::Ready,
+            RadioResult::Sent if duty.goes_on() => self.progress = Progress::Ready,
             RadioResult::Sent => self.finish(now, TxStatus::Delivered),
             RadioResult::NoAck => self.on_silence(now),
             _ => {
@@ -200,13 +202,13 @@ impl Mac {
     pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult) {
         let target = self.target();
         let Some(duty) = &mut self.duty else { return };
-        if self.phase != Phase::OnAir {
+        if self.progress != Progress::OnAir {
             return duty.on_probed(now);
         }
         match result {
             RadioResult::Answered { .. } => {
                 duty.on_strobe_answer(now, &target);
-                self.phase = Phase::Ready;
+                self.progress = Progress::Ready;
             }
             RadioResult::ChannelBusy => {
                 duty.on_collision();
@@ -278,7 +280,7 @@ impl Mac {
         }
         count(&mut self.counters.frame_retries);
         self.not_before = until;
-        self.phase = Phase::RetryDelay {
+        self.progress = Progress::RetryDelay {
             until,
             asleep: self.sleeps_for(until.since(now)),
         };
@@ -298,7 +300,7 @@ impl Mac {
             return duty.on_assessed(now, channel, &mut self.rng);
         }
         match duty.on_sensed(now, channel) {
-            Move::Wait(until) => self.phase = Phase::Backoff { until },
+            Move::Wait(until) => self.progress = Progress::Backoff { until },
             _ => self.on_collision(now),
         }
     }
@@ -342,9 +344,9 @@ impl Mac {
             }
             Meaning::Strobe => duty.on_strobe(now),
             Meaning::Probe => {
-                let waits = matches!(self.phase, Phase::Backoff { .. });
+                let waits = matches!(self.progress, Progress::Backoff { .. });
                 if waits && duty.on_probe(header.src, &target) {
-                    self.phase = Phase::Ready;
+                    self.progress = Progress::Ready;
                 }
             }
             Meaning::Malformed => count(&mut self.counters.rx_malformed),

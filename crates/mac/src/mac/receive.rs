@@ -4,7 +4,7 @@
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::FrameHeader;
 
-use super::{Mac, Phase};
+use super::{Mac, Progress};
 use crate::counters::count;
 use crate::filter::asks_for_ack;
 use crate::imm_ack::ImmAck;
@@ -60,8 +60,8 @@ impl Mac {
     }
 
     pub(super) fn on_ack_frame(&mut self, now: Instant, dsn: u8, frame_pending: bool) {
-        match self.phase {
-            Phase::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(now, frame_pending),
+        match self.progress {
+            Progress::AckWait { .. } if dsn == self.frame_dsn => self.on_ack(now, frame_pending),
             _ => count(&mut self.counters.rx_stray_acks),
         }
     }

@@ -8,7 +8,7 @@
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::FrameHeader;
 
-use super::{Mac, Phase};
+use super::{Mac, Progress};
 use crate::counters::count;
 use crate::filter::{self, Useless, Verdict};
 use crate::security::{Refusal, Security};
@@ -25,7 +25,7 @@ impl Mac {
     /// before the next [`Mac::poll_radio`]. Its repetitions are the same bytes. `false` if
     /// it could not be protected: its service has ended in [`TxStatus::Unsealed`].
     pub fn seal<M: Memory>(&mut self, now: Instant, security: &mut Security<M>) -> bool {
-        if !matches!(self.phase, Phase::Spacing { .. } | Phase::Load) {
+        if !matches!(self.progress, Progress::Spacing { .. } | Progress::Load) {
             return false;
         }
         let is_sealed = security.seal(&mut self.frame).is_ok();

@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154;
 #[cfg(not(feature = "duty-cycled"))]
 use redpoll_wire::ieee802154::Address;
 
-use super::{Content, Kind, Mac, Phase, Work};
+use super::{Content, Kind, Mac, Progress, Work};
 use crate::access::{Access, AccessFailure};
 use crate::counters::count;
 use crate::imm_ack::ACK_WAIT;
@@ -36,7 +36,7 @@ impl Mac {
         // at once could go on for ever.
         self.loaded = Some(content);
         let is_ack = matches!(content, Content::ImmAck { .. });
-        if !is_ack && self.phase == Phase::Load {
+        if !is_ack && self.progress == Progress::Load {
             self.start_attempt(now);
         }
     }
@@ -66,9 +66,9 @@ impl Mac {
             false => self.access.delay(&mut self.rng),
         };
         let until = self.spacing.assess_from().max(now + delay);
-        self.phase = match until > now {
-            true => Phase::Backoff { until },
-            false => Phase::Ready,
+        self.progress = match until > now {
+            true => Progress::Backoff { until },
+            false => Progress::Ready,
         };
     }
 
@@ -97,7 +97,7 @@ impl Mac {
             (RadioResult::Sent, false) => self.finish(now, TxStatus::Delivered),
             (RadioResult::Sent, true) if !auto_ack => {
                 let until = now + ACK_WAIT;
-                self.phase = Phase::AckWait { until };
+                self.progress = Progress::AckWait { until };
             }
             (RadioResult::Acked { frame_pending }, true) if auto_ack => {
                 self.on_ack(now, frame_pending);
@@ -149,7 +149,7 @@ impl Mac {
                 if delay.is_zero() {
                     self.start_attempt(now);
                 } else {
-                    self.phase = Phase::RetryDelay {
+                    self.progress = Progress::RetryDelay {
                         until: now + delay,
                         asleep: self.sleeps_for(delay),
                     };
@@ -170,7 +170,7 @@ impl Mac {
             #[cfg(feature = "security")]
             TxStatus::Unsealed => &mut self.counters.dropped_unsealed,
         });
-        self.phase = Phase::Idle;
+        self.progress = Progress::Idle;
         // After a failure the wait for the acknowledgement was longer.
         if status == TxStatus::Delivered {
             self.spacing.on_exchange_end(now, self.frame.len());

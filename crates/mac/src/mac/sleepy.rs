@@ -4,7 +4,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
 
-use super::{Kind, Mac, Phase};
+use super::{Kind, Mac, Progress};
 use crate::counters::count;
 use crate::filter::asks_for_ack;
 use crate::retry::Retry;
@@ -77,8 +77,11 @@ impl Mac {
     /// [`Self::submit_as`]; there is no event.
     pub fn preempt(&mut self) -> Option<Ticket> {
         let waits = matches!(
-            self.phase,
-            Phase::Spacing { .. } | Phase::Backoff { .. } | Phase::RetryDelay { .. } | Phase::Ready
+            self.progress,
+            Progress::Spacing { .. }
+                | Progress::Backoff { .. }
+                | Progress::RetryDelay { .. }
+                | Progress::Ready
         );
         if !waits || self.work.is_some() || self.kind != Kind::Data {
             return None;
@@ -86,7 +89,7 @@ impl Mac {
         count(&mut self.counters.preempted);
         #[cfg(feature = "duty-cycled")]
         self.on_cycled_preempted();
-        self.phase = Phase::Idle;
+        self.progress = Progress::Idle;
         let begun = self.retry.attempts();
         Some(Ticket {
             dsn: self.frame_dsn,
@@ -136,16 +139,16 @@ impl Mac {
     }
 
     fn wanted_rest(&self) -> RadioWork {
-        let backs_off = matches!(self.phase, Phase::Backoff { .. });
-        match (self.rest, self.phase) {
-            (_, Phase::AckWait { .. }) => RadioWork::Listen,
+        let backs_off = matches!(self.progress, Progress::Backoff { .. });
+        match (self.rest, self.progress) {
+            (_, Progress::AckWait { .. }) => RadioWork::Listen,
             #[cfg(feature = "duty-cycled")]
             _ if self.awaits_probe() => RadioWork::Listen,
             #[cfg(feature = "duty-cycled")]
             (Rest::Cycle, _) => self.cycle_rest(),
             (Rest::Listen, _) if backs_off && self.config.deaf_backoff => RadioWork::Doze,
             (Rest::Listen, _) => RadioWork::Listen,
-            (Rest::Sleep, Phase::Idle | Phase::RetryDelay { asleep: true, .. })
+            (Rest::Sleep, Progress::Idle | Progress::RetryDelay { asleep: true, .. })
                 if self.imm_ack.is_none() =>
             {
                 RadioWork::Sleep

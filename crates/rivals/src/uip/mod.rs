@@ -378,7 +378,8 @@ impl Uip {
         theirs.min(own).max(1)
     }
 
-    /// The same for later, when other windows may have been announced.
+    /// The most that the segment size can become later, when other windows may have been
+    /// announced.
     fn agreed_at_most(&self, seg: &Segment<'_>) -> u16 {
         let own = self.config.mss;
         let without = if self.config.heeds_syn {

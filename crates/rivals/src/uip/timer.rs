@@ -26,11 +26,11 @@ pub enum Timing {
 pub struct Weak {
     /// By how much, of 256, a sample of a segment sent once moves the timeout.
     pub strong_weight: u16,
-    /// The same for one of a segment sent more than once.
+    /// By how much, of 256, a sample of a segment sent more than once moves the timeout.
     pub weak_weight: u16,
     /// Variations added to the smoothed round trip, of strong samples.
     pub strong_factor: u16,
-    /// The same of weak ones.
+    /// Variations added to the smoothed round trip, of weak samples.
     pub weak_factor: u16,
     /// Up to these timeouts, in ticks and ascending, the timeout is doubled at most so
     /// often; beyond the last of them as often as that one says.

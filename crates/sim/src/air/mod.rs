@@ -328,7 +328,7 @@ impl Air {
         &self.faults
     }
 
-    /// The same, to ask what they say.
+    /// The rules of what goes wrong, to ask what they say.
     pub fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }

@@ -342,7 +342,7 @@ fn who_wants_to_know_is_told_of_every_frame() {
     assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
 }
 
-/// The same, with retries spread by the retry delay: both get through.
+/// Hidden terminals whose retries are spread by the retry delay: both get through.
 #[test]
 fn retries_with_a_random_delay_resolve_hidden_terminals() {
     let mut bench = Bench::line(3, Model::At86rf233, 3, &[]);

@@ -95,12 +95,11 @@ pub struct Sinr {
     /// Standard deviation of what a direction has beside the shadowing of its
     /// pair, in dB: one normal value a directed link, drawn once.
     pub asymmetry_sigma_db: f64,
-    /// Standard deviations of the nodes' powers and noise floors, in dB, and the
-    /// correlation between the two of one node, -1 to 1.
+    /// Standard deviation of the nodes' powers, in dB.
     pub tx_power_sigma_db: f64,
-    /// See above.
+    /// Standard deviation of the nodes' noise floors, in dB.
     pub noise_sigma_db: f64,
-    /// See above.
+    /// Correlation between power and noise floor of one node, -1 to 1.
     pub power_noise_correlation: f64,
     /// How a link's loss changes with time.
     pub fading: Fading,

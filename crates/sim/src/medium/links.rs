@@ -268,7 +268,8 @@ fn normal_of_pair(seed: u64, a: usize, b: usize) -> f64 {
     normal_of(seed, a.min(b), a.max(b))
 }
 
-/// The same for one direction.
+/// A standard normal value that belongs to one direction between two nodes, within
+/// ±[`SHADOWING_LIMIT`].
 fn normal_of(seed: u64, from: usize, to: usize) -> f64 {
     let mut rng = Rng::stream(seed, ((from as u64) << 32) | to as u64);
     normal(&mut rng).clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)

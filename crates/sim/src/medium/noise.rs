@@ -190,7 +190,8 @@ struct Patterns {
     /// By place, from [`HISTORY`] on: where those begin that have the same pattern
     /// before them, and how many they are.
     alike: Vec<(u32, u32)>,
-    /// The same of the most frequent pattern.
+    /// Where those places begin, and how many they are, that have the most frequent pattern
+    /// before them.
     usual: (u32, u32),
 }
 

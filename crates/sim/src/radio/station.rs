@@ -151,12 +151,12 @@ pub enum Work {
     /// The radio sleeps until the processor is ready to move the frame; one that
     /// is to listen meanwhile does that instead and is not held.
     Held {
-        /// As above.
+        /// The load belongs to a transmission, with or without CCA.
         then: Option<bool>,
     },
     /// The frame is being moved into the radio.
     Loading {
-        /// As above.
+        /// The load belongs to a transmission, with or without CCA.
         then: Option<bool>,
     },
     /// A transmission without clear channel assessment waits until the radio

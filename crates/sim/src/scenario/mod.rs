@@ -78,8 +78,8 @@ impl Scenario {
         Scenario::read(file, false, text, overrides, &[])
     }
 
-    /// The same for whoever runs it with congestion control of his own: the names in `given`
-    /// are allowed beside those of the engine.
+    /// As [`Scenario::load`], for whoever runs it with congestion control of his own: the names
+    /// in `given` are allowed beside those of the engine.
     ///
     /// # Errors
     ///

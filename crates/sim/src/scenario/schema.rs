@@ -141,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// The same where the names `given` are brought along.
+    /// As [`read`](Self::read), where the names `given` are brought along.
     pub(crate) fn read_with(&self, raw: &Raw, given: &[String]) -> Result<Value, String> {
         match (self, raw) {
             (Kind::ChoiceOrGiven(_), Raw::Text(text)) if given.contains(text) => {

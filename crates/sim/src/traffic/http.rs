@@ -41,7 +41,7 @@ impl Server {
         }
     }
 
-    /// The same with a validator for its file (RFC 9110 §8.8.3), which is the image that
+    /// A server with a validator for its file (RFC 9110 §8.8.3), which is the image that
     /// clients of the scenario fetch.
     pub(super) fn of_image(self, peers: Peers) -> Server {
         // The content follows from the length.

@@ -101,7 +101,7 @@ impl<S: Session> Sessions<S> {
         &mut self.open
     }
 
-    /// The same, to look at.
+    /// The sessions that are not over, to look at.
     pub(super) fn iter(&self) -> impl Iterator<Item = &S> {
         self.open.iter()
     }

@@ -95,7 +95,7 @@ pub(crate) struct Inhabitant {
     /// When the node itself wanted to be called, by its clock, after whatever was done
     /// with it last.
     wants_at: Option<Instant>,
-    /// The same for the applications.
+    /// When the node's applications want to be called.
     apps_wake_at: Instant,
     /// How often it asked at this instant to be called at the same instant.
     calls: u32,

@@ -15,7 +15,7 @@ const MIN_MTU: usize = 1280;
 const ERROR_HEADER: usize = 8;
 /// RFC 4861 §4.5.
 const REDIRECT: u8 = 137;
-/// The same of an echo: its type, code, checksum, identifier and sequence number.
+/// ICMPv6 type, code, checksum, identifier and sequence number of an echo.
 pub(crate) const ECHO_HEADER: usize = 8;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 

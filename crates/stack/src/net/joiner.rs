@@ -132,7 +132,7 @@ struct Partial {
 
 /// What to do with a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Placement {
     /// It is the first that comes of its packet: [`Joiner::begin`].
     Begin,
     /// Its data belong into this slot, at its offset behind [`DATA`].
@@ -184,27 +184,27 @@ impl<M: Memory + 'static> Joiner<M> {
     }
 
     /// Notes a fragment.
-    pub(crate) fn on_fragment(&mut self, key: Key, fragment: &Fragment, ecn: Ecn) -> Verdict {
+    pub(crate) fn on_fragment(&mut self, key: Key, fragment: &Fragment, ecn: Ecn) -> Placement {
         let longest = self.longest;
         let mut all = self.places().flatten();
         let known = all.find(|it| it.key == key);
         let Some(partial) = known else {
             return match fragment.end() > longest {
-                true => Verdict::Drop(DropReason::TooBig),
-                false => Verdict::Begin,
+                true => Placement::Drop(DropReason::TooBig),
+                false => Placement::Begin,
             };
         };
         let Some(slot) = partial.slot else {
-            return Verdict::Drop(DropReason::Fragment);
+            return Placement::Drop(DropReason::Fragment);
         };
         if partial.has_exactly(fragment) {
-            return Verdict::Drop(DropReason::Fragment);
+            return Placement::Drop(DropReason::Fragment);
         }
         if fragment.end() > longest || !partial.add(fragment, ecn) {
             partial.slot = None;
-            return Verdict::Spoilt(slot);
+            return Placement::Spoilt(slot);
         }
-        Verdict::Copy(slot)
+        Placement::Copy(slot)
     }
 
     /// The first fragment of a packet lies in `slot`. Returns the slot of a packet that

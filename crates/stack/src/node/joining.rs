@@ -10,7 +10,7 @@ use crate::counters::DropReason;
 use crate::net::extension;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::joiner::{
-    DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, PartialSlot, Verdict, has_all_headers,
+    DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, PartialSlot, Placement, has_all_headers,
 };
 use crate::packet::{Origin, Packet};
 use crate::transports::StreamTransport;
@@ -60,12 +60,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         let place = DATA.saturating_add(fragment.offset);
         let data = at.saturating_add(FRAGMENT_HEADER)..end;
         match joiner.on_fragment(key, &fragment, header.ecn) {
-            Verdict::Drop(reason) => return Err(reason.into()),
-            Verdict::Spoilt(slot) => {
+            Placement::Drop(reason) => return Err(reason.into()),
+            Placement::Spoilt(slot) => {
                 lowpan.release(slot);
                 return Err(DropReason::Fragment.into());
             }
-            Verdict::Begin => {
+            Placement::Begin => {
                 let oldest = joiner.begin(now, (key, packet.slot), &fragment, header.ecn);
                 if let Some(slot) = oldest {
                     lowpan.release(slot);
@@ -76,7 +76,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 move_within(bytes, at..data.start, Ipv6Header::LEN);
                 move_within(bytes, data, place);
             }
-            Verdict::Copy(slot) => {
+            Placement::Copy(slot) => {
                 lowpan.copy_part(packet.slot, data, slot, place);
                 if fragment.offset == 0 {
                     // What its sender is told about, should the rest not come.

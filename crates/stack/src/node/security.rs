@@ -25,7 +25,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.link.security()
     }
 
-    /// The same, to add keys, name neighbours and store counters.
+    /// The security of its link, to add keys, name neighbours and store counters.
     pub fn security_mut(&mut self) -> Option<&mut Security<M>> {
         self.link.security_mut()
     }

@@ -156,7 +156,7 @@ impl Pulled {
         }
     }
 
-    /// The same in a packet with this flow label, of which 20 bits count.
+    /// The segment in a packet with this flow label, of which 20 bits count.
     #[must_use]
     pub fn labelled(self, flow_label: u32) -> Self {
         Pulled { flow_label, ..self }

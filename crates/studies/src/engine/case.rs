@@ -67,14 +67,14 @@ impl Case {
         }
     }
 
-    /// The same with another value for the key at a dotted path.
+    /// The case with another value for the key at a dotted path.
     #[must_use]
     pub fn set(mut self, key: &str, value: impl ToString) -> Case {
         self.changes.push((key.to_owned(), value.to_string()));
         self
     }
 
-    /// The same with several.
+    /// The case with other values for several keys.
     #[must_use]
     pub fn with(self, changes: &[(&str, &str)]) -> Case {
         changes
@@ -82,7 +82,7 @@ impl Case {
             .fold(self, |case, (key, value)| case.set(key, value))
     }
 
-    /// The same with no change of that key.
+    /// The case with no change of that key.
     #[must_use]
     pub fn without(mut self, key: &str) -> Case {
         self.changes.retain(|(it, _)| it != key);
@@ -95,7 +95,7 @@ impl Case {
         Case { scene, ..self }
     }
 
-    /// The same with something to look at.
+    /// The case with something to look at.
     #[must_use]
     pub fn probe<P: Probe>(mut self, probe: P) -> Probed<P> {
         self.probe = Some(Arc::new(probe));
@@ -105,7 +105,7 @@ impl Case {
         }
     }
 
-    /// The same with no more seeds than that, however many are asked for: it takes
+    /// The case with no more seeds than that, however many are asked for: it takes
     /// long.
     #[must_use]
     pub fn at_most_seeds(mut self, seeds: u64) -> Case {
@@ -113,7 +113,7 @@ impl Case {
         self
     }
 
-    /// The same with no fewer seeds than that, however few are asked for.
+    /// The case with no fewer seeds than that, however few are asked for.
     #[must_use]
     pub fn at_least_seeds(mut self, seeds: u64) -> Case {
         self.least_seeds = seeds;

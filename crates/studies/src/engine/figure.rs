@@ -200,19 +200,19 @@ impl Figure {
         }
     }
 
-    /// The same with what the first axis has, and its unit.
+    /// The figure with what the first axis has, and its unit.
     #[must_use]
     pub fn x_label(self, x_label: &'static str) -> Figure {
         Figure { x_label, ..self }
     }
 
-    /// The same with what was measured, in words: which scenario, which settings.
+    /// The figure with what was measured, in words: which scenario, which settings.
     #[must_use]
     pub fn about(self, about: &'static str) -> Figure {
         Figure { about, ..self }
     }
 
-    /// The same as something that the paper does not have.
+    /// The figure as something that the paper does not have.
     #[must_use]
     pub fn aside(self) -> Figure {
         Figure {
@@ -221,7 +221,7 @@ impl Figure {
         }
     }
 
-    /// The same with a range of the first axis shaded.
+    /// The figure with a range of the first axis shaded.
     #[must_use]
     pub fn shade(self, shade: Shade) -> Figure {
         Figure {
@@ -313,7 +313,7 @@ impl Figure {
         self.made((VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
-    /// The same of any number of rows.
+    /// A verdict made of any number of rows.
     pub fn verdict_of_all(
         &mut self,
         what: &'static str,

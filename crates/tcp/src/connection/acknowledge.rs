@@ -31,7 +31,7 @@ pub(super) struct News {
     pub(super) is_over: bool,
     /// A duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
-    /// Likewise, and it carries no SACK blocks.
+    /// A duplicate ACK without SACK blocks.
     pub(super) is_bare: bool,
     /// What it reports to have arrived twice.
     pub(super) dsack: Option<SeqRange>,

@@ -42,7 +42,7 @@ use crate::config::{Config, Params};
 use crate::congestion::Congestion;
 use crate::ecn::EcnState;
 use crate::event::EventSet;
-use crate::keepalive::Keepalive;
+use crate::keepalive::KeepaliveProbes;
 use crate::options::TIMESTAMPS_SPACE;
 use crate::pmtu::SegmentSize;
 use crate::recovery::{Episode, LinkHealth, Loss, Prr, Rack, Rto, Tlp, Undo};
@@ -80,7 +80,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     persist: Persist,
     rto: Rto,
     size: SegmentSize,
-    keepalive: Keepalive,
+    keepalive: KeepaliveProbes,
     events: EventSet,
     acks: AckPolicy,
     uto: Negotiation,
@@ -312,7 +312,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             marks,
             ts: Timestamps::new(),
             ecn: EcnState::new(config.ecn.wants(matches!(phase, Phase::SynReceived(_)))),
-            keepalive: Keepalive::default(),
+            keepalive: KeepaliveProbes::default(),
             uto: Negotiation::new(config),
             challenge: ChallengeLimit::new(),
             timers,

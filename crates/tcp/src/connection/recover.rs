@@ -6,7 +6,7 @@ use redpoll_base::Bytes;
 use super::Connection;
 use super::acknowledge::News;
 use crate::ahead::Span;
-use crate::recovery::{Answer, DUP_THRESH, Loss, Mode, Progress, Prr, Undo};
+use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
@@ -290,7 +290,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn was_timeout_spurious(&mut self, news: &News) -> bool {
         // With a hole in sight nothing is in doubt.
         let is_repaired = self.board.arrived() == 0 && !self.board.front_was_sent_again();
-        self.episode.judge(Answer {
+        self.episode.judge(Evidence {
             is_news: news.delivered > 0,
             is_advance: news.advance > 0,
             is_duplicate: news.is_duplicate,

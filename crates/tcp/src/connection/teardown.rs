@@ -5,7 +5,7 @@ use redpoll_base::{Bytes, Duration, Instant};
 use super::Connection;
 use super::marks::Marks;
 use crate::Error;
-use crate::keepalive::Keepalive;
+use crate::keepalive::KeepaliveProbes;
 use crate::recovery::Expiry;
 use crate::reset::Reset;
 use crate::send::{Persist, SendStore};
@@ -36,7 +36,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn enter_time_wait(&mut self) {
         self.timers.cancel_all();
         self.persist = Persist::default();
-        self.keepalive = Keepalive::default();
+        self.keepalive = KeepaliveProbes::default();
         self.start_time_wait();
     }
 
@@ -111,7 +111,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.enter_closed(Some(error));
     }
 
-    /// Likewise, and the peer is told.
+    /// The connection fails, and the peer is told by a reset.
     pub(super) fn fail_with_reset(&mut self, error: Error) {
         // RFC 9293 §3.10.5: in these states there is a peer to tell.
         let tell = match self.phase {

@@ -73,7 +73,7 @@ impl FastOpenCookie {
         self.len == 0
     }
 
-    /// Likewise, as the length alone.
+    /// Its length in bytes; 0 if it only asks for one.
     pub(crate) fn len(&self) -> u8 {
         self.len
     }

@@ -5,7 +5,7 @@
 
 use redpoll_base::divide;
 
-use super::frto::{Answer, Frto};
+use super::frto::{Evidence, Frto};
 use crate::ahead::Ahead;
 use crate::send::Tick;
 
@@ -133,7 +133,7 @@ impl Episode {
     }
 
     /// An acknowledgment arrived. Returns whether the timeout was spurious.
-    pub(crate) fn judge(&mut self, ack: Answer) -> bool {
+    pub(crate) fn judge(&mut self, ack: Evidence) -> bool {
         self.frto.on_ack(ack)
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum Frto {
 
 /// What an acknowledgment says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Evidence {
     /// It tells of data that was not known to have arrived.
     pub(crate) is_news: bool,
     /// SND.UNA moved.
@@ -57,7 +57,7 @@ impl Frto {
     }
 
     /// An acknowledgment arrived. Returns whether the timeout was spurious.
-    pub(crate) fn on_ack(&mut self, ack: Answer) -> bool {
+    pub(crate) fn on_ack(&mut self, ack: Evidence) -> bool {
         let was = *self;
         *self = match was {
             // §2.1 and §3.1, step 2: with SACK, duplicates are waited out.

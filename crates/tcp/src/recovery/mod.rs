@@ -14,7 +14,7 @@ mod undo;
 
 pub use choice::RecoveryChoice;
 pub(crate) use episode::{DUP_THRESH, Episode, Loss, Mode};
-pub(crate) use frto::Answer;
+pub(crate) use frto::Evidence;
 pub(crate) use link::LinkHealth;
 pub(crate) use prr::{Progress, Prr};
 pub(crate) use rack::Rack;

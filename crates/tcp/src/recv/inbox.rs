@@ -2,7 +2,7 @@
 
 use redpoll_base::Bytes;
 
-use super::ranges::{Ranges, Span};
+use super::ranges::{Ranges, TextSpan};
 use crate::ring::Ring;
 use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
@@ -233,16 +233,16 @@ impl<B: Bytes> Inbox<B> {
 }
 
 /// What is so far from RCV.NXT; a window ends there.
-fn span(start: u32, end: u32) -> Span {
+fn span(start: u32, end: u32) -> TextSpan {
     let near = |distance: u32| u16::try_from(distance).unwrap_or(u16::MAX);
-    Span {
+    TextSpan {
         start: near(start),
         end: near(end),
     }
 }
 
 /// Where `span` lies.
-fn range(nxt: SeqNum, span: Span) -> SeqRange {
+fn range(nxt: SeqNum, span: TextSpan) -> SeqRange {
     SeqRange::new(nxt + u32::from(span.start), nxt + u32::from(span.end))
 }
 

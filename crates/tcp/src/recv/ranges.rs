@@ -12,27 +12,27 @@ pub(super) const RANGES: usize = if cfg!(feature = "large-windows") {
 /// A stretch of text, by its distance from RCV.NXT: from `start` up to `end`.
 /// No window is larger than two bytes can say, as it is not scaled.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Span {
+pub(super) struct TextSpan {
     pub(super) start: u16,
     pub(super) end: u16,
 }
 
-impl Span {
-    fn touches(self, other: Span) -> bool {
+impl TextSpan {
+    fn touches(self, other: TextSpan) -> bool {
         self.start <= other.end && other.start <= self.end
     }
 
     /// What both have, if that is something.
-    fn common(self, other: Span) -> Option<Span> {
+    fn common(self, other: TextSpan) -> Option<TextSpan> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
-        (start < end).then_some(Span { start, end })
+        (start < end).then_some(TextSpan { start, end })
     }
 }
 
 /// Disjoint spans with gaps between them, the one that grew last at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
-    list: [Span; RANGES],
+    list: [TextSpan; RANGES],
     len: u8,
 }
 
@@ -45,18 +45,18 @@ impl Ranges {
         usize::from(self.len)
     }
 
-    fn known(&self) -> &[Span] {
+    fn known(&self) -> &[TextSpan] {
         self.list.get(..self.len()).unwrap_or(&[])
     }
 
     /// The spans, the most recent first: the order of a SACK option (RFC 2018
     /// §4).
-    pub(super) fn iter(&self) -> impl Iterator<Item = Span> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = TextSpan> + '_ {
         self.known().iter().rev().copied()
     }
 
     #[inline(never)]
-    fn push(&mut self, span: Span) {
+    fn push(&mut self, span: TextSpan) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
             *slot = span;
             self.len = self.len.wrapping_add(1);
@@ -65,13 +65,13 @@ impl Ranges {
 
     /// Whether `span` could be added: it touches a known one or there is a
     /// free place.
-    pub(super) fn can_add(&self, span: Span) -> bool {
+    pub(super) fn can_add(&self, span: TextSpan) -> bool {
         self.len() < RANGES || self.iter().any(|known| known.touches(span))
     }
 
     /// The part of `span` that is known, if any is: the first of several.
-    pub(super) fn known_part(&self, span: Span) -> Option<Span> {
-        let mut first: Option<Span> = None;
+    pub(super) fn known_part(&self, span: TextSpan) -> Option<TextSpan> {
+        let mut first: Option<TextSpan> = None;
         for &known in self.known() {
             if let Some(part) = known.common(span)
                 && first.is_none_or(|first| part.start < first.start)
@@ -86,7 +86,7 @@ impl Ranges {
     ///
     /// What is known never touches each other, so that a span joined on the
     /// way can touch none that was left aside before.
-    fn join(&mut self, span: Span) -> Span {
+    fn join(&mut self, span: TextSpan) -> TextSpan {
         let mut joined = span;
         let old = self.clone();
         self.clear();
@@ -102,7 +102,7 @@ impl Ranges {
     }
 
     /// Adds `span`, joining it with those that it touches.
-    pub(super) fn add(&mut self, span: Span) {
+    pub(super) fn add(&mut self, span: TextSpan) {
         let joined = self.join(span);
         self.push(joined);
     }
@@ -111,7 +111,7 @@ impl Ranges {
     /// this reaches; returns where the next gap begins. From there the others
     /// are counted now: RCV.NXT moves there.
     pub(super) fn absorb(&mut self, next: u16) -> u16 {
-        let Span { end, .. } = self.join(Span {
+        let TextSpan { end, .. } = self.join(TextSpan {
             start: 0,
             end: next,
         });
@@ -133,8 +133,8 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
-    fn range(start: u16, end: u16) -> Span {
-        Span { start, end }
+    fn range(start: u16, end: u16) -> TextSpan {
+        TextSpan { start, end }
     }
 
     fn of(list: &[(u16, u16)]) -> Ranges {

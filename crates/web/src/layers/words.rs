@@ -24,7 +24,7 @@ pub struct Line {
 pub struct Layer {
     /// Its name.
     pub name: String,
-    /// The same with what is most important in it.
+    /// Its name with what is most important in it.
     pub title: String,
     /// Its fields, by name.
     pub fields: Vec<(&'static str, String)>,

@@ -84,7 +84,7 @@ pub mod status {
 const GROUNDED: u8 = 0x80;
 const ACKNOWLEDGE: u8 = 0x80;
 const HAS_DODAG: u8 = 0x40;
-/// The same in an acknowledgement.
+/// That an acknowledgement names its DODAG.
 const ACK_HAS_DODAG: u8 = 0x80;
 
 impl<'a> Message<'a> {

@@ -24,7 +24,7 @@ pub struct SourceRoute<'a> {
     pub(crate) count: usize,
     /// Leading bytes that all but the last address leave out.
     elided: usize,
-    /// The same of the last one.
+    /// Leading bytes that the last address leaves out.
     elided_last: usize,
     addresses: &'a [u8],
 }

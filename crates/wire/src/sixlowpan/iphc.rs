@@ -169,7 +169,7 @@ pub fn decompress(
     expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// The same for the beginning of a datagram of which the *compressed* size is
+/// As [`decompress`], for the beginning of a datagram of which the *compressed* size is
 /// known, as in RFC 8931 §5.1.
 ///
 /// # Errors

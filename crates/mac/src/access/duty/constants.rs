@@ -30,7 +30,7 @@ pub(super) const fn ct(ticks: u64) -> Duration {
 pub(crate) struct Timing {
     /// From one wake-up to the next.
     pub(super) cycle: Duration,
-    /// The same in ticks of the clock: the CSMA layer's time base.
+    /// The cycle in ticks of the clock: the CSMA layer's time base.
     pub(super) cycle_ticks: u64,
     /// ContikiMAC, receiving: between two assessments of a wake-up.
     pub(super) pause: Duration,

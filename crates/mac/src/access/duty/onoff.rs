@@ -9,7 +9,7 @@ use super::Timing;
 const PATIENCE: u64 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum OnOffState {
     /// Off until the next cycle.
     Off,
     /// On until then.
@@ -20,7 +20,7 @@ enum Step {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnOff {
     next: Instant,
-    step: Step,
+    state: OnOffState,
 }
 
 impl OnOff {
@@ -28,35 +28,35 @@ impl OnOff {
     pub(super) fn new(first: Instant) -> Self {
         OnOff {
             next: first,
-            step: Step::Off,
+            state: OnOffState::Off,
         }
     }
 
     pub(super) fn listens(&self) -> bool {
-        matches!(self.step, Step::On { .. })
+        matches!(self.state, OnOffState::On { .. })
     }
 
     pub(super) fn next(&self) -> Instant {
-        match self.step {
-            Step::Off => self.next,
-            Step::On { until } => until,
+        match self.state {
+            OnOffState::Off => self.next,
+            OnOffState::On { until } => until,
         }
     }
 
     /// Switches the receiver if it is time; whether it has been switched on.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
-        match self.step {
-            Step::Off if self.next <= now => {
+        match self.state {
+            OnOffState::Off if self.next <= now => {
                 let began = super::skip(&mut self.next, now, timing.cycle);
                 let until = began + timing.on;
                 let is_on = until > now;
                 if is_on {
-                    self.step = Step::On { until };
+                    self.state = OnOffState::On { until };
                 }
                 is_on
             }
-            Step::On { until } if until <= now => {
-                self.step = Step::Off;
+            OnOffState::On { until } if until <= now => {
+                self.state = OnOffState::Off;
                 false
             }
             _ => false,
@@ -65,13 +65,13 @@ impl OnOff {
 
     /// A strobe for this node has come.
     pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
-        self.step = Step::On {
+        self.state = OnOffState::On {
             until: now + timing.cycle.times(PATIENCE),
         };
     }
 
     /// A frame for this node has come.
     pub(super) fn on_frame(&mut self) {
-        self.step = Step::Off;
+        self.state = OnOffState::Off;
     }
 }

@@ -11,7 +11,7 @@ use crate::Channel;
 const SHORTER_TICKS: u64 = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum ProbingState {
     /// Off until the next cycle.
     Off,
     /// The radio assesses the channel.
@@ -37,7 +37,7 @@ pub(super) enum Need {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probing {
     next: Instant,
-    step: Step,
+    state: ProbingState,
 }
 
 impl Probing {
@@ -45,36 +45,39 @@ impl Probing {
     pub(super) fn new(first: Instant) -> Self {
         Probing {
             next: first,
-            step: Step::Off,
+            state: ProbingState::Off,
         }
     }
 
     pub(super) fn listens(&self) -> bool {
-        matches!(self.step, Step::On { .. } | Step::Due | Step::Sending)
+        matches!(
+            self.state,
+            ProbingState::On { .. } | ProbingState::Due | ProbingState::Sending
+        )
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        match self.step {
-            Step::Off => Some(self.next),
-            Step::On { until } => Some(until),
-            Step::Due => Some(Instant::ZERO),
-            Step::Assessing | Step::Sending => None,
+        match self.state {
+            ProbingState::Off => Some(self.next),
+            ProbingState::On { until } => Some(until),
+            ProbingState::Due => Some(Instant::ZERO),
+            ProbingState::Assessing | ProbingState::Sending => None,
         }
     }
 
     /// What the receiver needs now; the radio must do it.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Need> {
-        match self.step {
-            Step::Off if self.next <= now => {
-                self.step = Step::Assessing;
+        match self.state {
+            ProbingState::Off if self.next <= now => {
+                self.state = ProbingState::Assessing;
                 Some(Need::Assess)
             }
-            Step::Due => {
-                self.step = Step::Sending;
+            ProbingState::Due => {
+                self.state = ProbingState::Sending;
                 Some(Need::Probe)
             }
-            Step::On { until } if until <= now => {
-                self.step = Step::Off;
+            ProbingState::On { until } if until <= now => {
+                self.state = ProbingState::Off;
                 None
             }
             _ => None,
@@ -89,11 +92,11 @@ impl Probing {
         timing: &Timing,
         rng: &mut Rng,
     ) {
-        if self.step != Step::Assessing {
+        if self.state != ProbingState::Assessing {
             return;
         }
         if channel == Channel::Clear {
-            self.step = Step::Due;
+            self.state = ProbingState::Due;
         } else {
             let shorter = ct(rng.below_u64(SHORTER_TICKS));
             self.listen(now, timing);
@@ -109,7 +112,7 @@ impl Probing {
 
     fn listen(&mut self, now: Instant, timing: &Timing) {
         let until = now + timing.listen_tick;
-        self.step = Step::On { until };
+        self.state = ProbingState::On { until };
         self.next = until + timing.cycle.minus(timing.listen_tick);
     }
 }

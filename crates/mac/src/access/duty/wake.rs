@@ -15,7 +15,7 @@ const ASSESSMENTS: u8 = 2;
 
 /// Where the receiver stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum WakeState {
     /// Off until the next cycle.
     Off,
     /// Off until the next assessment of this wake-up, after `done` of them.
@@ -42,7 +42,7 @@ struct Awake {
 pub(super) struct Wake {
     /// When the next cycle begins.
     next: Instant,
-    step: Step,
+    state: WakeState,
     fast_sleep: bool,
     bursts: bool,
 }
@@ -52,7 +52,7 @@ impl Wake {
     pub(super) fn new(config: &DutyConfig, first: Instant) -> Self {
         Wake {
             next: first,
-            step: Step::Off,
+            state: WakeState::Off,
             fast_sleep: config.fast_sleep,
             bursts: config.bursts,
         }
@@ -60,55 +60,55 @@ impl Wake {
 
     /// Whether the receiver is to be on between works.
     pub(super) fn listens(&self) -> bool {
-        matches!(self.step, Step::Awake(_) | Step::Burst { .. })
+        matches!(self.state, WakeState::Awake(_) | WakeState::Burst { .. })
     }
 
     /// Whether nothing happens until the next cycle.
     pub(super) fn is_off(&self) -> bool {
-        self.step == Step::Off
+        self.state == WakeState::Off
     }
 
     /// Whether a frame that was promised is still to come.
     pub(super) fn is_in_burst(&self, now: Instant) -> bool {
-        matches!(self.step, Step::Burst { until } if now < until)
+        matches!(self.state, WakeState::Burst { until } if now < until)
     }
 
     /// When [`Self::poll`] has something to do.
     pub(super) fn next(&self) -> Option<Instant> {
-        match self.step {
-            Step::Off => Some(self.next),
-            Step::Pause { until, .. } | Step::Burst { until } => Some(until),
-            Step::Awake(awake) => awake.look_at,
-            Step::Assessing { .. } => None,
+        match self.state {
+            WakeState::Off => Some(self.next),
+            WakeState::Pause { until, .. } | WakeState::Burst { until } => Some(until),
+            WakeState::Awake(awake) => awake.look_at,
+            WakeState::Assessing { .. } => None,
         }
     }
 
     /// Whether the radio has to assess the channel now; it must then. An assessment that
     /// is late, because this node was sending, is left out with its cycle.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
-        match &mut self.step {
-            Step::Off if self.next <= now => {
+        match &mut self.state {
+            WakeState::Off if self.next <= now => {
                 let began = super::skip(&mut self.next, now, timing.cycle);
                 let late = is_late(began, now, timing);
                 if !late {
-                    self.step = Step::Assessing { done: 0 };
+                    self.state = WakeState::Assessing { done: 0 };
                 }
                 !late
             }
-            Step::Pause { until, done } if *until <= now => {
+            WakeState::Pause { until, done } if *until <= now => {
                 let late = is_late(*until, now, timing);
-                self.step = match late {
-                    true => Step::Off,
-                    false => Step::Assessing { done: *done },
+                self.state = match late {
+                    true => WakeState::Off,
+                    false => WakeState::Assessing { done: *done },
                 };
                 !late
             }
-            Step::Awake(awake) if awake.look_at.is_some_and(|at| at <= now) => {
+            WakeState::Awake(awake) if awake.look_at.is_some_and(|at| at <= now) => {
                 awake.look_at = None;
                 true
             }
-            Step::Burst { until } if *until <= now => {
-                self.step = Step::Off;
+            WakeState::Burst { until } if *until <= now => {
+                self.state = WakeState::Off;
                 false
             }
             _ => false,
@@ -117,31 +117,31 @@ impl Wake {
 
     /// The channel has been assessed.
     pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, timing: &Timing) {
-        match self.step {
-            Step::Assessing { done } if channel == Channel::Clear => {
+        match self.state {
+            WakeState::Assessing { done } if channel == Channel::Clear => {
                 let done = done.saturating_add(1);
-                self.step = match done < ASSESSMENTS {
-                    true => Step::Pause {
+                self.state = match done < ASSESSMENTS {
+                    true => WakeState::Pause {
                         until: now + timing.pause,
                         done,
                     },
-                    false => Step::Off,
+                    false => WakeState::Off,
                 };
             }
-            Step::Assessing { .. } => {
-                self.step = Step::Awake(Awake {
+            WakeState::Assessing { .. } => {
+                self.state = WakeState::Awake(Awake {
                     since: now,
                     look_at: Some(now + timing.look),
                     looks: 1,
                     silent: 0,
                 });
             }
-            Step::Awake(awake) => {
-                self.step = self
+            WakeState::Awake(awake) => {
+                self.state = self
                     .look(now, awake, channel, timing)
-                    .map_or(Step::Off, Step::Awake);
+                    .map_or(WakeState::Off, WakeState::Awake);
             }
-            Step::Off | Step::Pause { .. } | Step::Burst { .. } => {}
+            WakeState::Off | WakeState::Pause { .. } | WakeState::Burst { .. } => {}
         }
     }
 
@@ -166,11 +166,11 @@ impl Wake {
 
     /// A frame for this node has come; `more`: its sender has another.
     pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
-        self.step = match more && self.bursts {
-            true => Step::Burst {
+        self.state = match more && self.bursts {
+            true => WakeState::Burst {
                 until: now + timing.burst,
             },
-            false => Step::Off,
+            false => WakeState::Off,
         };
     }
 }

@@ -67,14 +67,15 @@ fn fading(values: &Values<'_>) -> Fading {
     }
 }
 
-/// Keys that say how power gets from one place to another.
+/// Keys that say how links differ and change.
 const WAYS: &[&str] = &[
     "medium.asymmetry_sigma",
     "medium.tx_power_sigma",
     "medium.fading",
     "medium.coherence_time",
 ];
-/// The same, where it is measured.
+/// Keys that say how power gets from one place to another, which measurements say where links
+/// are measured.
 const POWERS: &[&str] = &[
     "medium.tx_power",
     "medium.reference_loss",

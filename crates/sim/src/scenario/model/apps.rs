@@ -112,7 +112,7 @@ pub enum ImageProtocol {
     /// CoAP's Block1 (RFC 7959): the source puts block after block, once the leaf has said
     /// that it is there.
     Block1,
-    /// The same with Q-Block1 (RFC 9177): many blocks at a time.
+    /// CoAP's Q-Block1 (RFC 9177): the source puts many blocks at a time.
     QBlock,
     /// Matter's bulk data exchange: the leaf asks for block after block.
     Bdx,
@@ -229,7 +229,7 @@ pub enum SensorTransport {
     Tcp,
     /// CoAP's confirmable messages.
     Coap,
-    /// The same with CoCoA's timeouts.
+    /// CoAP's confirmable messages with CoCoA's timeouts.
     Cocoa,
     /// CoAP's messages that are not confirmable.
     Unreliable,

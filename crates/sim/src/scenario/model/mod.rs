@@ -124,7 +124,7 @@ impl Scenario {
         self.nodes.iter().chain(&self.host)
     }
 
-    /// The same, to be changed.
+    /// All nodes and the simulated host, to be changed.
     pub fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
         self.nodes.iter_mut().chain(&mut self.host)
     }

@@ -183,7 +183,7 @@ fn wrong_keys_values_and_units_are_refused_one_by_one() {
     refuses(VALUES);
 }
 
-/// The same, for apps and faults.
+/// What is refused in apps and faults, and how.
 const APPS_AND_FAULTS: &[(&str, &str)] = &[
     (
         "[apps.a]\non = \"node-1\"",

@@ -196,7 +196,7 @@ pub(super) fn open_port<S>(
     None
 }
 
-/// The same for a plain UDP socket.
+/// Opens a plain UDP socket for the flow.
 fn open_socket(cx: &mut Context<'_>, route: &Route, flow: FlowId) -> Option<UdpId> {
     open_port(cx, route, flow, |cx, port| cx.node.udp_bind(port))
 }

@@ -46,10 +46,10 @@ use leaf::Leaf;
 #[cfg(feature = "rpl")]
 pub(crate) use peer::Peer;
 use registered::Registered;
-pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, Routes};
+pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, RouteTable};
 
 /// The table of a node in the caller's memory.
-type Table<M> = Routes<<M as Memory>::Table<Option<RouteSlot>>>;
+type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 
 /// A message that changes routes.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ impl<M: Memory + 'static> Routing<M> {
             (None, _) => Way::Fixed,
         };
         Routing {
-            table: Routes::new(routes),
+            table: RouteTable::new(routes),
             way,
         }
     }

@@ -174,17 +174,17 @@ impl RouteSlot {
 
 /// A table of routes in the caller's memory, sorted by falling prefix length
 /// and, within a length, by prefix.
-pub(crate) struct Routes<T> {
+pub(crate) struct RouteTable<T> {
     table: T,
     used: usize,
     /// How many of the first entries are host routes, found by binary search.
     hosts: usize,
 }
 
-impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
+impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     pub(crate) fn new(mut table: T) -> Self {
         table.as_mut().fill(None);
-        Routes {
+        RouteTable {
             table,
             used: 0,
             hosts: 0,
@@ -341,7 +341,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
             .map(RouteSlot::via)
     }
 
-    /// The same in a table that holds given routes alone, and few: a leaf's.
+    /// The route with the longest prefix in a table that holds given routes alone, and few: a
+    /// leaf's.
     pub(crate) fn longest(&self, dst: &Addr) -> Option<Via> {
         let mut entries = self.entries();
         let found = entries.find(|r| r.prefix.shares_prefix(dst, r.len()));
@@ -402,7 +403,7 @@ mod tests {
             route(some(9), 128, 4),
         ];
         for rotation in 0..entries.len() {
-            let mut routes = Routes::new([None; 4]);
+            let mut routes = RouteTable::new([None; 4]);
             for i in 0..entries.len() {
                 routes.add(entries[(i + rotation) % 4]).unwrap();
             }
@@ -419,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_known_prefix_is_replaced_and_a_full_table_says_so() {
-        let mut routes = Routes::new([None; 2]);
+        let mut routes = RouteTable::new([None; 2]);
         routes.add(route(some(1), 128, 1)).unwrap();
         routes.add(route(some(1), 128, 5)).unwrap();
         routes.add(route(some(2), 128, 2)).unwrap();
@@ -454,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_route_keeps_its_registration_until_it_is_replaced() {
-        let mut routes = Routes::new([None; 2]);
+        let mut routes = RouteTable::new([None; 2]);
         let via = Via::Neighbour(Address::Short(3));
         assert_eq!(routes.registration(NOW, &some(1)), None);
         for number in [240, 255, 0] {
@@ -470,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_registered_route_ends_with_its_registration_and_a_given_one_never() {
-        let mut routes = Routes::new([None; 3]);
+        let mut routes = RouteTable::new([None; 3]);
         let via = Via::Neighbour(Address::Short(3));
         routes.add(route(some(2), 128, 9)).unwrap();
         routes
@@ -491,7 +492,7 @@ mod tests {
 
     #[test]
     fn bits_behind_the_prefix_do_not_count() {
-        let mut routes = Routes::new([None; 1]);
+        let mut routes = RouteTable::new([None; 1]);
         routes.add(route(some(1), 64, 1)).unwrap();
         routes.add(route(some(2), 64, 2)).unwrap();
         assert_eq!(

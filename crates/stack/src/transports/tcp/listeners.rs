@@ -57,9 +57,9 @@ pub(super) struct Listening {
 }
 
 /// The caller's table of listeners.
-pub(super) struct Listeners<M: Memory + 'static>(pub(super) M::Table<ListenerSlot>);
+pub(super) struct ListenerTable<M: Memory + 'static>(pub(super) M::Table<ListenerSlot>);
 
-impl<M: Memory + 'static> Listeners<M> {
+impl<M: Memory + 'static> ListenerTable<M> {
     pub(super) fn open(&mut self, port: u16, how: Listen) -> Result<ListenerId, Error> {
         if self.is_open(port) {
             return Err(Error::PortInUse);

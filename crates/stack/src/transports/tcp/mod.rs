@@ -29,7 +29,7 @@ use redpoll_tcp::{
 pub use listeners::{Listen, ListenerSlot};
 pub use slot::ConnectionSlot;
 
-use listeners::Listeners;
+use listeners::ListenerTable;
 use slot::Open;
 
 use crate::counters::{DropReason, NodeCounters};
@@ -58,7 +58,7 @@ pub(crate) struct TcpSockets<M: Memory + 'static> {
     window: u16,
     turns: pull::Turns,
     connections: M::Table<ConnectionSlot<M::Buffer>>,
-    listeners: Listeners<M>,
+    listeners: ListenerTable<M>,
     isn: IsnGenerator,
     servers: FastOpenServers<M::Table<FastOpenServer>>,
     recycled: Recycled,
@@ -84,7 +84,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             window: window.unwrap_or(0),
             turn: 0,
             connections,
-            listeners: Listeners(listeners),
+            listeners: ListenerTable(listeners),
             half_open: SynCache::with_overflow(half_open),
             servers: FastOpenServers::new(servers),
             recycled: Recycled::default(),

@@ -159,8 +159,8 @@ impl<B: Bytes> ConnectionSlot<B> {
         true
     }
 
-    /// The same with a connection that may come to nothing; then the slot has its buffers
-    /// again.
+    /// As [`start`](Self::start), with a connection that may come to nothing; then the slot has
+    /// its buffers again.
     pub(super) fn try_start<E>(
         &mut self,
         make: impl FnOnce(B, B) -> Result<Open<B>, (E, B, B)>,

@@ -11,7 +11,7 @@ use crate::engine::run::{Gap, Reading, Run};
 /// `6e/nullmac-least` and `6e/nullmac-greatest`, and by no other: the best whole percent with
 /// which both hold.
 const LINK_PERCENT: u32 = 94;
-/// The same of links to compare with.
+/// Share of the frames that arrive over better links, to compare with, in percent.
 const BETTER_PERCENT: u32 = 99;
 
 /// Pairs that hear each other over one node, and whose frames destroy each other's: the
@@ -261,17 +261,17 @@ pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     })
 }
 
-/// The same with clocks that are up to 20 millionths fast or slow, as crystals are.
+/// The chain with clocks that are up to 20 millionths fast or slow, as crystals are.
 pub fn with_drift(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("clock.drift_ppm", 20)
 }
 
-/// The same with routers that pass on what they have passed on already.
+/// The chain with routers that pass on what they have passed on already.
 pub fn without_memory(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("rivals.uip_forwarding", "false")
 }
 
-/// The same with Redpoll's TCP and its own headers, without or with the cache.
+/// The chain with Redpoll's TCP and its own headers, without or with the cache.
 ///
 /// Its segments suit the MAC: one frame over NullMAC and X-MAC, where a lost frame is sent by
 /// nobody again, and 48 bytes, as uIP's own on these nodes, over ContikiMAC 2.5, which loses the
@@ -285,7 +285,7 @@ pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
     }
 }
 
-/// The same with segments of five frames.
+/// The chain with Redpoll's TCP and segments of five frames.
 pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
     let variant = Variant {
         cache,
@@ -379,7 +379,7 @@ pub fn line(
     figure.line(series, metric, cases, read)
 }
 
-/// The same, folded away on the page.
+/// A line by hops, folded away on the page.
 pub fn aside(
     figure: &mut Figure,
     series: &str,

@@ -61,7 +61,7 @@ pub fn loss(run: &Run) -> Reading {
     mean(&losses(run)?)
 }
 
-/// The same by flow, in percent.
+/// Packets that did not arrive, of those that were made, by flow in percent.
 pub fn losses(run: &Run) -> Result<Vec<f64>, Gap> {
     let flows = run.flows(FLOWS)?;
     let made = numbers(&flows, "/readings/made")?;

@@ -246,9 +246,9 @@ pub const STOCK: &str = "TCP down, a window of 200 bytes";
 pub const LOADS: [u32; 3] = [10, 30, 60];
 /// The heaviest load.
 pub const HEAVY: u32 = 60;
-/// Loads that the paper does not have.
+/// A load that the paper does not have.
 pub const FULLER: u32 = 90;
-/// The same.
+/// The heaviest of those that the paper does not have.
 pub const FULLEST: u32 = 120;
 /// The lightest.
 pub const LIGHT: u32 = 10;

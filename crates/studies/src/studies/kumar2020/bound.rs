@@ -37,7 +37,7 @@ pub fn unused_kbps() -> f64 {
     (PAYLOAD + TCP_HEADER) * 8.0 / ms
 }
 
-/// The same if a segment took five full frames.
+/// What a segment of five full frames could carry where nothing is lost, in kbit/s.
 pub fn unused_of_full_kbps() -> f64 {
     (PAYLOAD + TCP_HEADER) * 8.0 / (SEGMENT.len() as f64 * frame_ms(FULL))
 }

@@ -69,7 +69,7 @@ pub fn not_adaptive() -> Case {
     sleep(link(web(Speaks::Http, 82), ONE_SECOND), ONE_SECOND)
 }
 
-/// The same with a leaf that asks every 100 ms while TCP expects something.
+/// HTTP with a leaf that asks every 100 ms while TCP expects something.
 pub fn adaptive() -> Case {
     sleep(link(web(Speaks::Http, 82), ADAPTIVE), ADAPTIVE)
 }

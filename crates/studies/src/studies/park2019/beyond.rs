@@ -20,7 +20,7 @@ pub(super) fn ours() -> Case {
         .set("border.host_transport", "redpoll")
 }
 
-/// The same with as many places in a node as Redpoll ships, and random early detection
+/// Redpoll's TCP with as many places in a node as Redpoll ships, and random early detection
 /// there, which marks by ECN.
 fn red() -> Case {
     ours().set("lowpan.slots", "6").set("lowpan.red", "true")

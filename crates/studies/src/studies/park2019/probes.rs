@@ -9,22 +9,22 @@ use crate::engine::probe::{Look, Probe};
 /// Bytes that the flows whose names begin so have brought, at the end of each minute.
 #[derive(Clone, Copy, Debug)]
 pub struct Minutes {
-    /// See above.
+    /// How their names begin.
     pub flows: &'static str,
 }
 
-/// What it was: for each minute of the run one number a flow, in the order of their
-/// senders' names.
+/// How many bytes had arrived of each flow, at the end of each minute or step; flows in the
+/// order of their senders' names.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// See above.
+    /// For each minute or step of the run, one number a flow.
     pub bytes: Vec<Vec<u64>>,
 }
 
-/// The same at the end of each five seconds.
+/// How many bytes had arrived of each flow, at the end of each five seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// See above.
+    /// How the flows' names begin.
     pub flows: &'static str,
 }
 

@@ -157,7 +157,8 @@ pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
 
-/// The same of the max-min ratio.
+/// The max-min ratio of what nodes got in the minute that ends so many minutes after all
+/// began, while none is done.
 pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&in_minute(progress, minute)?)
 }

@@ -166,7 +166,7 @@ impl Testbed {
             .set("rivals.blip_buffer", "38 B")
     }
 
-    /// The same with TAiM at the border router.
+    /// The testbed's flows with TAiM at the border router.
     pub fn taim(self) -> Case {
         taim(self.tcp())
     }
@@ -225,7 +225,7 @@ pub fn line() -> Case {
     })
 }
 
-/// The same with one segment of 38 bytes under way, as BLIP has, and a server that acknowledges
+/// The line with one segment of 38 bytes under way, as BLIP has, and a server that acknowledges
 /// each at once. With BLIP's own timers all four flows are as fast.
 pub fn line_of_one_segment() -> Case {
     line()

@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Instant, divide_long};
 use redpoll_wire::rpl::Sequence;
 
-use super::{Kind, Route, RouteSlot, Routes, Via};
+use super::{Kind, Route, RouteSlot, RouteTable, Via};
 use crate::Error;
 use crate::net::routing::Peer;
 
@@ -135,7 +135,7 @@ impl Downward {
     }
 }
 
-impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> Routes<T> {
+impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Adds or replaces the route to the one address `to`. One that is full gets rid
     /// of what has ended before it refuses.
     pub(crate) fn add_downward(
