@@ -35,7 +35,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// The same for people.
+/// Checks licences and sources for people: what is missing is a failure.
 pub fn check(workspace: &Workspace) -> Outcome {
     match run(workspace)? {
         None => Ok(()),

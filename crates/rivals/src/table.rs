@@ -82,7 +82,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         slots.get(..usize::from(self.end)).unwrap_or(slots)
     }
 
-    /// The same, with the protocol, to change.
+    /// The protocol, and the slots up to the last that has a connection, to change them.
     pub(crate) fn used_mut(&mut self) -> (&mut P, &mut Slots<M, P>) {
         let slots = self.slots.as_mut();
         let end = usize::from(self.end).min(slots.len());
