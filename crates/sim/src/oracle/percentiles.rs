@@ -1,10 +1,15 @@
 //! Percentiles of many values in little memory.
 
+use std::collections::VecDeque;
+
 /// Values are counted in classes whose width is less than one percent of the
-/// value.
+/// value. Only those between the smallest and the largest value have a place: a flow's
+/// latencies lie within few doublings.
 #[derive(Clone, Debug, Default)]
 pub struct Percentiles {
-    classes: Vec<u32>,
+    /// The class of the first place.
+    first: usize,
+    places: VecDeque<u32>,
     count: u64,
 }
 
@@ -15,10 +20,18 @@ impl Percentiles {
     /// Takes in a value.
     pub fn add(&mut self, value: u64) {
         let class = class_of(value);
-        if class >= self.classes.len() {
-            self.classes.resize(class + 1, 0);
+        if self.places.is_empty() {
+            self.first = class;
         }
-        self.classes[class] += 1;
+        while class < self.first {
+            self.places.push_front(0);
+            self.first -= 1;
+        }
+        let place = class - self.first;
+        if place >= self.places.len() {
+            self.places.resize(place + 1, 0);
+        }
+        self.places[place] += 1;
         self.count += 1;
     }
 
@@ -27,10 +40,10 @@ impl Percentiles {
     pub fn at(&self, share: f64) -> Option<u64> {
         let rank = libm::ceil(self.count as f64 * share).max(1.0) as u64;
         let mut seen = 0;
-        for (class, count) in self.classes.iter().enumerate() {
+        for (place, count) in self.places.iter().enumerate() {
             seen += u64::from(*count);
             if seen >= rank {
-                return Some(middle_of(class));
+                return Some(middle_of(self.first + place));
             }
         }
         None
@@ -71,6 +84,25 @@ mod tests {
             let got = percentiles.at(share).unwrap() as f64;
             assert!((got - expected).abs() <= expected * 0.01, "{share}: {got}");
         }
+    }
+
+    #[test]
+    fn the_order_of_the_values_does_not_matter() {
+        let (mut up, mut down) = (Percentiles::default(), Percentiles::default());
+        (1..=10_000).for_each(|value| up.add(value));
+        (1..=10_000).rev().for_each(|value| down.add(value));
+        for share in [0.0, 0.01, 0.25, 0.5, 0.99, 1.0] {
+            assert_eq!(up.at(share), down.at(share), "{share}");
+        }
+    }
+
+    #[test]
+    fn what_lies_close_takes_little() {
+        let mut percentiles = Percentiles::default();
+        (1_000_000..2_000_000)
+            .step_by(1_000)
+            .for_each(|value| percentiles.add(value));
+        assert!(percentiles.places.len() <= 2 * STEPS as usize);
     }
 
     #[test]
