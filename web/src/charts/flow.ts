@@ -96,7 +96,7 @@ export class FlowCharts {
     const acks = this.acks(byOpener, from, to);
     this.sequences = this.inSight(byOpener, acks, from, to);
     this.sequence.set([acks.map(([t]) => t), acks.map(([, ack]) => ack)], from / 1e6, to / 1e6);
-    this.window.set(this.windows(samples, byOpener, to), from / 1e6, to / 1e6);
+    this.window.set(this.windows(samples, byOpener, from, to), from / 1e6, to / 1e6);
     this.rtt.set(roundTrips(samples, to), from / 1e6, to / 1e6);
     this.goodput.set(rates(acks, from, to), from / 1e6, to / 1e6);
     const state = flow.ends[sender].last()?.state ?? flow.ends[1 - sender]?.last()?.state;
@@ -149,31 +149,37 @@ export class FlowCharts {
     return acks;
   }
 
-  private windows(samples: EndSample[], byOpener: boolean, to: number): Data {
-    const times = [...samples.map((sample) => sample.t / 1e6)];
-    const cwnd: (number | null)[] = samples.map((sample) => sample.cwnd);
-    const ssthresh: (number | null)[] = samples.map((sample) => sample.ssthresh || null);
-    const flight: (number | null)[] = samples.map((sample) => this.inFlight(byOpener, sample.t));
-    if (samples.length > 0) {
-      times.push(to / 1e6);
-      for (const line of [cwnd, ssthresh]) line.push(line[line.length - 1] ?? null);
-      flight.push(this.inFlight(byOpener, to));
-    }
-    return [times, cwnd, ssthresh, flight];
-  }
-
-  /** Sent and not acknowledged, as far as the receiver has said so. */
-  private inFlight(byOpener: boolean, t: number): number {
+  /** What the sender says of its windows, and with each segment what is under way. */
+  private windows(samples: EndSample[], byOpener: boolean, from: number, to: number): Data {
     const { segments } = this.flow!;
+    const [times, cwnd, ssthresh, flight]: [number[], ...(number | null)[][]] = [[], [], [], []];
     let sent = -1;
     let acked = -1;
-    const end = segments.lowerBound(t + 1, (segment) => segment.t);
-    for (let place = end - 1; place >= 0 && place > end - 200; place--) {
-      const segment = segments.at(place)!;
-      if (segment.byOpener === byOpener) sent = Math.max(sent, segment.seq + segment.len);
-      else acked = Math.max(acked, segment.ack);
+    let place = Math.max(0, segments.lowerBound(from, (segment) => segment.t) - 200);
+    const hear = (until: number) => {
+      for (; place < segments.length && segments.at(place)!.t <= until; place++) {
+        const segment = segments.at(place)!;
+        if (segment.byOpener === byOpener) sent = Math.max(sent, segment.seq + segment.len);
+        else acked = Math.max(acked, segment.ack);
+      }
+    };
+    let said = 0;
+    const put = (t: number) => {
+      hear(t);
+      while (said < samples.length && samples[said]!.t <= t) said++;
+      const sample = samples[said - 1];
+      times.push(t / 1e6);
+      cwnd.push(sample?.cwnd ?? null);
+      ssthresh.push(sample?.ssthresh || null);
+      flight.push(sent < 0 || acked < 0 ? 0 : Math.max(0, sent - acked));
+    };
+    hear(from - 1);
+    for (let t = from; t < to; ) {
+      put(t);
+      t = Math.min(segments.at(place)?.t ?? to, samples[said]?.t ?? to);
     }
-    return sent < 0 || acked < 0 ? 0 : Math.max(0, sent - acked);
+    put(to);
+    return [times, cwnd, ssthresh, flight];
   }
 
   private drawSegments(plot: uPlot): void {
