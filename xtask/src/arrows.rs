@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::report::{Failure, Outcome};
-use crate::walls;
 use crate::workspace::{self, Workspace};
+use crate::{circles, walls};
 
 /// Each folder of `crates/` and where its arrows point.
 const ARROWS: [(&str, &[&str]); 30] = [
@@ -92,6 +92,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
         findings,
     )?;
     walls::run(workspace)?;
+    circles::run(workspace)?;
     println!("arrows: {} dependencies, all allowed", arrows.len());
     Ok(())
 }

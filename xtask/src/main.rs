@@ -7,6 +7,7 @@
 mod arrows;
 mod book;
 mod ci;
+mod circles;
 mod deny;
 mod docs;
 mod features;
@@ -39,7 +40,8 @@ Usage: cargo xtask CHECK
             stops at the first failure
               --keep-going      run the other steps all the same
   arrows    only the dependencies between our crates that the architecture
-            allows exist
+            allows exist, device crates keep their walls, and modules import
+            one another in no circle
   lines     files over 500 lines of code and functions over 80 are named; in a
             device crate they fail the check
   names     in a device crate no two types have one name; comments name what

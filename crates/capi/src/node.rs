@@ -1,5 +1,6 @@
 //! A node: its birth, its radio and host side, its timers.
 
+use core::alloc::Layout;
 use core::mem::MaybeUninit;
 
 use redpoll_base::{Addr, Instant, Rng, StaticMemory};
@@ -74,7 +75,7 @@ pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize
     // SAFETY: the caller's.
     let plan = unsafe { value(config) }.and_then(|config| {
         config.check()?;
-        Plan::of(&config)
+        Plan::of(&config, Layout::new::<RpNode>())
     });
     // SAFETY: the caller's.
     code(
@@ -110,7 +111,7 @@ unsafe fn init(
     // SAFETY: the caller's.
     let (config, made) = unsafe { (value(config)?, reference(made)?) };
     config.check()?;
-    let plan = Plan::of(&config)?;
+    let plan = Plan::of(&config, Layout::new::<RpNode>())?;
     if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) {
         return Err(Errno::EFAULT);
     }

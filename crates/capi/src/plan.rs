@@ -14,7 +14,6 @@ use redpoll_stack::{
 };
 
 use crate::config::RpConfig;
-use crate::node::RpNode;
 
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;
@@ -61,8 +60,9 @@ impl Line {
 }
 
 impl Plan {
-    pub(crate) fn of(config: &RpConfig) -> Result<Plan, Errno> {
-        let mut line = Line(Layout::new::<RpNode>());
+    /// Behind the node itself, which has this layout.
+    pub(crate) fn of(config: &RpConfig, node: Layout) -> Result<Plan, Errno> {
+        let mut line = Line(node);
         let connections = usize::from(config.connections);
         let udp = usize::from(config.udp_sockets);
         let packets = usize::from(config.packets);

@@ -1,61 +1,12 @@
-//! The command line.
+//! Arguments that commands share, and those of commands without a file for them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::Args as ClapArgs;
 use clap_complete::Shell;
 use redpoll_base::{Addr, Duration};
 use redpoll_sim::scenario::BUILT_IN;
-
-use crate::bench::BenchArgs;
-use crate::compare::CompareArgs;
-use crate::diff::DiffArgs;
-use crate::dissect::Keys;
-use crate::drill::DrillArgs;
-use crate::plot::PlotArgs;
-use crate::report::ReportArgs;
-use crate::taim::TaimArgs;
-use crate::tune::TuneArgs;
-use crate::up::UpArgs;
-
-/// Redpoll: TCP for IEEE 802.15.4 networks.
-///
-/// A mesh of radio nodes with 6LoWPAN, IPv6 and Redpoll's TCP, described by a
-/// scenario: simulated in virtual time (run) or joined to this computer in real
-/// time (up).
-///
-/// Start with `redpoll list`, `redpoll run pair` and `redpoll run line-3`.
-#[derive(Debug, Parser)]
-#[command(name = "redpoll", version, max_term_width = 100)]
-pub struct Args {
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Run(RunArgs),
-    Up(UpArgs),
-    View(ViewArgs),
-    Plot(PlotArgs),
-    Report(ReportArgs),
-    Compare(CompareArgs),
-    Diff(DiffArgs),
-    Dissect(DissectArgs),
-    Why(WhyArgs),
-    Bench(BenchArgs),
-    Drill(DrillArgs),
-    Study(StudyArgs),
-    Sweep(SweepArgs),
-    Tune(TuneArgs),
-    Taim(TaimArgs),
-    /// List the built-in scenarios, each with the first words of its file
-    List,
-    Show(ShowArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
-}
 
 /// Print a built-in scenario, to begin one's own with
 ///
@@ -215,69 +166,6 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
         "allowed: ADDRESS:PORT, such as 127.0.0.1:8080, or nothing; the scenario comes before"
             .to_owned()
     })
-}
-
-/// Print a line for every frame of a capture, decoded by Redpoll itself.
-///
-/// Reads pcapng and pcap with the link types of IEEE 802.15.4 (with TAP header,
-/// with or without check sequence). Frames that cannot be decoded say so.
-///
-/// Exit code: 0 when the capture was read to its end, 1 when it cannot be read
-/// or breaks off (what there is is printed), 2 when it is no capture.
-#[derive(Debug, ClapArgs)]
-pub struct DissectArgs {
-    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
-    /// context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
-    pub prefix: Addr,
-
-    #[command(flatten)]
-    pub keys: Keys,
-}
-
-/// Say what makes the TCP connections of a capture slow, with the frames that show it.
-///
-/// Reads a capture of a 6LoWPAN mesh, ours or another's. Six causes are known: a poll for each
-/// fragment, a floor of the retransmission timeout, delayed acknowledgments of single
-/// segments, lost fragments, hidden terminals, a window of one segment. One is named if it
-/// took at least 5 % of the time in which data were in flight.
-///
-/// The more of the mesh the capture has the more it tells: what one sniffer misses was not
-/// there. Losses need link acknowledgments, hidden terminals need both colliding frames.
-///
-/// Exit code: 0 whatever was found; 1 when the capture breaks off (what there is was looked
-/// at) or cannot be read, 2 when it is none of IEEE 802.15.4.
-#[derive(Debug, ClapArgs)]
-pub struct WhyArgs {
-    /// The capture, pcapng or pcap, or a folder of `redpoll run --result DIR`; - is standard
-    /// input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
-    /// context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
-    pub prefix: Addr,
-
-    #[command(flatten)]
-    pub keys: Keys,
-
-    /// Simulate for each cause the same traffic with it and with the remedy: one bulk transfer
-    /// over a line of as many hops (four at most), with segments, window, losses and
-    /// retries as they were captured
-    #[arg(long)]
-    pub simulate: bool,
-
-    /// Write what was found as one JSON object to this file; - is standard output, where it
-    /// takes the text's place
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
 /// Run a scenario for many values of its keys.

@@ -8,9 +8,9 @@ use redpoll_results::compare::{Comparison, Interval, Line, compare, load};
 use serde_json::{Value, json};
 
 use crate::USAGE;
+use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::plot::refuse;
-use crate::run::{Failure, cannot_write};
 
 /// Compare two results: how the means over their seeds differ, with intervals of 95 %.
 ///

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 
-use crate::args::Args;
+use crate::command::Args;
 
 /// The repository's root.
 fn root() -> PathBuf {

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 use redpoll_sim::scenario::BUILT_IN;
 
-use crate::args::{Args, CompletionsArgs, ManArgs, ShowArgs};
+use crate::args::{CompletionsArgs, ManArgs, ShowArgs};
+use crate::command::Args;
 use crate::output::{fail, print};
 use crate::{FAILED, USAGE};
 

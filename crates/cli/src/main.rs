@@ -5,12 +5,14 @@
 
 mod args;
 mod bench;
+mod command;
 mod compare;
 mod diff;
 mod dissect;
 #[cfg(test)]
 mod documents;
 mod drill;
+mod failure;
 mod guide;
 mod lines;
 mod modules;
@@ -33,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Args, Command};
+use command::{Args, Command};
 
 /// Something went wrong.
 const FAILED: u8 = 1;

@@ -8,7 +8,7 @@ use redpoll_sim::foreign::Loader;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::World;
 
-use crate::run::{Failure, cannot_write};
+use crate::failure::{Failure, cannot_write};
 
 /// What loads them; it ends the program if one of them hangs.
 #[cfg(feature = "modules")]

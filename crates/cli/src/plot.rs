@@ -8,8 +8,8 @@ use redpoll_results::folder::Files;
 use redpoll_results::picture::{NAMES, Picture, pictures, png, standalone};
 use redpoll_results::report::Problem;
 
+use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, print};
-use crate::run::{Failure, cannot_write};
 use crate::{FAILED, USAGE};
 
 /// Plot a result: goodput, windows, round-trip times, queues, radio, charge, and the mesh.

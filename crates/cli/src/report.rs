@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Args as ClapArgs;
 use redpoll_results::page::page;
 
+use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::plot::{files, refuse};
-use crate::run::{Failure, cannot_write};
 
 /// Write a result as one page: what came out, plotted over time, the mesh, and every node.
 ///

@@ -40,10 +40,11 @@ use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, When};
 use redpoll_web::Desk;
 use redpoll_web::message::Mode;
 
+use crate::failure::{Failure, cannot_write, fail_all};
 use crate::lines::Sockets;
 use crate::output::{self, fail};
 use crate::places::Places;
-use crate::run::{self, Failure, JsonFile, table};
+use crate::run::{JsonFile, table};
 use crate::{FAILED, USAGE, web};
 pub use args::UpArgs;
 use environment::Environment;
@@ -184,7 +185,7 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
         true => output::print(&text),
         false => std::fs::write(path, text),
     };
-    written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))
+    written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }
 
 /// Starts what is to run beside the mesh, if anything is.
@@ -223,7 +224,7 @@ fn end(
     }
     failures.extend(json.and_then(|json| json.write(&report).err()));
     if let Some((code, line)) = failures.pop() {
-        run::fail_all(&failures);
+        fail_all(&failures);
         return Err((code, line));
     }
     for violation in &report.oracle.violations {

@@ -11,8 +11,8 @@ use redpoll_web::message::ClockAsk;
 use redpoll_web::story::{Reader, StoryError};
 
 use crate::args::ViewArgs;
+use crate::failure::{Failure, asked_to_end};
 use crate::output::{self, fail};
-use crate::run::{Failure, asked_to_end};
 use crate::web::{self, Anchor};
 use crate::{FAILED, USAGE};
 

@@ -7,7 +7,7 @@ use redpoll_linux::entropy;
 use redpoll_web::Server;
 
 use crate::args::WebArgs;
-use crate::run::Failure;
+use crate::failure::Failure;
 use crate::{FAILED, USAGE};
 
 /// Listens where `args` say, if they do.

@@ -3,7 +3,23 @@
 use redpoll_base::Duration;
 
 use crate::block::BlockSize;
-use crate::rto::RtoPolicy;
+
+/// How retransmission timeouts are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RtoPolicy {
+    /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
+    #[default]
+    Rfc7252,
+    /// CoCoA as draft-ietf-core-cocoa-03 has it. Messages that are neither
+    /// confirmable nor want a response go at a rate of 1/RTO or of 1 B/s at
+    /// most, and every eighth of them is made confirmable (§5).
+    CocoaDraft,
+    /// CoCoA as Contiki's `cocoa.c` has it: weak samples weigh 0.75 of the
+    /// estimate instead of 0.25, backoff of 2.5 instead of 3 for short
+    /// timeouts, a cap of 60 s instead of 32, other aging. It has no rules for
+    /// messages that are not confirmable.
+    CocoaContiki,
+}
 
 /// Transmission parameters (RFC 7252 §4.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -83,9 +83,8 @@ mod unconfirmed;
 pub use coap_lite::{RequestType as Method, ResponseType as Status};
 
 pub use block::{BlockSize, Part};
-pub use config::{Config, Transmission};
+pub use config::{Config, RtoPolicy, Transmission};
 pub use endpoint::{Busy, Counters, Endpoint, Event, Expect, Failure, IncomingId, RequestId};
 pub use message::Peer;
 pub use quick::{QUICK_BLOCKS_MAX, QuickAnswer, QuickConfig, QuickReceiver, QuickSender, Taken};
 pub use request::{Incoming, Request, Response};
-pub use rto::RtoPolicy;

@@ -23,6 +23,7 @@
 )]
 #![warn(missing_docs)]
 
+mod held;
 mod session;
 mod web;
 

@@ -4,10 +4,9 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, UdpId};
 
 use crate::Device;
+use crate::held::{HELD, Held, Next};
 use crate::web::{Status, Web};
 
-/// Bytes that are on their way from a service to its connection, or back.
-pub(crate) const HELD: usize = 512;
 /// The longest datagram that is echoed, in bytes.
 const DATAGRAM: usize = 128;
 /// A connection on which nothing moves for so long is reset.
@@ -21,13 +20,6 @@ pub(crate) enum Service {
     Web(Web),
 }
 
-/// Bytes that are held for the connection: of these, what has been sent and where they end.
-pub(crate) struct Held {
-    bytes: [u8; HELD],
-    sent: usize,
-    end: usize,
-}
-
 /// See the [module](self).
 pub(crate) struct Session {
     conn: Option<ConnId>,
@@ -35,16 +27,6 @@ pub(crate) struct Session {
     held: Held,
     /// When something last moved.
     moved: Instant,
-}
-
-/// What a service does next.
-pub(crate) enum Next {
-    /// It sends what is held.
-    Send,
-    /// It waits for more.
-    Wait,
-    /// It has said all.
-    Close,
 }
 
 impl Default for Session {
@@ -59,18 +41,6 @@ impl Default for Session {
             },
             moved: Instant::ZERO,
         }
-    }
-}
-
-impl Held {
-    /// Replaces what is held by what `write` writes; it says how much.
-    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8; HELD]) -> usize) {
-        self.sent = 0;
-        self.end = write(&mut self.bytes).min(HELD);
-    }
-
-    fn rest(&self) -> &[u8] {
-        self.bytes.get(self.sent..self.end).unwrap_or_default()
     }
 }
 

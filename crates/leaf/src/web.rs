@@ -4,7 +4,7 @@
 
 use redpoll_base::{Instant, divide, divide_long};
 
-use crate::session::{HELD, Held, Next};
+use crate::held::{HELD, Held, Next};
 
 /// Bytes of the first line that are looked at.
 const LINE: usize = 24;

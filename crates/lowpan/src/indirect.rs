@@ -10,30 +10,8 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
+use crate::waiting::Indirect;
 use crate::{LowpanConfig, Note, SlotId};
-
-/// Where an indirect transmission stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Indirect {
-    pub(crate) next_hop: Address,
-    /// By which its caller knows it, if the caller wants to hear of its end.
-    pub(crate) handle: Option<u32>,
-    expires: Instant,
-    /// Until when its node listens; `None` while it sleeps.
-    awake_until: Option<Instant>,
-    /// As in [`InService`](crate::transmit::InService), when it is not there.
-    pub(crate) covered: u16,
-    pub(crate) tag: u16,
-    pub(crate) repeats: Option<Note>,
-    /// Requests after which the frame that comes next was not delivered.
-    vain: u8,
-}
-
-impl Indirect {
-    fn listens(&self, now: Instant) -> bool {
-        self.awake_until.is_some_and(|until| now <= until)
-    }
-}
 
 /// The datagrams that wait for sleepy nodes, in the order in which they came.
 #[derive(Clone, Debug)]

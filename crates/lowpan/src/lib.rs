@@ -67,6 +67,7 @@ mod red;
 mod shares;
 mod sizing;
 mod transmit;
+mod waiting;
 
 pub use config::{LowpanConfig, LowpanMemory};
 pub use counters::{LowpanCounters, Occupancy};

@@ -7,7 +7,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::coverage::Coverage;
 use crate::duplicates::Key;
-use crate::indirect::Indirect;
+use crate::waiting::Indirect;
 use crate::{LossReason, LowpanMemory};
 
 /// Names a slot that the caller holds. It is valid until the slot is released

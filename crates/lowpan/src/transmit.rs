@@ -14,9 +14,9 @@ use redpoll_wire::udp::UdpHeader;
 use redpoll_wire::{Cursor, NoRoom};
 
 use crate::feature::{Forwards, Recovers};
-use crate::indirect::Indirect;
 use crate::pool::Pool;
 use crate::sizing::whole_units;
+use crate::waiting::Indirect;
 use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
 /// Where the bytes of the datagram in service are.

@@ -8,7 +8,8 @@ use redpoll_testkit::pattern;
 
 use crate::link::{Link, Pipe};
 use crate::loss;
-use crate::peer::{Limits, Peer, Subject};
+use crate::peer::{Limits, Peer};
+use crate::subject::Subject;
 use crate::sweep;
 
 /// The name of the bench.

@@ -24,9 +24,11 @@ pub mod packet;
 mod peer;
 mod redpoll;
 mod smoltcp;
+mod subject;
 pub mod sweep;
 mod tcplp;
 mod transfer;
 
-pub use peer::{Limits, Peer, Subject};
+pub use peer::{Limits, Peer};
+pub use subject::Subject;
 pub use transfer::{Measured, Transfer};

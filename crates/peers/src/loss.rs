@@ -3,7 +3,8 @@
 use redpoll_base::Duration;
 
 use crate::link::Link;
-use crate::peer::{Limits, Subject};
+use crate::peer::Limits;
+use crate::subject::Subject;
 use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::loss::transfer;
-use crate::peer::Subject;
+use crate::subject::Subject;
 use crate::sweep::{self, median};
 
 /// The name of the bench.

@@ -8,7 +8,7 @@
 use redpoll_base::Duration;
 
 use crate::loss;
-use crate::peer::Subject;
+use crate::subject::Subject;
 use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 

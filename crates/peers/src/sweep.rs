@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::peer::Subject;
+use crate::subject::Subject;
 use crate::transfer::{Measured, Transfer};
 
 /// One figure.

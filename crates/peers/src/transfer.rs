@@ -6,7 +6,8 @@ use redpoll_testkit::pattern;
 use crate::link::{Link, Pipe};
 use crate::meter::Meter;
 use crate::packet;
-use crate::peer::{Limits, Peer, Subject, open_between};
+use crate::peer::{Limits, Peer};
+use crate::subject::{Subject, open_between};
 
 /// A transfer: side 0 sends, side 1 receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

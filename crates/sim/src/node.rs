@@ -4,6 +4,7 @@
 mod helper;
 mod routing;
 mod security;
+mod sockets;
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_lowpan::{
@@ -29,9 +30,10 @@ use crate::scenario::{
     CongestionSpec, NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address,
 };
 use crate::topology::{NodeRoutes, Routes};
-use crate::traffic::Sockets;
 pub use helper::Helper;
 pub(crate) use security::{refusals, store_counter};
+pub use sockets::Sockets;
+pub(crate) use sockets::datagram_ports;
 
 /// A node of the simulation.
 pub type SimNode = Node<HeapMemory, Helper, SimStreams>;
@@ -113,7 +115,7 @@ pub fn on_radio(
         caps: Some(caps),
         ..Birth::FIRST
     };
-    let sockets = crate::traffic::sockets(scenario, index);
+    let sockets = Sockets::of(scenario, index);
     let own = (root, &NodeRoutes::default());
     let begins = (Seed(scenario.seed), birth);
     Some(build(scenario, index, own, sockets, begins, secrets).node)

@@ -140,7 +140,7 @@ pub use fast_open::{FastOpenCookie, FastOpenServer, FastOpenServers, ON as FAST_
 pub use frozen::{FreezeError, ThawError};
 pub use header::{Fields, Flags, Header, PROTOCOL};
 pub use isn::IsnGenerator;
-pub use listener::{Action, Listener, Request};
+pub use listener::{Action, Listener, Request, Terms};
 pub use options::{Extra, Options, TimestampOption};
 pub use reconnect::{Reconnect, ReconnectPolicy};
 pub use recovery::RecoveryChoice;
@@ -153,5 +153,5 @@ pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
 pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};
-pub use syn_cache::{Answer, Cookies, HalfOpen, Handshake, Overflow, SynAck, SynCache, Terms};
+pub use syn_cache::{Answer, Cookies, HalfOpen, Handshake, Overflow, SynAck, SynCache};
 pub use user_timeout::{UserTimeout, UserTimeoutOption};

@@ -3,7 +3,10 @@
 use redpoll_base::Addr;
 
 use crate::reset::reset_reply;
-use crate::{Endpoint, Flags, Header, IpMeta, Options, Segment, SeqNum, TimestampOption};
+use crate::{
+    Config, Endpoint, Flags, Header, IpMeta, IsnGenerator, Options, Segment, SeqNum,
+    TimestampOption,
+};
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
@@ -15,6 +18,21 @@ pub struct Listener {
     // By bytes: an [`Endpoint`] fills up its last word.
     addr: [u8; 16],
     port: u16,
+}
+
+/// What a node answers requests with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The parameters of the connections.
+    pub config: &'a Config,
+    /// Where sequence numbers come from.
+    pub isn: &'a IsnGenerator,
+    /// The window to announce, in bytes: no more than the receive buffer of
+    /// any connection that may come of the request.
+    pub window: u16,
+    /// Whether the listener takes data on a SYN, and gives out the cookies for
+    /// that (RFC 7413).
+    pub fast_open: bool,
 }
 
 /// What to do with a segment that reached a listener.

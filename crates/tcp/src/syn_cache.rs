@@ -15,10 +15,10 @@ use crate::TimestampOption;
 use crate::config::LEAST_MSS;
 use crate::fast_open;
 use crate::header::{Flags, Header};
-use crate::listener::{Demand, Offer, PeerSyn, in_listen};
+use crate::listener::{Demand, Offer, PeerSyn, Terms, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, Incoming, IsnGenerator, Request, Segment, SeqNum};
+use crate::{Config, Endpoint, Incoming, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant
@@ -80,21 +80,6 @@ pub struct SynCache<T, O = Cookies> {
     /// A moment near to which all deadlines are.
     clock: Instant,
     overflow: PhantomData<O>,
-}
-
-/// What a node answers requests with.
-#[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
-    /// The parameters of the connections.
-    pub config: &'a Config,
-    /// Where sequence numbers come from.
-    pub isn: &'a IsnGenerator,
-    /// The window to announce, in bytes: no more than the receive buffer of
-    /// any connection that may come of the request.
-    pub window: u16,
-    /// Whether the listener takes data on a SYN, and gives out the cookies for
-    /// that (RFC 7413).
-    pub fast_open: bool,
 }
 
 /// What to do with a segment that reached a listener.

@@ -15,8 +15,7 @@
 use redpoll_base::{Duration, Instant};
 
 use crate::isn::{IsnGenerator, Purpose};
-use crate::listener::Offer;
-use crate::syn_cache::Terms;
+use crate::listener::{Offer, Terms};
 use crate::{Config, Request, Segment, SeqNum};
 
 /// The clock ticks every 2^26 us, 67 s; a cookie is good for one to two ticks.

@@ -225,6 +225,15 @@ impl TimerTable {
     }
 }
 
+/// `base` doubled so often, `max` at most.
+pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
+    let mut value = base;
+    for _ in 0..times {
+        value = value.saturating_add(value.min(max));
+    }
+    value.min(max)
+}
+
 /// So many milliseconds in microseconds, wrapping.
 const fn us(ms: u32) -> u32 {
     ms.wrapping_mul(1_000)

@@ -14,8 +14,8 @@ use serde_json::json;
 use crate::args::{key_and_value, prefix};
 use crate::dissect::Reading;
 use crate::dissect::capture::Record;
+use crate::failure::cannot_write;
 use crate::output::{fail, is_standard, print};
-use crate::run::cannot_write;
 use crate::{FAILED, USAGE};
 
 use source::Source;

@@ -1,5 +1,6 @@
 //! `redpoll dissect`: a line for every frame of a capture.
 
+mod args;
 pub mod capture;
 mod frame;
 mod keys;
@@ -15,10 +16,10 @@ use redpoll_results::folder;
 use redpoll_wire::ieee802154::fcs;
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::args::DissectArgs;
 use crate::output::{fail, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};
 
+pub use args::DissectArgs;
 use capture::{Capture, Ended, NotOpen, Record};
 pub use keys::Keys;
 

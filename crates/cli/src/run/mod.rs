@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
-use redpoll_linux::signals::{Notice, Signals};
+use redpoll_linux::signals::Signals;
 use redpoll_sim::external::Pace;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::report::Report;
@@ -21,6 +21,7 @@ use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::{Means, World};
 
 use crate::args::RunArgs;
+use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write, fail_all};
 use crate::lines::{self, Sockets};
 use crate::output::{fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
@@ -30,9 +31,6 @@ use outputs::Outputs;
 use progress::Progress;
 use shown::Show;
 
-/// Exit code of a process that a signal ended, as shells give it, less the
-/// signal's number.
-pub(crate) const SIGNALLED: u8 = 128;
 /// How long to simulate between two looks at signals and the progress bar.
 const SLICE: WallDuration = WallDuration::from_millis(50);
 
@@ -60,17 +58,6 @@ fn told_set_up(took: WallDuration) -> String {
 pub(crate) fn how_to_look_at(capture: &Path, scenario: &Scenario) -> String {
     let option = crate::output::wireshark_option(scenario);
     format!("capture: wireshark {option} {}\n", capture.display())
-}
-
-/// An exit code and the line that explains it.
-pub(crate) type Failure = (u8, String);
-
-/// Says all that has failed; the exit code of the first, if there is one.
-pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
-    let mut codes = failures.iter().map(|(code, line)| fail(*code, line));
-    let first = codes.next();
-    codes.for_each(drop);
-    first
 }
 
 fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -217,19 +204,6 @@ fn next_step(step: Duration, took: WallDuration) -> Duration {
     } else {
         step
     }
-}
-
-pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
-    while let Ok(Some(notice)) = signals.next() {
-        if let Notice::End(signal) = notice {
-            return u8::try_from(signal as i32).ok();
-        }
-    }
-    None
-}
-
-pub(crate) fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
-    (FAILED, format!("cannot write {what}: {error}"))
 }
 
 /// Where the JSON object goes.

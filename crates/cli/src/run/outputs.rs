@@ -12,9 +12,10 @@ use redpoll_results::table::{Format, Part, WriteError};
 use redpoll_sim::report::Report;
 use redpoll_sim::world::World;
 
+use super::JsonFile;
 use super::shown::Record;
-use super::{Failure, JsonFile};
 use crate::args::RunArgs;
+use crate::failure::Failure;
 use crate::modules::Log;
 use crate::output::{capture, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};

@@ -15,8 +15,8 @@ use redpoll_web::message::{ClockAsk, Mode};
 use redpoll_web::story::Writer;
 use redpoll_web::{Desk, Server};
 
-use super::{Failure, asked_to_end, cannot_write};
 use crate::args::RunArgs;
+use crate::failure::{Failure, asked_to_end, cannot_write};
 use crate::modules::Log;
 use crate::output::{is_closed_pipe, print};
 use crate::web::{Anchor, greeting};

@@ -18,9 +18,9 @@ use redpoll_studies::{
 };
 
 use crate::args::StudyArgs;
+use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::places::Places;
-use crate::run::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::{FAILED, USAGE};
 
 use progress::Progress;

@@ -8,9 +8,9 @@ use redpoll_studies::{FINGERPRINT, Results};
 use redpoll_sweep::{Plan, Table};
 
 use crate::args::SweepArgs;
+use crate::failure::{Failure, SIGNALLED, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::places::Places;
-use crate::run::{Failure, SIGNALLED, cannot_write};
 use crate::study::{refuse, simulate};
 use crate::{FAILED, USAGE};
 

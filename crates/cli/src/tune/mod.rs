@@ -9,9 +9,9 @@ use clap::Args as ClapArgs;
 use redpoll_studies::{FINGERPRINT, Job, Results, StudyError};
 use redpoll_sweep::tune::{Found, Goal, Runs, Tuned, Verdict, Verdicts, constants, json};
 
+use crate::failure::{Failure, SIGNALLED, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::places::Places;
-use crate::run::{Failure, SIGNALLED, cannot_write};
 use crate::study::{refuse, simulate};
 use crate::{FAILED, USAGE};
 

@@ -20,8 +20,8 @@ use redpoll_stack::mac::RadioCaps;
 use super::args::UpArgs;
 use super::environment::Environment;
 use super::{failed, greeting, hosts, join, listen, load, mesh, reserve_forwards, unusable};
+use crate::failure::{Failure, cannot_write};
 use crate::output;
-use crate::run::{self, Failure};
 
 /// How long a radio may take to be set up.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -64,7 +64,7 @@ pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, F
             true => output::print(&hosts(&scenario)),
             false => fs::write(path, hosts(&scenario)),
         };
-        written.map_err(|error| run::cannot_write(&path.display().to_string(), &error))?;
+        written.map_err(|error| cannot_write(&path.display().to_string(), &error))?;
     }
     let environment = Environment {
         way: joined.way,

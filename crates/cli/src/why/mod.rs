@@ -1,6 +1,7 @@
 //! `redpoll why`: what makes the TCP connections of a capture slow.
 
 mod air;
+mod args;
 mod causes;
 mod datagrams;
 mod flow;
@@ -16,13 +17,13 @@ use std::process::ExitCode;
 use indicatif::ProgressBar;
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::args::WhyArgs;
 use crate::dissect::capture::Ended;
 use crate::dissect::{Keys, opened, whole};
 use crate::output::fail;
 use crate::{FAILED, USAGE};
 
 use air::{Air, Transfer};
+pub use args::WhyArgs;
 use causes::Finding;
 use datagrams::{Datagram, Datagrams};
 use flow::{Flow, Flows};

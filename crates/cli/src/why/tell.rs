@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::WhyArgs;
 use super::flow::Flow;
 use super::half::Half;
 use super::segment::End;
 use super::simulate::Simulated;
 use super::{Seen, Told, air::Place};
 use crate::FAILED;
-use crate::args::WhyArgs;
 use crate::output::{fail, is_closed_pipe, is_standard};
 
 /// Columns of the text.

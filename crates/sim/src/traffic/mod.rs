@@ -25,11 +25,10 @@ use redpoll_tcp::Endpoint;
 
 use crate::energy::Labour;
 use crate::kernel::Secrets;
-use crate::node::SimNode;
+use crate::node::{SimNode, datagram_ports};
 use crate::oracle::Oracle;
 use crate::scenario::{
-    AppKind, AppSpec, ClientProtocol, ImageProtocol, Scenario, SensorSpec, SensorTransport, Target,
-    TargetHost, When,
+    AppKind, AppSpec, ClientProtocol, ImageProtocol, Scenario, Target, TargetHost, When,
 };
 
 pub use content::counting_lines;
@@ -83,44 +82,6 @@ pub trait App {
     }
 }
 
-/// How many sockets the apps of a node need.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sockets {
-    /// TCP listeners.
-    pub listeners: usize,
-    /// UDP sockets.
-    pub udp: usize,
-    /// UDP sockets that speak CoAP: a datagram may be as long as a packet.
-    pub coap: usize,
-}
-
-/// How many sockets the apps of node `index` need.
-pub fn sockets(scenario: &Scenario, index: usize) -> Sockets {
-    let mut sockets = Sockets {
-        listeners: 0,
-        udp: datagram_ports(scenario, index).len(),
-        coap: 0,
-    };
-    for app in scenario.place(index).map_or(&[][..], |place| &place.apps) {
-        match app.kind {
-            AppKind::HttpServer { .. } | AppKind::BulkSink { .. } | AppKind::Echo { .. } => {
-                sockets.listeners += 1;
-            }
-            AppKind::CoapServer { .. } => sockets.coap += 1,
-            AppKind::ImageSource(source) if source.protocol == ImageProtocol::Http => {
-                sockets.listeners += 1;
-            }
-            AppKind::ImageLeaf(leaf) if leaf.protocol == ImageProtocol::Http => {}
-            AppKind::ImageSource(_) | AppKind::ImageLeaf(_) => sockets.coap += 1,
-            AppKind::Client(spec) if spec.protocol == ClientProtocol::Coap => sockets.coap += 1,
-            AppKind::Sensor(spec) if spec.transport.is_coap() => sockets.coap += 1,
-            AppKind::Sensor(spec) if spec.transport.is_udp() => sockets.udp += 1,
-            _ => {}
-        }
-    }
-    sockets
-}
-
 /// The apps of `scenario`, each with the index of its node, with random
 /// numbers of the run's `seed`; what others must not guess comes from `secrets`.
 ///
@@ -153,24 +114,6 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
         }
     }
     apps
-}
-
-/// The ports of node `index`, or of the host, that sensors send datagrams to. It counts them
-/// without an app of the scenario.
-fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
-    let all = scenario.places().flat_map(|place| &place.apps);
-    let to_here = all.filter_map(|app| match &app.kind {
-        AppKind::Sensor(SensorSpec {
-            to,
-            transport: SensorTransport::Udp | SensorTransport::Ideal,
-            ..
-        }) if scenario.index_of(to) == Some(index) => Some(to.port),
-        _ => None,
-    });
-    let mut ports: Vec<u16> = to_here.collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports
 }
 
 /// What all apps of a run are made with.

@@ -264,7 +264,7 @@ impl World {
             self.queue.schedule(later, Event::Restart { node });
             return;
         }
-        let sockets = traffic::sockets(&self.scenario, index);
+        let sockets = node::Sockets::of(&self.scenario, index);
         let routes = self.told_routes(index);
         let own = (self.root, &routes);
         let inhabitant = &mut self.inhabitants[index];
@@ -310,7 +310,7 @@ fn inhabitant(
     seed: Seed,
     secrets: &mut Secrets,
 ) -> Inhabitant {
-    let sockets = traffic::sockets(scenario, index);
+    let sockets = node::Sockets::of(scenario, index);
     let no_routes = NodeRoutes::default();
     let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
     let begins = (seed, node::Birth::FIRST);

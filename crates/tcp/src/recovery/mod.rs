@@ -18,6 +18,6 @@ pub(crate) use frto::Evidence;
 pub(crate) use link::LinkHealth;
 pub(crate) use prr::{Progress, Prr};
 pub(crate) use rack::Rack;
-pub(crate) use rto::{Expiry, Rto, doubled};
+pub(crate) use rto::{Expiry, Rto};
 pub(crate) use tlp::Tlp;
 pub(crate) use undo::Undo;

@@ -5,10 +5,10 @@
 //! three duplicate ACKs, and lost retransmissions too.
 
 use crate::ahead::{Ahead, Span};
-use crate::send::{Scoreboard, Stretch, Tick};
+use crate::send::{Scoreboard, Stretch, TIMED, Tick};
 
 /// Whether RACK and TLP are there: the feature `rack-tlp`.
-pub(crate) const ON: bool = cfg!(feature = "rack-tlp");
+pub(crate) const ON: bool = TIMED;
 
 /// RACK's state, named as in RFC 8985 §5.3. Times are in milliseconds.
 #[derive(Clone, Debug)]

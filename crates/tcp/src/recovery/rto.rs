@@ -2,6 +2,7 @@
 //! (RFC 9293 §3.8.3).
 
 use crate::config::{Millis, Params};
+use crate::timers::doubled;
 
 /// RFC 9293 §3.8.3, SHLD-10: R1 corresponds to at least three retransmissions.
 const R1: u8 = 3;
@@ -85,15 +86,6 @@ impl Rto {
             params.initial_rto = params.initial_rto.max(AFTER_LOST_SYN);
         }
     }
-}
-
-/// `base` doubled so often, `max` at most.
-pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
-    let mut value = base;
-    for _ in 0..times {
-        value = value.saturating_add(value.min(max));
-    }
-    value.min(max)
 }
 
 #[cfg(test)]

@@ -16,6 +16,6 @@ pub(crate) use persist::Persist;
 pub use pins::Token;
 pub(crate) use pins::{Pin, PinKind, Pins};
 pub use ring::SendRing;
-pub(crate) use scoreboard::{Scoreboard, Stretch, Tick};
+pub(crate) use scoreboard::{Scoreboard, Stretch, TIMED, Tick};
 pub use store::SendStore;
 pub(crate) use window::SendWindow;

@@ -3,7 +3,7 @@
 //! The same timer overrides silly-window avoidance when a window stays open
 //! too little (§3.8.6.2.1, rule 4).
 
-use crate::recovery::doubled;
+use crate::timers::doubled;
 
 /// Paces window probes.
 #[derive(Clone, Debug, Default)]

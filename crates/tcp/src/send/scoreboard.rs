@@ -11,7 +11,10 @@
 //! that may not have.
 
 use crate::ahead::Span;
-use crate::recovery::rack;
+
+/// Whether stretches know when they were sent, as loss detection by time needs it: the
+/// feature `rack-tlp`.
+pub(crate) const TIMED: bool = cfg!(feature = "rack-tlp");
 
 /// How many stretches are told apart: an odd number, see
 /// [`Scoreboard::on_made`]. Windows here are four to eight segments, and limited
@@ -331,7 +334,7 @@ impl Scoreboard {
             if stretch.fate == Fate::Lost {
                 stretch.fate = Fate::InFlight;
             }
-            if !rack::ON {
+            if !TIMED {
                 continue;
             }
             if stretch.was_sent_again() {
@@ -346,7 +349,7 @@ impl Scoreboard {
     /// The moment to put down. In one millisecond, sequence numbers tell what
     /// left later among new data; old data gets a moment of its own.
     fn stamp(&self, again: bool, now: Tick) -> Tick {
-        if !rack::ON
+        if !TIMED
             || self.is_empty()
             || now.is_after(self.latest)
             || self.latest.since(now) > SKEW_MS

@@ -39,6 +39,8 @@ pub mod message_type {
     pub const NEIGHBOR_SOLICITATION: u8 = 135;
     /// RFC 4861 §4.4
     pub const NEIGHBOR_ADVERTISEMENT: u8 = 136;
+    /// RFC 6550 §6.
+    pub const RPL: u8 = 155;
     /// RFC 6775 §4.4
     pub const DUPLICATE_ADDRESS_REQUEST: u8 = 157;
     /// RFC 6775 §4.4
@@ -220,7 +222,7 @@ impl<'a> Message<'a> {
         input.u16()?;
         let body = input.rest();
         // RPL's shortest message ends here (RFC 6550 §6.2.1).
-        if message_type == crate::rpl::MESSAGE_TYPE {
+        if message_type == message_type::RPL {
             return Ok(Message::Unknown {
                 message_type,
                 code,

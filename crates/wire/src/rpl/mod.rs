@@ -32,7 +32,7 @@ fn put(out: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), NoRoom> {
 }
 
 /// The ICMPv6 type of RPL's control messages (RFC 6550 §6).
-pub const MESSAGE_TYPE: u8 = 155;
+pub const MESSAGE_TYPE: u8 = crate::icmpv6::message_type::RPL;
 /// All RPL nodes on a link (RFC 6550 §6).
 pub const ALL_NODES: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a]);
 /// INFINITE_RANK (RFC 6550 §17).

@@ -1,0 +1,54 @@
+//! The command line: every command with its arguments.
+
+use clap::{Parser, Subcommand};
+
+use crate::args::{CompletionsArgs, ManArgs, RunArgs, ShowArgs, StudyArgs, SweepArgs, ViewArgs};
+use crate::bench::BenchArgs;
+use crate::compare::CompareArgs;
+use crate::diff::DiffArgs;
+use crate::dissect::DissectArgs;
+use crate::drill::DrillArgs;
+use crate::plot::PlotArgs;
+use crate::report::ReportArgs;
+use crate::taim::TaimArgs;
+use crate::tune::TuneArgs;
+use crate::up::UpArgs;
+use crate::why::WhyArgs;
+
+/// Redpoll: TCP for IEEE 802.15.4 networks.
+///
+/// A mesh of radio nodes with 6LoWPAN, IPv6 and Redpoll's TCP, described by a
+/// scenario: simulated in virtual time (run) or joined to this computer in real
+/// time (up).
+///
+/// Start with `redpoll list`, `redpoll run pair` and `redpoll run line-3`.
+#[derive(Debug, Parser)]
+#[command(name = "redpoll", version, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(RunArgs),
+    Up(UpArgs),
+    View(ViewArgs),
+    Plot(PlotArgs),
+    Report(ReportArgs),
+    Compare(CompareArgs),
+    Diff(DiffArgs),
+    Dissect(DissectArgs),
+    Why(WhyArgs),
+    Bench(BenchArgs),
+    Drill(DrillArgs),
+    Study(StudyArgs),
+    Sweep(SweepArgs),
+    Tune(TuneArgs),
+    Taim(TaimArgs),
+    /// List the built-in scenarios, each with the first words of its file
+    List,
+    Show(ShowArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}

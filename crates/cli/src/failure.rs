@@ -1,0 +1,38 @@
+//! How a command ends that did not do what it was asked for.
+
+use std::process::ExitCode;
+
+use redpoll_linux::signals::{Notice, Signals};
+
+use crate::FAILED;
+use crate::output::fail;
+
+/// Exit code of a process that a signal ended, as shells give it, less the
+/// signal's number.
+pub(crate) const SIGNALLED: u8 = 128;
+
+/// An exit code and the line that explains it.
+pub(crate) type Failure = (u8, String);
+
+/// Says all that has failed; the exit code of the first, if there is one.
+pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
+    let mut codes = failures.iter().map(|(code, line)| fail(*code, line));
+    let first = codes.next();
+    codes.for_each(drop);
+    first
+}
+
+/// The signal that asks the program to end, if there was one.
+pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
+    while let Ok(Some(notice)) = signals.next() {
+        if let Notice::End(signal) = notice {
+            return u8::try_from(signal as i32).ok();
+        }
+    }
+    None
+}
+
+/// `what` cannot be written.
+pub(crate) fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
+    (FAILED, format!("cannot write {what}: {error}"))
+}

@@ -1,0 +1,31 @@
+//! What is known of a datagram that waits in its slot for a node that sleeps; how they
+//! wait: `indirect.rs`.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::Address;
+
+use crate::Note;
+
+/// Where an indirect transmission stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Indirect {
+    pub(crate) next_hop: Address,
+    /// By which its caller knows it, if the caller wants to hear of its end.
+    pub(crate) handle: Option<u32>,
+    pub(crate) expires: Instant,
+    /// Until when its node listens; `None` while it sleeps.
+    pub(crate) awake_until: Option<Instant>,
+    /// As in [`InService`](crate::transmit::InService), when it is not there.
+    pub(crate) covered: u16,
+    pub(crate) tag: u16,
+    pub(crate) repeats: Option<Note>,
+    /// Requests after which the frame that comes next was not delivered.
+    pub(crate) vain: u8,
+}
+
+impl Indirect {
+    /// Whether its node listens.
+    pub(crate) fn listens(&self, now: Instant) -> bool {
+        self.awake_until.is_some_and(|until| now <= until)
+    }
+}

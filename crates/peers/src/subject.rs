@@ -1,0 +1,108 @@
+//! The TCP stacks there are, each with its configuration.
+
+use std::fmt;
+
+use redpoll_base::{Duration, Instant};
+
+use crate::peer::{Limits, Peer};
+use crate::{lwip, redpoll, smoltcp, tcplp};
+
+/// A stack with its configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// This project's.
+    Redpoll,
+    /// This project's, with a least retransmission timeout of a second (RFC 6298 §2.4's
+    /// SHOULD) instead of 300 ms.
+    RedpollSecond,
+    /// TCPlp as OpenThread ships it.
+    Tcplp,
+    /// lwIP.
+    Lwip,
+    /// smoltcp without congestion control, its default.
+    Smoltcp,
+    /// smoltcp with its Reno.
+    SmoltcpReno,
+}
+
+impl Subject {
+    /// All of them, in the order of the table.
+    pub const ALL: [Subject; 6] = [
+        Subject::Redpoll,
+        Subject::RedpollSecond,
+        Subject::Tcplp,
+        Subject::Lwip,
+        Subject::Smoltcp,
+        Subject::SmoltcpReno,
+    ];
+
+    /// The name in tables, in results and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Subject::Redpoll => "redpoll",
+            Subject::RedpollSecond => "redpoll-rto-1s",
+            Subject::Tcplp => "tcplp",
+            Subject::Lwip => "lwip",
+            Subject::Smoltcp => "smoltcp",
+            Subject::SmoltcpReno => "smoltcp-reno",
+        }
+    }
+
+    /// The subject with this name.
+    pub fn named(name: &str) -> Option<Subject> {
+        Subject::ALL.into_iter().find(|this| this.name() == name)
+    }
+
+    /// Why it was not built in and how to have it, if it was not.
+    pub fn missing(self) -> Option<&'static str> {
+        match self {
+            Subject::Redpoll | Subject::RedpollSecond => None,
+            Subject::Tcplp => tcplp::MISSING,
+            Subject::Lwip => lwip::MISSING,
+            Subject::Smoltcp | Subject::SmoltcpReno => smoltcp::MISSING,
+        }
+    }
+
+    /// Two ends that begin to connect now.
+    ///
+    /// # Panics
+    ///
+    /// If the subject is [`missing`](Self::missing).
+    pub fn open(self, now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
+        match self {
+            Subject::Redpoll => redpoll::open(now, limits, None),
+            Subject::RedpollSecond => redpoll::open(now, limits, Some(Duration::from_secs(1))),
+            Subject::Tcplp => tcplp::open(now, limits),
+            Subject::Lwip => lwip::open(now, limits),
+            Subject::Smoltcp => smoltcp::open(now, limits, false),
+            Subject::SmoltcpReno => smoltcp::open(now, limits, true),
+        }
+    }
+}
+
+/// The end of one stack that opens a connection and sends, and that of another.
+///
+/// # Panics
+///
+/// If one of them is [`missing`](Subject::missing).
+pub fn open_between(
+    [sender, receiver]: [Subject; 2],
+    now: Instant,
+    limits: &Limits,
+) -> [Box<dyn Peer>; 2] {
+    let [opens, listens] = sender.open(now, limits);
+    if sender == receiver {
+        return [opens, listens];
+    }
+    // Of some stacks there can be one pair at a time; the other half is not asked for
+    // anything.
+    drop(listens);
+    let [_, listens] = receiver.open(now, limits);
+    [opens, listens]
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
