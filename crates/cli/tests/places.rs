@@ -119,3 +119,16 @@ fn every_output_that_fails_is_named() {
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(stdout(&output).contains("oracle: every byte"));
 }
+
+#[test]
+fn every_output_that_cannot_begin_is_named() {
+    let (pcap, json) = ("/no/folder/a", "/no/folder/b");
+    let output = redpoll(&["run", "pair", "--pcap", pcap, "--json", json]);
+    assert_eq!(code(&output), 1);
+    let text = stderr(&output);
+    for file in [pcap, json] {
+        assert!(text.contains(&format!("cannot write {file}: ")), "{text}");
+    }
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(stdout(&output).is_empty());
+}

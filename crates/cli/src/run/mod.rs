@@ -93,8 +93,10 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
     // folder is missing.
-    if !outputs.begin(&mut world)? {
-        return Ok(ExitCode::SUCCESS);
+    match outputs.begin(&mut world) {
+        Ok(true) => {}
+        Ok(false) => return Ok(ExitCode::SUCCESS),
+        Err(failures) => return Ok(fail_all(&failures).unwrap_or(ExitCode::SUCCESS)),
     }
     warn_of_flows_without_path(&world);
     let mut show = match server {

@@ -29,6 +29,11 @@ pub(super) struct Outputs {
     series: Vec<SeriesFile>,
 }
 
+/// What was made; else why not is among `failures`.
+fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
+    file.map_err(|failure| failures.push(failure)).ok()
+}
+
 /// Which files, of each kind.
 struct Wanted {
     folder: Option<PathBuf>,
@@ -75,8 +80,9 @@ impl Outputs {
         })
     }
 
-    /// Makes the files; `false` if nobody reads the one on standard output any more.
-    pub(super) fn begin(&mut self, world: &mut World) -> Result<bool, Failure> {
+    /// Makes the files; `false` if nobody reads the one on standard output any more. All that
+    /// cannot be made are told of, not the first alone.
+    pub(super) fn begin(&mut self, world: &mut World) -> Result<bool, Vec<Failure>> {
         let wanted = &self.wanted;
         if let Some(path) = &wanted.folder {
             folder::create(path).map_err(|error| {
@@ -84,27 +90,34 @@ impl Outputs {
                     std::io::ErrorKind::AlreadyExists => USAGE,
                     _ => FAILED,
                 };
-                (code, format!("--result {}: {error}", path.display()))
+                vec![(code, format!("--result {}: {error}", path.display()))]
             })?;
         }
+        let mut failures = Vec::new();
         for path in &wanted.captures {
             match capture(path, world.scenario(), WallDuration::ZERO) {
                 Ok(trace) => world.add_trace(trace),
                 Err(error) if is_closed_pipe(&error.source) => return Ok(false),
-                Err(error) => return Err((FAILED, error.to_string())),
+                Err(error) => failures.push((FAILED, error.to_string())),
             }
         }
         for path in &wanted.json {
-            self.json.push(JsonFile::create(path)?);
+            self.json
+                .extend(made(JsonFile::create(path), &mut failures));
         }
-        self.log = wanted.log.as_deref().map(Log::create).transpose()?;
+        let log = wanted.log.as_deref().map(Log::create);
+        self.log = log.and_then(|log| made(log, &mut failures));
         let record = wanted.record.as_deref();
-        self.record = record.map(|path| Record::create(path, world)).transpose()?;
+        let record = record.map(|path| Record::create(path, world));
+        self.record = record.and_then(|record| made(record, &mut failures));
         for (path, format) in &wanted.series {
-            let series = SeriesFile::create(path, *format, world, wanted.interval)?;
-            self.series.push(series);
+            let series = SeriesFile::create(path, *format, world, wanted.interval);
+            self.series.extend(made(series, &mut failures));
         }
-        Ok(true)
+        match failures.is_empty() {
+            true => Ok(true),
+            false => Err(failures),
+        }
     }
 
     /// Whether one of them is standard output.
