@@ -131,7 +131,7 @@ publish-check: package ## Licences and sources of dependencies, promises since B
 	@scripts/setup.sh publish
 	@$(CARGO) xtask deny
 	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi
-	@if [ -n "$(BASELINE)" ]; then $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, as there is no release yet (BASELINE=COMMIT holds the crates against that one)"; fi
+	@if [ -n "$(BASELINE)" ]; then scripts/setup.sh semver && PATH="$(CURDIR)/target/tools/bin:$$PATH" && $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, as there is no release yet (BASELINE=COMMIT holds the crates against that one)"; fi
 	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: Rust $(MSRV), which is not there"; fi
 	@$(CARGO) xtask features
 

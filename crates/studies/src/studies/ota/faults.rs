@@ -10,7 +10,7 @@ use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
 const COST: Metric = Metric::new("time more", "s");
 
 /// Why more than 2 % are sent twice.
-const CAUSE: &str = "a lost connection costs two segments under way, and the one or more that its \
+const CAUSE: &str = "a lost connection costs three segments under way, and the one or more that its \
                      timer sends after them";
 
 /// Of a protocol under each fault.

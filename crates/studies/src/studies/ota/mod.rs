@@ -31,7 +31,7 @@ const TERMS: &[(&str, &str)] = &[
     (
         "TCP",
         "HTTP/1.1 over Redpoll's TCP, a connection; after it was lost another one, for the range \
-         that is missing. Two segments of 1,000 bytes are under way at most.",
+         that is missing. Three segments of 1,200 bytes are under way at most.",
     ),
     (
         "Block1",

@@ -10,8 +10,9 @@ use crate::engine::figure::Figure;
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// Of the link: for all protocols.
-const LINK: [Setting; 8] = [
+const LINK: [Setting; 9] = [
     ("as it is", &[]),
+    ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
     (
         "802.15.4: 7 retries, no delay",
         &[
@@ -43,34 +44,56 @@ const LINK: [Setting; 8] = [
 ];
 
 /// Of TCP.
-const TCP: [Setting; 6] = [
+const TCP: [Setting; 9] = [
     (
         "segments of 5 frames",
         &[
             ("tcp.mss", "487 B"),
-            ("tcp.send_buffer", "1948 B"),
-            ("tcp.receive_buffer", "1948 B"),
+            ("tcp.send_buffer", "3409 B"),
+            ("tcp.receive_buffer", "3409 B"),
         ],
     ),
     (
-        "three segments under way",
+        "segments of 1,000 bytes",
         &[
+            ("tcp.mss", "1000 B"),
             ("tcp.send_buffer", "3000 B"),
             ("tcp.receive_buffer", "3000 B"),
         ],
     ),
     (
+        "two segments under way",
+        &[
+            ("tcp.send_buffer", "2400 B"),
+            ("tcp.receive_buffer", "2400 B"),
+        ],
+    ),
+    (
         "four segments under way, an acknowledgment for four",
         &[
-            ("tcp.send_buffer", "4000 B"),
-            ("tcp.receive_buffer", "4000 B"),
+            ("tcp.send_buffer", "4800 B"),
+            ("tcp.receive_buffer", "4800 B"),
             ("tcp.ack_every", "4"),
-            ("tcp.delayed_ack", "500 ms"),
         ],
     ),
     ("an acknowledgment for each", &[("tcp.ack_every", "1")]),
+    (
+        "acknowledgments wait for 200 ms",
+        &[("tcp.delayed_ack", "200 ms")],
+    ),
     ("no timestamps", &[("tcp.timestamps", "false")]),
     ("RED in relays", &[("lowpan.red", "true")]),
+    (
+        "as it was first: two segments of 1,000 bytes, 200 ms, macMinBE 3",
+        &[
+            ("tcp.mss", "1000 B"),
+            ("tcp.send_buffer", "2000 B"),
+            ("tcp.receive_buffer", "2000 B"),
+            ("tcp.delayed_ack", "200 ms"),
+            ("tcp.max_retries", "12"),
+            ("mac.min_be", "3"),
+        ],
+    ),
 ];
 
 fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
