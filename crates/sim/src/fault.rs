@@ -1,8 +1,8 @@
-//! What is to go wrong, and when: rules that give a verdict on every frame at
+//! What is to go wrong, and when: rules that say what is done to every frame at
 //! a receiver, on every packet at the host's side, and on whether a node is
 //! on.
 //!
-//! A rule sees facts and answers with a [`Verdict`]; it changes nothing
+//! A rule sees facts and answers with a [`Treatment`]; it changes nothing
 //! itself. The first rule that does not let a frame pass decides.
 
 use redpoll_base::{Instant, Rng};
@@ -91,7 +91,7 @@ pub enum FrameKind {
 
 /// What happens to a frame or a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Treatment {
     /// Nothing special.
     Pass,
     /// It is lost.
@@ -185,13 +185,13 @@ impl Faults {
     }
 
     /// What happens to a frame that the medium delivered.
-    pub fn on_frame(&mut self, now: Instant, frame: FrameFacts) -> Verdict {
+    pub fn on_frame(&mut self, now: Instant, frame: FrameFacts) -> Treatment {
         if !self.about_frames {
-            return Verdict::Pass;
+            return Treatment::Pass;
         }
         let Faults { specs, rng, .. } = self;
         for spec in specs.iter().filter(|spec| holds(spec, now)) {
-            let verdict = match &spec.rule {
+            let treatment = match &spec.rule {
                 Rule::DropFrames {
                     from,
                     to,
@@ -201,7 +201,7 @@ impl Faults {
                     && is_kind(&frame, *kind)
                     && chance(rng, *probability) =>
                 {
-                    Verdict::Drop
+                    Treatment::Drop
                 }
                 Rule::LoseFrames {
                     from,
@@ -211,7 +211,7 @@ impl Faults {
                     && !frame.is_ack
                     && chance(rng, *probability) =>
                 {
-                    Verdict::Lose
+                    Treatment::Lose
                 }
                 Rule::DuplicateFrames {
                     from,
@@ -221,32 +221,32 @@ impl Faults {
                     && !frame.is_ack
                     && chance(rng, *probability) =>
                 {
-                    Verdict::Duplicate
+                    Treatment::Duplicate
                 }
-                _ => Verdict::Pass,
+                _ => Treatment::Pass,
             };
-            if verdict != Verdict::Pass {
-                return verdict;
+            if treatment != Treatment::Pass {
+                return treatment;
             }
         }
-        Verdict::Pass
+        Treatment::Pass
     }
 
     /// What happens to a packet between the host and the border router.
-    pub fn on_packet(&mut self, now: Instant) -> Verdict {
+    pub fn on_packet(&mut self, now: Instant) -> Treatment {
         let Faults { specs, rng, .. } = self;
         for spec in specs.iter().filter(|spec| holds(spec, now)) {
             match spec.rule {
                 Rule::DropPackets { probability } if chance(rng, probability) => {
-                    return Verdict::Drop;
+                    return Treatment::Drop;
                 }
                 Rule::DuplicatePackets { probability } if chance(rng, probability) => {
-                    return Verdict::Duplicate;
+                    return Treatment::Duplicate;
                 }
                 _ => {}
             }
         }
-        Verdict::Pass
+        Treatment::Pass
     }
 
     fn holding(&self, now: Instant) -> impl Iterator<Item = &Rule> {
@@ -333,12 +333,12 @@ mod tests {
             probability: 1.0,
         });
         let now = Instant::from_millis(15);
-        assert_eq!(faults.on_frame(now, frame(1, 2, true)), Verdict::Drop);
-        assert_eq!(faults.on_frame(now, frame(1, 2, false)), Verdict::Pass);
-        assert_eq!(faults.on_frame(now, frame(2, 1, true)), Verdict::Pass);
+        assert_eq!(faults.on_frame(now, frame(1, 2, true)), Treatment::Drop);
+        assert_eq!(faults.on_frame(now, frame(1, 2, false)), Treatment::Pass);
+        assert_eq!(faults.on_frame(now, frame(2, 1, true)), Treatment::Pass);
         assert_eq!(
             faults.on_frame(Instant::from_millis(25), frame(1, 2, true)),
-            Verdict::Pass
+            Treatment::Pass
         );
     }
 
@@ -347,7 +347,7 @@ mod tests {
         let mut faults = faults(Rule::DropPackets { probability: 0.25 });
         let now = Instant::from_millis(15);
         let dropped = (0..10_000)
-            .filter(|_| faults.on_packet(now) == Verdict::Drop)
+            .filter(|_| faults.on_packet(now) == Treatment::Drop)
             .count();
         assert!((2_300..2_700).contains(&dropped), "{dropped}");
     }

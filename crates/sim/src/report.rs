@@ -41,7 +41,7 @@ pub struct Report {
     /// The most memory that the process has had; 0 where that is not known.
     pub peak_memory_bytes: u64,
     /// The oracle's verdict.
-    pub oracle: Verdict,
+    pub oracle: OracleReport,
     /// All flows, in the order of the scenario.
     pub flows: Vec<FlowFigures>,
     /// What TAiM has done at the border router; `None` without it.
@@ -70,7 +70,7 @@ pub struct Medium {
 
 /// The oracle's verdict.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Verdict {
+pub struct OracleReport {
     /// Nothing has happened that must not happen.
     pub ok: bool,
     /// What has, the first hundred.

@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a step failed, in one line.
-pub(crate) type Failure = Box<dyn std::error::Error>;
+pub(crate) type StepFailure = Box<dyn std::error::Error>;
 
 /// The arguments after the program's name that make the second process walk
 /// through the steps.
@@ -66,7 +66,7 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
         println!("\ndemo: failed: {} does not answer: {e}", plan.server.name);
         return ExitCode::FAILURE;
     }
-    type Run = fn(&Plan, &Step) -> Result<Outcome, Failure>;
+    type Run = fn(&Plan, &Step) -> Result<Outcome, StepFailure>;
     let steps: [(String, Run); 4] = [
         (format!("ping {}", plan.server), ping::run),
         (

@@ -12,7 +12,7 @@ use super::flight::Flight;
 use super::receive::lqi;
 use super::send::outcome_of;
 use super::{Air, Event, Indication, Kind, Outcome};
-use crate::fault::Verdict;
+use crate::fault::Treatment;
 use crate::kernel::Queue;
 use crate::medium::Reception;
 use crate::radio::{Acking, Received, State, Work};
@@ -81,7 +81,7 @@ impl Air {
         let mut outcome = outcome_of(reception);
         let is_ack = flight.label.kind == Kind::Ack;
         if reception == Reception::Intact
-            && self.verdict(now, node, flight, is_ack) != Verdict::Pass
+            && self.treatment(now, node, flight, is_ack) != Treatment::Pass
         {
             // There is no radio here that could acknowledge what its processor loses, and
             // what is doubled arrives once.

@@ -7,7 +7,7 @@ use redpoll_wire::ieee802154::{Address, FrameHeader};
 use super::flight::Flight;
 use super::send::outcome_of;
 use super::{Air, Event, Indication, Kind, Outcome};
-use crate::fault::{FrameFacts, Verdict};
+use crate::fault::{FrameFacts, Treatment};
 use crate::kernel::Queue;
 use crate::medium::{Reception, TxId};
 use crate::radio::{Acking, Received, State, TURNAROUND, Work};
@@ -104,7 +104,7 @@ impl Air {
         if station.work != Work::AwaitAck || station.dsn != flight.label.dsn {
             return Outcome::Unexpected;
         }
-        if self.verdict(now, node, flight, true) == Verdict::Drop {
+        if self.treatment(now, node, flight, true) == Treatment::Drop {
             return Outcome::Fault;
         }
         let frame_pending = flight.label.frame_pending;
@@ -125,8 +125,8 @@ impl Air {
         if !is_own || !identity.is_in(flight.label.pan_id) {
             return Outcome::OutOfRange;
         }
-        let verdict = self.verdict(now, node, flight, false);
-        if verdict == Verdict::Drop {
+        let treatment = self.treatment(now, node, flight, false);
+        if treatment == Treatment::Drop {
             return Outcome::Fault;
         }
         let station = &mut self.stations[node];
@@ -142,7 +142,7 @@ impl Air {
                 lqi: lqi(rssi_dbm),
                 ack_sent_pending: frame_pending,
             },
-            twice: verdict == Verdict::Duplicate,
+            twice: treatment == Treatment::Duplicate,
         };
         if flight.label.wants_ack {
             station.acking = Some(Acking {
@@ -154,7 +154,7 @@ impl Air {
             let node = node as u32;
             queue.schedule(now + TURNAROUND, Event::AckDue { node }.into());
         }
-        if verdict == Verdict::Lose {
+        if treatment == Treatment::Lose {
             return Outcome::Fault;
         }
         if station.reading {
@@ -202,13 +202,13 @@ impl Air {
         }
     }
 
-    pub(super) fn verdict(
+    pub(super) fn treatment(
         &mut self,
         now: Instant,
         node: usize,
         flight: &Flight,
         is_ack: bool,
-    ) -> Verdict {
+    ) -> Treatment {
         let facts = FrameFacts {
             from: flight.from as usize,
             to: node,

@@ -7,7 +7,7 @@ use redpoll_mac::{Channel, RadioResult, Strobe};
 use super::flight::Flight;
 use super::send::is_occupied;
 use super::{Air, Event, Outcome};
-use crate::fault::Verdict;
+use crate::fault::Treatment;
 use crate::kernel::Queue;
 use crate::radio::{CCA, State, TURNAROUND, Train, Work};
 
@@ -100,7 +100,7 @@ impl Air {
         if !station.wants_ack || !station.train.as_deref().is_some_and(takes) {
             return Outcome::Unexpected;
         }
-        if self.verdict(now, node, flight, true) == Verdict::Drop {
+        if self.treatment(now, node, flight, true) == Treatment::Drop {
             return Outcome::Fault;
         }
         if let Some(train) = &mut self.stations[node].train {

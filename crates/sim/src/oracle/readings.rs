@@ -104,7 +104,7 @@ impl LatencyMs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum ReadingState {
     Open,
     Arrived,
     Lost,
@@ -115,7 +115,7 @@ enum Fate {
 pub(super) struct Readings {
     format: ReadingFormat,
     /// When each of the last ones was made, and what became of it.
-    made: VecDeque<(Instant, Fate)>,
+    made: VecDeque<(Instant, ReadingState)>,
     /// How many were made before those, which is the number of the first of those.
     old: u32,
     /// How many of the old ones never arrived.
@@ -155,14 +155,14 @@ impl Readings {
             && let Some((_, fate)) = self.made.pop_front()
         {
             self.old += 1;
-            self.old_lost += u64::from(fate != Fate::Arrived);
+            self.old_lost += u64::from(fate != ReadingState::Arrived);
         }
-        self.made.push_back((now, Fate::Open));
+        self.made.push_back((now, ReadingState::Open));
         self.old + self.made.len() as u32 - 1
     }
 
     /// A reading that is remembered.
-    fn remembered(&mut self, number: u32) -> Option<&mut (Instant, Fate)> {
+    fn remembered(&mut self, number: u32) -> Option<&mut (Instant, ReadingState)> {
         self.made.get_mut(number.checked_sub(self.old)? as usize)
     }
 
@@ -170,7 +170,7 @@ impl Readings {
     pub(super) fn lost(&mut self, numbers: Range<u32>) {
         for number in numbers {
             match self.remembered(number) {
-                Some((_, fate)) if *fate == Fate::Open => *fate = Fate::Lost,
+                Some((_, fate)) if *fate == ReadingState::Open => *fate = ReadingState::Lost,
                 _ => {}
             }
         }
@@ -181,7 +181,7 @@ impl Readings {
             return true;
         };
         let reading = self.made.get(index as usize);
-        reading.is_some_and(|(_, fate)| *fate == Fate::Arrived)
+        reading.is_some_and(|(_, fate)| *fate == ReadingState::Arrived)
     }
 
     /// The stream begins anew.
@@ -280,11 +280,11 @@ impl Readings {
         let Some((made, fate)) = self.remembered(number) else {
             return Err(format!("reading {number} received that was never made"));
         };
-        if *fate == Fate::Arrived {
+        if *fate == ReadingState::Arrived {
             self.repeated += 1;
             return Ok(false);
         }
-        *fate = Fate::Arrived;
+        *fate = ReadingState::Arrived;
         let made = *made;
         let latency = now.since(made);
         self.arrived += 1;
@@ -299,10 +299,10 @@ impl Readings {
     }
 
     pub(super) fn figures(&self, now: Instant) -> ReadingFigures {
-        let is_lost = |(made, fate): &&(Instant, Fate)| match fate {
-            Fate::Lost => true,
-            Fate::Arrived => false,
-            Fate::Open => !self.format.tells_losses && *made + self.longest < now,
+        let is_lost = |(made, fate): &&(Instant, ReadingState)| match fate {
+            ReadingState::Lost => true,
+            ReadingState::Arrived => false,
+            ReadingState::Open => !self.format.tells_losses && *made + self.longest < now,
         };
         let made = u64::from(self.old) + self.made.len() as u64;
         let lost = self.old_lost + self.made.iter().filter(is_lost).count() as u64;

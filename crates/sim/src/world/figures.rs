@@ -28,7 +28,7 @@ impl World {
             wall_s: self.wall.as_secs_f64(),
             events: self.events,
             peak_memory_bytes: report::peak_memory_bytes(),
-            oracle: report::Verdict {
+            oracle: report::OracleReport {
                 ok: self.oracle.is_satisfied(),
                 violations: self.oracle.violations().to_vec(),
             },

@@ -3,7 +3,7 @@
 use redpoll_border::Gate;
 
 use super::{Event, Inhabitant, World};
-use crate::fault::Verdict;
+use crate::fault::Treatment;
 
 /// Packets that may wait for the host.
 const HOST_QUEUE: usize = 256;
@@ -14,9 +14,9 @@ impl World {
     /// with the packet is counted there.
     pub fn host_input(&mut self, packet: &[u8]) {
         let copies = match self.air.faults_mut().on_packet(self.now) {
-            Verdict::Drop | Verdict::Lose => 0,
-            Verdict::Pass => 1,
-            Verdict::Duplicate => 2,
+            Treatment::Drop | Treatment::Lose => 0,
+            Treatment::Pass => 1,
+            Treatment::Duplicate => 2,
         };
         self.write_down(true, packet);
         for _ in 0..copies {
@@ -117,9 +117,9 @@ impl World {
     /// A packet goes from the border router's host side towards the host.
     pub(super) fn leave_mesh(&mut self, packet: Vec<u8>) {
         let copies = match self.air.faults_mut().on_packet(self.now) {
-            Verdict::Drop | Verdict::Lose => 0,
-            Verdict::Pass => 1,
-            Verdict::Duplicate => 2,
+            Treatment::Drop | Treatment::Lose => 0,
+            Treatment::Pass => 1,
+            Treatment::Duplicate => 2,
         };
         self.write_down(false, &packet);
         for _ in 0..copies {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::mqtt::Subscriber;
 use super::plan::{Plan, Readings};
 use super::show::Step;
-use super::{Failure, Outcome, command};
+use super::{Outcome, StepFailure, command};
 
 /// Debian keeps daemons where a user's PATH does not lead.
 const PROGRAMS: [&str; 3] = [
@@ -22,7 +22,7 @@ const BATCHES: usize = 2;
 /// For the leaf to connect, which it tries every few seconds, and to fill its batches.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
+pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     let Some(readings) = &plan.readings else {
         return Ok(Outcome::LeftOut(
             "no node of this scenario sends readings to the host".to_owned(),
@@ -50,7 +50,7 @@ fn watch(
     subscriber: &mut Subscriber,
     readings: &Readings,
     step: &Step,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, StepFailure> {
     let batch = usize::from(readings.batch);
     let wanted = BATCHES * batch;
     let started = Instant::now();
@@ -109,7 +109,7 @@ struct Broker(Child);
 
 impl Broker {
     /// Starts it on the address; `None` where none is installed.
-    fn start(listen: SocketAddrV6) -> Result<Option<Broker>, Failure> {
+    fn start(listen: SocketAddrV6) -> Result<Option<Broker>, StepFailure> {
         let config = format!(
             "listener {} {}\nallow_anonymous true\npersistence false\nlog_type error\nuser root\n",
             listen.port(),

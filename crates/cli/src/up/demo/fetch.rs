@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::plan::Plan;
 use super::show::{Step, kbps};
-use super::{Failure, Outcome, command, is_installed};
+use super::{Outcome, StepFailure, command, is_installed};
 
 /// Longer than any mesh that works takes for a file of this size.
 const MAX_TIME_S: &str = "300";
 
-pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
+pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     if !is_installed("curl") {
         return Ok(Outcome::LeftOut(
             "there is no curl: sudo apt-get install curl".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
     )))
 }
 
-fn curl(plan: &Plan, step: &Step, path: &str, total: Option<u64>) -> Result<Vec<u8>, Failure> {
+fn curl(plan: &Plan, step: &Step, path: &str, total: Option<u64>) -> Result<Vec<u8>, StepFailure> {
     let url = format!("{}{path}", plan.server_url());
     step.note(&format!("$ curl {url}"));
     let mut curl = command("curl")

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::Failure;
+use super::StepFailure;
 use super::plan::Plan;
 
 /// So long at most: a mesh of some hops forms in half a minute.
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Waits until the server has answered, and says how long that took.
-pub(super) fn wait(plan: &Plan) -> Result<(), Failure> {
+pub(super) fn wait(plan: &Plan) -> Result<(), StepFailure> {
     let at = match (plan.host_is_joined, plan.forwarded_port) {
         (false, Some(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
         _ => SocketAddr::from((plan.server.address, plan.server.port)),

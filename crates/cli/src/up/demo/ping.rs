@@ -5,13 +5,13 @@ use std::process::Stdio;
 
 use super::plan::Plan;
 use super::show::Step;
-use super::{Failure, Outcome, command, is_installed};
+use super::{Outcome, StepFailure, command, is_installed};
 
 const COUNT: u32 = 5;
 /// So many answers are enough: radio may lose one, a mesh that works not most.
 const ENOUGH: u32 = 3;
 
-pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
+pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     if !plan.host_is_joined {
         return Ok(Outcome::LeftOut(plan.needs_tun()));
     }

@@ -6,7 +6,7 @@ use redpoll_sim::scenario::{AppKind, Scenario, Target, TargetHost};
 use redpoll_sim::topology;
 use redpoll_sim::world::World;
 
-use super::Failure;
+use super::StepFailure;
 use crate::up::environment::Environment;
 use crate::up::join::Way;
 
@@ -59,7 +59,10 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn make(scenario: &Scenario, environment: &Environment) -> Result<Plan, Failure> {
+    pub(super) fn make(
+        scenario: &Scenario,
+        environment: &Environment,
+    ) -> Result<Plan, StepFailure> {
         let (server, file_bytes) =
             server(scenario).ok_or("no node of this scenario serves HTTP")?;
         let forwarded = environment

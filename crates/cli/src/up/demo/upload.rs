@@ -9,12 +9,12 @@ use redpoll_sim::traffic::counting_lines;
 
 use super::plan::{Plan, Upload};
 use super::show::{Step, kbps};
-use super::{Failure, Outcome};
+use super::{Outcome, StepFailure};
 
 /// For the leaf to connect, which it tries every few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
+pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     let Some(upload) = &plan.upload else {
         return Ok(Outcome::LeftOut(
             "no node of this scenario sends a file to the host".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, Failure> {
     )))
 }
 
-fn accept(listener: &TcpListener) -> Result<TcpStream, Failure> {
+fn accept(listener: &TcpListener) -> Result<TcpStream, StepFailure> {
     listener.set_nonblocking(true)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -66,7 +66,7 @@ fn accept(listener: &TcpListener) -> Result<TcpStream, Failure> {
     }
 }
 
-fn receive(stream: &mut TcpStream, upload: &Upload, step: &Step) -> Result<u64, Failure> {
+fn receive(stream: &mut TcpStream, upload: &Upload, step: &Step) -> Result<u64, StepFailure> {
     let bar = step.bar(upload.bytes);
     let mut received = 0;
     let mut block = [0; 4096];
