@@ -15,6 +15,8 @@
 //! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
 //! next hops for a first fragment (§6.3), diverse paths (§6.4).
 
+mod acks;
+mod config;
 mod incoming;
 mod outgoing;
 mod path;
@@ -23,11 +25,12 @@ mod timeout;
 
 use redpoll_base::{Duration, Instant, Memory, Wake, earliest, least};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
+use redpoll_wire::sixlowpan::recoverable::Ack;
 
 use crate::SlotId;
 use crate::feature::Recovers;
 
+pub use config::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 pub use incoming::Incoming;
 pub(crate) use incoming::{Arriving, Outcome};
 pub use outgoing::Outgoing;
@@ -35,100 +38,6 @@ pub(crate) use outgoing::{Phase, Sender, Shape, Source, Standing};
 pub(crate) use path::Path;
 pub use path::SwitchedPath;
 use timeout::RoundTrip;
-
-/// Parameters of selective fragment recovery, by their names in RFC 8931 §7.1.
-#[derive(Clone, Debug)]
-pub struct RecoveryConfig {
-    /// Window_Size: fragments after which an acknowledgment is asked for, 1 to
-    /// 32. Default 32, which is after the last.
-    pub window: u8,
-    /// MinFragmentSize in bytes: where frames carry less, datagrams leave in
-    /// plain fragments. Default 40.
-    pub min_fragment: u16,
-    /// MaxFragmentSize and OptFragmentSize in bytes, at most 511; frames bound
-    /// it as well. Default 511.
-    pub max_fragment: u16,
-    /// MinARQTimeOut: how long an acknowledgment is waited for at least. The RFC
-    /// wants more than the longest round trip and names no value. `None`, the
-    /// default, is an eighth more than the longest that was measured of late, so
-    /// that it fits however many hops there are, and at least 100 ms.
-    pub arq_timeout_min: Option<Duration>,
-    /// OptARQTimeOut: how long before the first round trip is known. Default
-    /// 500 ms.
-    pub arq_timeout: Duration,
-    /// MaxARQTimeOut: it grows up to here. Default 2 s.
-    pub arq_timeout_max: Duration,
-    /// MaxFragRetries: how often fragments of a datagram are sent again, all
-    /// that are missing counting as once. Default 3.
-    pub fragment_retries: u8,
-    /// MaxDatagramRetries: how often a datagram is begun anew. Default 1.
-    pub datagram_retries: u8,
-    /// UseECN: after congestion the rest of a datagram leaves fragment by
-    /// fragment. Default true.
-    pub use_ecn: bool,
-    /// How long it is remembered that a datagram has arrived in full, so that
-    /// its sender can be told again. The RFC asks for about a round trip; it has
-    /// to outlast the sender's timeouts. Default 2 s.
-    pub linger: Duration,
-}
-
-impl Default for RecoveryConfig {
-    fn default() -> Self {
-        RecoveryConfig {
-            window: 32,
-            min_fragment: 40,
-            max_fragment: LARGEST,
-            arq_timeout_min: None,
-            arq_timeout: Duration::from_millis(500),
-            arq_timeout_max: Duration::from_secs(2),
-            fragment_retries: 3,
-            datagram_retries: 1,
-            use_ecn: true,
-            linger: Duration::from_secs(2),
-        }
-    }
-}
-
-/// RFC 8931 §7.1: MaxFragmentSize "MUST be less than 512".
-const LARGEST: u16 = 511;
-
-/// The memory of selective fragment recovery; at most 254 entries of each table
-/// are used.
-pub struct RecoveryMemory<M: Memory> {
-    /// One entry for each datagram of this node's that is under way, filled with
-    /// [`Outgoing::EMPTY`].
-    pub outgoing: M::Table<Outgoing>,
-    /// One for each datagram that comes here, and for some that have just come,
-    /// filled with [`Incoming::EMPTY`].
-    pub incoming: M::Table<Incoming>,
-    /// One for each datagram that passes through, filled with
-    /// [`SwitchedPath::EMPTY`].
-    pub paths: M::Table<SwitchedPath>,
-}
-
-/// What recovery has done, in numbers that wrap.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RecoveryCounters {
-    /// Datagrams sent in recoverable fragments.
-    pub datagrams: u32,
-    /// Fragments sent again.
-    pub repeated: u32,
-    /// Datagrams begun anew.
-    pub restarted: u32,
-    /// Acknowledgments made or passed on.
-    pub acknowledgments: u32,
-    /// Fragments of datagrams that nothing is known of.
-    pub refused: u32,
-    /// Acknowledgments that did not come in time.
-    pub timeouts: u32,
-    /// Acknowledgments that told of congestion.
-    pub congested: u32,
-    /// The mean round trip of late, in microseconds: from the end of a fragment
-    /// that asks for an acknowledgment until that comes. Zero before the first.
-    pub round_trip_us: u32,
-    /// The longest ever, in microseconds.
-    pub longest_round_trip_us: u32,
-}
 
 /// Recovery, if there is memory for it; never, and without any code, without the
 /// feature `recovery`.
@@ -206,12 +115,6 @@ impl Patience {
     }
 }
 
-/// Refusals that may leave without being taken by anybody, and the time for which one more
-/// may after that: whoever is refused may not exist, and an acknowledgment to nobody takes
-/// the radio for all its retries.
-const REFUSALS_AT_ONCE: u8 = 8;
-const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
-
 /// All that is known of recoverable datagrams.
 pub(crate) struct Recovery<M: Memory> {
     pub(crate) by: Recovers,
@@ -258,7 +161,7 @@ impl<M: Memory> Recovery<M> {
         };
         let config = RecoveryConfig {
             window: config.window.clamp(1, 32),
-            max_fragment: config.max_fragment.min(LARGEST),
+            max_fragment: config.max_fragment.min(config::LARGEST),
             ..config
         };
         Recovery {
@@ -269,7 +172,7 @@ impl<M: Memory> Recovery<M> {
             incoming,
             paths,
             refusals: [None; REFUSALS],
-            may_refuse: (REFUSALS_AT_ONCE, Instant::ZERO),
+            may_refuse: (acks::REFUSALS_AT_ONCE, Instant::ZERO),
             patience,
             leaving: None,
             next_tag: first_tag,
@@ -434,113 +337,6 @@ impl<M: Memory> Recovery<M> {
         self.round_trip.on_timeout();
         self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
         Some((index, standing))
-    }
-
-    // --- acknowledgments ---
-
-    /// RFC 8931 §6.1.2: nothing is known of the datagram, which aborts it.
-    pub(crate) fn refuse(&mut self, now: Instant, to: Address, tag: u8) {
-        self.counters.refused = self.counters.refused.wrapping_add(1);
-        let refusal = Some((to, tag));
-        if self.refusals.contains(&refusal) {
-            return;
-        }
-        // If there are too many, the sender's timer takes care of it.
-        if !self.may_refuse(now) {
-            return;
-        }
-        if let Some(free) = self.refusals.iter_mut().find(|entry| entry.is_none()) {
-            *free = refusal;
-        }
-    }
-
-    fn may_refuse(&mut self, now: Instant) -> bool {
-        let (mut tokens, mut since) = self.may_refuse;
-        while tokens < REFUSALS_AT_ONCE && now >= since + REFUSAL_INTERVAL {
-            tokens = tokens.saturating_add(1);
-            since += REFUSAL_INTERVAL;
-        }
-        if tokens == REFUSALS_AT_ONCE {
-            since = now;
-        }
-        self.may_refuse = (tokens.saturating_sub(1), since);
-        tokens > 0
-    }
-
-    /// RFC 8931 §6.2: an acknowledgment goes back along the path of its datagram.
-    /// `false`: there is none.
-    pub(crate) fn pass_back(&mut self, now: Instant, from: Address, ack: Ack) -> bool {
-        let mut paths = self
-            .paths
-            .as_mut()
-            .iter_mut()
-            .filter_map(|path| path.0.as_mut());
-        let path = paths.find(|path| path.next_hop == from && path.tag_out == ack.tag);
-        if let Some(path) = path {
-            path.on_ack(now, ack, self.waits);
-            return true;
-        }
-        false
-    }
-
-    pub(crate) fn has_ack(&self) -> bool {
-        let arriving = self.incoming.as_ref().iter().filter_map(Incoming::peek);
-        self.leaving.is_some()
-            || self.paths().any(|path| path.ack.is_some())
-            || arriving.into_iter().any(|entry| entry.ack_due)
-            || self.refusals.iter().any(Option::is_some)
-    }
-
-    /// The acknowledgment that leaves next.
-    pub(crate) fn next_ack(&mut self) -> Option<(Address, Ack)> {
-        if self.leaving.is_none() {
-            self.leaving = self.take_ack();
-        }
-        self.leaving
-    }
-
-    pub(crate) fn leaving_ack(&self) -> Option<Ack> {
-        self.leaving.map(|(_, ack)| ack)
-    }
-
-    /// The acknowledgment has left, `delivered` to the next hop or not. Who takes a refusal
-    /// is there: that one does not count.
-    pub(crate) fn on_ack_done(&mut self, delivered: bool) {
-        let was_refusal = self
-            .leaving
-            .take()
-            .is_some_and(|(_, ack)| ack.bitmap.is_null());
-        if was_refusal && delivered {
-            let (tokens, _) = &mut self.may_refuse;
-            *tokens = tokens.saturating_add(1).min(REFUSALS_AT_ONCE);
-        }
-        self.counters.acknowledgments = self.counters.acknowledgments.wrapping_add(1);
-    }
-
-    fn take_ack(&mut self) -> Option<(Address, Ack)> {
-        for entry in self.paths.as_mut() {
-            let taken = entry.0.as_mut().and_then(Path::take_ack);
-            if let Some((_, ack)) = &taken {
-                // RFC 8931 §6.3: it "cleans up all resources on the path".
-                if ack.bitmap.is_null() {
-                    entry.0 = None;
-                }
-                return taken;
-            }
-        }
-        let mut arriving = self.incoming.as_mut().iter_mut().filter_map(Incoming::get);
-        if let Some(ack) = arriving.find_map(Arriving::take_ack) {
-            return Some(ack);
-        }
-        let refusal = self.refusals.iter_mut().find_map(Option::take);
-        refusal.map(|(to, tag)| {
-            let ack = Ack {
-                ecn: false,
-                tag,
-                bitmap: Bitmap::NULL,
-            };
-            (to, ack)
-        })
     }
 
     // --- the reassembling endpoint and the relay ---
