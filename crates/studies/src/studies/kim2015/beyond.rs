@@ -1,7 +1,7 @@
 //! Redpoll's TCP at the nodes.
 
 use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
-use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case};
+use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case, ours};
 use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -15,7 +15,7 @@ pub fn beyond() -> Figure {
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];
     for (way, udp, tcp) in pairs {
-        let ours = case(tcp, HEAVY).set("tcp.transport", "redpoll");
+        let ours = ours(&case(tcp, HEAVY));
         let at = |name: &str| format!("{name}, {way}");
         let least = figure
             .point((at("UDP"), way), THROUGHPUT, &case(udp, HEAVY), throughput)

@@ -1,7 +1,7 @@
 //! Parents that are chosen by their load: what the paper asks for in the end.
 
 use super::read::{FLOWS, THROUGHPUT, throughput};
-use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in};
+use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in, ours};
 use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -19,7 +19,7 @@ pub fn by_load() -> Figure {
         for load in [HEAVY, FULLER, FULLEST] {
             let alike = case_in(Building::SevenHops, traffic, load);
             let alike = match word {
-                "tcp" => alike.set("tcp.transport", "redpoll"),
+                "tcp" => ours(&alike),
                 _ => alike,
             };
             let aware = alike.clone().set("rpl.load_aware", "true");
