@@ -306,7 +306,7 @@ pub fn case(traffic: Traffic, load: u32) -> Case {
     case_in(Building::FiveHops, traffic, load)
 }
 
-/// The same with Redpoll's TCP at the nodes. It opens no connection twice, so a place needs
+/// A case with Redpoll's TCP at the nodes. It opens no connection twice, so a place needs
 /// room for one with each node, and no more is looked through at every event.
 pub fn ours(case: &Case) -> Case {
     let case = case.clone().set("tcp.transport", "redpoll");

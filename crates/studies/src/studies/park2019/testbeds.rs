@@ -190,7 +190,7 @@ fn at_most_a_second(figure: &mut Figure, testbed: Testbed) {
     }
 }
 
-/// The same with four times the bytes, so that a run takes as long as the paper's.
+/// A case with four times the bytes, so that a run takes as long as the paper's.
 fn longer(case: Case) -> Case {
     case.set("apps.upload.total", format!("{} B", 4.0 * BYTES))
         .set("duration", "6 h")
