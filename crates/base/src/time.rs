@@ -118,7 +118,7 @@ impl Duration {
     }
 
     /// The span in whole milliseconds, rounded down, 2^32 - 1 if it is longer.
-    #[inline(never)]
+    #[inline(never)] // size
     pub const fn millis_saturating(self) -> u32 {
         const TOO_LONG: u64 = (1 << 32) * 1_000;
         if self.0 < TOO_LONG {

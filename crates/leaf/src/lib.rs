@@ -80,7 +80,7 @@ pub fn config(begin: &Begin) -> NodeConfig {
 
 /// A node that begins so, over its memory. It has one route: everything that is not this
 /// node is behind its parent.
-#[inline(never)]
+#[inline(never)] // stack: what it takes to make a node is free when it serves
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);
     Node::new(config(begin), memory, random)

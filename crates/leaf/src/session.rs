@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Sends back the datagrams that wait, up to so many bytes of each.
-    #[inline(never)]
+    #[inline(never)] // stack: its datagram
     pub(crate) fn echo_datagrams(&self, now: Instant, node: &mut Device, id: UdpId) {
         let mut bytes = [0; DATAGRAM];
         while let Some((len, from)) = node.udp_recv(id, &mut bytes) {

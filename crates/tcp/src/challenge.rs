@@ -39,7 +39,7 @@ impl ChallengeLimit {
         self.admit_up_to(TEXT_LIMIT, now)
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn admit_up_to(&mut self, limit: u8, now: u32) -> bool {
         let window = divide(now, WINDOW_MS) as u8;
         if window != self.window {

@@ -190,7 +190,7 @@ impl Millis {
     }
 
     /// In milliseconds, one at least.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn get(self) -> u32 {
         let bits = self.0.get();
         let mut ms = u32::from(bits & DIGITS);
@@ -210,7 +210,7 @@ impl Millis {
     }
 
     /// `ms` milliseconds. Zero counts as one.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) const fn new(ms: u32) -> Self {
         let mut digits = if ms == 0 { 1 } else { ms };
         let mut zeros = 0u16;

@@ -169,7 +169,7 @@ impl Header {
 
     /// What can only be said at the end: ports, the data offset, and the
     /// checksum over a payload of `len` bytes that have this sum.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn end(&mut self, src: &Endpoint, dst: &Endpoint, len: u32, payload: Checksum) {
         self.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
         // The data offset, in words, fills the upper half of its byte.
@@ -199,7 +199,7 @@ impl Header {
     }
 
     /// Adds a word of options.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn put(&mut self, word: u32) {
         if let Some(room) = self.words.get_mut(usize::from(self.len)) {
             *room = word.to_be_bytes();

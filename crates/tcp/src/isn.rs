@@ -41,7 +41,7 @@ impl IsnGenerator {
     /// The initial sequence number for a connection opened at `now`.
     ///
     /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn isn(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> SeqNum {
         let m = (now.as_micros() >> 2) as u32;
         SeqNum(self.hash(Purpose::SequenceNumber, local, remote, [0, 0])) + m
@@ -54,7 +54,7 @@ impl IsnGenerator {
     /// connection to connection. It stays the same for the same ends, so that
     /// timestamps go on growing from one of their connections to the next,
     /// which RFC 9293 §3.6.1 (SHLD-4) relies on.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
         self.hash(Purpose::Timestamp, local, remote, [0, 0])
     }

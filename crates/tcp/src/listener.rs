@@ -128,7 +128,7 @@ impl Offer {
 
 impl Request {
     /// The request that `seg` makes if it is a SYN.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
         Request {
             local: Endpoint::new(meta.dst, seg.dst_port),
@@ -162,7 +162,7 @@ impl Request {
 }
 
 impl PeerSyn {
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn of(seg: &Segment<'_>) -> Self {
         let options = &seg.options;
         PeerSyn {

@@ -131,7 +131,7 @@ impl Options {
         options
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
@@ -239,7 +239,7 @@ impl Header {
     }
 
     /// Timestamps, and SACK-permitted, which takes the place of the NOPs.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn put_timestamps(&mut self, timestamps: Option<TimestampOption>, permitted: bool) {
         let first = if permitted {
             pair(SACK_PERMITTED, SACK_PERMITTED_LEN as u8) << 16
@@ -262,7 +262,7 @@ impl Header {
         }
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn put_fast_open(&mut self, cookie: &FastOpenCookie) {
         if fast_open::ON {
             self.put(NOPS | pair(FAST_OPEN, cookie.len().wrapping_add(2)));
@@ -288,7 +288,7 @@ impl Header {
 }
 
 /// Two numbers, most significant byte first.
-#[inline(never)]
+#[inline(never)] // size
 pub(crate) fn two_words(&[a, b, c, d, e, f, g, h]: &[u8; 8]) -> (u32, u32) {
     let (first, second) = ([a, b, c, d], [e, f, g, h]);
     (u32::from_be_bytes(first), u32::from_be_bytes(second))

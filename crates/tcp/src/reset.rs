@@ -13,7 +13,7 @@ pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
 }
 
 /// The reset that answers a segment of which a request was made, if it is to be answered.
-#[inline(never)]
+#[inline(never)] // size
 pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header> {
     let Request { local, remote, .. } = ends;
     // Nothing that came from, or went to, a group is answered (RFC 9293

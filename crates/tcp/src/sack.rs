@@ -27,7 +27,7 @@ impl SackBlocks {
     pub(crate) const BLOCK_LEN: usize = 8;
 
     /// Adds a block behind the others; a fifth is left out.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn push(&mut self, block: SeqRange) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
             *slot = block;

@@ -192,7 +192,7 @@ impl HalfOpen {
     }
 
     /// The time from the last answer to the deadline, in milliseconds.
-    #[inline(never)]
+    #[inline(never)] // size
     fn timeout(&self, config: &Config) -> u32 {
         let first = config.initial_rto.millis_saturating();
         // RFC 6298 §5.5.
@@ -239,7 +239,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
     }
 
     /// A segment for a listener arrives which no connection claims, in whatever order.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn input(&mut self, terms: &Terms<'_>, incoming: &Incoming<'_>) -> Answer {
         let &Incoming {
             now,
@@ -546,7 +546,7 @@ impl HalfOpen {
 impl Reply {
     /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in; or
     /// the challenge `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
-    #[inline(never)]
+    #[inline(never)] // size
     fn header(&self, now: Instant, terms: &Terms<'_>, request: &Request) -> Header {
         let Terms {
             config,

@@ -110,7 +110,7 @@ fn tick(now: Instant) -> u32 {
     (now.as_micros() >> TICK_BITS) as u32
 }
 
-#[inline(never)]
+#[inline(never)] // size
 fn hash(isn: &IsnGenerator, ends: &Request, irs: SeqNum, tick: u32) -> u32 {
     let others = [irs.0, tick];
     isn.hash(Purpose::SynCookie, &ends.local, &ends.remote, others)

@@ -89,7 +89,7 @@ impl TimerTable {
 
     /// Time has come to `now`. Returns it in milliseconds, rounded down. A
     /// clock that goes back counts as one that stands still.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn enter(&mut self, now: Instant) -> u32 {
         let (low, high) = (now.as_micros() as u32, (now.as_micros() >> 32) as u32);
         if high == self.high
@@ -143,7 +143,7 @@ impl TimerTable {
 
     /// Starts `timer`, or starts it anew: it runs out `after` so many
     /// milliseconds from now.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn start(&mut self, timer: Timer, after: u32) {
         let at = self.now.wrapping_add(after.min(LONGEST_MS));
         self.set(timer, at.max(OFF.wrapping_add(1)));
@@ -183,7 +183,7 @@ impl TimerTable {
 
     /// Takes a timer that has run out by now, and stops it. `floor` is what
     /// [`enter`](Self::enter) returned.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn take_expired(&mut self, floor: u32) -> Option<Timer> {
         let (slot, timer) = self
             .at

@@ -43,7 +43,7 @@ impl UserTimeout {
     }
 
     /// The timeout meant, in seconds: less than 2^21.
-    #[inline(never)]
+    #[inline(never)] // size
     const fn seconds(self) -> u32 {
         let count = (self.bits() & !MINUTES) as u32;
         let unit = if self.bits() & MINUTES == 0 { 1 } else { 60 };

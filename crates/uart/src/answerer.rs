@@ -96,7 +96,7 @@ impl Answerer {
     }
 
     /// The request that waits for its answer.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn request(&self) -> Option<Request<'_>> {
         Request::parse(self.request.message())
     }

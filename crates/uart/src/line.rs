@@ -65,7 +65,7 @@ impl<P: Port> LineRadio<P> {
     }
 
     /// Whether a request has come; else there are no bytes any more.
-    #[inline(never)]
+    #[inline(never)] // size
     fn receive(&mut self) -> bool {
         let LineRadio { port, answerer, .. } = self;
         while let Some(byte) = port.read() {

@@ -46,7 +46,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         }
     }
 
-    #[inline(never)]
+    #[inline(never)] // stack: as `begin_works`
     fn on_time(&mut self, now: Instant) {
         if self.poll_at().is_some_and(|wake| wake.at <= now) {
             self.on_timeout(now);

@@ -17,7 +17,7 @@ pub(crate) struct NewReno {
 }
 
 /// RFC 5681 §3.1: IW.
-#[inline(never)]
+#[inline(never)] // size
 fn initial_window(mss: u32) -> u32 {
     let segments = match mss {
         0..=1095 => 4,

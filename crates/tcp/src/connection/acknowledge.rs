@@ -43,7 +43,7 @@ pub(super) struct News {
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// "ESTABLISHED STATE", and in addition what the other states add to it.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
         // updated." An older one has nothing to say.

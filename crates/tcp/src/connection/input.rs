@@ -37,7 +37,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// RFC 9293 §3.10.7.4: Other States.
-    #[inline(never)]
+    #[inline(never)] // size
     fn other_states(&mut self, meta: &IpMeta, seg: &Segment<'_>) -> Step {
         self.check_timestamp(seg)?; // RFC 7323 §5.3: before all others
         let is_predicted = self.is_predicted(seg);

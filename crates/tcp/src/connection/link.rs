@@ -37,7 +37,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// RFC 6298 §5.1: now the retransmission timer starts. Before, the
     /// segment was not on its way.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
         if let Some(pin) = self.release(token) {
@@ -61,7 +61,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// The link gave the segment up.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
         if let Some(pin) = self.release(token) {
@@ -122,7 +122,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// Probes the window if it alone holds something back.
-    #[inline(never)]
+    #[inline(never)] // size
     fn settle_persist(&mut self) {
         if !self.is_held_by_window() {
             if self.timers.is_running(Timer::Persist) {

@@ -359,7 +359,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Whether a SYN may open a new connection in place of this one, which is
     /// in TIME-WAIT and knows the SYN to be no old duplicate (RFC 9293
     /// §3.6.1, MAY-2). Ask before [`input`](Self::input).
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn yields_to(&self, seg: &Segment<'_>) -> bool {
         let is_request = seg.flags.syn() && !seg.flags.ack() && !seg.flags.rst();
         let is_newer = match seg.options.timestamps {

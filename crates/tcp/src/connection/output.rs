@@ -51,7 +51,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`on_segment_sent`](Self::on_segment_sent) or
     /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
     /// four segments with data at once; acknowledgments come beyond that.
-    #[inline(never)]
+    #[inline(never)] // size
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
         self.timers.enter(now);
         let mut desc = SegmentDesc::from(Header::EMPTY);

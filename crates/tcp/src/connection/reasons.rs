@@ -293,7 +293,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
     /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
     /// free.
-    #[inline(never)]
+    #[inline(never)] // size
     fn fits_cwnd(&self, plan: &Plan) -> bool {
         self.in_flight().wrapping_add(plan.len) <= self.cc.cwnd()
     }

@@ -105,7 +105,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     /// The connection ends by an error; "all segment queues should be flushed".
-    #[inline(never)]
+    #[inline(never)] // size
     pub(super) fn fail(&mut self, error: Error) {
         self.inbox.clear();
         self.enter_closed(Some(error));

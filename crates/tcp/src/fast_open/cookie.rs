@@ -119,7 +119,7 @@ impl IsnGenerator {
         cookie.len == OURS && (0..2).any(given)
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn cookie_half(&self, half: u32, period: u32, client: &Addr) -> u32 {
         let client = Endpoint::new(*client, 0);
         self.hash(Purpose::FastOpen, &client, &client, [period, half])

@@ -164,7 +164,7 @@ impl Rack {
     }
 
     /// `stretch`, which ends at `end`, was not known to have arrived.
-    #[inline(never)]
+    #[inline(never)] // size
     fn on_news(
         &mut self,
         end: Ahead,

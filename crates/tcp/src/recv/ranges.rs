@@ -55,7 +55,7 @@ impl Ranges {
         self.known().iter().rev().copied()
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn push(&mut self, span: TextSpan) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
             *slot = span;

@@ -168,7 +168,7 @@ pub(crate) struct Walk<'a> {
 impl<'a> Iterator for Walk<'a> {
     type Item = (Span, &'a mut Stretch);
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn next(&mut self) -> Option<Self::Item> {
         if self.span.is_empty() {
             return None;
@@ -213,7 +213,7 @@ impl Scoreboard {
         lens.fold(0, u32::wrapping_add)
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn bytes(&self, fate: Fate) -> u32 {
         let mut sum = 0u32;
         for stretch in &self.list {
@@ -418,7 +418,7 @@ impl Scoreboard {
         self.doubt(Fate::Arrived);
     }
 
-    #[inline(never)]
+    #[inline(never)] // size
     fn doubt(&mut self, fate: Fate) {
         for stretch in &mut self.list {
             if stretch.fate == fate {
@@ -430,7 +430,7 @@ impl Scoreboard {
     /// What is in `span`, or what overlaps it where the table is full, and
     /// where that lies. Whoever must not go beyond `span` asks whether it covers
     /// what is there.
-    #[inline(never)]
+    #[inline(never)] // size
     pub(crate) fn walk(&mut self, mut span: Span) -> Walk<'_> {
         let mut first = 0;
         if !span.is_empty() {
@@ -446,7 +446,7 @@ impl Scoreboard {
     /// Makes a stretch begin at `at`, unless nothing is out there or there is no
     /// room for another. Returns the place in the list of the one that holds `at`,
     /// and where it begins.
-    #[inline(never)]
+    #[inline(never)] // size
     fn cut(&mut self, at: u32) -> (usize, u32) {
         let (mut head, mut index) = (at, 0usize);
         for stretch in &self.list {
@@ -492,7 +492,7 @@ impl Scoreboard {
     /// is now. Of the neighbours that have arrived, or else of those with one fate,
     /// or else of those that have not arrived, the shortest pair is joined, the
     /// last of several: of what was sent last the least is known.
-    #[inline(never)]
+    #[inline(never)] // size
     fn make_room(&mut self) -> bool {
         if !self.is_full() {
             return true;
@@ -524,7 +524,7 @@ impl Scoreboard {
     }
 
     /// Removes the stretch at `index`: each takes the place of the one before.
-    #[inline(never)]
+    #[inline(never)] // size
     fn remove(&mut self, index: usize) {
         let mut rest = self.list.iter_mut().skip(index);
         let Some(mut place) = rest.next() else { return };
