@@ -55,7 +55,7 @@ impl<M: Memory> Lowpan<M> {
 
     /// Takes a slot for a packet of `len` bytes that the caller is going to
     /// write. `None` when `len` exceeds the slot size, or when only the slots
-    /// of [`LowpanConfig::receive_reserve`] are left.
+    /// of [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve) are left.
     pub fn allocate(&mut self, len: usize) -> Option<SlotId> {
         if !self.has_room() {
             return None;
@@ -65,7 +65,7 @@ impl<M: Memory> Lowpan<M> {
         slot
     }
 
-    /// Whether more slots are free than those of [`LowpanConfig::receive_reserve`].
+    /// Whether more slots are free than those of [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve).
     pub fn has_room(&self) -> bool {
         let reserve = self
             .receive_reserve
