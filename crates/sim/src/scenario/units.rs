@@ -165,7 +165,7 @@ mod tests {
         let cases = [
             (Measure::Time, "40 ms", 40_000.0),
             (Measure::Time, "1.5s", 1_500_000.0),
-            (Measure::Time, "7560 ns", 7.56),
+            (Measure::Time, "7140 ns", 7.14),
             (Measure::Time, "2 min", 120e6),
             (Measure::Length, "0.5 km", 500.0),
             (Measure::Power, "-8 dBm", -8.0),

@@ -98,8 +98,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("radio.model", Choice(&["at86rf233", "cc2420", "ideal"]), Default("at86rf233"), None,
         "The radio chip of every node: AT86RF233 has a single frame buffer behind an SPI bus, CC2420 a buffer for each direction, `ideal` knows only CSMA and air time."),
-    key("radio.spi_time_per_byte", time(0.0, 1_000.0), Optional("the model's own figure, 7560 ns for both chips and 0 for `ideal`"), None,
-        "Time to move one byte between processor and radio; finer than a microsecond as `\"7560 ns\"`."),
+    key("radio.spi_time_per_byte", time(0.0, 1_000.0), Optional("the model's own figure, 7140 ns for both chips and 0 for `ideal`"), None,
+        "Time to move one byte between processor and radio; finer than a microsecond as `\"7140 ns\"`."),
 
     key("clock.drift_ppm", Number { min: 0.0, max: 1_000.0 }, Default("0"), None,
         "Each node's clock is fast or slow by a share, in millionths, that is drawn evenly between minus and plus this. Its timers and timestamps go by it; radio waves and what is measured do not."),
