@@ -13,12 +13,6 @@ use crate::workspace::{self, Workspace};
 
 /// Features of a crate beside `default`: more of them nobody can try in all combinations.
 const MOST: usize = 6;
-/// Crates with more, how many, and why.
-const MORE: [(&str, usize, &str); 1] = [(
-    "stack",
-    7,
-    "two of RPL's joined would cost routers 1.3 to 3 KB for what they do not use (ADR 30)",
-)];
 
 /// What a product may be: Cortex-M0 and M0+, M4 without and with a floating-point unit, and
 /// the RISC-V of ESP32-C6 and H2.
@@ -40,13 +34,9 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let crates = published(workspace)?;
     let mut findings = Vec::new();
     for it in &crates {
-        let most = match MORE.iter().find(|(name, ..)| *name == it.name) {
-            Some((_, most, _)) => *most,
-            None => MOST,
-        };
-        if it.features.len() > most {
+        if it.features.len() > MOST {
             let (name, count) = (&it.name, it.features.len());
-            findings.push(format!("{name}: {count} features, the limit is {most}"));
+            findings.push(format!("{name}: {count} features, the limit is {MOST}"));
         }
     }
     for it in &crates {

@@ -146,6 +146,18 @@ pub struct Mac {
     probes: bool,
 }
 
+/// What only a duty-cycled MAC does, for who need not know which it is.
+#[cfg(not(feature = "duty-cycled"))]
+impl Mac {
+    /// To how many neighbours the layer above may have packets at a time: this one has no limit.
+    pub fn neighbour_queues(&self) -> usize {
+        0
+    }
+
+    /// A frame for another node was heard, intact: nothing follows from it.
+    pub fn on_overheard(&mut self, _frame: &[u8]) {}
+}
+
 /// What the layer above does.
 impl Mac {
     /// A MAC whose radio listens. `rng` is its own: it feeds backoffs, retry

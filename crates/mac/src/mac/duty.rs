@@ -25,6 +25,12 @@ impl Mac {
         self.duty.as_ref().map(|duty| &duty.counters)
     }
 
+    /// To how many neighbours the layer above may have packets at a time; 0 if that has no limit.
+    pub fn neighbour_queues(&self) -> usize {
+        let layer = self.config.duty.and_then(|duty| duty.layer);
+        layer.map_or(0, |layer| layer.neighbour_queues.into())
+    }
+
     /// What the radio does between works from the beginning.
     pub(super) fn first_rest(duty: Option<&Duty>) -> Rest {
         match duty.is_some_and(Duty::sleeps) {

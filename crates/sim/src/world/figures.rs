@@ -77,7 +77,8 @@ impl World {
             cache: (node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),
             rpl: self.rpl_figures(index, above),
-            duty: (node.duty_counters()).map(|counters| report::DutyFigures::of(counters, station)),
+            duty: (node.mac().duty_counters())
+                .map(|counters| report::DutyFigures::of(counters, station)),
             memory_bytes: inhabitant.memory_bytes as u64,
         }
     }

@@ -222,11 +222,8 @@ impl<M: Memory + 'static> Link<M> {
     }
 
     /// Whether other neighbours have all the queues that a duty-cycled MAC may have.
-    #[cfg(feature = "duty-cycled")]
     pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
-        let duty = self.mac.config().duty;
-        let layer = duty.and_then(|duty| duty.layer);
-        let limit = layer.map_or(0, |layer| usize::from(layer.neighbour_queues));
+        let limit = self.mac.neighbour_queues();
         limit > 0 && self.lowpan.is_full_of_others(neighbour, limit)
     }
 

@@ -279,10 +279,9 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.link.mac.counters()
     }
 
-    /// What a duty-cycled MAC has counted; `None` for every other.
-    #[cfg(feature = "duty-cycled")]
-    pub fn duty_counters(&self) -> Option<&redpoll_mac::DutyCounters> {
-        self.link.mac.duty_counters()
+    /// Its MAC, to look at.
+    pub fn mac(&self) -> &redpoll_mac::Mac {
+        &self.link.mac
     }
 
     /// Counters of 6LoWPAN.

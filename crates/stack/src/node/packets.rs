@@ -194,7 +194,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         #[cfg(feature = "rpl")]
         self.dress(now, packet, next_hop)?;
         match next_hop {
-            #[cfg(feature = "duty-cycled")]
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
                 Err(DropReason::NoSlot.into())
             }

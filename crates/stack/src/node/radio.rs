@@ -48,7 +48,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// [assistant](crate::assist) wants to know, and X-MAC, which yields to others; it
     /// needs a radio that tells of frames that its filter or its check of them keeps back.
     pub fn on_heard(&mut self, now: Instant, frame: Option<&[u8]>) {
-        #[cfg(feature = "duty-cycled")]
         if let Some(frame) = frame {
             self.link.mac.on_overheard(frame);
         }
