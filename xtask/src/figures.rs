@@ -129,15 +129,17 @@ const fn loss(what: &'static str, options: &'static [&'static str], most: f64) -
 }
 
 /// `readings` over TCP and over CoAP with the same loss at the border router.
+/// The sensors' queue has 93 places over TCP, whose send buffer holds eleven readings, and
+/// 104 over CoAP, where a message holds six.
 struct Lost {
-    tcp: [&'static str; 2],
+    tcp: [&'static str; 4],
     coap: [&'static str; 4],
 }
 
 const COAP: &str = "apps.readings.transport=coap";
 const fn lost(share: &'static str) -> Lost {
     Lost {
-        tcp: ["--set", share],
+        tcp: ["--set", share, "--set", "apps.readings.queue=93"],
         coap: ["--set", share, "--set", COAP],
     }
 }

@@ -11,21 +11,37 @@ use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::world::World;
 
-/// Bytes of the frames of one full segment, frame check sequence included:
-/// 462 bytes of payload and 12 of timestamps, in five frames; the first says
-/// in one byte that the segment is capable of ECN.
-const SEGMENT: [u64; 5] = [123, 120, 120, 120, 94];
-/// Bytes of the frame of a TCP acknowledgement.
-const ACKNOWLEDGEMENT: u64 = 46;
-/// Payload of a segment in bits.
-const PAYLOAD_BITS: u64 = 462 * 8;
+/// A full segment in its frames.
+#[derive(Debug)]
+struct Segment {
+    /// Bytes of each frame, frame check sequence included: payload and 12 bytes of
+    /// timestamps; the first says in one byte that the segment is capable of ECN.
+    frames: [u64; 5],
+    payload_bits: u64,
+    /// What a scenario needs for it.
+    settings: &'static [(&'static str, &'static str)],
+}
 
 /// The segments and windows of Kumar et al. 2020.
-const SEGMENTS: [(&str, &str); 3] = [
-    ("tcp.mss", "462 B"),
-    ("tcp.send_buffer", "1848 B"),
-    ("tcp.receive_buffer", "1848 B"),
-];
+const PAPER: Segment = Segment {
+    frames: [123, 120, 120, 120, 94],
+    payload_bits: 462 * 8,
+    settings: &[
+        ("tcp.mss", "462 B"),
+        ("tcp.send_buffer", "1848 B"),
+        ("tcp.receive_buffer", "1848 B"),
+    ],
+};
+
+/// Those of the lines as they are shipped.
+const SHIPPED: Segment = Segment {
+    frames: [123, 120, 120, 120, 119],
+    payload_bits: 487 * 8,
+    settings: &[],
+};
+
+/// Bytes of the frame of a TCP acknowledgement.
+const ACKNOWLEDGEMENT: u64 = 46;
 /// Nanoseconds from the order to send to the first bit: assessment, turnaround.
 const ASSESSMENT: u64 = 128_000 + 192_000;
 /// The interframe space behind a long frame.
@@ -34,6 +50,7 @@ const LIFS: u64 = 640_000;
 /// What decides how long a frame takes.
 #[derive(Clone, Copy, Debug)]
 struct Way {
+    segment: &'static Segment,
     /// Of a byte between processor and radio, in nanoseconds.
     spi_ns: u64,
     /// Only the first frame of a segment has a backoff.
@@ -90,14 +107,14 @@ fn exchange_ns(bytes: u64, way: Way, most: u64) -> u64 {
 fn segments_ns(way: Way) -> u64 {
     let later = if way.burst { 0 } else { 7 };
     let most = [7, later, later, later, later];
-    let frames = SEGMENT.iter().zip(most);
+    let frames = way.segment.frames.iter().zip(most);
     2 * frames
         .map(|(bytes, most)| exchange_ns(*bytes, way, most))
         .sum::<u64>()
 }
 
-fn kbps(pair_ns: u64) -> f64 {
-    (2 * PAYLOAD_BITS) as f64 * 1e6 / pair_ns as f64
+fn kbps(way: Way, pair_ns: u64) -> f64 {
+    (2 * way.segment.payload_bits) as f64 * 1e6 / pair_ns as f64
 }
 
 /// Goodput in kb/s with one TCP acknowledgement every second segment, no loss
@@ -105,7 +122,8 @@ fn kbps(pair_ns: u64) -> f64 {
 ///
 /// In a burst only the first frame of a segment has a backoff.
 fn bound_kbps(way: Way) -> f64 {
-    kbps(segments_ns(way) + exchange_ns(ACKNOWLEDGEMENT, way, 7))
+    let acknowledgement = exchange_ns(ACKNOWLEDGEMENT, way, 7);
+    kbps(way, segments_ns(way) + acknowledgement)
 }
 
 /// Goodput that nothing exceeds. Two nodes do some things at one time: the one that
@@ -122,9 +140,10 @@ fn upper_kbps(way: Way) -> f64 {
         ifs: Ifs::Off,
         ..way
     };
-    let [first, ..] = SEGMENT;
+    let [first, ..] = way.segment.frames;
     let beside = exchange_ns(first, way, 7) - exchange_ns(first, after, 7);
-    kbps(segments_ns(way) - beside + exchange_ns(ACKNOWLEDGEMENT, alone, 7))
+    let acknowledgement = exchange_ns(ACKNOWLEDGEMENT, alone, 7);
+    kbps(way, segments_ns(way) - beside + acknowledgement)
 }
 
 /// Over so many hops, with a radio of this kind.
@@ -138,15 +157,15 @@ fn goodput_kbps(hops: usize, model: &str, delay: &str, way: Way, run: (u64, u64)
             if way.burst { "true" } else { "false" },
         ),
     ];
-    let scenario = Scenario::load(&format!("line-{hops}"), &overrides(&how)).unwrap();
+    let scenario = Scenario::load(&format!("line-{hops}"), &overrides(way.segment, &how)).unwrap();
     let (seconds, seed) = run;
     let mut world = World::new(&scenario, seed).unwrap();
     world.run_until(Instant::from_millis(seconds * 1_000));
     world.report().flows[0].goodput_kbps
 }
 
-fn overrides(more: &[(&str, &str)]) -> Vec<(String, String)> {
-    let all = SEGMENTS.iter().chain(more);
+fn overrides(segment: &Segment, more: &[(&str, &str)]) -> Vec<(String, String)> {
+    let all = segment.settings.iter().chain(more);
     all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect()
 }
@@ -180,31 +199,39 @@ impl FrameTrace for Lengths {
 /// The frames are as long as the bound takes them to be.
 #[test]
 fn the_bound_is_about_our_frames() {
-    let scenario = Scenario::load("line-1", &overrides(&[])).unwrap();
-    let mut world = World::new(&scenario, 1).unwrap();
-    let lengths = Lengths::default();
-    world.add_trace(Box::new(lengths.clone()));
-    world.run_until(Instant::from_millis(20_000));
-    let counts = lengths.0.take();
-    let common = counts.iter().filter(|(_, count)| **count > 100);
-    let common: Vec<_> = common.map(|(key, _)| *key).collect();
-    let [first, middle, _, _, last] = SEGMENT;
-    let sent = [
-        (0, 5),
-        (0, ACKNOWLEDGEMENT),
-        (1, 5),
-        (1, last),
-        (1, middle),
-        (1, first),
-    ];
-    assert_eq!(common, sent);
-    let per_segment = f64::from(counts[&(1, middle)]) / f64::from(counts[&(1, first)]);
-    assert!((per_segment - 3.0).abs() < 0.2, "{per_segment}");
+    for segment in [&PAPER, &SHIPPED] {
+        let scenario = Scenario::load("line-1", &overrides(segment, &[])).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        let lengths = Lengths::default();
+        world.add_trace(Box::new(lengths.clone()));
+        world.run_until(Instant::from_millis(20_000));
+        let counts = lengths.0.take();
+        let common = counts.iter().filter(|(_, count)| **count > 100);
+        let common: Vec<_> = common.map(|(key, _)| *key).collect();
+        let [first, middle, _, _, last] = segment.frames;
+        let sent = [
+            (0, 5),
+            (0, ACKNOWLEDGEMENT),
+            (1, 5),
+            (1, last),
+            (1, middle),
+            (1, first),
+        ];
+        assert_eq!(common, sent);
+        let per_segment = f64::from(counts[&(1, middle)]) / f64::from(counts[&(1, first)]);
+        assert!((per_segment - 3.0).abs() < 0.2, "{per_segment}");
+    }
 }
 
 #[test]
 fn the_bound_by_hand() {
-    let each = |spi_ns, burst, ifs| bound_kbps(Way { spi_ns, burst, ifs });
+    let way = |spi_ns, burst, ifs| Way {
+        segment: &PAPER,
+        spi_ns,
+        burst,
+        ifs,
+    };
+    let each = |spi_ns, burst, ifs| bound_kbps(way(spi_ns, burst, ifs));
     // Air: (6 * 5 + 577) * 32 µs = 19.424 ms; around it 5 * 1.984 ms; half an
     // acknowledgement: (6 + 46) * 32 µs / 2 + 0.992 ms. Together 31.168 ms. One
     // backoff in eight is none, and the space then 320 µs longer: 5.5 * 40 µs.
@@ -225,19 +252,35 @@ fn the_bound_by_hand() {
     assert!((each(0, true, Ifs::Minimum) - 3_696.0 / 28.028).abs() < 1e-9);
     let burst = each(7_140, true, Ifs::Minimum);
     assert!((burst - 118.2).abs() < 0.1, "{burst}");
+    // 25 bytes more are 800 µs more on the air.
+    let shipped = bound_kbps(Way {
+        segment: &SHIPPED,
+        ..way(0, false, Ifs::Minimum)
+    });
+    assert!((shipped - 3_896.0 / 32.188).abs() < 1e-9);
+    assert!((shipped - 121.0).abs() < 0.05, "{shipped}");
 }
 
 /// All ways to send of which a bound is known.
 fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     let radios = [("ideal", 0), ("cc2420", 7_140), ("at86rf233", 7_140)];
     let kinds = [
-        (false, Ifs::Minimum),
-        (true, Ifs::Minimum),
-        (false, Ifs::Sequential),
-        (false, Ifs::Off),
+        (&SHIPPED, false, Ifs::Minimum),
+        (&PAPER, false, Ifs::Minimum),
+        (&PAPER, true, Ifs::Minimum),
+        (&PAPER, false, Ifs::Sequential),
+        (&PAPER, false, Ifs::Off),
     ];
     radios.into_iter().flat_map(move |(model, spi_ns)| {
-        kinds.map(|(burst, ifs)| (model, Way { spi_ns, burst, ifs }))
+        kinds.map(|(segment, burst, ifs)| {
+            let way = Way {
+                segment,
+                spi_ns,
+                burst,
+                ifs,
+            };
+            (model, way)
+        })
     })
 }
 
@@ -277,7 +320,8 @@ fn no_run_beats_its_share_of_the_bound() {
             {
                 let goodput = goodput_kbps(hops, model, delay, way, (seconds, seed));
                 let line = format!(
-                    "{hops} hops, {model:<9} {delay:>5}, burst {:<5} ifs {:<10} seed {seed}: {goodput:6.1} of {bound:6.1} kb/s, {:.3}",
+                    "{hops} hops, {model:<9} {} bits, {delay:>5}, burst {:<5} ifs {:<10} seed {seed}: {goodput:6.1} of {bound:6.1} kb/s, {:.3}",
+                    way.segment.payload_bits,
                     way.burst,
                     way.ifs.name(),
                     goodput / bound,

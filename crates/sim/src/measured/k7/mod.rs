@@ -95,6 +95,7 @@ impl K7 {
             header,
             nodes: BTreeMap::new(),
             names: Vec::new(),
+            named: Vec::new(),
             rows: Vec::new(),
             earliest: u64::MAX,
         };
@@ -271,6 +272,9 @@ struct Reading {
     nodes: BTreeMap<String, usize>,
     /// In the order in which they occur.
     names: Vec<String>,
+    /// Of each name, in how many rows it is and the line of the first: of a name too many,
+    /// the one that is there least may be the wrong one.
+    named: Vec<(u32, usize)>,
     rows: Vec<Kept>,
     /// When the first row of any channel was measured.
     earliest: u64,
@@ -324,20 +328,30 @@ impl Reading {
         index: usize,
     ) -> Result<usize, FileError> {
         if let Some(known) = self.nodes.get(field.1) {
+            self.named[*known].0 += 1;
             return Ok(*known);
         }
         if !crate::scenario::is_name(field.1) {
             return Err(row.refuse(field, index, "a word of letters, digits, - and _"));
         }
         if self.names.len() >= self.header.node_count {
+            let count = self.header.node_count;
+            let rarest = (0..self.named.len()).min_by_key(|node| self.named[*node].0);
+            let rarest = rarest.map_or(String::new(), |node| {
+                let (rows, line) = self.named[node];
+                let name = shortened(&self.names[node]);
+                format!(
+                    "; of those before it \"{name}\" is rarest (rows: {rows}, the first: {line})"
+                )
+            });
             let allowed = format!(
-                "the header's node_count, {}, of different nodes; it is one more",
-                self.header.node_count
+                "the header's node_count, {count}, of different nodes; it is one more{rarest}"
             );
             return Err(row.refuse(field, index, &allowed));
         }
         self.nodes.insert(field.1.to_owned(), self.names.len());
         self.names.push(field.1.to_owned());
+        self.named.push((1, row.number));
         Ok(self.names.len() - 1)
     }
 

@@ -70,6 +70,19 @@ fn a_link_that_comes_or_goes_is_silent_before_and_after() {
 
 /// Each is refused where it is wrong: line, column, and a part of the message.
 #[test]
+fn of_a_node_too_many_the_rarest_is_named() {
+    let rows = [
+        "2018-01-11T16:00:00.0,1,2,26,-60,1.0,100",
+        "2018-01-11T16:00:00.0,1,2x,26,-60,1.0,100",
+        "2018-01-11T16:00:01.0,2,1,26,-60,1.0,100",
+        "2018-01-11T16:00:02.0,1,3,26,-60,1.0,100",
+    ];
+    let problem = with_rows(&rows).expect_err("four nodes").to_string();
+    let rarest = "\"2x\" is rarest (rows: 1, the first: 4)";
+    assert!(problem.contains(rarest), "{problem}");
+}
+
+#[test]
 fn what_is_wrong_is_told_with_line_and_column() {
     let row = |row: &str| format!("{HEAD}2018-01-11T16:00:00.0,0,1,26,-60,1.0,100\n{row}\n");
     let head = |head: &str| format!("{head}\n");

@@ -6,7 +6,7 @@ const OCTET: f64 = 32.0;
 /// Octets before a frame: preamble, delimiter, length.
 const SYNC: f64 = 6.0;
 /// Loading a byte over SPI.
-const SPI: f64 = 7.56;
+const SPI: f64 = 7.14;
 /// Mean backoff, assessment and turnaround; turnaround and acknowledgement.
 const EXCHANGE: f64 = 1_120.0 + 128.0 + 192.0 + 192.0 + 352.0;
 /// The longest frame.

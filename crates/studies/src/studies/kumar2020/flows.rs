@@ -93,7 +93,7 @@ pub fn figure_12() -> Figure {
 
     figure
         .of("TCP, median / load at 1 kb/s", tcp.at(1.0))
-        .judged("follows-load");
+        .note("nothing but a collapse could make it less");
     figure
         .verdict(
             "TCP, median / load at 16 kb/s",

@@ -104,7 +104,7 @@ pub fn figure_9() -> Figure {
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
-        .judged("radio-cocoa-batch");
+        .note("where nothing is lost they do the same");
     figure
         .ratio(
             "CPU, TCP / CoAP, batches",

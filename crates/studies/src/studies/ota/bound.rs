@@ -6,7 +6,7 @@ use super::scenes::IMAGE;
 
 /// Microseconds of an octet on the air, and over SPI.
 const OCTET: f64 = 32.0;
-const SPI: f64 = 7.56;
+const SPI: f64 = 7.14;
 /// Octets before a frame: preamble, delimiter, length.
 const SYNC: f64 = 6.0;
 /// Mean backoff of none or one period, assessment and turnaround; turnaround and acknowledgement.
