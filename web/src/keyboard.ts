@@ -12,6 +12,8 @@ export interface Key {
 export function listen(keys: Key[]): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // What is open in front of the page has the keys: Escape closes it.
+    if (document.querySelector("dialog[open]")) return;
     const target = event.target as HTMLElement;
     const writes = target.matches("input, select, textarea");
     if (writes && event.key !== "Escape") return;

@@ -465,30 +465,27 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(stderr(&output), "");
 }
 
+/// With and without somebody who may look on, whose server has threads of its own.
 #[test]
 fn ctrl_c_ends_a_run_early_with_what_there_is() {
-    let mut command = Command::new(PROGRAM);
-    command.args(["run", "line-3", "--duration", "20000 h"]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 130, "{}", stderr(&output));
-    assert!(
-        stdout(&output).contains("ended early"),
-        "{}",
-        stdout(&output)
-    );
-    assert!(
-        stdout(&output).contains("bulk  node-4  node-1"),
-        "{}",
-        stdout(&output)
-    );
+    for more in [&[][..], &["--web", "127.0.0.1:0"]] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["run", "line-3", "--duration", "20000 h"]);
+        let child = command
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 130, "{more:?}: {}", stderr(&output));
+        for part in ["ended early", "bulk  node-4  node-1"] {
+            assert!(stdout(&output).contains(part), "{}", stdout(&output));
+        }
+    }
 }
 
 #[test]

@@ -46,6 +46,8 @@ type Ended = (Option<u8>, Option<TraceError>);
 impl Show {
     /// Begins to serve, and says where.
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
+        // Before the server's threads begin: they inherit that signals are not for them.
+        let signals = Signals::watch().ok();
         // Standard output may be the result's.
         eprint!("{}", greeting(&server));
         let desk = server.start(world, Mode::Run);
@@ -56,7 +58,7 @@ impl Show {
         }
         Ok(Show {
             desk,
-            signals: Signals::watch().ok(),
+            signals,
             signal: None,
             scenario: world.scenario().clone(),
             file: args.scenario.file.clone(),

@@ -91,7 +91,7 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         }
     }
     if told.is_empty() {
-        lines.push("  Nothing was found that makes it slow.".to_owned());
+        lines.push("  None of the causes that are looked for was found.".to_owned());
     }
     for (at, Told { finding, simulated }) in told.iter().enumerate() {
         let title = finding.cause.title();
