@@ -99,6 +99,11 @@ pub fn sources(workspace: &Workspace) -> Outcome {
 }
 
 impl Toolchain {
+    /// Whether core is built from its source, and not brought along.
+    pub fn builds_core(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// The first that can do it, tried in this order: the one running, one of
     /// rustup's, Debian's.
     pub fn find(way: Option<Way>) -> Result<Toolchain, Failure> {

@@ -42,9 +42,8 @@ const ROUTED: [(&str, &str); 2] = [
 
 /// Builds the images, for size.
 pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Failure> {
-    // Cargo looks for them from where it is called.
-    let flags = workspace.root.join("firmware/.cargo/config.toml");
-    let flags = ["--config", &flags.to_string_lossy()];
+    let flags = flags(workspace, toolchain);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let subset = ["--no-default-features", "--bin", "subset"];
     let subset = cargo(workspace, toolchain, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
@@ -74,7 +73,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     let rest = cargo(
         workspace,
         toolchain,
-        &flags.into_iter().chain(bins).collect::<Vec<_>>(),
+        &flags.iter().copied().chain(bins).collect::<Vec<_>>(),
     )?;
     let image = |name| image(&rest, name);
     Ok(Images {
@@ -92,10 +91,25 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     })
 }
 
+/// What cargo is told for images that are made for size. It looks for their configuration from
+/// where it is called.
+///
+/// The routines that copy and divide are made for speed in every toolchain that brings them along.
+/// Where they are made here, the images' opt-level is not theirs.
+fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Vec<String> {
+    let config = workspace.root.join("firmware/.cargo/config.toml");
+    let mut flags = vec!["--config".to_owned(), config.to_string_lossy().into_owned()];
+    if toolchain.builds_core() {
+        let speed = "profile.release.package.compiler_builtins.opt-level=3";
+        flags.extend(["--config", speed].map(str::to_owned));
+    }
+    flags
+}
+
 /// Builds the images of a leaf on a serial line; the folder that they are in.
 pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, Failure> {
-    let flags = workspace.root.join("firmware/.cargo/config.toml");
-    let flags = ["--config", &flags.to_string_lossy()];
+    let flags = flags(workspace, toolchain);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let what = ["--no-default-features", "--features", "leaf-whole"];
     let bins = ["--bin", "leaf-microbit", "--bin", "leaf-mps2"];
     let messages = cargo(workspace, toolchain, &[&flags[..], &what, &bins].concat())?;
