@@ -291,6 +291,15 @@ pub fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// What a capture of a mesh does not say itself.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Prefix {
+    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN context 0)
+    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
+          value_parser = prefix)]
+    pub prefix: Addr,
+}
+
 pub fn prefix(text: &str) -> Result<Addr, String> {
     let addr = text
         .strip_suffix("/64")

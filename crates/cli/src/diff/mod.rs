@@ -8,10 +8,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_base::Addr;
 use serde_json::json;
 
-use crate::args::{key_and_value, prefix};
+use crate::args::{Prefix, key_and_value};
 use crate::dissect::Reading;
 use crate::dissect::capture::Record;
 use crate::failure::cannot_write;
@@ -66,10 +65,8 @@ pub struct DiffArgs {
           value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
 
-    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
-    pub prefix: Addr,
+    #[command(flatten)]
+    pub mesh: Prefix,
 
     /// Write what was found as one JSON object to this file; - is standard output, where it
     /// takes the text's place
@@ -91,7 +88,7 @@ pub fn run(args: &DiffArgs) -> ExitCode {
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
     let (mut a, mut b) = source::both(args)?;
     let found = first(&mut a, &mut b)?;
-    let reading = Reading::of(args.prefix);
+    let reading = Reading::of(args.mesh.prefix);
     let finding = found.map(|found| Finding::of(&found, &reading));
     let same = a.frames().min(b.frames());
     let text = match &finding {

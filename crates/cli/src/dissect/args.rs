@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use redpoll_base::Addr;
 
 use super::Keys;
-use crate::args::prefix;
+use crate::args::Prefix;
 
 /// Print a line for every frame of a capture, decoded by Redpoll itself.
 ///
@@ -21,11 +20,8 @@ pub struct DissectArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
-    /// context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
-    pub prefix: Addr,
+    #[command(flatten)]
+    pub mesh: Prefix,
 
     #[command(flatten)]
     pub keys: Keys,

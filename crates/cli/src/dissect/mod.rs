@@ -50,9 +50,9 @@ pub fn run(args: &DissectArgs) -> ExitCode {
     };
     let reading = Reading {
         keys: args.keys.clone(),
-        ..Reading::of(args.prefix)
+        ..Reading::of(args.mesh.prefix)
     };
-    let mut fit = Fit::of(args.prefix);
+    let mut fit = Fit::of(args.mesh.prefix);
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
         let record = match capture.next() {

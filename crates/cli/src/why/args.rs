@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use redpoll_base::Addr;
 
-use crate::args::prefix;
+use crate::args::Prefix;
 use crate::dissect::Keys;
 
 /// Say what makes the TCP connections of a capture slow, with the frames that show it.
@@ -27,11 +26,8 @@ pub struct WhyArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The mesh's prefix, which compressed addresses leave out (6LoWPAN
-    /// context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
-    pub prefix: Addr,
+    #[command(flatten)]
+    pub mesh: Prefix,
 
     #[command(flatten)]
     pub keys: Keys,

@@ -140,7 +140,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         Ok(capture) => capture,
         Err(code) => return code,
     };
-    let mut reader = Reader::new(Contexts::with_prefix(args.prefix), args.keys.clone());
+    let mut reader = Reader::new(Contexts::with_prefix(args.mesh.prefix), args.keys.clone());
     let mut cut_off = None;
     loop {
         let record = match capture.next() {
