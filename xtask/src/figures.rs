@@ -196,6 +196,14 @@ const SECURED: &[&str] = &[
     "security.level=enc-mic-32",
     "--set",
     "security.key=000102030405060708090a0b0c0d0e0f",
+];
+
+/// The same frames, and buffers of three of the shorter segments that are left.
+const SECURED_AND_FITTED: &[&str] = &[
+    "--set",
+    "security.level=enc-mic-32",
+    "--set",
+    "security.key=000102030405060708090a0b0c0d0e0f",
     "--set",
     "tcp.send_buffer=1335 B",
     "--set",
@@ -203,11 +211,16 @@ const SECURED: &[&str] = &[
 ];
 
 /// Goodput with link-layer security, divided by that without.
-const fn secured(what: &'static str, scenario: &'static str, least: f64) -> Figure {
+const fn secured(
+    what: &'static str,
+    scenario: &'static str,
+    options: &'static [&'static str],
+    least: f64,
+) -> Figure {
     Figure {
         what,
         scenario,
-        options: SECURED,
+        options,
         over: Some(&[]),
         seeds: 5,
         measure: first_goodput,
@@ -219,16 +232,31 @@ const fn secured(what: &'static str, scenario: &'static str, least: f64) -> Figu
 
 const FIGURES: &[Figure] = &[
     // Ten bytes of a frame's 116 are security's: a segment of five frames has 445 bytes and
-    // not 487, and three of them are in a buffer either way. The bounds were set before
-    // anything was run (docs/security.md).
+    // not 487. The bounds were set before anything was run, for the lines as they are shipped;
+    // these miss them, since a ninth of their segments is what is left of a buffer behind three
+    // (docs/security.md).
     secured(
         "goodput with security over that without, 1 hop",
         "line-1",
+        SECURED,
         0.9,
     ),
     secured(
         "goodput with security over that without, 3 hops",
         "line-3",
+        SECURED,
+        0.9,
+    ),
+    secured(
+        "with buffers of three secured segments, 1 hop",
+        "line-1",
+        SECURED_AND_FITTED,
+        0.9,
+    ),
+    secured(
+        "with buffers of three secured segments, 3 hops",
+        "line-3",
+        SECURED_AND_FITTED,
         0.9,
     ),
     goodput("goodput, 1 hop, AT86RF233, d = 40 ms", "line-1", &[], 95.0),
