@@ -70,8 +70,5 @@ pub fn build(workspace: &Workspace) -> Outcome {
 /// mdBook, where setup.sh puts it or on the path, of the version that is meant.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/bin/mdbook");
-    [own, PathBuf::from("mdbook")].into_iter().find(|program| {
-        let said = workspace::output(Command::new(program).arg("--version"));
-        said.is_ok_and(|said| said.trim() == format!("mdbook v{VERSION}"))
-    })
+    workspace::tool(own, "mdbook", &format!("mdbook v{VERSION}"))
 }

