@@ -5,7 +5,8 @@ use core::fmt;
 /// Why a connection ended other than by a normal close.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Error {
-    /// The peer reset the connection (RFC 9293 §3.5.3).
+    /// The peer reset the connection (RFC 9293 §3.5.3). Or it was taken up from an old copy
+    /// ([`Connection::thaw`](crate::Connection::thaw)) and the peer is ahead of it.
     Reset,
     /// The peer, or a host on its behalf, refused the connection.
     Refused,

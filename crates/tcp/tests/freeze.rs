@@ -2,7 +2,7 @@
 //! is refused.
 
 use redpoll_base::{Addr, Duration, Instant};
-use redpoll_tcp::{Config, Connection, FreezeError, SeqNum, State, ThawError};
+use redpoll_tcp::{Config, Connection, Error, FreezeError, SeqNum, State, ThawError};
 use redpoll_testkit::{LOCAL, Link, Outcome, Pair, Plan, REMOTE, ms};
 
 /// What a frozen connection takes beside the bytes that wait.
@@ -364,4 +364,78 @@ fn a_closed_window_is_probed_after_it() {
     while next(&mut two.there, two.now).is_some() {}
     (0..60).for_each(|_| two.pass());
     assert_eq!(two.there.recv(two.now, &mut out), Ok(700));
+}
+
+/// The peer has lost the connection, say by a restart: it answers by a reset.
+#[test]
+fn a_peer_that_has_forgotten_it_resets_it() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    let frozen = two.freeze();
+    two.here = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848).unwrap();
+    two.here.send(two.now, b"twenty-one").unwrap();
+    let (segment, _) = next(&mut two.here, two.now).unwrap();
+    let there = meta(LOCAL.addr, REMOTE.addr);
+    let seg = redpoll_tcp::Segment::parse(&there, &segment).unwrap();
+    let reset = redpoll_tcp::reset_reply(&there, &seg).unwrap();
+    two.give_here(reset.as_bytes());
+    assert_eq!(two.here.error(), Some(Error::Reset));
+}
+
+/// Thaws a copy of what was thawed before and said `said` since; it says `again` now.
+fn a_copy_after(config: &Config, said: &[u8], again: &[u8]) -> Two {
+    let mut two = Two::new(config);
+    two.here.send(two.now, b"first").unwrap();
+    two.pass();
+    let frozen = two.freeze();
+    two.here = thaw(two.now, config, Duration::ZERO, &frozen, 1_848).unwrap();
+    two.here.send(two.now, said).unwrap();
+    two.pass();
+    assert_eq!(two.here.unacked(), 0);
+    two.now += Duration::from_secs(600);
+    two.here = thaw(two.now, config, Duration::from_secs(605), &frozen, 1_848).unwrap();
+    two.here.send(two.now, again).unwrap();
+    two
+}
+
+/// A copy that is older than what the peer knows: its first acknowledgment is of bytes that
+/// were never sent here. Nothing is to be saved; both ends are told at once.
+#[test]
+fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
+    for timestamps in [true, false] {
+        let config = Config {
+            timestamps,
+            ..Config::default()
+        };
+        let mut two = a_copy_after(&config, &[2; 100], b"short");
+        let (segment, _) = next(&mut two.here, two.now).unwrap();
+        two.give_there(&segment);
+        let (ack, _) = next(&mut two.there, two.now).unwrap();
+        two.give_here(&ack);
+        assert_eq!(two.here.error(), Some(Error::Reset));
+        let (reset, _) = next(&mut two.here, two.now).expect("the peer is told");
+        two.give_there(&reset);
+        assert_eq!(two.there.error(), Some(Error::Reset));
+        assert!(next(&mut two.here, two.now).is_none(), "and no more");
+    }
+}
+
+/// What RFC 5961 §5.2 asks for holds as ever once the peer has been heard.
+#[test]
+fn once_the_peer_was_heard_such_an_acknowledgment_is_challenged() {
+    let config = Config::default();
+    let mut two = Two::new(&config);
+    let frozen = two.freeze();
+    two.here = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848).unwrap();
+    two.here.send(two.now, b"heard").unwrap();
+    two.pass();
+    assert_eq!(two.here.unacked(), 0);
+    // A copy says more than the connection itself: the peer acknowledges that.
+    let before = two.freeze();
+    let mut copy = thaw(two.now, &config, Duration::ZERO, &before, 1_848).unwrap();
+    copy.send(two.now, b"a twin").unwrap();
+    let (twin, _) = next(&mut copy, two.now).unwrap();
+    two.give_there(&twin);
+    two.pass();
+    assert_eq!(two.here.error(), None);
 }

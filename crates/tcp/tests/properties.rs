@@ -1,6 +1,9 @@
 //! Properties that hold whatever the network does.
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Keepalive, Options, Segment, SeqNum};
 use redpoll_tcp::{Extra, IcmpKind, SackBlocks, SeqRange, TimestampOption};
@@ -152,6 +155,85 @@ proptest! {
         prop_assert_eq!(report.outcome, Outcome::Done, "{:#?}", report);
         prop_assert_eq!(report.read, sizes, "{:#?}", report);
     }
+}
+
+/// A transfer of a handful of segments: all of what can happen to one of them, so that
+/// each of its events can be the one at which it is frozen.
+fn small_plan() -> impl Strategy<Value = Plan> {
+    let pause = prop_oneof![Just(0u64), 1..1000u64];
+    (
+        0..1_500usize,
+        1..900usize,
+        pause,
+        200..2000usize,
+        500..2000usize,
+    )
+        .prop_map(|(send, chunk, pause, tx, rx)| Plan {
+            send,
+            chunk,
+            read_pause: ms(pause),
+            read_chunk: 500,
+            buffers: (tx, rx),
+            ..Plan::default()
+        })
+}
+
+/// Transfers that are frozen at each of their events: `FREEZE_TRANSFERS=1000` is the long
+/// form.
+fn freeze_transfers() -> u32 {
+    std::env::var("FREEZE_TRANSFERS").map_or(60, |count| count.parse().unwrap())
+}
+
+/// The same transfer again and again, each time frozen after another one of its events, at
+/// one end and then at the other: no byte is missing, doubled or wrong, and what is written
+/// down is no longer than 300 bytes and what waits in it (`Pair` holds it to that).
+#[test]
+fn a_transfer_survives_being_frozen_at_each_of_its_events() {
+    let transfers = (
+        any::<u64>(),
+        config(),
+        [link(), link()],
+        [small_plan(), small_plan()],
+        prop_oneof![Just(0), 1..4_000u64],
+    );
+    let mut runner = TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        cases: freeze_transfers(),
+        ..ProptestConfig::default()
+    });
+    let (runs, frozen) = (Cell::new(0), Cell::new(0));
+    let all = runner.run(&transfers, |(seed, config, links, plans, sleep)| {
+        let sizes = [plans[1].send, plans[0].send];
+        let run = |freeze_at: [Option<u32>; 2]| {
+            let mut plans = plans.clone();
+            for (plan, at) in plans.iter_mut().zip(freeze_at) {
+                (plan.freeze_at, plan.sleep) = (at, ms(sleep));
+            }
+            let mut pair = Pair::new(seed, &config, links.clone(), plans);
+            let report = pair.run(Duration::from_secs(100_000));
+            prop_assert_eq!(
+                report.outcome,
+                Outcome::Done,
+                "{:?} {:#?}",
+                freeze_at,
+                report
+            );
+            prop_assert_eq!(report.read, sizes, "{:?} {:#?}", freeze_at, report);
+            runs.set(runs.get() + 1);
+            frozen.set(frozen.get() + pair.freezes(0) + pair.freezes(1));
+            Ok(report.events)
+        };
+        for at in (0..run([None, None])?).map(Some) {
+            run([at, None])?;
+            run([None, at])?;
+        }
+        Ok(())
+    });
+    let (runs, frozen) = (runs.get(), frozen.get());
+    println!("{runs} runs, in {frozen} of them it was frozen");
+    all.unwrap();
+    // While it opens, and in TIME-WAIT, there is nothing to write down.
+    assert!(2 * frozen > runs, "{frozen} of {runs}");
 }
 
 /// A run in which the retransmission timer ran out behind a window that had

@@ -65,6 +65,8 @@ pub struct Plan {
     pub buffers: (usize, usize),
     /// How often, of a thousand events, its connection is frozen, if it can be.
     pub freeze: u32,
+    /// Freezes its connection after this event of the run, from 0, if it can be.
+    pub freeze_at: Option<u32>,
     /// How long it is frozen at most: what arrives meanwhile is lost.
     pub sleep: Duration,
 }
@@ -78,6 +80,7 @@ impl Default for Plan {
             read_chunk: usize::MAX,
             buffers: (1848, 1848),
             freeze: 0,
+            freeze_at: None,
             sleep: Duration::ZERO,
         }
     }
@@ -107,6 +110,8 @@ pub struct Report {
     pub states: [Option<State>; 2],
     /// Bytes each has read.
     pub read: [usize; 2],
+    /// What has happened: arrivals, what links did, what was read, timers that ran out.
+    pub events: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +158,9 @@ struct Side {
 /// would never come to its end.
 const FREEZES_MAX: u32 = 100;
 
+/// What a frozen connection may take beside the bytes that wait in it.
+const FROZEN_MAX: usize = 300;
+
 /// Two connections over a link. Side 0 opens actively, side 1 passively.
 pub struct Pair {
     now: Instant,
@@ -162,6 +170,7 @@ pub struct Pair {
     queue: BinaryHeap<Reverse<(Instant, u64, What)>>,
     order: u64,
     packets: Vec<Vec<u8>>,
+    events: u32,
     /// Prints every packet when true.
     pub verbose: bool,
 }
@@ -195,6 +204,7 @@ impl Pair {
             queue: BinaryHeap::new(),
             order: 0,
             packets: Vec::new(),
+            events: 0,
             verbose: false,
         }
     }
@@ -242,6 +252,7 @@ impl Pair {
             stats: [stats(0), stats(1)],
             states: [0, 1].map(|side| self.conn(side).map(Connection::state)),
             read: [0, 1].map(|side| self.sides[side].read),
+            events: self.events,
         }
     }
 
@@ -269,10 +280,15 @@ impl Pair {
 
     fn step(&mut self) {
         let now = self.now;
+        let mut ran_out = false;
         for side in &mut self.sides {
             if let Some(conn) = &mut side.conn {
+                ran_out |= conn.poll_at().is_some_and(|wake| wake.at <= now);
                 conn.on_timeout(now);
             }
+        }
+        if ran_out {
+            self.after_event();
         }
         while let Some(Reverse((at, _, what))) = self.queue.peek().copied() {
             if at > now {
@@ -290,11 +306,17 @@ impl Pair {
                     self.sides[side].read_some(side, now);
                 }
             }
-            self.run_apps();
-            for side in 0..2 {
-                self.freeze(side);
-            }
+            self.after_event();
         }
+    }
+
+    /// Applications have what came of it, and connections may be frozen.
+    fn after_event(&mut self) {
+        self.run_apps();
+        for side in 0..2 {
+            self.freeze(side);
+        }
+        self.events += 1;
     }
 
     fn serves(&self, side: usize, number: u32) -> bool {
@@ -302,10 +324,13 @@ impl Pair {
         serving.is_some_and(|serving| serving.number == number)
     }
 
-    /// Freezes a connection now and then: the link forgets its segment.
+    /// Freezes a connection now and then, or at the event that was asked for: the link
+    /// forgets its segment.
     fn freeze(&mut self, side: usize) {
         let (now, this) = (self.now, &mut self.sides[side]);
-        if this.plan.freeze == 0 || self.rng.below(1000) >= this.plan.freeze {
+        let is_asked = this.plan.freeze_at == Some(self.events);
+        let drawn = |rng: &mut Rng, often| often > 0 && rng.below(1000) < often;
+        if !is_asked && !drawn(&mut self.rng, this.plan.freeze) {
             return;
         }
         if this.freezes >= FREEZES_MAX {
@@ -318,6 +343,8 @@ impl Pair {
         if conn.freeze(now, &mut frozen) != Ok(frozen.len()) {
             return;
         }
+        let waiting = conn.unacked() + conn.recv_queue();
+        assert!(frozen.len() <= FROZEN_MAX + waiting, "{}", frozen.len());
         this.freezes += 1;
         this.conn = None;
         this.serving = None;

@@ -135,7 +135,10 @@ impl<B: Bytes> Connection<B> {
     /// The bytes are good once, and are spoilt: taken up a second time, the connection would
     /// say other things under numbers under which the peer has heard something already, and
     /// neither would notice. So where they come from, say from flash, they must be erased
-    /// before the first segment leaves.
+    /// before the first segment leaves. Where that went wrong and the peer's first
+    /// acknowledgment is of bytes that were never sent, the connection ends at once by
+    /// [`Error::Reset`](crate::Error::Reset), at both ends; other bytes as many as the peer
+    /// has had, or more, sent before that, cannot be told from a repetition.
     ///
     /// # Errors
     ///
@@ -193,6 +196,7 @@ impl<B: Bytes> Connection<B> {
         for (mark, bit) in MARKS.into_iter().zip(0u8..) {
             self.marks.put(mark, frozen.has(bit));
         }
+        self.marks.set(Marks::THAWED);
         self.snd.restore([una, nxt], rcv_nxt, frozen.wnd);
         self.rcv.restore(rcv_nxt, edge);
         self.size = SegmentSize::new(frozen.mss);

@@ -5,6 +5,7 @@ use core::ops::ControlFlow::{self, Break, Continue};
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::recv::Arrival;
 use crate::reset::Reset;
 use crate::send::SendStore;
@@ -272,12 +273,26 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         match self.phase {
             Phase::SynReceived(state) => self.syn_received_ack(seg, state),
             // RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
-            _ if !self.snd.is_plausible_ack(seg.ack) => self.challenge(),
+            _ if !self.snd.is_plausible_ack(seg.ack) => self.refuse_ack(seg),
             _ => {
+                self.marks.clear(Marks::THAWED);
                 self.on_heard();
                 self.acknowledge(seg)
             }
         }
+    }
+
+    /// RFC 5961 §5.2: a challenge ACK. But where a connection was just taken up from what was
+    /// written down, and the peer has bytes that were never sent, that was a copy which the
+    /// connection has outlived. It is one of RFC 9293 §3.5.1, desynchronized by a loss of
+    /// memory, and knows that it is: it ends, before it says other things under numbers that
+    /// the peer has heard.
+    fn refuse_ack(&mut self, seg: &Segment<'_>) -> Step {
+        if self.marks.has(Marks::THAWED) && self.snd.una < seg.ack {
+            self.fail(Error::Reset);
+            return self.answer_by_reset(seg);
+        }
+        self.challenge()
     }
 
     /// The peer is there: a segment of its came through the checks.

@@ -19,6 +19,8 @@ impl Marks {
     pub(super) const NAGLE: Marks = Marks(1 << 4);
     /// Our SYN carries timestamps, or did if the peer's did (RFC 7323 §3.2).
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
+    /// Taken up from what was written down, and the peer was not heard since.
+    pub(super) const THAWED: Marks = Marks(1 << 6);
 
     pub(super) fn has(self, mark: Marks) -> bool {
         self.0 & mark.0 != 0
