@@ -3,8 +3,15 @@
 use redpoll_base::{Duration, Instant};
 
 use super::Params;
-use super::packet::{Acknowledgment, Segment, Timestamps, is_behind};
+use super::packet::{Acknowledgment, Scaling, Segment, Timestamps, is_behind};
 use crate::taim::Ends;
+
+/// What nothing has fitted for so long is learnt anew.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A window of which the scale is not known is taken for this at least.
+const UNSCALED_MAX: u32 = 65_535;
+/// The largest shift (RFC 7323 §2.3).
+const SHIFT_MAX: u8 = 14;
 
 /// Memory of a connection. `None`: free.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +30,8 @@ pub(super) struct Flow {
     sides: [Side; 2],
     /// When a segment of it passed last.
     pub(super) used: Instant,
+    /// When one did that its receiver takes.
+    fitted: Instant,
     /// One of the ends has sent a FIN.
     is_closing: bool,
 }
@@ -35,8 +44,13 @@ pub(super) struct Side {
     /// What this end has acknowledged of the other one's: the farthest that has passed and
     /// can be.
     pub(super) acked: Option<u32>,
+    /// What it waits for: that, or its first word before it has acknowledged anything.
+    expects: Option<u32>,
     /// The window that it announced last.
     pub(super) window: u16,
+    /// That window in bytes.
+    reach: u32,
+    scaling: Scaling,
     timestamps: Option<Timestamps>,
     /// The round-trip time of what this end sends, from here to the other end and back.
     rtt_us: Option<u64>,
@@ -52,7 +66,10 @@ impl Side {
     const NEW: Side = Side {
         end: None,
         acked: None,
+        expects: None,
         window: 0,
+        reach: UNSCALED_MAX,
+        scaling: Scaling::Unseen,
         timestamps: None,
         rtt_us: None,
         timed: None,
@@ -90,6 +107,7 @@ impl Flow {
             ends,
             sides: [Side::NEW, Side::NEW],
             used: now,
+            fitted: now,
             is_closing: false,
         }
     }
@@ -111,6 +129,47 @@ impl Flow {
         known.unwrap_or(params.initial_rtt)
     }
 
+    /// Whether the receiver of a segment would surely take what it says beside its data: it
+    /// lies where the receiver has said it waits for something, and is not from before what
+    /// has passed here already (RFC 9293 §3.10.7.4). Else anybody may have made it.
+    fn takes(&self, it: &Segment) -> bool {
+        let Some(expects) = self.side(!it.from_upper).expects else {
+            // In SYN-SENT the acknowledgment tells (RFC 9293 §3.10.7.3).
+            return it.flags.syn();
+        };
+        let end = self.side(it.from_upper).end;
+        let least = end.filter(|end| self.is_within(it, expects, *end));
+        !it.flags.syn()
+            && self.is_within(it, expects, it.seq)
+            && !is_behind(least.unwrap_or(expects), it.seq)
+    }
+
+    /// Whether `number` is in the window of the receiver of `it`, or at its very end.
+    fn is_within(&self, it: &Segment, expects: u32, number: u32) -> bool {
+        number.wrapping_sub(expects) <= self.side(!it.from_upper).reach
+    }
+
+    /// Whether a reset ends the connection, or a SYN begins another one (RFC 5961 §3 and §4:
+    /// the ends do not believe every one either).
+    pub(super) fn ends_with(&self, now: Instant, it: &Segment) -> bool {
+        let expects = self.side(!it.from_upper).expects;
+        let is_open = self.sides.iter().all(|side| side.acked.is_some()) && !self.is_closing;
+        let is_believed = match it.flags.rst() {
+            true => expects.is_none_or(|expects| self.is_within(it, expects, it.seq)),
+            false => !is_open,
+        };
+        is_believed || self.is_stale(now)
+    }
+
+    fn is_stale(&self, now: Instant) -> bool {
+        now.since(self.fitted) > PATIENCE
+    }
+
+    /// Whether what is known is of no use any more: nothing fits it.
+    pub(super) fn is_over(&self, now: Instant, it: &Segment) -> bool {
+        self.is_stale(now) && !self.takes(it)
+    }
+
     /// A segment passes, or `waits` to.
     pub(super) fn on_segment(
         &mut self,
@@ -126,16 +185,20 @@ impl Flow {
             (lower.again, upper.again) = (None, None);
         }
         let (from, to) = (it.from_upper, !it.from_upper);
-        let is_duplicate = it.len == 0
+        let fits = self.takes(it);
+        let is_duplicate = fits
+            && it.len == 0
             && it.flags.is_bare()
             && it.ack.is_some()
             && self.side(from).acked == it.ack
             && self.side(from).window == it.window;
-        let mut is_news = self.side(from).window != it.window;
-        let acked = it.ack.filter(|ack| self.advances(from, *ack));
+        let said = self.side(from).expects;
+        let is_more = |ack: &u32| said.is_none_or(|said| is_behind(*ack, said));
+        let is_news = self.side(from).window != it.window || it.ack.as_ref().is_some_and(is_more);
+        let acked = it.ack.filter(|ack| fits && self.advances(from, *ack));
         if let Some(ack) = acked {
-            is_news = true;
-            self.side_mut(from).acked = Some(ack);
+            let side = self.side_mut(from);
+            (side.acked, side.expects) = (Some(ack), Some(ack));
             self.side_mut(to).sample(now, ack, params.rtt_weight);
             // Who is closed would answer with a RST (RFC 9293 §3.10.7.1).
             if params.acknowledges_again && it.flags.is_plain() && !self.is_closing {
@@ -143,20 +206,14 @@ impl Flow {
                 self.side_mut(to).again = Some(now + wait);
             }
         }
-        let is_late = match (it.ack, self.side(from).acked) {
-            (Some(ack), Some(acked)) => is_behind(acked, ack),
-            _ => false,
-        };
+        self.hear(now, it, fits);
         let told = self.side(to).acked;
         let is_acked = told.is_some_and(|told| !is_behind(it.end(), told));
         // A single byte before all that comes next asks whether the peer is still there
         // (RFC 9293 §3.8.4).
         let asks = it.len <= 1 && told == Some(it.end());
+        let is_unknown = self.side(to).expects.is_none();
         let side = self.side_mut(from);
-        if !is_late {
-            side.window = it.window;
-            side.timestamps = it.timestamps.or(side.timestamps);
-        }
         let is_next = side.end.is_none_or(|end| end == it.seq);
         let kind = match it.len {
             0 => Kind::Other,
@@ -168,12 +225,45 @@ impl Flow {
         };
         side.again = None;
         let is_timed = kind == Kind::New || params.times_handshake && it.flags.syn();
-        side.on_sent(now, it, is_timed && !waits);
+        side.on_sent(now, it, is_timed && !waits, fits || is_next || is_unknown);
         Change {
             kind,
             acked,
             is_duplicate,
         }
+    }
+
+    /// What a segment says beside numbers, if its receiver takes it or nothing is known yet,
+    /// and if no later one has passed.
+    fn hear(&mut self, now: Instant, it: &Segment, fits: bool) {
+        let other = self.side(!it.from_upper).scaling;
+        if fits {
+            self.fitted = now;
+        }
+        let side = self.side_mut(it.from_upper);
+        if !fits && side.expects.is_some() {
+            return;
+        }
+        let is_late = match (it.ack, side.acked) {
+            (Some(ack), Some(acked)) => is_behind(acked, ack),
+            _ => false,
+        };
+        if is_late {
+            return;
+        }
+        side.expects = side.expects.or(it.ack);
+        side.window = it.window;
+        side.timestamps = it.timestamps.or(side.timestamps);
+        let window = u32::from(it.window);
+        if it.flags.syn() {
+            (side.scaling, side.reach) = (it.scaling, window);
+            return;
+        }
+        side.reach = match [side.scaling, other] {
+            [Scaling::By(shift), Scaling::By(_)] => window << shift.min(SHIFT_MAX),
+            [Scaling::Unseen, _] | [_, Scaling::Unseen] => UNSCALED_MAX,
+            _ => window,
+        };
     }
 
     /// Whether `ack` of an end says more than what it has said before, and no more than
@@ -207,13 +297,16 @@ impl Flow {
 }
 
 impl Side {
-    fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool) {
+    /// `counts`: nobody else can have sent it, as far as is known.
+    fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| is_behind(end, known)) {
-            if is_timed {
+            if is_timed && counts {
                 self.timed.get_or_insert((end, now));
             }
-            self.end = Some(end);
+            if counts {
+                self.end = Some(end);
+            }
         } else if it.len > 0 {
             // Karn's algorithm (RFC 6298 §3).
             self.timed = None;

@@ -36,7 +36,11 @@
 //! What no end may notice, whatever passes (RFC 9293, 7323, 3168):
 //!
 //! - Only segments with a good checksum count: of others an end would not take anything
-//!   either. An acknowledgment counts if it is for what has passed here, as with the sender.
+//!   either. An acknowledgment counts if it is for what has passed here, as with the sender,
+//!   and if its SEQ is where its receiver takes it: in the window that this one has announced,
+//!   and not before what has passed already (RFC 9293 §3.10.7.4). So it is with the window and
+//!   the timestamps. A reset counts in that window, and a SYN is none while both
+//!   ends talk (RFC 5961). If nothing has fitted for a minute all is learnt anew.
 //! - What is sent again is a packet that has passed, byte for byte, but for its ECN field: it is
 //!   not ECN-capable (RFC 3168 §6.1.5). It is sent once, while no acknowledgment
 //!   of it has passed, and a minute later at most.
@@ -225,21 +229,32 @@ impl<M: Kinds> Cache<M> {
         let Some(segment) = read(header, packet) else {
             return Verdict::Pass;
         };
+        let found = self.find(&segment);
         if segment.flags.rst() {
-            if let Some(place) = self.find(&segment) {
+            let is_end = found.is_none_or(|place| self.ends_with(now, place, &segment));
+            if let Some(place) = found.filter(|_| is_end) {
                 self.forget(place);
             }
-            return Verdict::Pass;
+            if is_end {
+                return Verdict::Pass;
+            }
         }
-        let place = match self.find(&segment) {
+        let place = match found {
             Some(place) => place,
             None => match self.make_room() {
                 Some(place) => place,
                 None => return Verdict::Pass,
             },
         };
+        let is_first = match segment.flags.syn() && segment.ack.is_none() {
+            true => self.ends_with(now, place, &segment),
+            false => {
+                let known = self.flow_mut(place);
+                known.is_some_and(|flow| flow.is_over(now, &segment))
+            }
+        };
         // Another connection may begin between the same ends.
-        if segment.flags.syn() {
+        if is_first {
             self.release(place);
         }
         let waits = match self.turn(now, place, &segment, packet.len()) {
@@ -253,7 +268,6 @@ impl<M: Kinds> Cache<M> {
         let Some(FlowSlot(slot)) = self.flows.as_mut().get_mut(place) else {
             return Verdict::Pass;
         };
-        let is_first = segment.flags.syn() && segment.ack.is_none();
         let flow = match slot {
             Some(flow) if !is_first => flow,
             _ => slot.insert(Flow::new(segment.ends, now)),
@@ -348,6 +362,12 @@ impl<M: Kinds> Cache<M> {
             self.forget(place);
         }
         Some(place)
+    }
+
+    /// Whether a reset or a SYN is the end of what is known at a place.
+    fn ends_with(&self, now: Instant, place: usize, segment: &Segment) -> bool {
+        let known = self.flows.as_ref().get(place).and_then(|slot| slot.0);
+        known.is_none_or(|flow| flow.ends_with(now, segment))
     }
 
     fn forget(&mut self, place: usize) {

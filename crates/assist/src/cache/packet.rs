@@ -74,10 +74,21 @@ pub(super) struct Segment {
     pub(super) flags: Flags,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
+    /// Of a SYN.
+    pub(super) scaling: Scaling,
     /// What it says to have arrived behind a gap.
     pub(super) beyond: Beyond,
     /// Bytes of payload.
     pub(super) len: u32,
+}
+
+/// How an end scales its windows if both do (RFC 7323 §2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scaling {
+    /// Its SYN was not seen.
+    Unseen,
+    Off,
+    By(u8),
 }
 
 /// What SACK blocks say (RFC 2018 §3).
@@ -149,6 +160,10 @@ pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
         flags,
         window: u16::from_be_bytes([w0, w1]),
         timestamps: timestamps(options),
+        scaling: match option(options, 3) {
+            Some([shift]) => Scaling::By(*shift),
+            _ => Scaling::Off,
+        },
         beyond: beyond(options, u32::from_be_bytes([a0, a1, a2, a3])),
         len: payload.len() as u32,
     })

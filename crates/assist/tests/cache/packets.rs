@@ -45,6 +45,8 @@ pub struct Tcp {
     pub window: u16,
     pub timestamps: Option<(u32, u32)>,
     pub sack: Vec<(u32, u32)>,
+    /// The window's scale, in a SYN.
+    pub scale: Option<u8>,
     pub ecn: u8,
     pub data: Vec<u8>,
 }
@@ -61,6 +63,7 @@ pub fn data(seq: u32, ack: u32, len: usize) -> Tcp {
         window: 48,
         timestamps: None,
         sack: Vec::new(),
+        scale: None,
         ecn: 0,
         data: data.collect(),
     }
@@ -87,6 +90,9 @@ impl Tcp {
             options.extend([1, 1, 8, 10]);
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
+        }
+        if let Some(scale) = self.scale {
+            options.extend([1, 3, 3, scale]);
         }
         if !self.sack.is_empty() {
             options.extend([1, 1, 5, 2 + 8 * self.sack.len() as u8]);

@@ -1,6 +1,6 @@
 //! What passes whatever the cache knows: nothing may be lost that an end would miss.
 
-use crate::packets::{ACK, CWR, Tcp, ack, cache, data, due, open, pass, sent};
+use crate::packets::{ACK, CWR, RST, SYN, Tcp, ack, cache, data, due, open, pass, sent};
 use redpoll_assist::cache::{Params, Verdict};
 
 /// A segment that was acknowledged, and then one that says what `change` makes it say.
@@ -40,23 +40,112 @@ fn a_question_whether_the_peer_lives_passes() {
     assert_eq!(again(probe(1)), Verdict::Pass);
 }
 
-/// An acknowledgment of what has not passed here may be a lie, and one with a wrong
-/// checksum is none.
+/// An acknowledgment of what has not passed here may be a lie, as is one with a SEQ at which
+/// its receiver takes nothing; and one with a wrong checksum is none.
 #[test]
 fn only_what_can_be_counts() {
-    for (number, spoil) in [(132, false), (116, true)] {
+    let lies = [(132, 1, false), (116, 1, true)];
+    // Before what its receiver waits for, and behind its window of 48 bytes.
+    let misplaced = [0, 50, 90_000, 0x8000_0000].map(|seq| (116, seq, false));
+    for (number, seq, spoil) in lies.into_iter().chain(misplaced) {
         let mut cache = cache(Params::default(), 4, 4, 128);
         open(&mut cache);
         let first = data(100, 1, 16).packet();
         pass(&mut cache, 0, &first);
-        let mut answer = ack(1, number).packet();
+        let mut answer = ack(seq, number).packet();
         if spoil {
             // The window, which the number is not.
             answer[55] ^= 1;
         }
         assert_eq!(pass(&mut cache, 80, &answer), Verdict::Pass);
-        assert!(due(&cache).is_some(), "the copy stays");
-        assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass);
+        assert!(due(&cache).is_some(), "the copy stays: {number} at {seq}");
+        let told = "nothing is acknowledged";
+        assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass, "{told}");
+        // The true one counts yet.
+        pass(&mut cache, 2_080, &ack(1, 116).packet());
+        assert_eq!(pass(&mut cache, 4_000, &first), Verdict::Keep);
+        let mut made = ack(1, 116).packet();
+        made[7] = 64;
+        assert_eq!(sent(&mut cache, 4_000), [made]);
+    }
+}
+
+/// Window and timestamps of a forged segment are not told to anybody.
+#[test]
+fn what_a_forged_segment_says_beside_is_not_repeated() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open(&mut cache);
+    let first = data(100, 1, 16).packet();
+    pass(&mut cache, 0, &first);
+    pass(&mut cache, 80, &ack(1, 116).packet());
+    let mut forged = ack(70_000, 116);
+    forged.window = 9;
+    forged.timestamps = Some((1, 2));
+    pass(&mut cache, 90, &forged.packet());
+    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Keep);
+    let mut made = ack(1, 116).packet();
+    made[7] = 64;
+    assert_eq!(sent(&mut cache, 2_000), [made]);
+}
+
+/// A reset that its receiver would not take (RFC 9293 §3.10.7.4), and a SYN in the middle of
+/// a connection, end nothing, nor do they make a lie of an acknowledgment true.
+#[test]
+fn a_forged_reset_or_request_ends_nothing() {
+    for flags in [RST, SYN] {
+        let mut cache = cache(Params::default(), 4, 4, 128);
+        open(&mut cache);
+        let first = data(100, 1, 16).packet();
+        pass(&mut cache, 0, &first);
+        let mut forged = data(90_000, 0, 0);
+        forged.flags = flags;
+        assert_eq!(pass(&mut cache, 10, &forged.packet()), Verdict::Pass);
+        assert!(due(&cache).is_some(), "{flags}");
+        pass(&mut cache, 20, &ack(90_000, 116).packet());
+        assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass, "{flags}");
+    }
+}
+
+/// Without a handshake the window may be scaled (RFC 7323 §2.2), so more counts; with one
+/// that scales it, that much.
+#[test]
+fn a_scaled_window_counts_as_what_it_is() {
+    let reach = |scale: Option<u8>, seq: u32| {
+        let mut cache = cache(Params::default(), 4, 4, 128);
+        let mut syn = data(99, 0, 0);
+        let mut answer = ack(0, 100);
+        (syn.flags, answer.flags) = (SYN, SYN | ACK);
+        (syn.scale, answer.scale) = (scale, scale);
+        if scale != Some(99) {
+            pass(&mut cache, 0, &syn.packet());
+            pass(&mut cache, 0, &answer.packet());
+        }
+        pass(&mut cache, 0, &data(100, 1, 0).packet());
+        let first = data(100, 1, 16).packet();
+        pass(&mut cache, 0, &first);
+        pass(&mut cache, 80, &ack(seq, 116).packet());
+        pass(&mut cache, 2_000, &first) == Verdict::Keep
+    };
+    assert!(reach(None, 49) && !reach(None, 50));
+    assert!(reach(Some(2), 193) && !reach(Some(2), 194));
+    // No handshake was seen.
+    assert!(reach(Some(99), 65_536) && !reach(Some(99), 65_537));
+}
+
+/// Who was on another path for a while, or was told nonsense when it knew nothing yet, begins
+/// anew when nothing has fitted for a minute.
+#[test]
+fn what_fits_no_more_is_learnt_anew() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open(&mut cache);
+    pass(&mut cache, 0, &data(100, 1, 16).packet());
+    for at in 0..2 {
+        let ms = 70_000 * at;
+        let first = data(900_000, 800_000, 16).packet();
+        pass(&mut cache, ms + 10, &first);
+        pass(&mut cache, ms + 20, &ack(800_000, 900_016).packet());
+        let is_known = pass(&mut cache, ms + 30, &first) == Verdict::Keep;
+        assert_eq!(is_known, at == 1);
     }
 }
 
