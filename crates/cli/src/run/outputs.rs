@@ -14,14 +14,13 @@ use redpoll_sim::world::World;
 
 use super::JsonFile;
 use super::shown::Record;
-use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::modules::Log;
 use crate::output::{capture, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};
 
 /// See the [module](self).
-pub(super) struct Outputs {
+pub(crate) struct Outputs {
     wanted: Wanted,
     json: Vec<JsonFile>,
     log: Option<Log>,
@@ -32,6 +31,18 @@ pub(super) struct Outputs {
 /// What was made; else why not is among `failures`.
 fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
     file.map_err(|failure| failures.push(failure)).ok()
+}
+
+/// Files that are asked for one by one, and a folder of all.
+#[derive(Default)]
+pub(crate) struct Asked<'a> {
+    pub folder: Option<&'a Path>,
+    pub json: Option<&'a Path>,
+    pub pcap: Option<&'a Path>,
+    pub record: Option<&'a Path>,
+    pub series: Option<&'a Path>,
+    pub interval: Duration,
+    pub log: Option<&'a Path>,
 }
 
 /// Which files, of each kind.
@@ -46,25 +57,26 @@ struct Wanted {
 }
 
 impl Outputs {
-    /// What `args` ask for. Nothing is written yet.
-    pub(super) fn plan(args: &RunArgs) -> Result<Outputs, Failure> {
+    /// What is asked for. Nothing is written yet.
+    pub(crate) fn plan(asked: &Asked<'_>) -> Result<Outputs, Failure> {
+        let owned = |path: Option<&Path>| path.map(Path::to_owned);
         let mut wanted = Wanted {
-            folder: args.result.clone(),
-            json: Vec::from_iter(args.json.clone()),
-            captures: Vec::from_iter(args.pcap.clone()),
-            record: args.record.clone(),
+            folder: owned(asked.folder),
+            json: Vec::from_iter(owned(asked.json)),
+            captures: Vec::from_iter(owned(asked.pcap)),
+            record: owned(asked.record),
             series: Vec::new(),
-            interval: args.series_interval,
-            log: args.module_log.clone(),
+            interval: asked.interval,
+            log: owned(asked.log),
         };
-        if let Some(path) = &args.series {
+        if let Some(path) = asked.series {
             let format = Format::of(path).ok_or_else(|| {
                 let allowed = "allowed: a name that ends in .csv or .parquet";
                 (USAGE, format!("--series {}: {allowed}", path.display()))
             })?;
-            wanted.series.push((path.clone(), format));
+            wanted.series.push((path.to_owned(), format));
         }
-        if let Some(path) = &args.result {
+        if let Some(path) = asked.folder {
             wanted.json.push(path.join(folder::REPORT));
             wanted.captures.push(path.join(folder::FRAMES));
             wanted.record = Some(path.join(folder::RECORDING));
@@ -81,8 +93,13 @@ impl Outputs {
     }
 
     /// Makes the files; `false` if nobody reads the one on standard output any more. All that
-    /// cannot be made are told of, not the first alone.
-    pub(super) fn begin(&mut self, world: &mut World) -> Result<bool, Vec<Failure>> {
+    /// cannot be made are told of, not the first alone. Times in captures are since `origin`,
+    /// which is since 1970.
+    pub(crate) fn begin(
+        &mut self,
+        world: &mut World,
+        origin: WallDuration,
+    ) -> Result<bool, Vec<Failure>> {
         let wanted = &self.wanted;
         if let Some(path) = &wanted.folder {
             folder::create(path).map_err(|error| {
@@ -95,7 +112,7 @@ impl Outputs {
         }
         let mut failures = Vec::new();
         for path in &wanted.captures {
-            match capture(path, world.scenario(), WallDuration::ZERO) {
+            match capture(path, world.scenario(), origin) {
                 Ok(trace) => world.add_trace(trace),
                 Err(error) if is_closed_pipe(&error.source) => return Ok(false),
                 Err(error) => failures.push((FAILED, error.to_string())),
@@ -121,7 +138,7 @@ impl Outputs {
     }
 
     /// Whether one of them is standard output.
-    pub(super) fn takes_standard(&self) -> bool {
+    pub(crate) fn takes_standard(&self) -> bool {
         self.json.iter().any(JsonFile::is_standard)
             || self.wanted.captures.iter().any(|path| is_standard(path))
     }
@@ -132,13 +149,13 @@ impl Outputs {
     }
 
     /// The run has to stop here for one of them.
-    pub(super) fn next(&self) -> Instant {
+    pub(crate) fn next(&self) -> Instant {
         let next = self.series.iter().map(|series| series.series.next());
         next.min().unwrap_or(Instant::from_micros(u64::MAX))
     }
 
     /// Writes what has happened; how far to go on at most until the next time.
-    pub(super) fn look(&mut self, world: &mut World) -> Result<Duration, Failure> {
+    pub(crate) fn look(&mut self, world: &mut World) -> Result<Duration, Failure> {
         let mut step = Duration::from_secs(3_600);
         for series in &mut self.series {
             series.look(world)?;
@@ -154,7 +171,7 @@ impl Outputs {
     }
 
     /// Writes the end of each; what went wrong.
-    pub(super) fn end(self, world: &World, report: &Report) -> Vec<Failure> {
+    pub(crate) fn end(self, world: &World, report: &Report) -> Vec<Failure> {
         let mut failures = Vec::new();
         if let Some(mut record) = self.record {
             failures.extend(record.flush().err());

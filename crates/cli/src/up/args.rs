@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use redpoll_base::Duration;
 
-use crate::args::{ScenarioArgs, WebArgs};
+use crate::args::{ScenarioArgs, WebArgs, interval};
+use crate::run::outputs::Asked;
 
 /// Live a scenario in real time, joined to this computer by its border router.
 ///
@@ -64,7 +66,8 @@ pub struct UpArgs {
     /// (zep://HOST:PORT). Of the scenario only the border router lives; it wants
     /// --set routing=rpl
     #[arg(long, value_name = "URL",
-          conflicts_with_all = ["shell", "demo", "command", "pcap", "json", "verbose", "taim", "web", "advertise"])]
+          conflicts_with_all = ["shell", "demo", "command", "pcap", "json", "verbose", "taim", "web", "advertise",
+                                "series", "record", "result"])]
     pub radio: Option<String>,
 
     /// The IEEE 802.15.4 channel of --radio
@@ -101,6 +104,22 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Write how flows and nodes fare over time to this file, as of `redpoll run --series`
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
+
+    /// How far apart the rows of --series are
+    #[arg(long, value_name = "T", default_value = "1 s", value_parser = interval)]
+    pub series_interval: Duration,
+
+    /// Write what happens to this file, for `redpoll view`
+    #[arg(long, value_name = "FILE", conflicts_with = "web")]
+    pub record: Option<PathBuf>,
+
+    /// Write all there is to this new folder, as of `redpoll run --result`
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["web", "record"])]
+    pub result: Option<PathBuf>,
+
     /// Write a line for each node, as /etc/hosts has them, to this file, so that
     /// leaf-12 can be called leaf-12.redpoll; - is standard output
     #[arg(long, value_name = "FILE")]
@@ -111,7 +130,8 @@ pub struct UpArgs {
     #[arg(short, long, conflicts_with_all = ["command", "shell", "demo"])]
     pub verbose: bool,
 
-    /// Walk through the demonstration and end: ping, curl, an upload, MQTT
+    /// Walk through the demonstration and end: ping, curl, an upload, MQTT. With --web the mesh
+    /// stays until Ctrl-C
     #[arg(long, conflicts_with = "command")]
     pub demo: bool,
 
@@ -187,6 +207,19 @@ impl UpArgs {
             overrides.push(("border.taim".to_owned(), "true".to_owned()));
         }
         overrides
+    }
+
+    /// The files that are asked for.
+    pub fn files(&self) -> Asked<'_> {
+        Asked {
+            folder: self.result.as_deref(),
+            json: self.json.as_deref(),
+            pcap: self.pcap.as_deref(),
+            record: self.record.as_deref(),
+            series: self.series.as_deref(),
+            interval: self.series_interval,
+            log: None,
+        }
     }
 
     /// Whether nothing runs beside the mesh.

@@ -1,6 +1,5 @@
 //! The simulated mesh as the gateway sees it.
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use redpoll_base::Instant;
@@ -16,8 +15,9 @@ use redpoll_sim::trace::{FrameTrace, TraceError};
 use redpoll_sim::world::{BuildError, Means, World};
 
 use super::connections::Connections;
+use crate::failure::Failure;
 use crate::lines::{self, Sockets};
-use crate::output;
+use crate::run::outputs::Outputs;
 
 /// Secrets from the operating system: the seed of a scenario is no secret.
 ///
@@ -102,14 +102,12 @@ impl SimulatedMesh {
         self.connections.line()
     }
 
-    /// Writes every frame on the air to the file at `path`; - is standard output.
-    /// Its times are those of the clock on the wall, for a mesh that begins now.
-    pub(super) fn capture(&mut self, path: &Path) -> Result<(), TraceError> {
+    /// Makes the files that were asked for; `false` if nobody reads the one on standard output
+    /// any more. Times in captures are those of the clock on the wall, for a mesh that begins
+    /// now.
+    pub(super) fn write_to(&mut self, outputs: &mut Outputs) -> Result<bool, Vec<Failure>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let origin = now.unwrap_or_default();
-        let trace = output::capture(path, self.world.scenario(), origin)?;
-        self.world.add_trace(trace);
-        Ok(())
+        outputs.begin(&mut self.world, now.unwrap_or_default())
     }
 
     /// Brings the capture to disk; says what has gone wrong with it.
